@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The one exception family of Weft.
+//
+// Every failure throws Error with a message that says what was expected, what was found and where.
+// The kind decides the exit code of a program that lets it reach main().
+#pragma once
+
+#include <source_location>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace weft {
+
+// The numeric value of a kind is the process exit code documented in the README.
+enum class ErrorKind {
+  check_failed = 1,  // a verification did not hold (a diverged loss, a kernel that disagrees)
+  usage = 2,         // a caller's argument, flag or shape is wrong
+  data = 3,          // a file is missing, damaged or of the wrong kind
+  device = 4,        // the GPU, its driver or its memory failed
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message,
+        std::source_location where = std::source_location::current())
+      : std::runtime_error(message), kind_(kind), where_(where) {}
+
+  ErrorKind kind() const { return kind_; }
+  int exit_code() const { return static_cast<int>(kind_); }
+  const std::source_location& where() const { return where_; }  // for debuggers and tests
+
+ private:
+  ErrorKind kind_;
+  std::source_location where_;
+};
+
+// Concatenates its arguments as text: str("expected ", 3, ", found ", shape).
+template <class... Parts>
+std::string str(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "engine/launch.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace weft {
+
+namespace {
+
+__global__ void probe() {}
+
+}  // namespace
+
+void cuda_check(cudaError_t code, const char* what, std::source_location where) {
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // do not let the next check report this one again
+  throw Error(ErrorKind::device,
+              str("could not ", what, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
+                  ") at ", where.file_name(), ":", where.line()),
+              where);
+}
+
+namespace detail {
+
+cudaError_t probe_kernel_image() {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, probe);
+}
+
+void allow_shared_bytes(const void* kernel, std::size_t bytes) {
+  static std::mutex mutex;
+  static std::map<std::pair<const void*, int>, std::size_t> allowed;
+  int device = 0;
+  cuda_check(cudaGetDevice(&device), "read the current device");
+  const std::lock_guard lock(mutex);
+  std::size_t& limit = allowed[{kernel, device}];
+  if (bytes <= limit) return;
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)),
+             "raise the shared-memory limit of a kernel");
+  limit = bytes;
+}
+
+void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch) {
+  const char* name = nullptr;
+  if (cudaFuncGetName(&name, kernel) != cudaSuccess || name == nullptr) name = "a kernel";
+  static_cast<void>(cudaGetLastError());
+  const dim3 grid = launch.grid, block = launch.block;
+  throw Error(ErrorKind::device,
+              str("could not launch ", name, " with grid ", grid.x, "x", grid.y, "x", grid.z,
+                  ", block ", block.x, "x", block.y, "x", block.z, ", ", launch.shared_bytes,
+                  " bytes of shared memory on ", launch.stream.device(), ": ",
+                  cudaGetErrorName(code), " (", cudaGetErrorString(code), ")"));
+}
+
+}  // namespace detail
+}  // namespace weft

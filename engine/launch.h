@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The one way to start a CUDA kernel. `<<<>>>` appears nowhere else in Weft.
+//
+// launch() deduces the kernel's parameter types and brace-initialises them from the arguments:
+// a wrong count, a lost const or a narrowing conversion is a compile error. An empty grid is
+// skipped, so n = 0 needs no special case. The shared-memory limit is raised when the kernel asks
+// for more than the default, and a failed launch throws with the kernel's name, grid and block.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "engine/cuda_check.h"
+#include "engine/stream.h"
+
+namespace weft {
+
+struct Launch {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes;
+  const Stream& stream;
+};
+
+namespace detail {
+
+// Raises the dynamic shared-memory limit of `kernel` on the current device, once per kernel.
+void allow_shared_bytes(const void* kernel, std::size_t bytes);
+[[noreturn]] void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch);
+
+template <class Parameter, class Argument>
+Parameter braced(Argument&& argument) {
+  Parameter parameter{std::forward<Argument>(argument)};
+  return parameter;
+}
+
+}  // namespace detail
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const Launch& config, Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
+                "launch: the kernel takes another number of arguments");
+  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
+  const void* function = reinterpret_cast<const void*>(kernel);
+  if (config.shared_bytes > 48 * 1024) detail::allow_shared_bytes(function, config.shared_bytes);
+  kernel<<<config.grid, config.block, config.shared_bytes, config.stream.native()>>>(
+      detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
+  const cudaError_t code = cudaGetLastError();
+  if (code != cudaSuccess) detail::throw_launch_error(code, function, config);
+}
+
+// Blocks that cover `n` items at `per_block` each, at most `limit` of them: a kernel launched with
+// fewer than it needs loops over the rest (grid stride).
+inline unsigned blocks_for(std::int64_t n, std::int64_t per_block,
+                           std::int64_t limit = 0x7fffffff) {
+  const std::int64_t blocks = (n + per_block - 1) / per_block;
+  return static_cast<unsigned>(blocks < limit ? blocks : limit);
+}
+
+}  // namespace weft

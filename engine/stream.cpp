@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "engine/stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "engine/error.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "engine/cuda_check.h"
+#endif
+
+namespace weft {
+
+namespace detail {
+
+struct StreamState {
+  explicit StreamState(Device on) : device(on) {
+    if (device.is_cpu()) return;
+#ifdef WEFT_WITH_CUDA
+    cuda_check(cudaSetDevice(device.index), "select the GPU");
+    cuda_check(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "create a stream");
+    // Keep freed memory in the pool instead of returning it to the driver at each synchronise.
+    cudaMemPool_t pool;
+    cuda_check(cudaDeviceGetDefaultMemPool(&pool, device.index), "find the memory pool");
+    std::uint64_t keep = UINT64_MAX;
+    cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+               "set up the memory pool");
+#else
+    throw Error(ErrorKind::device, str("no stream on ", device, ": built without CUDA"));
+#endif
+  }
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+  ~StreamState() {
+#ifdef WEFT_WITH_CUDA
+    if (native != nullptr) static_cast<void>(cudaStreamDestroy(native));
+#endif
+  }
+
+  void* allocate(std::size_t bytes) {
+    void* data = nullptr;
+    if (device.is_cpu()) {
+      const std::size_t alignment = 256;
+      if (bytes <= SIZE_MAX - alignment) {
+        data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+      }
+      if (data == nullptr) {
+        throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));
+      }
+    }
+#ifdef WEFT_WITH_CUDA
+    else {
+      const cudaError_t code = cudaMallocAsync(&data, bytes, native);
+      if (code != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        throw Error(ErrorKind::device, str("could not allocate ", bytes, " bytes on ", device,
+                                           ": ", cudaGetErrorString(code)));
+      }
+    }
+#endif
+    const std::size_t now = live_bytes += bytes;
+    std::size_t peak = peak_bytes;
+    while (now > peak && !peak_bytes.compare_exchange_weak(peak, now)) {
+    }
+    return data;
+  }
+
+  void release(void* data, std::size_t bytes) noexcept {
+    live_bytes -= bytes;
+    if (device.is_cpu()) std::free(data);
+#ifdef WEFT_WITH_CUDA
+    else static_cast<void>(cudaFreeAsync(data, native));  // may fail while the process unloads
+#endif
+  }
+
+  Device device;
+  CUstream_st* native = nullptr;
+  std::atomic<std::size_t> live_bytes = 0;
+  std::atomic<std::size_t> peak_bytes = 0;
+};
+
+}  // namespace detail
+
+Stream::Stream(Device device) : state_(std::make_shared<detail::StreamState>(device)) {}
+
+Device Stream::device() const { return state_->device; }
+CUstream_st* Stream::native() const { return state_->native; }
+std::size_t Stream::live_bytes() const { return state_->live_bytes; }
+std::size_t Stream::peak_bytes() const { return state_->peak_bytes; }
+
+void Stream::synchronize() const {
+#ifdef WEFT_WITH_CUDA
+  if (device().is_cuda()) cuda_check(cudaStreamSynchronize(native()), "finish work on the GPU");
+#endif
+}
+
+Buffer::Buffer(std::size_t bytes, const Stream& stream) : state_(stream.state_), bytes_(bytes) {
+  if (bytes > 0) data_ = state_->allocate(bytes);
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : state_(std::move(other.state_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    release();
+    state_ = std::move(other.state_);
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+Buffer::~Buffer() { release(); }
+
+void Buffer::release() noexcept {
+  if (data_ != nullptr) state_->release(data_, bytes_);
+  data_ = nullptr;
+}
+
+Event::Event(Device device) : device_(device) {
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) cuda_check(cudaEventCreate(&native_), "create an event");
+#endif
+}
+
+Event::~Event() {
+#ifdef WEFT_WITH_CUDA
+  if (native_ != nullptr) static_cast<void>(cudaEventDestroy(native_));
+#endif
+}
+
+void Event::record(const Stream& stream) {
+  if (stream.device() != device_) {
+    throw Error(ErrorKind::usage, str("event of ", device_, " recorded on ", stream.device()));
+  }
+  if (device_.is_cpu()) {
+    host_seconds_ = std::chrono::duration<double>(
+                        std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+#ifdef WEFT_WITH_CUDA
+  else cuda_check(cudaEventRecord(native_, stream.native()), "record an event");
+#endif
+}
+
+double Event::seconds_between(const Event& begin, const Event& end) {
+#ifdef WEFT_WITH_CUDA
+  if (end.device_.is_cuda()) {
+    float milliseconds = 0;
+    cuda_check(cudaEventSynchronize(end.native_), "wait for an event");
+    cuda_check(cudaEventElapsedTime(&milliseconds, begin.native_, end.native_), "time events");
+    return milliseconds * 1e-3;
+  }
+#endif
+  return end.host_seconds_ - begin.host_seconds_;
+}
+
+Graph::Graph(const Stream& stream, std::function<void()> work) : stream_(stream) {
+  if (stream.device().is_cpu()) {
+    work_ = std::move(work);
+    return;
+  }
+#ifdef WEFT_WITH_CUDA
+  cuda_check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),
+             "begin to capture a graph");
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    static_cast<void>(cudaStreamEndCapture(stream.native(), &graph));
+    if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+    throw;
+  }
+  cuda_check(cudaStreamEndCapture(stream.native(), &graph), "capture a graph");
+  const cudaError_t code = cudaGraphInstantiate(&native_, graph, 0);
+  static_cast<void>(cudaGraphDestroy(graph));
+  cuda_check(code, "instantiate a graph");
+#endif
+}
+
+Graph::~Graph() {
+#ifdef WEFT_WITH_CUDA
+  if (native_ != nullptr) static_cast<void>(cudaGraphExecDestroy(native_));
+#endif
+}
+
+void Graph::launch() const {
+  if (work_) work_();
+#ifdef WEFT_WITH_CUDA
+  if (native_ != nullptr) {
+    cuda_check(cudaGraphLaunch(native_, stream_.native()), "launch a graph");
+  }
+#endif
+}
+
+}  // namespace weft

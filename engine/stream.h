@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Stream: an in-order queue of work on one device, and the memory pool that goes with it.
+//
+// On a GPU it is a CUDA stream; on the CPU work runs at once, in the calling thread. Every
+// operation that touches device memory takes a Stream, last and never defaulted, so the legacy
+// default stream is never used by accident. A Stream is a cheap handle: copies name the same
+// queue, and the queue lives until the last handle and the last Buffer on it are gone.
+//
+// Only synchronize() and the copies to and from host memory in tensor.h block the host.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "engine/device.h"
+
+struct CUstream_st;     // cudaStream_t is a pointer to this
+struct CUevent_st;      // cudaEvent_t
+struct CUgraphExec_st;  // cudaGraphExec_t
+
+namespace weft {
+
+namespace detail {
+struct StreamState;
+}
+
+class Stream {
+ public:
+  Stream() = delete;  // a stream without a device has no meaning
+  explicit Stream(Device device);
+
+  Device device() const;
+  CUstream_st* native() const;  // the cudaStream_t; nullptr on the CPU
+  void synchronize() const;     // blocks until all work queued so far is done
+
+  // Bytes held by Buffers of this stream, now and at the highest point so far.
+  std::size_t live_bytes() const;
+  std::size_t peak_bytes() const;
+
+  friend bool operator==(const Stream& a, const Stream& b) { return a.state_ == b.state_; }
+
+ private:
+  friend class Buffer;
+  std::shared_ptr<detail::StreamState> state_;
+};
+
+// Device memory, owned and move-only, uninitialised, aligned to 256 bytes. Allocation and release
+// are ordered on the stream (cudaMallocAsync on a GPU). Zero bytes is valid and holds nullptr.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::size_t bytes, const Stream& stream);  // throws device when memory is short
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void release() noexcept;
+
+  std::shared_ptr<detail::StreamState> state_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// A point in a stream, for timing. On the CPU it is a clock reading.
+class Event {
+ public:
+  explicit Event(Device device);
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event();
+
+  void record(const Stream& stream);
+  // Seconds between two recorded events; waits for `end` to be reached.
+  static double seconds_between(const Event& begin, const Event& end);
+
+ private:
+  Device device_;
+  CUevent_st* native_ = nullptr;
+  double host_seconds_ = 0;
+};
+
+// Work recorded once and replayed many times: a CUDA graph on a GPU, a stored function on the CPU.
+// What is captured must not allocate, synchronise or copy to the host.
+class Graph {
+ public:
+  Graph(const Stream& stream, std::function<void()> work);  // captures `work`; does not run it
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  void launch() const;  // on the stream it was captured from
+
+ private:
+  Stream stream_;
+  std::function<void()> work_;  // kept on the CPU only
+  CUgraphExec_st* native_ = nullptr;
+};
+
+}  // namespace weft

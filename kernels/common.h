@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What the host contracts of all kernel families share.
+//
+// Every function of kernels/*/NAME.h runs on the device of its Stream, in stream order, and takes
+// pointers to memory of that device. Destinations come first, then inputs, dimensions, options and
+// the Stream. An extent of 0 is valid: nothing is launched and nothing is written, unless a
+// contract says otherwise. Buffers must not overlap unless a contract allows it. Invalid
+// dimensions or an unsupported variant throw Error{usage}; a failed launch throws Error{device}.
+// All results are deterministic: the same bits for the same inputs, device and binary, and on the
+// CPU whatever the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/stream.h"
+
+namespace weft::kernels {
+
+// What a backward kernel does with its destination.
+enum class GradientMode { overwrite, accumulate };  // dst = value, dst += value
+
+// Arithmetic of GEMM and convolution. Storage and accumulation are float in every mode.
+enum class ComputeMode {
+  fp32,  // every product in fp32
+  tf32,  // operands rounded to 10 mantissa bits, tensor cores (sm_80 and later)
+  bf16,  // operands rounded to 7 mantissa bits, tensor cores (sm_80 and later)
+};
+
+// Applied to each output element after the bias, before it is stored.
+enum class Epilogue { none, relu };
+
+// Scratch memory lent to one call; contents are undefined before and after.
+struct Workspace {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+// One rung of a family's ladder, as tests, benchmarks, the command line and the docs see it.
+struct VariantInfo {
+  std::string_view name;     // the technique: "tiled"
+  std::string_view summary;  // one sentence: what this rung changes and teaches
+  bool on_cpu = false;
+  bool on_cuda = false;          // false in no build: tables are the same everywhere
+  int compute_capability = 0;    // least one, 80 for sm_80; 0: any that Weft supports
+  std::string_view needs = "";   // further conditions, for a reader: "k % 4 == 0"
+};
+
+}  // namespace weft::kernels

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// 2-D convolution layer (cross-correlation, as in PyTorch), NCHW.
+//
+//   forward           y[n,o,p,q] = epilogue(bias[o] + sum over c,r,s of
+//                                  x[n, c, p*stride_h + r - pad_h, q*stride_w + s - pad_w] w[o,c,r,s])
+//   backward data     dx[n,c,i,j] (+)= sum of dy[n,o,p,q] w[o,c,r,s] over all that read x[n,c,i,j]
+//   backward weights  dw[o,c,r,s] (+)= sum over n,p,q of dy[n,o,p,q] x[n,c,...];
+//                     db[o] (+)= sum over n,p,q of dy[n,o,p,q]
+//
+// Padding reads as 0. The gradient functions take dy after the epilogue's backward was applied.
+// n, c, oc >= 0, strides > 0, pads >= 0, and the padded input covers the kernel, else Error{usage}.
+// FLOPs 2 n oc p q c kh kw for each of the three.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct ConvDims {
+  std::int64_t n = 0, c = 0, h = 0, w = 0;  // input (n, c, h, w)
+  std::int64_t oc = 0, kh = 1, kw = 1;      // filters (oc, c, kh, kw)
+  std::int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
+
+  std::int64_t oh() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
+  std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+};
+
+enum class ConvPass { forward, backward_data, backward_weights };
+enum class ConvVariant { automatic, direct, im2col_gemm, implicit_gemm };
+
+struct ConvOptions {
+  ConvVariant variant = ConvVariant::automatic;
+  ComputeMode mode = ComputeMode::fp32;
+};
+
+// Bytes of scratch that one call of this pass needs on this device; may be 0.
+std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
+                                   Device device);
+
+void conv2d_forward(float* y,           // (n, oc, oh, ow)
+                    const float* x,     // (n, c, h, w)
+                    const float* w,     // (oc, c, kh, kw)
+                    const float* bias,  // (oc,) or null
+                    const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
+                    Workspace workspace, const Stream& stream);
+
+void conv2d_backward_data(float* dx,        // (n, c, h, w)
+                          const float* dy,  // (n, oc, oh, ow)
+                          const float* w,   // (oc, c, kh, kw)
+                          const ConvDims& dims, GradientMode mode, const ConvOptions& options,
+                          Workspace workspace, const Stream& stream);
+
+// n == 0 with GradientMode::overwrite writes zeros.
+void conv2d_backward_weights(float* dw,        // (oc, c, kh, kw)
+                             float* db,        // (oc,) or null
+                             const float* dy,  // (n, oc, oh, ow)
+                             const float* x,   // (n, c, h, w)
+                             const ConvDims& dims, GradientMode mode, const ConvOptions& options,
+                             Workspace workspace, const Stream& stream);
+
+std::span<const VariantInfo> conv_variants();
+ConvVariant parse_conv_variant(std::string_view name);
+
+}  // namespace weft::kernels

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Dropout: y = keep ? x / (1 - p) : 0. The same formula maps dy to dx.
+//
+// keep for element i is a pure function of (seed, layer, *step, i) through philox(), so no mask is
+// stored: backward draws the same numbers again. 0 <= p < 1. In place is allowed.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::uint32_t layer = 0;              // index of the layer in its network
+  const std::int64_t* step = nullptr;   // device memory: the training step
+};
+
+// Element i uses value i % 4 of philox(seed, RandomStream::dropout, layer, (*step << 32) + i / 4)
+// and is kept when uniform01 of it is >= p. n < 2^34.
+void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
+             GradientMode mode, const Stream& stream);
+
+std::span<const VariantInfo> dropout_variants();
+
+}  // namespace weft::kernels

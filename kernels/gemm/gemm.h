@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// GEMM: C = epilogue(alpha * op(A) op(B) + beta * C + bias), row-major.
+//
+//   op(A) is (m, k): A stored (m, k) with leading dimension lda, or (k, m) when transpose_a
+//   op(B) is (k, n): B stored (k, n) with leading dimension ldb, or (n, k) when transpose_b
+//   C is (m, n) with leading dimension ldc; bias, when not null, has n values, one per column
+//
+// beta == 0 does not read C. k == 0 gives epilogue(beta * C + bias). C must not overlap A or B.
+// FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct GemmDims {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: dense, the stored row length
+};
+
+enum class GemmVariant { automatic, naive, packed, tiled, register_tiled, mma_tf32 };
+
+struct GemmOptions {
+  GemmVariant variant = GemmVariant::automatic;
+  ComputeMode mode = ComputeMode::fp32;
+  float alpha = 1;
+  float beta = 0;
+  Epilogue epilogue = Epilogue::none;
+};
+
+void gemm(float* c,           // (m, n), ldc
+          const float* a,     // op(A) is (m, k), lda
+          const float* b,     // op(B) is (k, n), ldb
+          const float* bias,  // (n,) or null
+          const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+
+// The ladder, in teaching order; automatic is not a row.
+std::span<const VariantInfo> gemm_variants();
+GemmVariant parse_gemm_variant(std::string_view name);  // throws usage, naming the choices
+
+}  // namespace weft::kernels

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Mean squared error, and running totals of loss and hits kept on the device.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+// loss[r] = mean over c of (y[r,c] - target[r,c])^2;  dy[r,c] = scale * 2 (y - target) / cols.
+// Either output may be null.
+void mean_squared_error(float* loss,          // (rows,) or null
+                        float* dy,            // (rows, cols) or null
+                        const float* y,       // (rows, cols)
+                        const float* target,  // (rows, cols)
+                        float scale, std::int64_t rows, std::int64_t cols, const Stream& stream);
+
+// Sums over the batches of an epoch, so that the host reads once and not at every step.
+struct MetricTotals {
+  double loss_sum = 0;        // of per-row losses; NaN once any row was NaN
+  std::int64_t hits = 0;      // rows whose prediction equals the label
+  std::int64_t rows = 0;
+};
+
+// totals += this batch, summed in a fixed order. prediction and labels may both be null (no hits).
+void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32_t* prediction,
+                       const std::int32_t* labels, std::int64_t rows, const Stream& stream);
+
+std::span<const VariantInfo> loss_variants();
+
+}  // namespace weft::kernels

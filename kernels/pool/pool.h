@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// 2-D max and average pooling, NCHW, forward and backward.
+//
+//   max forward   y[n,c,p,q] = max over the window; argmax = its flat index i * w + j in the (h, w)
+//                 plane; ties take the lowest index, a NaN in the window wins
+//   max backward  dx[n,c,i,j] (+)= sum of dy over the windows whose argmax is (i, j); each input
+//                 gathers, so there are no atomics
+//   average       y = sum over the window / (kh * kw), padding counted as zeros (PyTorch's
+//                 count_include_pad=True); backward spreads dy / (kh * kw)
+//
+// Padding counts as -infinity for max; a pad may be at most half the window, so that no window lies
+// in padding alone. Strides > 0. Traffic: forward 4(|x| + 2|y|), backward 4(|dx| + 2|dy|) bytes.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct PoolDims {
+  std::int64_t n = 0, c = 0, h = 0, w = 0;
+  std::int64_t kh = 2, kw = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
+
+  std::int64_t oh() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
+  std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+};
+
+void max_pool2d_forward(float* y,              // (n, c, oh, ow)
+                        std::int32_t* argmax,  // (n, c, oh, ow), or null when not wanted
+                        const float* x,        // (n, c, h, w)
+                        const PoolDims& dims, const Stream& stream);
+void max_pool2d_backward(float* dx,                   // (n, c, h, w)
+                         const float* dy,             // (n, c, oh, ow)
+                         const std::int32_t* argmax,  // (n, c, oh, ow)
+                         const PoolDims& dims, GradientMode mode, const Stream& stream);
+
+void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, const Stream& stream);
+void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
+                         const Stream& stream);
+
+std::span<const VariantInfo> pool_variants();
+
+}  // namespace weft::kernels

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Softmax over the last axis of (rows, cols), and softmax fused with cross-entropy.
+//
+//   forward        y[r,c] = exp(x[r,c] - max_r) / sum over c of exp(x[r,c] - max_r)
+//   backward       dx[r,c] (+)= y[r,c] (dy[r,c] - sum over c of dy[r,c] y[r,c])
+//   cross-entropy  loss[r] = log(sum over c of exp(x[r,c] - max_r)) - (x[r,label] - max_r)
+//                  dx[r,c] = scale (softmax(x)[r,c] - (c == label_r))
+//
+// The row maximum is subtracted, so no finite input overflows. cols == 0 is Error{usage} unless
+// rows == 0.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+void softmax_forward(float* y, const float* x, std::int64_t rows, std::int64_t cols,
+                     const Stream& stream);
+void softmax_backward(float* dx, const float* dy, const float* y, std::int64_t rows,
+                      std::int64_t cols, GradientMode mode, const Stream& stream);
+
+// One pass for the loss, its gradient and the prediction; an output that is null is not written.
+// A label outside [0, cols) gives a NaN loss and a NaN gradient row, and is never a hit.
+void softmax_cross_entropy(float* loss,                 // (rows,) or null
+                           float* dx,                   // (rows, cols) or null
+                           std::int32_t* prediction,    // (rows,) argmax, ties low, or null
+                           const float* x,              // (rows, cols) logits
+                           const std::int32_t* labels,  // (rows,)
+                           float scale, std::int64_t rows, std::int64_t cols,
+                           const Stream& stream);
+
+std::span<const VariantInfo> softmax_variants();
+
+}  // namespace weft::kernels

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Layer: one differentiable operation of a network.
+//
+// A layer is immutable after construction and holds no memory: parameters, gradients, buffers,
+// cache and workspace are lent to each call through LayerContext, so one layer object can serve
+// several plans and devices. The public functions validate once (shapes and device, with both in
+// the message) and call the virtual do_* functions, which hold only calls to kernels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tensor.h"
+#include "kernels/common.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/gemm.h"
+
+namespace weft::layers {
+
+using kernels::Epilogue;
+using kernels::GradientMode;
+using kernels::Workspace;
+using FloatView = TensorView<float>;
+using ConstFloatView = TensorView<const float>;
+
+enum class Phase { inference, training };
+
+// How the kernels of a plan are chosen; from --precision and --impl.
+struct KernelChoice {
+  kernels::ComputeMode mode = kernels::ComputeMode::fp32;
+  kernels::GemmVariant gemm = kernels::GemmVariant::automatic;
+  kernels::ConvVariant conv = kernels::ConvVariant::automatic;
+};
+
+// A trainable tensor of a layer. Names and layouts are PyTorch's: "weight", "bias".
+struct ParameterSpec {
+  std::string name;
+  Shape shape;
+  float init_bound = 0;  // initial values are uniform in +- init_bound around init_center
+  float init_center = 0;
+};
+
+// A tensor that is part of the model but not trained by gradients: "running_mean".
+struct BufferSpec {
+  std::string name;
+  Shape shape;
+  float initial = 0;
+};
+
+// What a call may use besides its activations; the order of spans is that of parameters() and
+// buffers().
+struct LayerContext {
+  std::span<const FloatView> parameters;
+  std::span<const FloatView> gradients;  // empty in inference
+  std::span<const FloatView> buffers;
+  void* cache = nullptr;                 // cache_bytes(): written by forward, read by backward
+  Workspace workspace;                   // at least workspace_bytes()
+  KernelChoice kernels;
+  Phase phase = Phase::inference;
+  std::uint64_t seed = 0;
+  std::uint32_t layer_index = 0;
+  const std::int64_t* step = nullptr;    // device memory: the training step, for dropout
+};
+
+class Layer {
+ public:
+  explicit Layer(std::string name) : name_(std::move(name)) {}
+  virtual ~Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  const std::string& name() const { return name_; }      // "conv1"
+  virtual std::string_view type() const = 0;             // "Conv2d"
+  virtual std::string describe() const = 0;              // "Conv2d(1, 6, kernel 5x5, padding 2)"
+
+  // The output's shape for an input of this shape (axis 0 is the batch); throws usage with the
+  // expected and the found shape when the layer cannot take it.
+  Shape output_shape(const Shape& input) const;
+
+  virtual std::vector<ParameterSpec> parameters() const { return {}; }
+  virtual std::vector<BufferSpec> buffers() const { return {}; }
+  virtual std::size_t cache_bytes(const Shape& input) const;      // 0 unless overridden
+  virtual std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels,
+                                      Device device) const;       // 0 unless overridden
+  virtual double forward_flops(const Shape& input) const;         // multiply and add count as two
+
+  // Can forward() apply a ReLU to its own output while it is still in registers?
+  virtual bool can_fuse_relu() const { return false; }
+  // Is the output the input's memory under another shape (Flatten)? Then neither do_* is called.
+  virtual bool is_view() const { return false; }
+  // May y be x, and dx be dy? (Element-wise layers whose backward needs only y.)
+  virtual bool in_place() const { return false; }
+  virtual bool is_relu() const { return false; }
+  virtual bool is_identity_in_inference() const { return false; }  // Dropout
+
+  void forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
+               const Stream& stream) const;
+  // Writes dx (unless dx.data is null: the input needs no gradient) and adds to or overwrites the
+  // parameter gradients. x and y are those of the matching forward().
+  void backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
+                GradientMode parameter_mode, const LayerContext& context,
+                const Stream& stream) const;
+
+ protected:
+  virtual Shape do_output_shape(const Shape& input) const = 0;
+  virtual void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
+                          const LayerContext& context, const Stream& stream) const = 0;
+  virtual void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
+                           GradientMode parameter_mode, const LayerContext& context,
+                           const Stream& stream) const = 0;
+
+ private:
+  void check_context(const LayerContext& context, const Shape& input, Device device) const;
+
+  std::string name_;
+};
+
+}  // namespace weft::layers

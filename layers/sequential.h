@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Sequential: layers one after another, their parameters in one flat buffer, and a Plan that holds
+// everything one batch size needs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace weft::layers {
+
+// A named slice of the flat buffers: "conv1.weight".
+struct NamedSlice {
+  std::string name;
+  Shape shape;
+  std::int64_t offset = 0;  // elements from the start of the flat buffer
+  bool trainable = true;    // false: a buffer (running statistics)
+};
+
+class Plan;
+
+class Sequential {
+ public:
+  // `sample` is the shape of one input without the batch axis: (1, 28, 28).
+  Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers);
+
+  const Shape& sample_shape() const { return sample_; }
+  Shape output_shape(std::int64_t batch) const;
+  std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
+
+  // Parameters first, then buffers, in layer order, with the offset of each in its flat buffer.
+  const std::vector<NamedSlice>& slices() const { return slices_; }
+  std::int64_t parameter_count() const { return parameter_count_; }
+  std::int64_t buffer_count() const { return buffer_count_; }
+
+  // Initial values of the flat parameter and buffer arrays: PyTorch's default, uniform in
+  // +- 1/sqrt(fan_in), from the seed; the same bits on every device.
+  std::vector<float> initial_parameters(std::uint64_t seed) const;
+  std::vector<float> initial_buffers() const;
+
+ private:
+  friend class Plan;
+  Shape sample_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<NamedSlice> slices_;
+  std::int64_t parameter_count_ = 0;
+  std::int64_t buffer_count_ = 0;
+};
+
+// The values of a Sequential on one device: flat parameters, gradients and buffers.
+struct Weights {
+  Weights(const Sequential& net, const Stream& stream);
+  Tensor parameters;  // (parameter_count,)
+  Tensor gradients;   // (parameter_count,), allocated but not cleared
+  Tensor buffers;     // (buffer_count,)
+};
+
+// Memory and kernel choices of one Sequential for one batch size on one device. Building a plan
+// allocates; forward() and backward() do not, and do not synchronise, so a step can be captured in
+// a CUDA graph. A ReLU behind a layer that can fuse it runs in that layer's epilogue.
+// In inference two activation buffers alternate; in training every activation is kept.
+class Plan {
+ public:
+  Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase phase,
+       const KernelChoice& kernels, std::uint64_t seed, const std::int64_t* step,
+       const Stream& stream);
+
+  std::int64_t batch() const { return batch_; }
+  FloatView input();                 // (batch, sample...): fill it, then call forward()
+  ConstFloatView output() const;     // logits
+  FloatView output_gradient();       // training only: fill it, then call backward()
+  ConstFloatView input_gradient() const;  // valid after backward(want_input_gradient = true)
+
+  void forward(const Stream& stream);
+  void backward(GradientMode mode, const Stream& stream, bool want_input_gradient = false);
+
+  // The output of one layer in the last forward(), for diagnosis (naming the layer that first
+  // produced a NaN); training plans only.
+  ConstFloatView activation(std::size_t layer) const;
+
+  std::size_t activation_bytes() const;
+  std::size_t gradient_bytes() const;
+  std::size_t workspace_bytes() const;
+  std::size_t cache_bytes() const;
+
+ private:
+  struct Step;  // one layer call with its views
+  // (members in the .cpp through a private implementation or here, as the implementer prefers)
+  const Sequential* net_;
+  std::int64_t batch_ = 0;
+  Phase phase_;
+};
+
+}  // namespace weft::layers

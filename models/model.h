@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// A trained model on disk: model.safetensors, loadable by PyTorch as a state dict.
+//
+// Tensors carry PyTorch's names ("conv1.weight"). The metadata entry "weft" is a JSON object with
+// everything predict and eval need besides the values: network, input size, class names,
+// normalisation, data set, and how it was trained. A state dict saved from PyTorch has no such
+// entry: the network is then recognised from names and shapes, with MNIST's normalisation.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/sequential.h"
+#include "models/networks.h"
+#include "models/safetensors.h"
+
+namespace weft::models {
+
+struct ModelInfo {
+  NetworkOptions network;
+  std::string dataset = "mnist";
+  std::vector<std::string> class_names;  // classes of them
+  float mean = 0.1307f, stddev = 0.3081f;  // of pixel / 255
+  bool recognised = false;  // true: no weft metadata, the network was inferred
+  int epochs = 0;
+  double test_accuracy = -1;  // 0..1; negative: not known
+};
+
+struct Model {
+  ModelInfo info;
+  std::unique_ptr<layers::Sequential> net;
+  std::vector<float> parameters;  // flat, in net->slices() order
+  std::vector<float> buffers;
+};
+
+// `path` may be a model.safetensors or a run directory that holds one. Throws data when it is
+// missing, damaged, or its tensors do not match the network (naming tensor, expected, found).
+Model load_model(const std::filesystem::path& path);
+
+// The tensors and metadata of a model file; written with write_safetensors().
+SafeTensors model_content(const Model& model);
+
+}  // namespace weft::models

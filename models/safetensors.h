@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Reads and writes the safetensors format: an 8-byte little-endian header length, a JSON header
+// naming dtype, shape and byte range of each tensor, then the bytes.
+//
+// The reader trusts nothing: header size, JSON (duplicate keys refused), dtypes, shapes times
+// element size against ranges, ranges that overlap, leave gaps or pass the end of the file are all
+// checked before anything is allocated from them. Failures throw Error{data} naming the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/tensor.h"
+
+namespace weft::models {
+
+struct NamedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;  // only F32 is read and written; another dtype is refused by name
+};
+
+struct SafeTensors {
+  std::map<std::string, std::string> metadata;
+  std::vector<NamedTensor> tensors;  // in file order
+
+  const NamedTensor* find(std::string_view name) const;  // null when absent
+};
+
+SafeTensors read_safetensors(const std::filesystem::path& path);
+// Crash-safe: a temporary file beside it, fsync, rename, fsync of the folder. Never half-written.
+void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);
+
+// The same guarantee for any text or bytes.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace weft::models

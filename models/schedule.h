@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Learning-rate schedules, tabulated for every step of a run before it starts.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace weft::models {
+
+enum class ScheduleKind { constant, step, cosine, one_cycle };
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::one_cycle;
+  float peak = 0.1f;
+  double warmup_fraction = 0.25;  // one_cycle: linear from peak/25 to peak, then cosine to peak/2500
+  int step_every_epochs = 2;      // step: times step_factor every so many epochs
+  float step_factor = 0.1f;
+};
+
+ScheduleKind parse_schedule(std::string_view name);  // constant|step|cosine|one-cycle, else usage
+std::string_view name_of(ScheduleKind kind);
+
+// lr for each of steps_per_epoch * epochs steps. Computed on the host, so that CPU and GPU runs
+// use the same bits.
+std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch);
+
+}  // namespace weft::models
