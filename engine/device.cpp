@@ -20,7 +20,9 @@ std::string to_string(Device device) {
   return device.is_cpu() ? "cpu" : "cuda:" + std::to_string(device.index);
 }
 
-std::ostream& operator<<(std::ostream& out, Device device) { return out << to_string(device); }
+std::ostream& operator<<(std::ostream& out, Device device) {
+  return out << to_string(device);
+}
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return Device::cpu();
@@ -126,8 +128,12 @@ const CudaStatus& cuda_status() {
   return status;
 }
 
-bool built_with_cuda() { return true; }
-std::string_view built_cuda_architectures() { return WEFT_CUDA_ARCHITECTURES; }
+bool built_with_cuda() {
+  return true;
+}
+std::string_view built_cuda_architectures() {
+  return WEFT_CUDA_ARCHITECTURES;
+}
 
 #else
 
@@ -136,8 +142,12 @@ const CudaStatus& cuda_status() {
   return status;
 }
 
-bool built_with_cuda() { return false; }
-std::string_view built_cuda_architectures() { return ""; }
+bool built_with_cuda() {
+  return false;
+}
+std::string_view built_cuda_architectures() {
+  return "";
+}
 
 #endif
 

@@ -44,13 +44,13 @@ const CudaStatus& cuda_status();
 
 struct DeviceProperties {
   std::string name;
-  int compute_capability = 0;             // 10 * major + minor: 90 is sm_90; 0 for the CPU
-  int multiprocessors = 0;                // SMs, or hardware threads of the CPU
-  std::size_t memory_bytes = 0;           // device memory; 0 when unknown
-  std::size_t l2_bytes = 0;               // L2 cache; 0 when unknown
-  std::size_t shared_bytes_per_block = 0; // opt-in limit of shared memory
-  int clock_mhz = 0;                      // boost clock of the SMs; 0 when unknown
-  int driver_version = 0;                 // as CUDA counts: 13000 is 13.0; 0 for the CPU
+  int compute_capability = 0;              // 10 * major + minor: 90 is sm_90; 0 for the CPU
+  int multiprocessors = 0;                 // SMs, or hardware threads of the CPU
+  std::size_t memory_bytes = 0;            // device memory; 0 when unknown
+  std::size_t l2_bytes = 0;                // L2 cache; 0 when unknown
+  std::size_t shared_bytes_per_block = 0;  // opt-in limit of shared memory
+  int clock_mhz = 0;                       // boost clock of the SMs; 0 when unknown
+  int driver_version = 0;                  // as CUDA counts: 13000 is 13.0; 0 for the CPU
   int runtime_version = 0;
 };
 

@@ -22,7 +22,14 @@ struct Random4 {
 };
 
 // Names what random numbers are drawn for, so that no two uses share a sequence.
-enum class RandomStream : std::uint32_t { initial_weights = 1, shuffle, augmentation, dropout, data, split };
+enum class RandomStream : std::uint32_t {
+  initial_weights = 1,
+  shuffle,
+  augmentation,
+  dropout,
+  data,
+  split
+};
 
 WEFT_HOST_DEVICE inline std::uint32_t multiply_high(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(a) * b) >> 32);

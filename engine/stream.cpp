@@ -58,8 +58,8 @@ struct StreamState {
       const cudaError_t code = cudaMallocAsync(&data, bytes, native);
       if (code != cudaSuccess) {
         static_cast<void>(cudaGetLastError());
-        throw Error(ErrorKind::device, str("could not allocate ", bytes, " bytes on ", device,
-                                           ": ", cudaGetErrorString(code)));
+        throw Error(ErrorKind::device, str("could not allocate ", bytes, " bytes on ", device, ": ",
+                                           cudaGetErrorString(code)));
       }
     }
 #endif
@@ -74,7 +74,8 @@ struct StreamState {
     live_bytes -= bytes;
     if (device.is_cpu()) std::free(data);
 #ifdef WEFT_WITH_CUDA
-    else static_cast<void>(cudaFreeAsync(data, native));  // may fail while the process unloads
+    else
+      static_cast<void>(cudaFreeAsync(data, native));  // may fail while the process unloads
 #endif
   }
 
@@ -88,10 +89,18 @@ struct StreamState {
 
 Stream::Stream(Device device) : state_(std::make_shared<detail::StreamState>(device)) {}
 
-Device Stream::device() const { return state_->device; }
-CUstream_st* Stream::native() const { return state_->native; }
-std::size_t Stream::live_bytes() const { return state_->live_bytes; }
-std::size_t Stream::peak_bytes() const { return state_->peak_bytes; }
+Device Stream::device() const {
+  return state_->device;
+}
+CUstream_st* Stream::native() const {
+  return state_->native;
+}
+std::size_t Stream::live_bytes() const {
+  return state_->live_bytes;
+}
+std::size_t Stream::peak_bytes() const {
+  return state_->peak_bytes;
+}
 
 void Stream::synchronize() const {
 #ifdef WEFT_WITH_CUDA
@@ -118,7 +127,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-Buffer::~Buffer() { release(); }
+Buffer::~Buffer() {
+  release();
+}
 
 void Buffer::release() noexcept {
   if (data_ != nullptr) state_->release(data_, bytes_);
@@ -142,11 +153,12 @@ void Event::record(const Stream& stream) {
     throw Error(ErrorKind::usage, str("event of ", device_, " recorded on ", stream.device()));
   }
   if (device_.is_cpu()) {
-    host_seconds_ = std::chrono::duration<double>(
-                        std::chrono::steady_clock::now().time_since_epoch()).count();
+    host_seconds_ =
+        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 #ifdef WEFT_WITH_CUDA
-  else cuda_check(cudaEventRecord(native_, stream.native()), "record an event");
+  else
+    cuda_check(cudaEventRecord(native_, stream.native()), "record an event");
 #endif
 }
 

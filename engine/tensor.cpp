@@ -39,40 +39,52 @@ std::string to_string(const Shape& shape) {
   return text + (shape.rank() == 1 ? ",)" : ")");
 }
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << to_string(shape);
+}
 
 std::size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return 4;
-    case DType::f64: return 8;
-    case DType::i32: return 4;
-    case DType::i64: return 8;
-    case DType::u8: return 1;
+    case DType::f32:
+      return 4;
+    case DType::f64:
+      return 8;
+    case DType::i32:
+      return 4;
+    case DType::i64:
+      return 8;
+    case DType::u8:
+      return 1;
   }
   throw Error(ErrorKind::usage, "unknown dtype");
 }
 
 const char* name_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::f64: return "f64";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::u8: return "u8";
+    case DType::f32:
+      return "f32";
+    case DType::f64:
+      return "f64";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::u8:
+      return "u8";
   }
   throw Error(ErrorKind::usage, "unknown dtype");
 }
 
 void* Tensor::checked(DType wanted) const {
   if (wanted != dtype_) {
-    throw Error(ErrorKind::usage, str("tensor ", shape_, " holds ", name_of(dtype_),
-                                      ", asked for ", name_of(wanted)));
+    throw Error(ErrorKind::usage, str("tensor ", shape_, " holds ", name_of(dtype_), ", asked for ",
+                                      name_of(wanted)));
   }
   return buffer_.data();
 }
 
-void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device,
-                std::size_t bytes, const Stream& stream) {
+void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
+                const Stream& stream) {
   if (bytes == 0) return;
   if (dst_device.is_cpu() && src_device.is_cpu()) {
     stream.synchronize();  // work queued on a GPU stream may still read or write host memory

@@ -57,10 +57,14 @@ const char* name_of(DType dtype);  // "f32"
 template <class T>
 constexpr DType dtype_of() {
   using V = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<V, float>) return DType::f32;
-  else if constexpr (std::is_same_v<V, double>) return DType::f64;
-  else if constexpr (std::is_same_v<V, std::int32_t>) return DType::i32;
-  else if constexpr (std::is_same_v<V, std::int64_t>) return DType::i64;
+  if constexpr (std::is_same_v<V, float>)
+    return DType::f32;
+  else if constexpr (std::is_same_v<V, double>)
+    return DType::f64;
+  else if constexpr (std::is_same_v<V, std::int32_t>)
+    return DType::i32;
+  else if constexpr (std::is_same_v<V, std::int64_t>)
+    return DType::i64;
   else {
     static_assert(std::is_same_v<V, std::uint8_t>, "not an element type of Weft");
     return DType::u8;
@@ -132,8 +136,8 @@ class Tensor {
 };
 
 // Raw copies and fills, in stream order. Source and destination must not overlap.
-void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device,
-                std::size_t bytes, const Stream& stream);
+void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
+                const Stream& stream);
 void zero_bytes(void* dst, std::size_t bytes, const Stream& stream);
 
 // Host to device. Blocks until `src` may be reused.

@@ -27,20 +27,28 @@ Isa cpu_isa();
 std::string_view name_of(Isa isa);
 
 #ifdef WEFT_X86_DISPATCH
-#define WEFT_DECLARE_CPU_TABLE(Type, name)           \
-  namespace baseline { extern const Type name; }     \
-  namespace avx2 { extern const Type name; }         \
-  namespace avx512 { extern const Type name; }       \
-  inline const Type& select_##name() {               \
-    const Isa isa = cpu_isa();                       \
-    return isa == Isa::avx512 ? avx512::name         \
-           : isa == Isa::avx2 ? avx2::name           \
-                              : baseline::name;      \
+#define WEFT_DECLARE_CPU_TABLE(Type, name)                                                     \
+  namespace baseline {                                                                         \
+  extern const Type name;                                                                      \
+  }                                                                                            \
+  namespace avx2 {                                                                             \
+  extern const Type name;                                                                      \
+  }                                                                                            \
+  namespace avx512 {                                                                           \
+  extern const Type name;                                                                      \
+  }                                                                                            \
+  inline const Type& select_##name() {                                                         \
+    const Isa isa = cpu_isa();                                                                 \
+    return isa == Isa::avx512 ? avx512::name : isa == Isa::avx2 ? avx2::name : baseline::name; \
   }
 #else
-#define WEFT_DECLARE_CPU_TABLE(Type, name)           \
-  namespace baseline { extern const Type name; }     \
-  inline const Type& select_##name() { return baseline::name; }
+#define WEFT_DECLARE_CPU_TABLE(Type, name) \
+  namespace baseline {                     \
+  extern const Type name;                  \
+  }                                        \
+  inline const Type& select_##name() {     \
+    return baseline::name;                 \
+  }
 #endif
 
 }  // namespace weft::kernels
