@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Builds, tests and measures Weft on a machine with a GPU, in one call.
+#
+#   bench/device.sh [STAGE...]      build test sanitize interop train   (default: all, in that order)
+#
+# OUT=FOLDER          where results and logs go (default: bench/results)
+# STB_INCLUDE_DIR     folder of stb_image.h where it is not installed
+# Exits non-zero when a stage failed; a short table comes last.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+OUT=${OUT:-bench/results}
+mkdir -p "$OUT"
+stages=("$@")
+[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop train)
+declare -A verdict
+
+stage_build() {
+  WEFT_BACKEND=cuda ./run --version && cmake --build build/cuda --parallel "$(nproc)"
+}
+
+stage_test() { WEFT_BACKEND=cuda ./run test; }
+
+# The CUDA tests of each folder at the sizes marked small, under memcheck and racecheck.
+stage_sanitize() {
+  local tool folder failed=0
+  for tool in memcheck racecheck; do
+    for folder in engine kernels layers; do
+      echo "-- $tool $folder"
+      WEFT_SMALL_TESTS=1 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "build/cuda/tests/${folder}_tests" --gtest_filter='*cuda*' --gtest_brief=1 || failed=1
+    done
+  done
+  return $failed
+}
+
+stage_interop() { python3 tests/interop/torch_interop.py --weft build/cuda/weft; }
+
+stage_train() {
+  python3 bench/train.py --weft build/cuda/weft --device cuda --out "$OUT/train-cuda.json" &&
+    python3 bench/train.py --weft build/cuda/weft --device cpu --threads 2 --seeds 1 \
+      --models mlp,lenet5 --out "$OUT/train-cpu.json"
+}
+
+for stage in "${stages[@]}"; do
+  start=$SECONDS
+  if "stage_$stage" >"$OUT/$stage.log" 2>&1; then verdict[$stage]=ok; else verdict[$stage]=FAILED; fi
+  verdict[$stage]+=" $((SECONDS - start)) s"
+done
+
+status=0
+for stage in "${stages[@]}"; do
+  case ${verdict[$stage]} in FAILED*) status=1; echo "== end of $stage.log"; tail -n 40 "$OUT/$stage.log" ;; esac
+done
+for stage in "${stages[@]}"; do printf '%-10s %s\n' "$stage" "${verdict[$stage]}"; done
+exit $status

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What a result must carry so that it can be compared: GPU, driver, CUDA, CPU, commit, date."""
+import datetime
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def output_of(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def machine():
+    gpu = output_of("nvidia-smi", "--query-gpu=name,driver_version,clocks.max.sm", "--format=csv,noheader")
+    name, driver, clock = (gpu.splitlines()[0].split(", ") if gpu else ("none", "", ""))
+    nvcc = output_of(os.environ.get("CUDACXX", "nvcc"), "--version")
+    return {
+        "gpu": name,
+        "driver": driver,
+        "max_sm_clock": clock,
+        "cuda": nvcc.split("release ")[-1].split(",")[0] if "release" in nvcc else "",
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        # A copy of the tree without its history names its commit through WEFT_COMMIT.
+        "commit": os.environ.get("WEFT_COMMIT") or output_of("git", "rev-parse", "--short", "HEAD"),
+        "date": datetime.date.today().isoformat(),
+    }
