@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The CUDA launchers behind gemm(): one per technique, called by gemm.cpp after validation.
+//
+// Leading dimensions are resolved (never 0), m and n are positive, k may be 0. Every launcher takes
+// any size, transpose, alignment, alpha, beta, bias and epilogue; options.variant is not looked at.
+#pragma once
+
+#include "kernels/gemm/gemm.h"
+
+namespace weft::kernels::cuda {
+
+void gemm_naive(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                const GemmOptions& options, const Stream& stream);
+void gemm_tiled(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                const GemmOptions& options, const Stream& stream);
+void gemm_register_tiled(float* c, const float* a, const float* b, const float* bias,
+                         const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Needs sm_80. Rounds operands to tf32, or to bf16 when options.mode is bf16.
+void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
+                   const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+
+// Many products of the same dimensions in one launch, for im2col convolution.
+struct GemmBatch {
+  std::int64_t count = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // elements from one product to the next
+  bool bias_per_row = false;                              // bias has m values instead of n
+};
+
+void gemm_register_tiled_batched(float* c, const float* a, const float* b, const float* bias,
+                                 const GemmDims& dims, const GemmOptions& options,
+                                 const GemmBatch& batch, const Stream& stream);
+void gemm_mma_tf32_batched(float* c, const float* a, const float* b, const float* bias,
+                           const GemmDims& dims, const GemmOptions& options, const GemmBatch& batch,
+                           const Stream& stream);
+
+// What `automatic` means on a device of this compute capability (90 is sm_90). A tensor-core mode
+// on a device without tf32 tensor cores runs in fp32.
+GemmVariant gemm_automatic(const GemmDims& dims, const GemmOptions& options,
+                           int compute_capability);
+
+}  // namespace weft::kernels::cuda
