@@ -43,9 +43,9 @@ struct VariantInfo {
   std::string_view name;     // the technique: "tiled"
   std::string_view summary;  // one sentence: what this rung changes and teaches
   bool on_cpu = false;
-  bool on_cuda = false;          // false in no build: tables are the same everywhere
-  int compute_capability = 0;    // least one, 80 for sm_80; 0: any that Weft supports
-  std::string_view needs = "";   // further conditions, for a reader: "k % 4 == 0"
+  bool on_cuda = false;         // false in no build: tables are the same everywhere
+  int compute_capability = 0;   // least one, 80 for sm_80; 0: any that Weft supports
+  std::string_view needs = "";  // further conditions, for a reader: "k % 4 == 0"
 };
 
 }  // namespace weft::kernels
