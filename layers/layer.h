@@ -57,43 +57,48 @@ struct LayerContext {
   std::span<const FloatView> parameters;
   std::span<const FloatView> gradients;  // empty in inference
   std::span<const FloatView> buffers;
-  void* cache = nullptr;                 // cache_bytes(): written by forward, read by backward
-  Workspace workspace;                   // at least workspace_bytes()
+  void* cache = nullptr;  // cache_bytes(): written by forward, read by backward
+  Workspace workspace;    // at least workspace_bytes()
   KernelChoice kernels;
   Phase phase = Phase::inference;
   std::uint64_t seed = 0;
   std::uint32_t layer_index = 0;
-  const std::int64_t* step = nullptr;    // device memory: the training step, for dropout
+  const std::int64_t* step = nullptr;  // device memory: the training step, for dropout
 };
 
 class Layer {
  public:
-  explicit Layer(std::string name) : name_(std::move(name)) {}
+  explicit Layer(std::string name, std::vector<ParameterSpec> parameters = {},
+                 std::vector<BufferSpec> buffers = {})
+      : name_(std::move(name)), parameters_(std::move(parameters)), buffers_(std::move(buffers)) {}
   virtual ~Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  const std::string& name() const { return name_; }      // "conv1"
-  virtual std::string_view type() const = 0;             // "Conv2d"
-  virtual std::string describe() const = 0;              // "Conv2d(1, 6, kernel 5x5, padding 2)"
+  const std::string& name() const { return name_; }  // "conv1"
+  virtual std::string_view type() const = 0;         // "Conv2d"
+  virtual std::string describe() const = 0;          // "Conv2d(1, 6, kernel 5x5, padding 2)"
 
   // The output's shape for an input of this shape (axis 0 is the batch); throws usage with the
   // expected and the found shape when the layer cannot take it.
   Shape output_shape(const Shape& input) const;
 
-  virtual std::vector<ParameterSpec> parameters() const { return {}; }
-  virtual std::vector<BufferSpec> buffers() const { return {}; }
-  virtual std::size_t cache_bytes(const Shape& input) const;      // 0 unless overridden
+  const std::vector<ParameterSpec>& parameters() const { return parameters_; }
+  const std::vector<BufferSpec>& buffers() const { return buffers_; }
+  virtual std::size_t cache_bytes(const Shape& input) const;  // 0 unless overridden
   virtual std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels,
-                                      Device device) const;       // 0 unless overridden
-  virtual double forward_flops(const Shape& input) const;         // multiply and add count as two
+                                      Device device, Phase phase) const;  // 0 unless overridden
+  // Multiply and add count as two; one per output element unless overridden.
+  virtual double forward_flops(const Shape& input) const;
 
   // Can forward() apply a ReLU to its own output while it is still in registers?
   virtual bool can_fuse_relu() const { return false; }
-  // Is the output the input's memory under another shape (Flatten)? Then neither do_* is called.
+  // Is the output the input under another shape (Flatten)? A Plan then calls nothing and reshapes.
   virtual bool is_view() const { return false; }
   // May y be x, and dx be dy? (Element-wise layers whose backward needs only y.)
   virtual bool in_place() const { return false; }
+  // Does backward read y? Then what follows must not overwrite it.
+  virtual bool backward_reads_output() const { return true; }
   virtual bool is_relu() const { return false; }
   virtual bool is_identity_in_inference() const { return false; }  // Dropout
 
@@ -113,10 +118,17 @@ class Layer {
                            GradientMode parameter_mode, const LayerContext& context,
                            const Stream& stream) const = 0;
 
+  // Throws usage: "conv1: Conv2d(...) expects input (N, 1, H, W), found (64, 784)".
+  [[noreturn]] void reject_input(std::string_view expected, const Shape& found) const;
+
  private:
   void check_context(const LayerContext& context, const Shape& input, Device device) const;
+  void check_view(std::string_view role, const ConstFloatView& view, const Shape& expected,
+                  Device device) const;
 
   std::string name_;
+  std::vector<ParameterSpec> parameters_;
+  std::vector<BufferSpec> buffers_;
 };
 
 }  // namespace weft::layers

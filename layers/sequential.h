@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/arena.h"
 #include "layers/layer.h"
 
 namespace weft::layers {
@@ -27,6 +28,7 @@ class Sequential {
   Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers);
 
   const Shape& sample_shape() const { return sample_; }
+  Shape input_shape(std::int64_t batch) const;  // (batch, sample...)
   Shape output_shape(std::int64_t batch) const;
   std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
 
@@ -68,9 +70,10 @@ class Plan {
        const Stream& stream);
 
   std::int64_t batch() const { return batch_; }
-  FloatView input();                 // (batch, sample...): fill it, then call forward()
-  ConstFloatView output() const;     // logits
-  FloatView output_gradient();       // training only: fill it, then call backward()
+  FloatView input();                      // (batch, sample...): fill it, then call forward()
+  ConstFloatView output() const;          // logits
+  FloatView output_gradient();            // training only: fill it before each backward(), which
+                                          // overwrites it
   ConstFloatView input_gradient() const;  // valid after backward(want_input_gradient = true)
 
   void forward(const Stream& stream);
@@ -86,11 +89,26 @@ class Plan {
   std::size_t cache_bytes() const;
 
  private:
-  struct Step;  // one layer call with its views
-  // (members in the .cpp through a private implementation or here, as the implementer prefers)
+  // One layer call; its views point into the arenas, its spans into the *_views_ below.
+  struct Step {
+    const Layer* layer = nullptr;
+    Epilogue epilogue = Epilogue::none;
+    FloatView x, y, dx, dy;
+    LayerContext context;
+  };
+
+  std::vector<LayerContext> bind(Weights& weights, Device device);
+  void check_training(const char* what) const;
+
   const Sequential* net_;
-  std::int64_t batch_ = 0;
+  std::int64_t batch_;
   Phase phase_;
+  Arena activations_, gradients_, caches_, workspace_;
+  std::vector<FloatView> parameter_views_, gradient_views_, buffer_views_;
+  std::vector<Step> steps_;
+  std::size_t first_trained_ = 0;  // steps before this one need no gradient of their input
+  FloatView input_, output_, output_gradient_, input_gradient_;
+  std::vector<FloatView> layer_outputs_;  // training only, one per layer of the net
 };
 
 }  // namespace weft::layers

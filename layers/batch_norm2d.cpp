@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "layers/batch_norm2d.h"
+
+namespace weft::layers {
+
+namespace {
+
+std::int64_t checked_channels(const std::string& name, std::int64_t channels) {
+  if (channels < 1) {
+    throw Error(ErrorKind::usage,
+                str(name, ": BatchNorm2d expects at least 1 channel, found ", channels));
+  }
+  return channels;
+}
+
+std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t channels) {
+  const Shape shape{checked_channels(name, channels)};
+  return {{.name = "weight", .shape = shape, .init_center = 1}, {.name = "bias", .shape = shape}};
+}
+
+std::vector<BufferSpec> buffers_of(const std::string& name, std::int64_t channels) {
+  const Shape shape{checked_channels(name, channels)};
+  return {{"running_mean", shape, 0}, {"running_var", shape, 1}};
+}
+
+}  // namespace
+
+BatchNorm2d::BatchNorm2d(std::string name, std::int64_t channels, float eps, float momentum)
+    : Layer(name, parameters_of(name, channels), buffers_of(name, channels)),
+      channels_(channels),
+      eps_(eps),
+      momentum_(momentum) {
+  if (!(eps > 0) || !(momentum >= 0 && momentum <= 1)) {
+    throw Error(ErrorKind::usage,
+                str(name, ": BatchNorm2d expects eps > 0 and 0 <= momentum <= 1, found ", eps,
+                    " and ", momentum));
+  }
+}
+
+kernels::BatchNormDims BatchNorm2d::dims(const Shape& input) const {
+  return {input[0], channels_, input[2] * input[3]};
+}
+
+// mean, then inv_std.
+std::size_t BatchNorm2d::cache_bytes(const Shape&) const {
+  return 2 * static_cast<std::size_t>(channels_) * sizeof(float);
+}
+
+std::size_t BatchNorm2d::workspace_bytes(const Shape& input, const KernelChoice&, Device device,
+                                         Phase phase) const {
+  if (phase == Phase::inference) return 0;
+  return kernels::batch_norm_workspace_bytes(dims(input), device);
+}
+
+// Per element: two sums for the statistics, then one multiply and one add.
+double BatchNorm2d::forward_flops(const Shape& input) const {
+  return 5.0 * static_cast<double>(output_shape(input).elements());
+}
+
+Shape BatchNorm2d::do_output_shape(const Shape& input) const {
+  if (input.rank() != 4 || input[1] != channels_) {
+    reject_input(str("(N, ", channels_, ", H, W)"), input);
+  }
+  return input;
+}
+
+void BatchNorm2d::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
+                             const Stream& stream) const {
+  const float* gamma = context.parameters[0].data;
+  const float* beta = context.parameters[1].data;
+  float* running_mean = context.buffers[0].data;
+  float* running_var = context.buffers[1].data;
+  if (context.phase == Phase::inference) {
+    kernels::batch_norm_inference(y.data, x.data, running_mean, running_var, gamma, beta, eps_,
+                                  dims(x.shape), stream);
+    return;
+  }
+  float* mean = static_cast<float*>(context.cache);
+  float* inv_std = mean + channels_;
+  kernels::batch_norm_forward(y.data, mean, inv_std, running_mean, running_var, x.data, gamma, beta,
+                              eps_, momentum_, dims(x.shape), stream);
+}
+
+void BatchNorm2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
+                              GradientMode parameter_mode, const LayerContext& context,
+                              const Stream& stream) const {
+  const float* mean = static_cast<const float*>(context.cache);
+  const float* inv_std = mean + channels_;
+  kernels::batch_norm_backward(dx.data, context.gradients[0].data, context.gradients[1].data,
+                               dy.data, x.data, context.parameters[0].data, mean, inv_std,
+                               dims(x.shape), GradientMode::overwrite, parameter_mode,
+                               context.workspace, stream);
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "layers/conv2d.h"
+
+#include <algorithm>
+
+#include "layers/initial.h"
+
+namespace weft::layers {
+
+namespace {
+
+std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t in_channels,
+                                         std::int64_t out_channels, const Window& window,
+                                         bool bias) {
+  if (in_channels < 1 || out_channels < 1) {
+    throw Error(ErrorKind::usage, str(name, ": Conv2d expects at least 1 channel, found ",
+                                      in_channels, " in, ", out_channels, " out"));
+  }
+  window.check(name);
+  const Shape weight{out_channels, in_channels, window.kernel_h, window.kernel_w};
+  const float bound = fan_in_bound(weight.elements() / out_channels);
+  std::vector<ParameterSpec> specs{{"weight", weight, bound}};
+  if (bias) specs.push_back({"bias", {out_channels}, bound});
+  return specs;
+}
+
+kernels::ConvOptions options_of(const KernelChoice& choice) {
+  return {choice.conv, choice.mode};
+}
+
+}  // namespace
+
+Conv2d::Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_channels,
+               const Window& window, bool bias)
+    : Layer(name, parameters_of(name, in_channels, out_channels, window, bias)),
+      in_channels_(in_channels),
+      out_channels_(out_channels),
+      window_(window),
+      bias_(bias) {}
+
+std::string Conv2d::describe() const {
+  return str("Conv2d(", in_channels_, ", ", out_channels_, ", ", to_string(window_),
+             bias_ ? ")" : ", no bias)");
+}
+
+kernels::ConvDims Conv2d::dims(const Shape& input) const {
+  return {.n = input[0],
+          .c = in_channels_,
+          .h = input[2],
+          .w = input[3],
+          .oc = out_channels_,
+          .kh = window_.kernel_h,
+          .kw = window_.kernel_w,
+          .stride_h = window_.stride_h,
+          .stride_w = window_.stride_w,
+          .pad_h = window_.pad_h,
+          .pad_w = window_.pad_w};
+}
+
+std::size_t Conv2d::workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
+                                    Phase phase) const {
+  using kernels::ConvPass;
+  const auto bytes_of = [&](ConvPass pass) {
+    return kernels::conv2d_workspace_bytes(pass, dims(input), options_of(kernels), device);
+  };
+  const std::size_t forward = bytes_of(ConvPass::forward);
+  if (phase == Phase::inference) return forward;
+  return std::max(
+      {forward, bytes_of(ConvPass::backward_data), bytes_of(ConvPass::backward_weights)});
+}
+
+double Conv2d::forward_flops(const Shape& input) const {
+  const std::int64_t per_output = in_channels_ * window_.kernel_h * window_.kernel_w;
+  return 2.0 * static_cast<double>(output_shape(input).elements()) *
+         static_cast<double>(per_output);
+}
+
+Shape Conv2d::do_output_shape(const Shape& input) const {
+  if (input.rank() != 4 || input[1] != in_channels_ || !window_.fits(input[2], input[3])) {
+    reject_input(str("(N, ", in_channels_, ", H >= ", window_.kernel_h - 2 * window_.pad_h,
+                     ", W >= ", window_.kernel_w - 2 * window_.pad_w, ")"),
+                 input);
+  }
+  return {input[0], out_channels_, window_.rows(input[2]), window_.columns(input[3])};
+}
+
+void Conv2d::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
+                        const LayerContext& context, const Stream& stream) const {
+  const float* bias = bias_ ? context.parameters[1].data : nullptr;
+  kernels::conv2d_forward(y.data, x.data, context.parameters[0].data, bias, dims(x.shape), epilogue,
+                          options_of(context.kernels), context.workspace, stream);
+}
+
+void Conv2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
+                         GradientMode parameter_mode, const LayerContext& context,
+                         const Stream& stream) const {
+  const kernels::ConvDims extents = dims(x.shape);
+  const kernels::ConvOptions options = options_of(context.kernels);
+  float* db = bias_ ? context.gradients[1].data : nullptr;
+  kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
+                                   parameter_mode, options, context.workspace, stream);
+  if (dx.data != nullptr) {
+    kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
+                                  GradientMode::overwrite, options, context.workspace, stream);
+  }
+}
+
+}  // namespace weft::layers

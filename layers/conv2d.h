@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Conv2d: cross-correlation of NCHW images, with an optional ReLU in the epilogue.
+//
+//   x (N, C, H, W)   weight (O, C, kH, kW)   bias (O,)   y (N, O, P, Q)
+// Formulas, forward and backward, are in kernels/conv/conv.h.
+#pragma once
+
+#include "layers/layer.h"
+#include "layers/window.h"
+
+namespace weft::layers {
+
+class Conv2d final : public Layer {
+ public:
+  Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_channels,
+         const Window& window, bool bias = true);
+
+  std::string_view type() const override { return "Conv2d"; }
+  std::string describe() const override;
+  std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
+                              Phase phase) const override;
+  double forward_flops(const Shape& input) const override;
+  bool can_fuse_relu() const override { return true; }
+  bool backward_reads_output() const override { return false; }
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override;
+  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
+                  const Stream& stream) const override;
+  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
+                   GradientMode parameter_mode, const LayerContext& context,
+                   const Stream& stream) const override;
+
+ private:
+  kernels::ConvDims dims(const Shape& input) const;
+
+  std::int64_t in_channels_, out_channels_;
+  Window window_;
+  bool bias_;
+};
+
+}  // namespace weft::layers

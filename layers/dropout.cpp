@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "layers/dropout.h"
+
+#include "kernels/dropout/dropout.h"
+
+namespace weft::layers {
+
+Dropout::Dropout(std::string name, float p) : Layer(std::move(name)), p_(p) {
+  if (!(p >= 0 && p < 1)) {
+    throw Error(ErrorKind::usage, str(this->name(), ": Dropout expects 0 <= p < 1, found ", p));
+  }
+}
+
+void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,
+                    const Stream& stream) const {
+  if (context.step == nullptr) {
+    throw Error(ErrorKind::usage, str(name(), ": Dropout in training expects a step counter"));
+  }
+  const kernels::DropoutKey key{context.seed, context.layer_index, context.step};
+  kernels::dropout(y, x.data, x.elements(), p_, key, GradientMode::overwrite, stream);
+}
+
+void Dropout::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
+                         const Stream& stream) const {
+  if (context.phase == Phase::training) {
+    apply(y.data, x, context, stream);
+  } else if (y.data != x.data) {
+    copy_bytes(y.data, y.device, x.data, x.device,
+               static_cast<std::size_t>(x.elements()) * sizeof(float), stream);
+  }
+}
+
+void Dropout::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView, ConstFloatView,
+                          GradientMode, const LayerContext& context, const Stream& stream) const {
+  if (dx.data != nullptr) apply(dx.data, dy, context, stream);
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "layers/linear.h"
+
+#include "kernels/activation/activation.h"
+#include "layers/initial.h"
+
+namespace weft::layers {
+
+namespace {
+
+std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t in, std::int64_t out,
+                                         bool bias) {
+  if (in < 1 || out < 1) {
+    throw Error(ErrorKind::usage,
+                str(name, ": Linear expects at least 1 feature, found ", in, " in, ", out, " out"));
+  }
+  const float bound = fan_in_bound(in);
+  std::vector<ParameterSpec> specs{{"weight", {out, in}, bound}};
+  if (bias) specs.push_back({"bias", {out}, bound});
+  return specs;
+}
+
+}  // namespace
+
+Linear::Linear(std::string name, std::int64_t in, std::int64_t out, bool bias)
+    : Layer(name, parameters_of(name, in, out, bias)), in_(in), out_(out), bias_(bias) {}
+
+std::string Linear::describe() const {
+  return str("Linear(", in_, ", ", out_, bias_ ? ")" : ", no bias)");
+}
+
+double Linear::forward_flops(const Shape& input) const {
+  return 2.0 * static_cast<double>(output_shape(input).elements()) * static_cast<double>(in_);
+}
+
+Shape Linear::do_output_shape(const Shape& input) const {
+  if (input.rank() != 2 || input[1] != in_) reject_input(str("(N, ", in_, ")"), input);
+  return {input[0], out_};
+}
+
+void Linear::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
+                        const LayerContext& context, const Stream& stream) const {
+  const float* bias = bias_ ? context.parameters[1].data : nullptr;
+  kernels::gemm(
+      y.data, x.data, context.parameters[0].data, bias,
+      {.m = x.shape[0], .n = out_, .k = in_, .transpose_b = true},
+      {.variant = context.kernels.gemm, .mode = context.kernels.mode, .epilogue = epilogue},
+      stream);
+}
+
+void Linear::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
+                         GradientMode parameter_mode, const LayerContext& context,
+                         const Stream& stream) const {
+  const std::int64_t batch = x.shape[0];
+  const kernels::GemmOptions options{.variant = context.kernels.gemm, .mode = context.kernels.mode};
+  kernels::GemmOptions parameter_options = options;
+  parameter_options.beta = parameter_mode == GradientMode::accumulate ? 1.0f : 0.0f;
+  kernels::gemm(context.gradients[0].data, dy.data, x.data, nullptr,
+                {.m = out_, .n = in_, .k = batch, .transpose_a = true}, parameter_options, stream);
+  if (bias_) {
+    kernels::bias_backward(context.gradients[1].data, dy.data, batch, out_, 1, parameter_mode,
+                           stream);
+  }
+  if (dx.data != nullptr) {
+    kernels::gemm(dx.data, dy.data, context.parameters[0].data, nullptr,
+                  {.m = batch, .n = in_, .k = out_}, options, stream);
+  }
+}
+
+}  // namespace weft::layers

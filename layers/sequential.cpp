@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "layers/sequential.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/random.h"
+
+namespace weft::layers {
+
+namespace {
+
+// Uniform in center +- bound; value i of tensor `tensor` depends on (seed, tensor, i) alone.
+void draw(std::span<float> values, float center, float bound, std::uint64_t seed,
+          std::uint32_t tensor) {
+  for (std::size_t i = 0; i < values.size(); i += 4) {
+    const Random4 random = philox(seed, RandomStream::initial_weights, tensor, i / 4);
+    for (std::size_t j = i; j < std::min(i + 4, values.size()); ++j) {
+      values[j] = center + bound * (2.0f * uniform01(random.value[j - i]) - 1.0f);
+    }
+  }
+}
+
+}  // namespace
+
+Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
+    : sample_(sample), layers_(std::move(layers)) {
+  if (sample_.rank() >= Shape::kMaxRank) {
+    throw Error(ErrorKind::usage,
+                str("a sample has at most ", Shape::kMaxRank - 1, " axes, found ", sample_));
+  }
+  std::set<std::string> names;
+  for (const auto& layer : layers_) {
+    if (!names.insert(layer->name()).second) {
+      throw Error(ErrorKind::usage, str("two layers are named '", layer->name(), "'"));
+    }
+    for (const ParameterSpec& spec : layer->parameters()) {
+      slices_.push_back({layer->name() + "." + spec.name, spec.shape, parameter_count_, true});
+      parameter_count_ += spec.shape.elements();
+    }
+  }
+  for (const auto& layer : layers_) {
+    for (const BufferSpec& spec : layer->buffers()) {
+      slices_.push_back({layer->name() + "." + spec.name, spec.shape, buffer_count_, false});
+      buffer_count_ += spec.shape.elements();
+    }
+  }
+  output_shape(1);  // throws, naming the layer, when two neighbours do not fit
+}
+
+Shape Sequential::input_shape(std::int64_t batch) const {
+  std::array<std::int64_t, Shape::kMaxRank> extents{batch};
+  std::ranges::copy(sample_.extents(), extents.begin() + 1);
+  return Shape(
+      std::span<const std::int64_t>(extents).first(static_cast<std::size_t>(sample_.rank()) + 1));
+}
+
+Shape Sequential::output_shape(std::int64_t batch) const {
+  Shape shape = input_shape(batch);
+  for (const auto& layer : layers_) shape = layer->output_shape(shape);
+  return shape;
+}
+
+std::vector<float> Sequential::initial_parameters(std::uint64_t seed) const {
+  std::vector<float> values(static_cast<std::size_t>(parameter_count_));
+  std::size_t offset = 0;
+  std::uint32_t tensor = 0;
+  for (const auto& layer : layers_) {
+    for (const ParameterSpec& spec : layer->parameters()) {
+      const auto size = static_cast<std::size_t>(spec.shape.elements());
+      draw(std::span(values).subspan(offset, size), spec.init_center, spec.init_bound, seed,
+           tensor++);
+      offset += size;
+    }
+  }
+  return values;
+}
+
+std::vector<float> Sequential::initial_buffers() const {
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(buffer_count_));
+  for (const auto& layer : layers_) {
+    for (const BufferSpec& spec : layer->buffers()) {
+      values.insert(values.end(), static_cast<std::size_t>(spec.shape.elements()), spec.initial);
+    }
+  }
+  return values;
+}
+
+Weights::Weights(const Sequential& net, const Stream& stream)
+    : parameters({net.parameter_count()}, DType::f32, stream),
+      gradients({net.parameter_count()}, DType::f32, stream),
+      buffers({net.buffer_count()}, DType::f32, stream) {}
+
+}  // namespace weft::layers

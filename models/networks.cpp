@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "models/networks.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "layers/avg_pool2d.h"
+#include "layers/conv2d.h"
+#include "layers/dropout.h"
+#include "layers/flatten.h"
+#include "layers/linear.h"
+#include "layers/max_pool2d.h"
+#include "layers/relu.h"
+#include "layers/sigmoid.h"
+
+namespace weft::models {
+
+namespace {
+
+using layers::Window;
+
+constexpr std::array<NetworkInfo, 4> kNetworks{{
+    {"mlp", "784-512-512-10 with ReLU: three matrix products"},
+    {"lenet5", "two 5x5 convolutions with ReLU and max pooling, three linear layers"},
+    {"lenet5-classic", "lenet5 as in 1998: sigmoid and average pooling"},
+    {"convnet", "two 3x3 convolutions (32 and 64 channels), one max pooling, two linear layers"},
+}};
+
+// Images and class counts from files are limited before anything is sized by them.
+constexpr std::int64_t kMaxSide = 1024, kMaxClasses = 65536;
+
+// Appends layers, following the shape of the data through them.
+class Builder {
+ public:
+  explicit Builder(const NetworkOptions& options)
+      : sample_{1, options.height, options.width}, shape_{1, 1, options.height, options.width} {}
+
+  template <class Layer, class... Arguments>
+  void add(Arguments&&... arguments) {
+    layers_.push_back(std::make_unique<Layer>(std::forward<Arguments>(arguments)...));
+    shape_ = layers_.back()->output_shape(shape_);
+  }
+  void convolution(const char* name, std::int64_t channels, const Window& window) {
+    add<layers::Conv2d>(name, shape_[1], channels, window);
+  }
+  void linear(const char* name, std::int64_t features) {
+    if (shape_.rank() > 2) add<layers::Flatten>("flatten");
+    add<layers::Linear>(name, shape_[1], features);
+  }
+  std::unique_ptr<layers::Sequential> finish() {
+    return std::make_unique<layers::Sequential>(sample_, std::move(layers_));
+  }
+
+ private:
+  Shape sample_, shape_;
+  std::vector<std::unique_ptr<layers::Layer>> layers_;
+};
+
+std::unique_ptr<layers::Sequential> make_mlp(const NetworkOptions& options) {
+  Builder net(options);
+  net.linear("fc1", 512);
+  net.add<layers::ReLU>("relu1");
+  net.linear("fc2", 512);
+  net.add<layers::ReLU>("relu2");
+  net.linear("fc3", options.classes);
+  return net.finish();
+}
+
+template <class Activation, class Pooling>
+std::unique_ptr<layers::Sequential> make_lenet5(const NetworkOptions& options) {
+  Builder net(options);
+  net.convolution("conv1", 6, Window::square(5, 1, 2));
+  net.add<Activation>("activation1");
+  net.add<Pooling>("pool1", Window::square(2, 2));
+  net.convolution("conv2", 16, Window::square(5));
+  net.add<Activation>("activation2");
+  net.add<Pooling>("pool2", Window::square(2, 2));
+  net.linear("fc1", 120);
+  net.add<Activation>("activation3");
+  net.linear("fc2", 84);
+  net.add<Activation>("activation4");
+  net.linear("fc3", options.classes);
+  return net.finish();
+}
+
+std::unique_ptr<layers::Sequential> make_convnet(const NetworkOptions& options) {
+  Builder net(options);
+  net.convolution("conv1", 32, Window::square(3));
+  net.add<layers::ReLU>("relu1");
+  net.convolution("conv2", 64, Window::square(3));
+  net.add<layers::ReLU>("relu2");
+  net.add<layers::MaxPool2d>("pool1", Window::square(2, 2));
+  if (options.dropout > 0) net.add<layers::Dropout>("dropout1", options.dropout / 2);
+  net.linear("fc1", 128);
+  net.add<layers::ReLU>("relu3");
+  if (options.dropout > 0) net.add<layers::Dropout>("dropout2", options.dropout);
+  net.linear("fc2", options.classes);
+  return net.finish();
+}
+
+// Levenshtein's distance: insertions, deletions and replacements from one text to the other.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+[[noreturn]] void reject_name(std::string_view name) {
+  const std::string_view start = name.substr(0, 32);  // the text may come from a file
+  const auto nearest = std::ranges::min_element(
+      kNetworks, {}, [&](const NetworkInfo& info) { return edit_distance(start, info.name); });
+  std::string known;
+  for (const NetworkInfo& info : kNetworks) {
+    known += (known.empty() ? "" : ", ") + std::string(info.name);
+  }
+  throw Error(ErrorKind::usage, str("unknown network '", start, "': did you mean '", nearest->name,
+                                    "'? The networks are ", known));
+}
+
+void check(const NetworkOptions& options) {
+  const auto within = [](std::int64_t value, std::int64_t limit) {
+    return value >= 1 && value <= limit;
+  };
+  if (!within(options.height, kMaxSide) || !within(options.width, kMaxSide)) {
+    throw Error(ErrorKind::usage, str("a network expects images of 1x1 to ", kMaxSide, "x",
+                                      kMaxSide, ", found ", options.height, "x", options.width));
+  }
+  if (!within(options.classes, kMaxClasses)) {
+    throw Error(ErrorKind::usage,
+                str("a network expects 1 to ", kMaxClasses, " classes, found ", options.classes));
+  }
+  if (!(options.dropout >= 0 && options.dropout < 1)) {
+    throw Error(ErrorKind::usage, str("dropout expects 0 <= p < 1, found ", options.dropout));
+  }
+  if (options.dropout > 0 && options.name != "convnet") {
+    throw Error(ErrorKind::usage, str("network '", options.name, "' has no dropout; convnet has"));
+  }
+}
+
+}  // namespace
+
+std::span<const NetworkInfo> network_names() {
+  return kNetworks;
+}
+
+std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) {
+  const auto named = [&](const NetworkInfo& info) { return info.name == options.name; };
+  if (std::ranges::none_of(kNetworks, named)) reject_name(options.name);
+  check(options);
+  if (options.name == "mlp") return make_mlp(options);
+  if (options.name == "lenet5") return make_lenet5<layers::ReLU, layers::MaxPool2d>(options);
+  if (options.name == "convnet") return make_convnet(options);
+  return make_lenet5<layers::Sigmoid, layers::AvgPool2d>(options);
+}
+
+}  // namespace weft::models
