@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Compiled once per instruction set: see kernels/isa.h.
+#include "kernels/gemm/cpu.h"
+
+#include "kernels/gemm/cpu_table.h"
+
+namespace weft::kernels::WEFT_ISA {
+
+extern const GemmCpu gemm_cpu = {cpu::gemm_naive<float>};
+
+}  // namespace weft::kernels::WEFT_ISA

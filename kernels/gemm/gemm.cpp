@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Validation, the table of variants and dispatch of GEMM.
+//
+// A ComputeMode is the least precision that the caller accepts: fp32 variants serve every mode,
+// tensor-core variants need theirs to be asked for.
+#include "kernels/gemm/gemm.h"
+
+#include <array>
+#include <string>
+
+#include "engine/error.h"
+#include "kernels/gemm/cpu_table.h"
+#ifdef WEFT_WITH_CUDA
+#include "kernels/gemm/cuda.h"
+#endif
+
+namespace weft::kernels {
+namespace {
+
+struct Row {
+  GemmVariant variant;
+  VariantInfo info;
+};
+
+constexpr std::array<Row, 5> kRows{{
+    {GemmVariant::naive,
+     {.name = "naive",
+      .summary = "three loops, one output element per thread: every operand comes from memory",
+      .on_cpu = true,
+      .on_cuda = true}},
+    {GemmVariant::packed,
+     {.name = "packed",
+      .summary = "panels packed for the cache, a register tile of vectors in the innermost loop",
+      .on_cpu = true}},
+    {GemmVariant::tiled,
+     {.name = "tiled",
+      .summary = "square tiles in shared memory: each operand is loaded once per tile",
+      .on_cuda = true}},
+    {GemmVariant::register_tiled,
+     {.name = "register_tiled",
+      .summary = "each thread owns a tile of outputs in registers: more arithmetic per load",
+      .on_cuda = true}},
+    {GemmVariant::mma_tf32,
+     {.name = "mma_tf32",
+      .summary = "tensor cores: warps multiply tf32 fragments and accumulate in fp32",
+      .on_cuda = true,
+      .compute_capability = 80,
+      .needs = "ComputeMode tf32 or bf16"}},
+}};
+
+constexpr auto kInfos = [] {
+  std::array<VariantInfo, kRows.size()> infos{};
+  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
+  return infos;
+}();
+
+std::string describe(const GemmDims& d) {
+  return str("gemm (m, n, k) = (", d.m, ", ", d.n, ", ", d.k, ")", d.transpose_a ? ", A^T" : "",
+             d.transpose_b ? ", B^T" : "");
+}
+
+// The same dimensions with every leading dimension written out.
+GemmDims resolved(GemmDims d) {
+  if (d.m < 0 || d.n < 0 || d.k < 0) {
+    throw Error(ErrorKind::usage, str(describe(d), ": extents must not be negative"));
+  }
+  const auto resolve = [&](const char* name, std::int64_t& ld, std::int64_t rows,
+                           std::int64_t row_length) {
+    if (ld == 0) ld = row_length;
+    std::int64_t bytes = 0;
+    if (ld < row_length) {
+      throw Error(ErrorKind::usage, str(describe(d), ": ", name, " = ", ld,
+                                        " is shorter than a row of ", row_length));
+    }
+    if (__builtin_mul_overflow(rows, ld, &bytes) ||
+        __builtin_mul_overflow(bytes, std::int64_t{sizeof(float)}, &bytes)) {
+      throw Error(ErrorKind::usage, str(describe(d), ": ", rows, " rows of ", name, " = ", ld,
+                                        " do not fit in memory"));
+    }
+  };
+  resolve("lda", d.lda, d.transpose_a ? d.k : d.m, d.transpose_a ? d.m : d.k);
+  resolve("ldb", d.ldb, d.transpose_b ? d.n : d.k, d.transpose_b ? d.k : d.n);
+  resolve("ldc", d.ldc, d.m, d.n);
+  return d;
+}
+
+GemmVariant automatic(const GemmOptions& options, Device device) {
+  if (device.is_cpu()) return GemmVariant::packed;
+  if (options.mode != ComputeMode::fp32 && device_properties(device).compute_capability >= 80) {
+    return GemmVariant::mma_tf32;
+  }
+  return GemmVariant::register_tiled;
+}
+
+void check_runs(GemmVariant variant, const GemmOptions& options, Device device) {
+  for (const auto& [row, info] : kRows) {
+    if (row != variant) continue;
+    if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
+      throw Error(ErrorKind::usage, str("gemm variant ", info.name, " does not run on ", device));
+    }
+    if (variant == GemmVariant::mma_tf32 && options.mode == ComputeMode::fp32) {
+      throw Error(ErrorKind::usage,
+                  "gemm variant mma_tf32 rounds its operands to tf32: ask for "
+                  "ComputeMode tf32, found fp32");
+    }
+    if (device.is_cuda() &&
+        device_properties(device).compute_capability < info.compute_capability) {
+      throw Error(ErrorKind::usage, str("gemm variant ", info.name, " needs compute capability ",
+                                        info.compute_capability, ", ", device, " has ",
+                                        device_properties(device).compute_capability));
+    }
+    return;
+  }
+  throw Error(ErrorKind::usage, "unknown gemm variant");
+}
+
+}  // namespace
+
+void gemm(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+          const GemmOptions& options, const Stream& stream) {
+  const GemmDims d = resolved(dims);
+  const Device device = stream.device();
+  const GemmVariant variant =
+      options.variant == GemmVariant::automatic ? automatic(options, device) : options.variant;
+  check_runs(variant, options, device);
+  if (d.m == 0 || d.n == 0) return;
+  if (device.is_cpu()) {
+    const GemmCpu& cpu = select_gemm_cpu();
+    cpu.naive(c, a, b, bias, d, options.alpha, options.beta, options.epilogue);
+    return;
+  }
+#ifdef WEFT_WITH_CUDA
+  switch (variant) {
+    case GemmVariant::naive:
+      return cuda::gemm_naive(c, a, b, bias, d, options, stream);
+    case GemmVariant::tiled:
+      return cuda::gemm_tiled(c, a, b, bias, d, options, stream);
+    case GemmVariant::mma_tf32:
+      return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
+    default:
+      return cuda::gemm_register_tiled(c, a, b, bias, d, options, stream);
+  }
+#endif
+}
+
+std::span<const VariantInfo> gemm_variants() {
+  return kInfos;
+}
+
+GemmVariant parse_gemm_variant(std::string_view name) {
+  std::string choices = "automatic";
+  if (name == choices) return GemmVariant::automatic;
+  for (const Row& row : kRows) {
+    if (row.info.name == name) return row.variant;
+    choices += str(", ", row.info.name);
+  }
+  throw Error(ErrorKind::usage, str("unknown gemm variant '", name, "'; choose from ", choices));
+}
+
+}  // namespace weft::kernels
