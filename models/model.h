@@ -21,11 +21,12 @@ namespace weft::models {
 struct ModelInfo {
   NetworkOptions network;
   std::string dataset = "mnist";
-  std::vector<std::string> class_names;  // classes of them
+  std::vector<std::string> class_names;    // classes of them
   float mean = 0.1307f, stddev = 0.3081f;  // of pixel / 255
-  bool recognised = false;  // true: no weft metadata, the network was inferred
+  bool recognised = false;                 // true: no weft metadata, the network was inferred
   int epochs = 0;
-  double test_accuracy = -1;  // 0..1; negative: not known
+  double test_accuracy = -1;     // 0..1; negative: not known
+  std::int64_t test_images = 0;  // that it was measured on
 };
 
 struct Model {

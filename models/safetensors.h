@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/tensor.h"
+#include "models/file_io.h"
 
 namespace weft::models {
 
@@ -31,12 +32,12 @@ struct SafeTensors {
   const NamedTensor* find(std::string_view name) const;  // null when absent
 };
 
-SafeTensors read_safetensors(const std::filesystem::path& path);
-// Crash-safe: a temporary file beside it, fsync, rename, fsync of the folder. Never half-written.
-void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);
+inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = std::uint64_t{16} << 20;
+inline constexpr std::uint64_t kMaxSafetensorsFileBytes = std::uint64_t{2} << 30;
 
-// The same guarantee for any text or bytes.
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
-void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+SafeTensors read_safetensors(const std::filesystem::path& path);
+// Crash-safe, as write_file_atomically() is. Error{usage} for a name that appears twice, the name
+// "__metadata__", or values that are not as many as the shape says.
+void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);
 
 }  // namespace weft::models

@@ -13,16 +13,19 @@ enum class ScheduleKind { constant, step, cosine, one_cycle };
 struct Schedule {
   ScheduleKind kind = ScheduleKind::one_cycle;
   float peak = 0.1f;
-  double warmup_fraction = 0.25;  // one_cycle: linear from peak/25 to peak, then cosine to peak/2500
-  int step_every_epochs = 2;      // step: times step_factor every so many epochs
+  double warmup_fraction =
+      0.25;                   // one_cycle: linear from peak/25 to peak, then cosine to peak/2500
+  int step_every_epochs = 2;  // step: times step_factor every so many epochs
   float step_factor = 0.1f;
 };
 
 ScheduleKind parse_schedule(std::string_view name);  // constant|step|cosine|one-cycle, else usage
 std::string_view name_of(ScheduleKind kind);
 
-// lr for each of steps_per_epoch * epochs steps. Computed on the host, so that CPU and GPU runs
-// use the same bits.
+inline constexpr std::int64_t kMaxSteps = 100'000'000;  // of a whole run; the table is 400 MB then
+
+// lr for each of steps_per_epoch * epochs steps; Error{usage} for values that make no sense.
+// Computed on the host, so that CPU and GPU runs use the same bits.
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch);
 
 }  // namespace weft::models

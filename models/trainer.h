@@ -11,62 +11,15 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "data/dataset.h"
-#include "kernels/batch/batch.h"
-#include "layers/sequential.h"
+#include "models/evaluate.h"
+#include "models/metrics.h"
 #include "models/model.h"
-#include "models/schedule.h"
+#include "models/train_config.h"
 
 namespace weft::models {
-
-struct TrainConfig {
-  NetworkOptions network;
-  std::string dataset = "mnist";
-  int epochs = 3;
-  std::int64_t batch_size = 64;
-  Schedule schedule;
-  float momentum = 0.9f;
-  float weight_decay = 5e-4f;
-  bool nesterov = true;
-  kernels::Augmentation augmentation;
-  std::uint64_t seed = 1;
-  double validation_split = 0;   // share of the training images held out, 0..0.9
-  std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
-  layers::KernelChoice kernels;
-};
-
-struct Metrics {
-  double loss = 0;      // mean per image
-  double accuracy = 0;  // 0..1
-  std::int64_t images = 0;
-  double standard_error() const;  // binomial: sqrt(a (1 - a) / images)
-};
-
-struct EpochRecord {
-  int epoch = 0;  // 1-based
-  Metrics train;  // running, while the weights change
-  std::optional<Metrics> validation;
-  Metrics test;
-  double seconds = 0;  // of training alone, without evaluation
-  double lr = 0;       // at the last step
-};
-
-// What an evaluation learned beyond two numbers.
-struct Evaluation {
-  Metrics metrics;
-  std::vector<std::int32_t> predictions;  // (images,)
-  std::vector<float> probabilities;       // (images, classes), softmax
-  std::vector<std::int64_t> confusion;    // (classes, classes), row: true label
-  double seconds = 0;
-};
-
-// Evaluates on `set`; all labels of `set` must be < classes (Error{usage}).
-Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
-                    const layers::KernelChoice& kernels, const Stream& stream);
 
 struct TrainObserver {
   // Called at most about ten times a second while an epoch runs; may be empty.
@@ -78,9 +31,10 @@ enum class TrainEnd { finished, interrupted };
 
 // The run directory: config.json, metrics.jsonl, model.safetensors (last), best.safetensors (best
 // by validation accuracy, only with a validation split), optimizer.safetensors, state.json.
-// optimizer.safetensors is the one commit point: it holds parameters, velocity, buffers, and in its
-// metadata the config and the history, and is replaced by one rename at each epoch; the other files
-// follow from it and are rewritten on resume. kill -9 at any moment loses at most one epoch.
+// optimizer.safetensors is the one commit point: it holds the parameters, velocity and buffers, the
+// best ones too, and in its metadata the config, the history and the step. It is replaced by one
+// rename when the run starts, after each epoch and on an interruption; the other files follow from
+// it and are rewritten on resume. kill -9 at any moment loses at most one epoch.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
@@ -99,17 +53,18 @@ class Trainer {
   ~Trainer();
 
   // Trains the remaining epochs. When `stop` becomes true (a signal handler may set it) training
-  // ends after the current step, the run keeps its last epoch's checkpoint, and interrupted is
-  // returned. A loss that is not finite throws Error{check_failed} naming the first layer whose
-  // output was not finite; the last good checkpoint is kept.
-  // `stop_after_epoch` > 0 ends after that epoch, as if interrupted there (for tests and --stop-after).
+  // ends after the current step, a checkpoint of exactly that step is committed, and interrupted is
+  // returned; a resume goes on in the middle of the epoch. A loss, or a weight about to be saved,
+  // that is not finite throws Error{check_failed} naming the first layer whose output was not
+  // finite; the last good checkpoint is kept. `stop_after_epoch` > 0 ends after that epoch, as if
+  // interrupted there (for tests and --stop-after).
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop,
                int stop_after_epoch = 0);
 
   const TrainConfig& config() const;
   const std::vector<EpochRecord>& history() const;  // including epochs before a resume
-  Model model() const;                               // a copy of the current weights on the host
-  std::size_t device_bytes() const;                  // memory of the stream, at its peak
+  Model model() const;                              // a copy of the current weights on the host
+  std::size_t device_bytes() const;                 // memory of the stream, at its peak
 
  private:
   struct State;

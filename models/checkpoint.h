@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Checkpoint: all that a run needs to go on as if it had never stopped, in one safetensors file.
+//
+// Tensors are named parameter.NAME, velocity.NAME and buffer.NAME, and best.NAME for the weights of
+// the best epoch when there is a validation split; the metadata entry "weft_run" holds the rest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "layers/sequential.h"
+#include "models/records.h"
+#include "models/safetensors.h"
+
+namespace weft::models {
+
+// Flat parameters and buffers, in the order of Sequential::slices().
+struct HostWeights {
+  std::vector<float> parameters, buffers;
+};
+
+struct Checkpoint {
+  RunState state;
+  HostWeights weights;
+  std::vector<float> velocity;  // as parameters
+  HostWeights best;             // empty unless best_epoch(state.history) > 0
+};
+
+SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Sequential& net);
+// Error{data}, prefixed by `where`, for content that does not hold together.
+RunState run_state_of(const SafeTensors& content, const std::string& where);
+Checkpoint checkpoint_of(const SafeTensors& content, const layers::Sequential& net,
+                         const std::string& where);
+
+}  // namespace weft::models

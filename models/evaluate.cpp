@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "models/evaluate.h"
+
+#include <algorithm>
+
+#include "engine/timer.h"
+#include "kernels/optimizer/optimizer.h"
+#include "kernels/softmax/softmax.h"
+#include "models/device_totals.h"
+
+namespace weft::models {
+
+void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what) {
+  if (set.count <= 0) throw Error(ErrorKind::usage, str("the ", what, " images are none"));
+  if (set.height != network.height || set.width != network.width) {
+    throw Error(ErrorKind::usage,
+                str("the network expects images of ", network.height, " x ", network.width,
+                    ", the ", what, " images are ", set.height, " x ", set.width));
+  }
+  const auto pixels = static_cast<std::size_t>(set.height * set.width);
+  const auto count = static_cast<std::size_t>(set.count);
+  if (set.images.size() / pixels != count || set.images.size() % pixels != 0 ||
+      set.labels.size() != count) {
+    throw Error(ErrorKind::usage,
+                str("the ", what, " set counts ", set.count, " images, found ", set.images.size(),
+                    " pixels and ", set.labels.size(), " labels"));
+  }
+  const auto wrong = std::find_if(set.labels.begin(), set.labels.end(),
+                                  [&](std::uint8_t label) { return label >= network.classes; });
+  if (wrong != set.labels.end()) {
+    throw Error(ErrorKind::usage,
+                str("the network knows ", network.classes, " classes, ", what, " image ",
+                    wrong - set.labels.begin(), " has label ", +*wrong));
+  }
+}
+
+DeviceImages::DeviceImages(const data::ImageSet& set, std::int64_t first, const Stream& stream)
+    : count(first),
+      height(set.height),
+      width(set.width),
+      images(Shape{first, set.height, set.width}, DType::u8, stream),
+      labels(Shape{first}, DType::u8, stream) {
+  const auto rows = static_cast<std::size_t>(count);
+  copy_from_host(images.view<std::uint8_t>(),
+                 std::span(set.images).first(rows * static_cast<std::size_t>(height * width)),
+                 stream);
+  copy_from_host(labels.view<std::uint8_t>(), std::span(set.labels).first(rows), stream);
+}
+
+// On the CPU a batch should leave the activations in the cache; on a GPU it should fill the device.
+std::int64_t evaluation_batch(Device device) {
+  return device.is_cpu() ? 200 : 1000;
+}
+
+struct Evaluator::State {
+  State(const layers::Sequential& network, layers::Weights& weights, const data::ImageSet& set,
+        std::int64_t batch_size, const kernels::Normalization& normalise,
+        const layers::KernelChoice& kernels, const Stream& stream)
+      : normalization(normalise),
+        images(set, set.count, stream),
+        totals(stream),
+        step(Shape{1}, DType::i64, stream) {
+    order.count = set.count;
+    order.batch = std::min(batch_size, set.count);
+    order.steps = (set.count + order.batch - 1) / order.batch;
+    batches.push_back(
+        std::make_unique<Batch>(network, weights, order.batch, kernels, step, stream));
+    const std::int64_t tail = set.count % order.batch;
+    if (tail > 0) {
+      batches.push_back(std::make_unique<Batch>(network, weights, tail, kernels, step, stream));
+    }
+  }
+
+  // Memory for so many rows: a full batch, or the tail.
+  struct Batch {
+    Batch(const layers::Sequential& network, layers::Weights& weights, std::int64_t rows,
+          const layers::KernelChoice& kernels, Tensor& step, const Stream& stream)
+        : plan(network, weights, rows, layers::Phase::inference, kernels, 0,
+               step.data<std::int64_t>(), stream),
+          labels(Shape{rows}, DType::i32, stream),
+          predictions(Shape{rows}, DType::i32, stream),
+          loss(Shape{rows}, DType::f32, stream) {}
+
+    layers::Plan plan;
+    Tensor labels, predictions, loss;
+  };
+
+  void queue(Batch& batch, std::int64_t first, const Outputs& outputs, const Stream& stream) {
+    const std::int64_t rows = batch.plan.batch();
+    auto* labels = batch.labels.data<std::int32_t>();
+    auto* loss = batch.loss.data<float>();
+    auto* predictions = outputs.predictions != nullptr ? outputs.predictions + first
+                                                       : batch.predictions.data<std::int32_t>();
+    kernels::gather_batch(batch.plan.input().data, labels, nullptr,
+                          images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
+                          rows, images.height, images.width, step.data<std::int64_t>(), order, {},
+                          normalization, stream);
+    batch.plan.forward(stream);
+    const layers::ConstFloatView logits = batch.plan.output();
+    const std::int64_t classes = logits.shape[1];
+    kernels::softmax_cross_entropy(loss, nullptr, predictions, logits.data, labels, 1, rows,
+                                   classes, stream);
+    if (outputs.probabilities != nullptr) {
+      kernels::softmax_forward(outputs.probabilities + first * classes, logits.data, rows, classes,
+                               stream);
+    }
+    kernels::accumulate_totals(totals.data(), loss, predictions, labels, rows, stream);
+    kernels::advance_step(step.data<std::int64_t>(), stream);
+  }
+
+  kernels::Normalization normalization;
+  DeviceImages images;
+  DeviceTotals totals;
+  Tensor step;
+  kernels::BatchOrder order;
+  std::vector<std::unique_ptr<Batch>> batches;  // the full one, then the tail if there is one
+};
+
+Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
+                     const data::ImageSet& set, std::int64_t batch_size,
+                     const kernels::Normalization& normalization,
+                     const layers::KernelChoice& kernels, const Stream& stream)
+    : state_(
+          std::make_unique<State>(net, weights, set, batch_size, normalization, kernels, stream)) {}
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+Evaluator::~Evaluator() = default;
+
+Metrics Evaluator::run(const Outputs& outputs, const Stream& stream) {
+  State& state = *state_;
+  state.totals.write({}, stream);
+  zero_bytes(state.step.raw(), state.step.bytes(), stream);
+  for (std::int64_t first = 0; first < state.order.count; first += state.order.batch) {
+    const bool full = first + state.order.batch <= state.order.count;
+    state.queue(full ? *state.batches.front() : *state.batches.back(), first, outputs, stream);
+  }
+  return metrics_of(state.totals.read(stream));
+}
+
+Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
+                    const layers::KernelChoice& kernels, const Stream& stream) {
+  const NetworkOptions& network = model.info.network;
+  if (batch_size < 1) {
+    throw Error(ErrorKind::usage, str("expected a batch size >= 1, found ", batch_size));
+  }
+  check_images(set, network, "evaluation");
+  layers::Weights weights(*model.net, stream);
+  copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
+  copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
+  Evaluator evaluator(*model.net, weights, set, batch_size, {model.info.mean, model.info.stddev},
+                      kernels, stream);
+  Tensor predictions(Shape{set.count}, DType::i32, stream);
+  Tensor probabilities(Shape{set.count, network.classes}, DType::f32, stream);
+
+  Evaluation result;
+  const Timer timer;
+  result.metrics =
+      evaluator.run({predictions.data<std::int32_t>(), probabilities.data<float>()}, stream);
+  result.seconds = timer.seconds();
+  result.predictions = to_host(predictions.view<std::int32_t>(), stream);
+  result.probabilities = to_host(probabilities.view<float>(), stream);
+  result.confusion.assign(static_cast<std::size_t>(network.classes * network.classes), 0);
+  for (std::size_t image = 0; image < result.predictions.size(); ++image) {
+    const std::int64_t predicted = result.predictions[image];
+    if (predicted < 0 || predicted >= network.classes) continue;  // logits that are not numbers
+    const std::int64_t cell = set.labels[image] * network.classes + predicted;
+    ++result.confusion[static_cast<std::size_t>(cell)];
+  }
+  return result;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Evaluation of a network on a labelled set of images that lives on the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/dataset.h"
+#include "kernels/batch/batch.h"
+#include "layers/sequential.h"
+#include "models/metrics.h"
+#include "models/model.h"
+
+namespace weft::models {
+
+// What an evaluation learned beyond two numbers.
+struct Evaluation {
+  Metrics metrics;
+  std::vector<std::int32_t> predictions;  // (images,)
+  std::vector<float> probabilities;       // (images, classes), softmax
+  std::vector<std::int64_t> confusion;    // (classes, classes), row: true label
+  double seconds = 0;
+};
+
+// Evaluates on `set`; all labels of `set` must be < classes (Error{usage}).
+Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
+                    const layers::KernelChoice& kernels, const Stream& stream);
+
+// Throws usage unless sizes agree with each other and with the network's input, the set is not
+// empty and every label is below the number of classes. `what` names the set in the message.
+void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what);
+
+// The first `count` images of a set and their labels, in device memory.
+struct DeviceImages {
+  DeviceImages(const data::ImageSet& set, std::int64_t count, const Stream& stream);
+
+  std::int64_t count, height, width;
+  Tensor images;  // (count, height, width), u8
+  Tensor labels;  // (count,), u8
+};
+
+// Batch size that suits evaluation on this device.
+std::int64_t evaluation_batch(Device device);
+
+// Everything needed to evaluate the same weights on the same images again and again.
+class Evaluator {
+ public:
+  // Keeps pointers to net and weights. The set must not be empty.
+  Evaluator(const layers::Sequential& net, layers::Weights& weights, const data::ImageSet& set,
+            std::int64_t batch_size, const kernels::Normalization& normalization,
+            const layers::KernelChoice& kernels, const Stream& stream);
+  Evaluator(Evaluator&&) noexcept;
+  ~Evaluator();
+
+  // Device memory to fill, or null: (count,) and (count, classes).
+  struct Outputs {
+    std::int32_t* predictions = nullptr;
+    float* probabilities = nullptr;
+  };
+  Metrics run(const Outputs& outputs, const Stream& stream);  // blocks until the totals are there
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weft::models

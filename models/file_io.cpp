@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "models/file_io.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <string>
+#include <system_error>
+
+#include "engine/error.h"
+
+namespace weft::models {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kPrefix = ".weft-";
+constexpr std::string_view kSuffix = ".tmp";
+
+[[noreturn]] void fail(const char* what, const fs::path& path, int code) {
+  throw Error(ErrorKind::data, str("could not ", what, " ", path.string(), ": ",
+                                   std::system_category().message(code)));
+}
+
+// The process that made a temporary of this name, or 0 when it is no such name.
+pid_t owner_of(std::string_view name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  pid_t owner = 0;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), owner);
+  return code == std::errc{} && *end == '-' && owner > 0 ? owner : 0;
+}
+
+void remove_stale_temporaries(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const pid_t owner = owner_of(entry->path().filename().string());
+    const bool gone = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
+    std::error_code not_removed;
+    if (gone) fs::remove(entry->path(), not_removed);
+  }
+}
+
+// Closes on scope exit; close() reports what a delayed write could not do.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  int get() const { return value_; }
+  bool close() {
+    const int value = value_;
+    value_ = -1;
+    return value < 0 || ::close(value) == 0;
+  }
+
+ private:
+  int value_;
+};
+
+// 0 or the errno of the call that failed.
+int write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return errno;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  if (::fsync(file.get()) != 0) return errno;
+  return file.close() ? 0 : errno;
+}
+
+void sync_folder(const fs::path& folder) {
+  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) fail("open the folder", folder, errno);
+  // EINVAL: a file system without fsync for folders.
+  if (::fsync(opened.get()) != 0 && errno != EINVAL) fail("sync the folder", folder, errno);
+}
+
+}  // namespace
+
+bool is_temporary_name(std::string_view file_name) {
+  return owner_of(file_name) > 0;
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  static std::atomic<std::uint64_t> counter = 0;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  remove_stale_temporaries(folder);
+  const fs::path temporary = folder / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
+  ::unlink(temporary.c_str());  // left by a killed process that had this one's number
+  if (const int code = write_and_sync(temporary, bytes); code != 0) {
+    ::unlink(temporary.c_str());
+    fail("write", path, code);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int code = errno;
+    ::unlink(temporary.c_str());
+    fail("write", path, code);
+  }
+  sync_folder(folder);
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+// O_NONBLOCK: opening a pipe must not wait for its writer.
+InputFile::InputFile(const fs::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail("open", path, errno);
+  struct stat status {};
+  const int code = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (code == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return;
+  }
+  ::close(descriptor_);
+  if (code != 0) fail("open", path, code);
+  throw Error(ErrorKind::data, str(path.string(), ": expected a regular file"));
+}
+
+InputFile::~InputFile() {
+  ::close(descriptor_);
+}
+
+void InputFile::read(std::span<std::byte> out, std::uint64_t offset) const {
+  while (!out.empty()) {
+    const ssize_t count = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path_, errno);
+    if (count == 0) {
+      throw Error(ErrorKind::data, str(path_.string(), ": ends at byte ", offset, ", expected ",
+                                       out.size(), " more"));
+    }
+    out = out.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+}  // namespace weft::models

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Whole files: crash-safe writing, and reading that trusts neither the file's kind nor its length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace weft::models {
+
+// Replaces `path` in one step: a temporary file beside it, fsync, rename, fsync of the folder.
+// Readers see the old content or the new, whatever happens. When it fails (no space, no permission)
+// the temporary is removed and Error{data} names the path and the system's reason. Temporaries that
+// a killed process left in the same folder are removed as well.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+// Is this the name of a temporary that write_file_atomically() makes?
+bool is_temporary_name(std::string_view file_name);
+
+// A regular file open for reading. Everything that goes wrong is Error{data} with the path.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  std::uint64_t size() const { return size_; }
+  // Fills `out` from byte `offset` on; a file that ends early is an error.
+  void read(std::span<std::byte> out, std::uint64_t offset) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace weft::models

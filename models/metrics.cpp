@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "models/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::models {
+
+double Metrics::standard_error() const {
+  if (images <= 0) return 0;
+  return std::sqrt(std::max(0.0, accuracy * (1 - accuracy)) / static_cast<double>(images));
+}
+
+Metrics metrics_of(const kernels::MetricTotals& totals) {
+  if (totals.rows == 0) return {};
+  const auto rows = static_cast<double>(totals.rows);
+  return {totals.loss_sum / rows, static_cast<double>(totals.hits) / rows, totals.rows};
+}
+
+int best_epoch(const std::vector<EpochRecord>& history) {
+  int best = 0;
+  double accuracy = -1;
+  for (const EpochRecord& record : history) {
+    if (record.validation && record.validation->accuracy > accuracy) {
+      accuracy = record.validation->accuracy;
+      best = record.epoch;
+    }
+  }
+  return best;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+#include "models/records.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/json_check.h"
+
+namespace weft::models {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMaxExtent = 1024;  // of images and classes in a model file
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The double with the fewest digits that is this float: 0.1f is written as 0.1.
+double shortest(float value) {
+  const double decimal = std::stod(fmt::format("{}", value));
+  return static_cast<float>(decimal) == value ? decimal : static_cast<double>(value);
+}
+
+// Typed, range-checked access to a JSON object from a file.
+class Fields {
+ public:
+  Fields(Json object, std::string where) : object_(std::move(object)), where_(std::move(where)) {
+    if (!object_.is_object()) fail("expected a JSON object");
+  }
+
+  const Json& at(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) fail(str("the field \"", key, "\" is missing"));
+    return *found;
+  }
+  bool has(const char* key) const { return object_.contains(key) && !object_[key].is_null(); }
+
+  Fields object(const char* key) const { return {at(key), str(where_, ": ", key)}; }
+
+  std::int64_t integer(const char* key, std::int64_t low, std::int64_t high) const {
+    const Json& value = at(key);
+    const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX
+                                                 : value.is_number_integer();
+    if (fits && value.get<std::int64_t>() >= low && value.get<std::int64_t>() <= high) {
+      return value.get<std::int64_t>();
+    }
+    fail(str("expected \"", key, "\" from ", low, " to ", high, ", found ",
+             in_quotes(value.dump())));
+  }
+  std::uint64_t unsigned_integer(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_unsigned()) fail(str("expected \"", key, "\" to be a whole number >= 0"));
+    return value.get<std::uint64_t>();
+  }
+  double number(const char* key) const {
+    const Json& value = at(key);
+    const double number = value.is_number() ? value.get<double>() : NAN;
+    if (!std::isfinite(number)) fail(str("expected \"", key, "\" to be a finite number"));
+    return number;
+  }
+  float single(const char* key) const {
+    const double value = number(key);
+    if (std::fabs(value) > std::numeric_limits<float>::max()) {
+      fail(str("expected \"", key, "\" to be a finite float"));
+    }
+    return static_cast<float>(value);
+  }
+  bool boolean(const char* key) const {
+    if (!at(key).is_boolean()) fail(str("expected \"", key, "\" to be true or false"));
+    return at(key).get<bool>();
+  }
+  std::string text(const char* key) const {
+    if (!at(key).is_string()) fail(str("expected \"", key, "\" to be a string"));
+    return at(key).get<std::string>();
+  }
+  std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> out;
+    for (const Json& element : array(key)) {
+      if (!element.is_string()) fail(str("expected \"", key, "\" to be a list of strings"));
+      out.push_back(element.get<std::string>());
+    }
+    return out;
+  }
+  const Json& array(const char* key) const {
+    if (!at(key).is_array()) fail(str("expected \"", key, "\" to be a list"));
+    return at(key);
+  }
+  void check_schema() const {
+    const std::int64_t version = integer("schema_version", 0, INT64_MAX);
+    if (version != kSchemaVersion) {
+      fail(str("expected schema_version ", kSchemaVersion, ", found ", version));
+    }
+  }
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Error(ErrorKind::data, str(where_, ": ", problem));
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  Json object_;
+  std::string where_;
+};
+
+Fields parse(std::string_view text, const std::string& where) {
+  check_json(text, {}, where);
+  return {Json::parse(text), where};
+}
+
+template <class Variant>
+std::string_view variant_name(Variant variant, std::span<const kernels::VariantInfo> table,
+                              Variant (*parse_name)(std::string_view)) {
+  for (const kernels::VariantInfo& row : table) {
+    if (parse_name(row.name) == variant) return row.name;
+  }
+  return "automatic";
+}
+
+// Runs a parser that throws usage for an unknown name; in a file that is bad data.
+template <class Parser>
+auto parsed(const Fields& fields, const char* key, const Parser& parser) {
+  try {
+    return parser(fields.text(key));
+  } catch (const Error& error) {
+    fields.fail(error.what());
+  }
+}
+
+kernels::ComputeMode parse_mode(std::string_view name) {
+  for (const kernels::ComputeMode mode :
+       {kernels::ComputeMode::fp32, kernels::ComputeMode::tf32, kernels::ComputeMode::bf16}) {
+    if (name == name_of(mode)) return mode;
+  }
+  throw Error(ErrorKind::usage, "expected a precision: fp32, tf32 or bf16");
+}
+
+void add_network(Json& json, const NetworkOptions& network) {
+  json["network"] = network.name;
+  json["height"] = network.height;
+  json["width"] = network.width;
+  json["classes"] = network.classes;
+  json["dropout"] = shortest(network.dropout);
+}
+
+NetworkOptions network_from(const Fields& fields) {
+  NetworkOptions network;
+  network.name = fields.text("network");
+  network.height = fields.integer("height", 1, kMaxExtent);
+  network.width = fields.integer("width", 1, kMaxExtent);
+  network.classes = fields.integer("classes", 1, kMaxExtent);
+  network.dropout = fields.single("dropout");
+  if (network.dropout < 0 || network.dropout >= 1) fields.fail("expected a dropout in [0, 1)");
+  return network;
+}
+
+Json json_of(const Metrics& metrics) {
+  return {{"loss", metrics.loss}, {"accuracy", metrics.accuracy}, {"images", metrics.images}};
+}
+
+Metrics metrics_from(const Fields& fields) {
+  return {fields.number("loss"), fields.number("accuracy"), fields.integer("images", 0, kMaxCount)};
+}
+
+Json json_of(const TrainConfig& config) {
+  Json json;
+  json["schema_version"] = kSchemaVersion;
+  add_network(json, config.network);
+  json["dataset"] = config.dataset;
+  json["epochs"] = config.epochs;
+  json["batch_size"] = config.batch_size;
+  json["schedule"] = {{"kind", name_of(config.schedule.kind)},
+                      {"peak", shortest(config.schedule.peak)},
+                      {"warmup_fraction", config.schedule.warmup_fraction},
+                      {"step_every_epochs", config.schedule.step_every_epochs},
+                      {"step_factor", shortest(config.schedule.step_factor)}};
+  json["momentum"] = shortest(config.momentum);
+  json["weight_decay"] = shortest(config.weight_decay);
+  json["nesterov"] = config.nesterov;
+  json["augmentation"] = {{"rotate_degrees", shortest(config.augmentation.rotate_degrees)},
+                          {"scale", shortest(config.augmentation.scale)},
+                          {"shear", shortest(config.augmentation.shear)},
+                          {"shift", shortest(config.augmentation.shift)}};
+  json["seed"] = config.seed;
+  json["validation_split"] = config.validation_split;
+  json["limit_train"] = config.limit_train;
+  json["precision"] = name_of(config.kernels.mode);
+  json["gemm"] = name_of(config.kernels.gemm);
+  json["conv"] = name_of(config.kernels.conv);
+  return json;
+}
+
+TrainConfig config_from(const Fields& fields) {
+  fields.check_schema();
+  TrainConfig config;
+  config.network = network_from(fields);
+  config.dataset = fields.text("dataset");
+  config.epochs = static_cast<int>(fields.integer("epochs", 1, INT32_MAX));
+  config.batch_size = fields.integer("batch_size", 1, kMaxBatchSize);
+  const Fields schedule = fields.object("schedule");
+  config.schedule.kind = parsed(schedule, "kind", parse_schedule);
+  config.schedule.peak = schedule.single("peak");
+  config.schedule.warmup_fraction = schedule.number("warmup_fraction");
+  config.schedule.step_every_epochs =
+      static_cast<int>(schedule.integer("step_every_epochs", 1, INT32_MAX));
+  config.schedule.step_factor = schedule.single("step_factor");
+  config.momentum = fields.single("momentum");
+  config.weight_decay = fields.single("weight_decay");
+  config.nesterov = fields.boolean("nesterov");
+  const Fields augmentation = fields.object("augmentation");
+  config.augmentation = {augmentation.single("rotate_degrees"), augmentation.single("scale"),
+                         augmentation.single("shear"), augmentation.single("shift")};
+  config.seed = fields.unsigned_integer("seed");
+  config.validation_split = fields.number("validation_split");
+  config.limit_train = fields.integer("limit_train", 0, kMaxCount);
+  config.kernels.mode = parsed(fields, "precision", parse_mode);
+  const auto or_automatic = [](auto parse_name, auto automatic) {
+    return
+        [=](std::string_view name) { return name == "automatic" ? automatic : parse_name(name); };
+  };
+  config.kernels.gemm = parsed(
+      fields, "gemm", or_automatic(kernels::parse_gemm_variant, kernels::GemmVariant::automatic));
+  config.kernels.conv = parsed(
+      fields, "conv", or_automatic(kernels::parse_conv_variant, kernels::ConvVariant::automatic));
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    fields.fail(error.what());
+  }
+  return config;
+}
+
+Json json_of(const EpochRecord& record) {
+  Json json = {{"schema_version", kSchemaVersion}, {"event", "epoch"}, {"epoch", record.epoch}};
+  json["train"] = json_of(record.train);
+  if (record.validation) json["validation"] = json_of(*record.validation);
+  json["test"] = json_of(record.test);
+  json["seconds"] = record.seconds;
+  json["lr"] = record.lr;
+  return json;
+}
+
+EpochRecord record_from(const Fields& fields) {
+  EpochRecord record;
+  record.epoch = static_cast<int>(fields.integer("epoch", 1, INT32_MAX));
+  record.train = metrics_from(fields.object("train"));
+  if (fields.has("validation")) record.validation = metrics_from(fields.object("validation"));
+  record.test = metrics_from(fields.object("test"));
+  record.seconds = fields.number("seconds");
+  record.lr = fields.number("lr");
+  return record;
+}
+
+}  // namespace
+
+std::string_view name_of(kernels::ComputeMode mode) {
+  switch (mode) {
+    case kernels::ComputeMode::fp32:
+      return "fp32";
+    case kernels::ComputeMode::tf32:
+      return "tf32";
+    case kernels::ComputeMode::bf16:
+      return "bf16";
+  }
+  throw Error(ErrorKind::usage, "unknown compute mode");
+}
+
+std::string_view name_of(kernels::GemmVariant variant) {
+  return variant_name(variant, kernels::gemm_variants(), kernels::parse_gemm_variant);
+}
+
+std::string_view name_of(kernels::ConvVariant variant) {
+  return variant_name(variant, kernels::conv_variants(), kernels::parse_conv_variant);
+}
+
+std::string to_json(const TrainConfig& config) {
+  return dump(json_of(config));
+}
+std::string to_json(const EpochRecord& record) {
+  return dump(json_of(record));
+}
+
+std::string to_json(const RunState& state) {
+  Json json;
+  json["schema_version"] = kSchemaVersion;
+  json["config"] = json_of(state.config);
+  json["data"] = {{"train_images", state.data.train_images},
+                  {"test_images", state.data.test_images},
+                  {"checksum", fmt::format("{:016x}", state.data.checksum)}};
+  json["step"] = state.step;
+  json["totals"] = {{"loss_sum", state.totals.loss_sum},
+                    {"hits", state.totals.hits},
+                    {"rows", state.totals.rows}};
+  json["partial_seconds"] = state.partial_seconds;
+  json["history"] = Json::array();
+  for (const EpochRecord& record : state.history) json["history"].push_back(json_of(record));
+  return dump(json);
+}
+
+RunState run_state_from_json(std::string_view text, const std::string& where) {
+  const Fields fields = parse(text, where);
+  fields.check_schema();
+  RunState state;
+  state.config = config_from(fields.object("config"));
+  const Fields data = fields.object("data");
+  state.data.train_images = data.integer("train_images", 1, kMaxCount);
+  state.data.test_images = data.integer("test_images", 1, kMaxCount);
+  const std::string checksum = data.text("checksum");
+  const char* end = checksum.data() + checksum.size();
+  const auto result = std::from_chars(checksum.data(), end, state.data.checksum, 16);
+  if (result.ec != std::errc{} || result.ptr != end) data.fail("expected a hexadecimal checksum");
+  state.step = fields.integer("step", 0, kMaxSteps);
+  const Fields totals = fields.object("totals");
+  state.totals = {totals.number("loss_sum"), totals.integer("hits", 0, kMaxCount),
+                  totals.integer("rows", 0, kMaxCount)};
+  state.partial_seconds = fields.number("partial_seconds");
+  for (const Json& record : fields.array("history")) {
+    state.history.push_back(record_from({record, where + ": history"}));
+    if (state.history.back().epoch != static_cast<int>(state.history.size())) {
+      fields.fail("the epochs of the history are not 1, 2, 3, ...");
+    }
+  }
+  return state;
+}
+
+std::string to_json(const ModelInfo& info) {
+  Json json;
+  json["schema_version"] = kSchemaVersion;
+  add_network(json, info.network);
+  json["dataset"] = info.dataset;
+  json["class_names"] = info.class_names;
+  json["mean"] = shortest(info.mean);
+  json["stddev"] = shortest(info.stddev);
+  json["epochs"] = info.epochs;
+  json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
+  json["test_images"] = info.test_images;
+  return dump(json);
+}
+
+ModelInfo model_info_from_json(std::string_view text, const std::string& where) {
+  const Fields fields = parse(text, where + ": metadata weft");
+  fields.check_schema();
+  ModelInfo info;
+  info.network = network_from(fields);
+  info.dataset = fields.text("dataset");
+  info.class_names = fields.texts("class_names");
+  if (static_cast<std::int64_t>(info.class_names.size()) != info.network.classes) {
+    fields.fail(
+        str("expected ", info.network.classes, " class names, found ", info.class_names.size()));
+  }
+  info.mean = fields.single("mean");
+  info.stddev = fields.single("stddev");
+  if (!(info.stddev > 0)) fields.fail("expected a stddev > 0");
+  info.epochs = static_cast<int>(fields.integer("epochs", 0, INT32_MAX));
+  if (fields.has("test_accuracy")) {
+    info.test_accuracy = fields.number("test_accuracy");
+    if (info.test_accuracy < 0 || info.test_accuracy > 1) {
+      fields.fail("expected a test_accuracy from 0 to 1");
+    }
+  }
+  info.test_images = fields.integer("test_images", 0, kMaxCount);
+  return info;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Models and runs as JSON text: what stands in the metadata of model files, in config.json,
+// metrics.jsonl and state.json, and in the program's --json lines.
+//
+// Numbers survive the round trip exactly. Reading throws Error{data}, prefixed by `where`, for text
+// that is not strict JSON, lacks a field or holds a value out of range.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/loss/loss.h"
+#include "models/fingerprint.h"
+#include "models/metrics.h"
+#include "models/model.h"
+#include "models/train_config.h"
+
+namespace weft::models {
+
+inline constexpr int kSchemaVersion = 1;
+
+// Everything about a run except its tensors.
+struct RunState {
+  TrainConfig config;
+  DataFingerprint data;
+  std::vector<EpochRecord> history;
+  std::int64_t step = 0;         // steps done; within an epoch when the run was interrupted
+  kernels::MetricTotals totals;  // of the steps done in that epoch
+  double partial_seconds = 0;    // spent on them
+};
+
+// One line each, without the newline.
+std::string to_json(const TrainConfig& config);
+std::string to_json(const EpochRecord& record);  // "event": "epoch"
+std::string to_json(const RunState& state);
+std::string to_json(const ModelInfo& info);
+
+RunState run_state_from_json(std::string_view text, const std::string& where);
+ModelInfo model_info_from_json(std::string_view text, const std::string& where);
+
+std::string_view name_of(kernels::ComputeMode mode);     // "fp32"
+std::string_view name_of(kernels::GemmVariant variant);  // as in gemm_variants(), or "automatic"
+std::string_view name_of(kernels::ConvVariant variant);
+
+}  // namespace weft::models

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "models/run_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/file_io.h"
+
+namespace weft::models {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+SafeTensors model_file(const ModelInfo& info, const HostWeights& weights) {
+  return model_content({info, make_network(info.network), weights.parameters, weights.buffers});
+}
+
+std::string metrics_lines(const RunState& state) {
+  std::string lines;
+  for (const EpochRecord& record : state.history) lines += to_json(record) + "\n";
+  return lines;
+}
+
+std::string progress_json(const RunState& state) {
+  const auto epochs_done = static_cast<int>(state.history.size());
+  nlohmann::ordered_json json;
+  json["schema_version"] = kSchemaVersion;
+  json["step"] = state.step;
+  json["epochs_done"] = epochs_done;
+  json["epochs"] = state.config.epochs;
+  json["finished"] = epochs_done == state.config.epochs;
+  json["images_of_next_epoch_done"] = state.totals.rows;
+  if (const int best = best_epoch(state.history); best > 0) json["best_epoch"] = best;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const fs::path& path) {
+  if (path.empty()) return {};
+  std::error_code code;
+  fs::create_directories(path, code);
+  const RunDirectory directory(path);
+  if (!code && fs::exists(directory.checkpoint_path(), code)) {
+    throw Error(ErrorKind::usage,
+                str(path.string(), " already holds a run: resume it (--resume), or choose another ",
+                    "folder (--out)"));
+  }
+  for (fs::directory_iterator entry(path, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (is_temporary_name(name)) continue;
+    throw Error(ErrorKind::usage,
+                str("expected an empty folder for the run, found ", name, " in ", path.string()));
+  }
+  if (code) {
+    throw Error(ErrorKind::data,
+                str("could not create the folder ", path.string(), ": ", code.message()));
+  }
+  return directory;
+}
+
+RunDirectory RunDirectory::open(const fs::path& path) {
+  const RunDirectory directory(path);
+  std::error_code code;
+  if (path.empty() || !fs::exists(directory.checkpoint_path(), code)) {
+    throw Error(ErrorKind::data,
+                str(path.string(), ": holds no run to resume (no optimizer.safetensors",
+                    code ? ": " + code.message() : "", ")"));
+  }
+  return directory;
+}
+
+void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) const {
+  if (!writes()) return;
+  const RunState& state = checkpoint.state;
+  const auto net = make_network(state.config.network);
+  write_safetensors(checkpoint_path(), checkpoint_content(checkpoint, *net));
+  write_file_atomically(path_ / "config.json", to_json(state.config) + "\n");
+  write_file_atomically(path_ / "metrics.jsonl", metrics_lines(state));
+  if (state.step > 0) {
+    const auto epochs = static_cast<int>(state.history.size());
+    write_safetensors(
+        path_ / "model.safetensors",
+        model_file(info_after(info, state, epochs, state.totals.rows == 0), checkpoint.weights));
+  }
+  if (const int best = best_epoch(state.history); best > 0) {
+    write_safetensors(path_ / "best.safetensors",
+                      model_file(info_after(info, state, best, true), checkpoint.best));
+  }
+  write_file_atomically(path_ / "state.json", progress_json(state));
+}
+
+ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_exact) {
+  info.network = state.config.network;
+  info.dataset = state.config.dataset;
+  info.epochs = epochs;
+  if (epochs > 0 && is_exact) {
+    const Metrics& test = state.history[static_cast<std::size_t>(epochs - 1)].test;
+    info.test_accuracy = test.accuracy;
+    info.test_images = test.images;
+  }
+  return info;
+}
+
+}  // namespace weft::models

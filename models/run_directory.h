@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The folder of a training run, and the order in which its files are committed.
+//
+// optimizer.safetensors comes first and decides; the others are views of it for people and for
+// other programs, and a resume writes them again.
+#pragma once
+
+#include <filesystem>
+
+#include "models/checkpoint.h"
+#include "models/model.h"
+
+namespace weft::models {
+
+class RunDirectory {
+ public:
+  // An empty path: nothing is ever written.
+  RunDirectory() = default;
+  // A folder for a new run, created if need be. Error{usage} when it holds a run or other files.
+  static RunDirectory create(const std::filesystem::path& path);
+  // The folder of an existing run; Error{data} when it holds none.
+  static RunDirectory open(const std::filesystem::path& path);
+
+  bool writes() const { return !path_.empty(); }
+  std::filesystem::path checkpoint_path() const { return path_ / "optimizer.safetensors"; }
+  SafeTensors read() const { return read_safetensors(checkpoint_path()); }
+
+  // Replaces all files. `info` describes the data set; the network comes from the config.
+  void commit(const Checkpoint& checkpoint, const ModelInfo& info) const;
+
+ private:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;
+};
+
+// What a model file says about itself after `epochs` whole epochs of this run; `is_exact` is false
+// for weights from within the next epoch, whose accuracy is not known.
+ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_exact);
+
+}  // namespace weft::models

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "models/schedule.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace weft::models {
+
+namespace {
+
+constexpr std::array<std::pair<ScheduleKind, std::string_view>, 4> kNames = {{
+    {ScheduleKind::constant, "constant"},
+    {ScheduleKind::step, "step"},
+    {ScheduleKind::cosine, "cosine"},
+    {ScheduleKind::one_cycle, "one-cycle"},
+}};
+
+// From `high` at t = 0 down to `low` at t = 1.
+double half_cosine(double high, double low, double t) {
+  return low + (high - low) * 0.5 * (1 + std::cos(std::numbers::pi * t));
+}
+
+double one_cycle(double peak, std::int64_t warmup, std::int64_t step, std::int64_t steps) {
+  if (step < warmup) {
+    return peak / 25 + (peak - peak / 25) * static_cast<double>(step) / static_cast<double>(warmup);
+  }
+  const std::int64_t descent = steps - 1 - warmup;  // the last step is at the very bottom
+  const double t =
+      descent > 0 ? static_cast<double>(step - warmup) / static_cast<double>(descent) : 0;
+  return half_cosine(peak, peak / 2500, t);
+}
+
+void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
+  const auto require = [](bool holds, const std::string& problem) {
+    if (!holds) throw Error(ErrorKind::usage, problem);
+  };
+  require(std::isfinite(schedule.peak) && schedule.peak >= 0,
+          str("expected a learning rate >= 0, found ", schedule.peak));
+  require(schedule.warmup_fraction >= 0 && schedule.warmup_fraction <= 1,
+          str("expected a warm-up between 0 and 1 of the run, found ", schedule.warmup_fraction));
+  require(schedule.step_every_epochs > 0,
+          str("expected a step of >= 1 epochs, found ", schedule.step_every_epochs));
+  require(std::isfinite(schedule.step_factor) && schedule.step_factor >= 0,
+          str("expected a step factor >= 0, found ", schedule.step_factor));
+  require(epochs >= 0 && steps_per_epoch >= 0,
+          str("expected epochs and steps >= 0, found ", epochs, " and ", steps_per_epoch));
+  require(
+      epochs == 0 || steps_per_epoch <= kMaxSteps / epochs,
+      str(epochs, " epochs of ", steps_per_epoch, " steps: the limit is ", kMaxSteps, " steps"));
+}
+
+}  // namespace
+
+ScheduleKind parse_schedule(std::string_view name) {
+  for (const auto& [kind, known] : kNames) {
+    if (name == known) return kind;
+  }
+  throw Error(ErrorKind::usage,
+              str("expected a schedule: constant, step, cosine or one-cycle, found ", name));
+}
+
+std::string_view name_of(ScheduleKind kind) {
+  for (const auto& [known, name] : kNames) {
+    if (kind == known) return name;
+  }
+  throw Error(ErrorKind::usage, "unknown schedule");
+}
+
+std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
+  check(schedule, epochs, steps_per_epoch);
+  const std::int64_t steps = epochs * steps_per_epoch;
+  const double peak = schedule.peak;
+  const auto warmup = static_cast<std::int64_t>(
+      std::llround(schedule.warmup_fraction * static_cast<double>(steps)));
+  std::vector<float> table;
+  table.reserve(static_cast<std::size_t>(steps));
+  for (std::int64_t step = 0; step < steps; ++step) {
+    double lr = peak;
+    switch (schedule.kind) {
+      case ScheduleKind::constant:
+        break;
+      case ScheduleKind::step:
+        lr = peak * std::pow(schedule.step_factor, static_cast<double>(step / steps_per_epoch /
+                                                                       schedule.step_every_epochs));
+        break;
+      case ScheduleKind::cosine:
+        lr = half_cosine(peak, 0, static_cast<double>(step) / static_cast<double>(steps));
+        break;
+      case ScheduleKind::one_cycle:
+        lr = one_cycle(peak, warmup, step, steps);
+        break;
+    }
+    table.push_back(static_cast<float>(lr));
+  }
+  return table;
+}
+
+}  // namespace weft::models

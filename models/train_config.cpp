@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "models/train_config.h"
+
+#include <cmath>
+
+#include "engine/error.h"
+
+namespace weft::models {
+
+namespace {
+
+// NaN lies in no range.
+template <class T>
+void require_range(const char* setting, T value, T low, T high) {
+  if (value >= low && value <= high) return;
+  throw Error(ErrorKind::usage,
+              str("expected ", setting, " from ", low, " to ", high, ", found ", value));
+}
+
+}  // namespace
+
+void validate(const TrainConfig& config) {
+  require_range("epochs", config.epochs, 1, 1'000'000);
+  require_range<std::int64_t>("a batch size", config.batch_size, 1, kMaxBatchSize);
+  require_range("a momentum", config.momentum, 0.0f, std::nextafter(1.0f, 0.0f));
+  require_range("a weight decay", config.weight_decay, 0.0f, 1e6f);
+  require_range("a validation split", config.validation_split, 0.0, 0.9);
+  require_range<std::int64_t>("a limit of training images", config.limit_train, 0, INT64_MAX);
+  require_range("a dropout", config.network.dropout, 0.0f, std::nextafter(1.0f, 0.0f));
+  const kernels::Augmentation& augmentation = config.augmentation;
+  require_range("an augmentation's rotation", augmentation.rotate_degrees, 0.0f, 180.0f);
+  require_range("an augmentation's scale", augmentation.scale, 0.0f, 0.9f);
+  require_range("an augmentation's shear", augmentation.shear, 0.0f, 4.0f);
+  require_range("an augmentation's shift", augmentation.shift, 0.0f, 1024.0f);
+  tabulate(config.schedule, 1, 1);  // throws for a schedule that makes no sense
+}
+
+}  // namespace weft::models

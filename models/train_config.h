@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The settings of a training run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/batch/batch.h"
+#include "layers/layer.h"
+#include "models/networks.h"
+#include "models/schedule.h"
+
+namespace weft::models {
+
+struct TrainConfig {
+  NetworkOptions network;
+  std::string dataset = "mnist";
+  int epochs = 3;
+  std::int64_t batch_size = 64;
+  Schedule schedule;
+  float momentum = 0.9f;
+  float weight_decay = 5e-4f;
+  bool nesterov = true;
+  kernels::Augmentation augmentation;
+  std::uint64_t seed = 1;
+  double validation_split = 0;   // share of the training images held out, 0..0.9
+  std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
+  layers::KernelChoice kernels;
+};
+
+inline constexpr std::int64_t kMaxBatchSize = 65536;
+
+// Throws usage, naming the setting, when a value makes no sense: epochs < 1, momentum outside
+// [0, 1), a negative weight decay, ... The network's name is checked where it is built.
+void validate(const TrainConfig& config);
+
+}  // namespace weft::models

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The device side of a training run: its memory, and the step as work recorded once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "engine/stream.h"
+#include "kernels/batch/batch.h"
+#include "kernels/optimizer/optimizer.h"
+#include "layers/sequential.h"
+#include "models/checkpoint.h"
+#include "models/device_totals.h"
+#include "models/evaluate.h"
+
+namespace weft::models {
+
+// What all steps of a run share. Everything that changes from step to step lives on the device.
+struct TrainMemory {
+  TrainMemory(const layers::Sequential& net, const data::ImageSet& set, std::int64_t images_used,
+              std::span<const float> lr_table, const Stream& stream);
+
+  // Both block.
+  void write(const Checkpoint& from, const Stream& stream);
+  void read(Checkpoint& into, const Stream& stream) const;  // weights and velocity
+
+  DeviceImages images;
+  layers::Weights weights;
+  Tensor velocity;  // (parameters,), f32
+  Tensor lr;        // (steps of the run,), f32
+  Tensor step;      // (1,), i64
+  DeviceTotals totals;
+};
+
+// What a step does besides its batch size.
+struct StepOptions {
+  kernels::BatchOrder order;
+  kernels::Augmentation augmentation;
+  kernels::Normalization normalization;
+  kernels::SgdOptions sgd;
+  layers::KernelChoice kernels;
+  std::uint64_t seed = 0;
+};
+
+// Gather, forward, loss, backward, totals, update, step + 1, for `rows` images: a full batch or the
+// tail of an epoch.
+class TrainStep {
+ public:
+  // On a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads
+  // it, which must not happen during a capture; write the state afterwards.
+  TrainStep(const layers::Sequential& net, TrainMemory& memory, const StepOptions& options,
+            std::int64_t rows, const Stream& stream);
+  TrainStep(const TrainStep&) = delete;
+  TrainStep& operator=(const TrainStep&) = delete;
+
+  std::int64_t rows() const { return plan_.batch(); }
+  void launch() const { graph_->launch(); }
+
+  // Runs the forward pass of the batch at the current step once more and returns the first layer
+  // whose output holds a value that is not finite, or null.
+  const layers::Layer* first_broken_layer(const Stream& stream);
+
+ private:
+  void gather(const Stream& stream);
+  void queue(const Stream& stream);
+
+  const layers::Sequential& net_;
+  TrainMemory& memory_;
+  StepOptions options_;
+  layers::Plan plan_;
+  Tensor labels_, predictions_, loss_;  // (rows,)
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace weft::models

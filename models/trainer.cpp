@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include "models/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/timer.h"
+#include "models/checkpoint.h"
+#include "models/run_directory.h"
+#include "models/split.h"
+#include "models/state_dict.h"
+#include "models/train_step.h"
+
+namespace weft::models {
+
+namespace {
+
+constexpr double kSyncSeconds = 0.05;     // of queued work between two looks at the totals
+constexpr double kProgressSeconds = 0.1;  // between two calls of TrainObserver::progress
+
+void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
+  check_images(dataset.train, config.network, "training");
+  check_images(dataset.test, config.network, "test");
+  if (static_cast<std::int64_t>(dataset.class_names.size()) != config.network.classes) {
+    throw Error(ErrorKind::usage, str("the network has ", config.network.classes, " classes, ",
+                                      dataset.name, " has ", dataset.class_names.size()));
+  }
+  if (!std::isfinite(dataset.mean) || !std::isfinite(dataset.stddev) || !(dataset.stddev > 0)) {
+    throw Error(ErrorKind::usage, str("expected pixels with a finite mean and a stddev > 0, found ",
+                                      dataset.mean, " and ", dataset.stddev));
+  }
+}
+
+std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config) {
+  const std::int64_t all = dataset.train.count;
+  return config.limit_train > 0 ? std::min(config.limit_train, all) : all;
+}
+
+std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {
+  if (config.validation_split == 0) return std::nullopt;
+  return split_images(dataset.train, images_used(dataset, config), config.validation_split,
+                      config.seed);
+}
+
+ModelInfo info_of(const data::Dataset& dataset) {
+  ModelInfo info;
+  info.class_names = dataset.class_names;
+  info.mean = dataset.mean;
+  info.stddev = dataset.stddev;
+  return info;
+}
+
+Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
+                            const layers::Sequential& net) {
+  Checkpoint checkpoint;
+  checkpoint.state.config = config;
+  checkpoint.state.data = fingerprint_of(dataset);
+  checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
+  checkpoint.velocity.assign(checkpoint.weights.parameters.size(), 0);
+  return checkpoint;
+}
+
+// What Trainer::run() relies on, for a state that came from a file.
+void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where) {
+  const auto first = static_cast<std::int64_t>(state.history.size()) * steps_per_epoch;
+  const std::int64_t within = state.step - first;
+  const bool has_room = first < state.config.epochs * steps_per_epoch || within == 0;
+  if (within < 0 || within >= steps_per_epoch || !has_room ||
+      state.totals.rows != within * state.config.batch_size) {
+    throw Error(ErrorKind::data,
+                str(where, ": step ", state.step, " with ", state.totals.rows, " images done does ",
+                    "not follow ", state.history.size(), " epochs of ", steps_per_epoch, " steps"));
+  }
+}
+
+void replace_epochs(RunState& state, int epochs) {
+  TrainConfig& config = state.config;
+  if (epochs <= 0 || epochs == config.epochs) return;
+  const ScheduleKind kind = config.schedule.kind;
+  if (kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle) {
+    throw Error(ErrorKind::usage,
+                str("the ", name_of(kind), " schedule of this run ends after ", config.epochs,
+                    " epochs, it cannot go on to ", epochs, " (constant and step can)"));
+  }
+  const auto begun = static_cast<int>(state.history.size()) + (state.totals.rows > 0 ? 1 : 0);
+  if (epochs < begun) {
+    throw Error(ErrorKind::usage,
+                str("the run is in epoch ", begun, " already, it cannot end after ", epochs));
+  }
+  config.epochs = epochs;
+}
+
+}  // namespace
+
+struct Trainer::State {
+  State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
+        RunDirectory run_directory, const Stream& on);
+
+  TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
+  bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
+  void finish_epoch();
+
+  TrainStep& step_at(std::int64_t step);
+  void read_weights();
+  void check_totals(const char* what, double loss);
+  [[noreturn]] void throw_diverged(const std::string& what);
+
+  const TrainConfig& config() const { return checkpoint.state.config; }
+  std::int64_t steps_per_epoch() const { return options.order.steps; }
+  int epochs_done() const { return static_cast<int>(checkpoint.state.history.size()); }
+
+  Stream stream;
+  RunDirectory directory;
+  ModelInfo info;  // of the data set; info_after() fills in the rest
+  std::unique_ptr<layers::Sequential> net;
+  Checkpoint checkpoint;  // its weights and velocity are those last read from the device
+  StepOptions options;
+  std::vector<float> lr;
+  std::unique_ptr<TrainMemory> memory;
+  std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
+  std::optional<Evaluator> validation, test;
+  std::int64_t sync_interval = 1;  // steps queued between two looks at the totals
+};
+
+Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
+                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on)
+    : stream(on),
+      directory(std::move(run_directory)),
+      info(info_of(dataset)),
+      net(std::move(network)),
+      checkpoint(std::move(start)) {
+  const auto split = split_of(dataset, config());
+  const data::ImageSet& train = split ? split->train : dataset.train;
+  const std::int64_t images = split ? train.count : images_used(dataset, config());
+  const std::int64_t batch = config().batch_size;
+  options.order = {images, (images + batch - 1) / batch, batch, true, config().seed};
+  options.augmentation = config().augmentation;
+  options.normalization = {info.mean, info.stddev};
+  options.sgd = {config().momentum, config().weight_decay, config().nesterov};
+  options.kernels = config().kernels;
+  options.seed = config().seed;
+  check_position(checkpoint.state, steps_per_epoch(), "the run");
+  lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
+
+  memory = std::make_unique<TrainMemory>(*net, train, images, lr, stream);
+  if (images >= batch) {
+    full_step = std::make_unique<TrainStep>(*net, *memory, options, batch, stream);
+  }
+  if (const std::int64_t tail = images % batch; tail > 0) {
+    tail_step = std::make_unique<TrainStep>(*net, *memory, options, tail, stream);
+  }
+  const auto prepare = [&](std::optional<Evaluator>& evaluator, const data::ImageSet& set) {
+    evaluator.emplace(*net, memory->weights, set, evaluation_batch(stream.device()),
+                      options.normalization, options.kernels, stream);
+  };
+  if (split) prepare(validation, split->validation);
+  prepare(test, dataset.test);
+  memory->write(checkpoint, stream);
+}
+
+TrainStep& Trainer::State::step_at(std::int64_t step) {
+  const bool is_last = step % steps_per_epoch() == steps_per_epoch() - 1;
+  return tail_step && is_last ? *tail_step : *full_step;
+}
+
+TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
+                             int stop_after_epoch) {
+  while (epochs_done() < config().epochs) {
+    if (stop || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
+      return TrainEnd::interrupted;
+    }
+    if (!train_epoch(observer, stop)) {
+      read_weights();
+      directory.commit(checkpoint, info);
+      return TrainEnd::interrupted;
+    }
+    finish_epoch();
+    if (observer.epoch_done) observer.epoch_done(checkpoint.state.history.back());
+  }
+  return TrainEnd::finished;
+}
+
+// Trains to the end of the epoch, or until `stop`: then returns false after the current step.
+bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop) {
+  RunState& state = checkpoint.state;
+  const std::int64_t end = (epochs_done() + 1) * steps_per_epoch();
+  const double seconds_before = state.partial_seconds;
+  const Timer epoch;
+  Timer since_sync, since_progress;
+  std::int64_t queued = 0;
+  while (state.step < end) {
+    step_at(state.step).launch();
+    ++state.step;
+    ++queued;
+    const bool stops = stop && state.step < end;
+    if (queued < sync_interval && state.step < end && !stops) continue;
+
+    // The device is behind the host by at most this many steps: wait for it and look at the totals.
+    state.totals = memory->totals.read(stream);
+    state.partial_seconds = seconds_before + epoch.seconds();
+    check_totals("the loss", state.totals.loss_sum);
+    if (stops) return false;
+    const double per_step = since_sync.seconds() / static_cast<double>(queued);
+    const auto wanted = static_cast<std::int64_t>(std::min(kSyncSeconds / per_step, 1e6));
+    sync_interval = std::clamp(wanted, std::int64_t{1}, 2 * sync_interval);
+    since_sync.restart();
+    queued = 0;
+    if (observer.progress && since_progress.seconds() >= kProgressSeconds) {
+      observer.progress(epochs_done() + 1, state.totals.rows, options.order.count);
+      since_progress.restart();
+    }
+  }
+  return true;
+}
+
+void Trainer::State::finish_epoch() {
+  RunState& state = checkpoint.state;
+  read_weights();
+  EpochRecord record;
+  record.epoch = epochs_done() + 1;
+  record.train = metrics_of(state.totals);
+  record.seconds = state.partial_seconds;
+  record.lr = lr[static_cast<std::size_t>(state.step - 1)];
+  if (validation) {
+    record.validation = validation->run({}, stream);
+    check_totals("the validation loss", record.validation->loss);
+  }
+  record.test = test->run({}, stream);
+  check_totals("the test loss", record.test.loss);
+  state.history.push_back(record);
+  state.totals = {};
+  state.partial_seconds = 0;
+  memory->totals.write(state.totals, stream);
+  if (best_epoch(state.history) == record.epoch) checkpoint.best = checkpoint.weights;
+  directory.commit(checkpoint, info);
+}
+
+// Fetches weights and velocity, and refuses to go on with what must not be saved.
+void Trainer::State::read_weights() {
+  memory->read(checkpoint, stream);
+  const bool finite = all_finite(checkpoint.weights.parameters) &&
+                      all_finite(checkpoint.weights.buffers) && all_finite(checkpoint.velocity);
+  if (!finite) throw_diverged("a weight is not finite");
+}
+
+void Trainer::State::check_totals(const char* what, double loss) {
+  if (!std::isfinite(loss)) throw_diverged(str(what, " is ", loss));
+}
+
+void Trainer::State::throw_diverged(const std::string& what) {
+  const std::int64_t step = checkpoint.state.step;
+  const layers::Layer* broken = step_at(step).first_broken_layer(stream);
+  throw Error(ErrorKind::check_failed,
+              str("training diverged: ", what, " in epoch ", (step - 1) / steps_per_epoch() + 1,
+                  ", by step ", step, " of the run; ",
+                  broken != nullptr ? str("the first output that is not finite is that of layer ",
+                                          broken->name(), ", ", broken->describe())
+                                    : std::string("the output of every layer is finite, the loss "
+                                                  "is not"),
+                  "; the learning rate was ", lr[static_cast<std::size_t>(step - 1)],
+                  directory.writes() ? "; the last good checkpoint is kept" : ""));
+}
+
+Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
+                 const std::filesystem::path& run_dir, const Stream& stream) {
+  validate(config);
+  auto net = make_network(config.network);
+  check_dataset(dataset, config);
+  RunDirectory directory = RunDirectory::create(run_dir);
+  Checkpoint start = fresh_checkpoint(config, dataset, *net);
+  state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
+                                   stream);
+  state_->directory.commit(state_->checkpoint, state_->info);
+}
+
+Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
+                        int epochs, const Stream& stream) {
+  RunDirectory directory = RunDirectory::open(run_dir);
+  const std::string where = directory.checkpoint_path().string();
+  const SafeTensors content = directory.read();
+  auto net = make_network(run_state_of(content, where).config.network);
+  Checkpoint start = checkpoint_of(content, *net, where);
+  const TrainConfig& config = start.state.config;
+  check_dataset(dataset, config);
+  if (dataset.name != config.dataset || fingerprint_of(dataset) != start.state.data) {
+    throw Error(ErrorKind::usage,
+                str("the run in ", run_dir.string(), " was trained on ", config.dataset, " with ",
+                    start.state.data.train_images, " + ", start.state.data.test_images,
+                    " images, found ", dataset.name, " with ", dataset.train.count, " + ",
+                    dataset.test.count, dataset.name == config.dataset ? " other" : "", " images"));
+  }
+  replace_epochs(start.state, epochs);
+  auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
+                                       std::move(directory), stream);
+  state->directory.commit(state->checkpoint, state->info);
+  return Trainer(std::move(state));
+}
+
+TrainConfig Trainer::config_of(const std::filesystem::path& run_dir) {
+  const RunDirectory directory = RunDirectory::open(run_dir);
+  return run_state_of(directory.read(), directory.checkpoint_path().string()).config;
+}
+
+Trainer::Trainer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+TrainEnd Trainer::run(const TrainObserver& observer, const std::atomic<bool>& stop,
+                      int stop_after_epoch) {
+  return state_->run(observer, stop, stop_after_epoch);
+}
+
+const TrainConfig& Trainer::config() const {
+  return state_->config();
+}
+const std::vector<EpochRecord>& Trainer::history() const {
+  return state_->checkpoint.state.history;
+}
+std::size_t Trainer::device_bytes() const {
+  return state_->stream.peak_bytes();
+}
+
+Model Trainer::model() const {
+  const RunState& run = state_->checkpoint.state;
+  Checkpoint now;
+  state_->memory->read(now, state_->stream);
+  return {info_after(state_->info, run, state_->epochs_done(), run.totals.rows == 0),
+          make_network(run.config.network), now.weights.parameters, now.weights.buffers};
+}
+
+}  // namespace weft::models
