@@ -3,9 +3,11 @@
 #include "kernels/gemm/cpu.h"
 
 #include "kernels/gemm/cpu_table.h"
+#include "kernels/gemm/packed.h"
 
 namespace weft::kernels::WEFT_ISA {
 
-extern const GemmCpu gemm_cpu = {cpu::gemm_naive<float>};
+extern const GemmCpu gemm_cpu = {cpu::gemm_naive<float>, cpu::gemm_packed,
+                                 cpu::gemm_packed_scratch};
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -11,6 +11,9 @@ namespace weft::kernels {
 struct GemmCpu {
   void (*naive)(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                 float alpha, float beta, Epilogue epilogue);
+  void (*packed)(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                 float alpha, float beta, Epilogue epilogue, float* scratch);
+  std::size_t (*packed_scratch)(const GemmDims& dims);  // floats
 };
 
 WEFT_DECLARE_CPU_TABLE(GemmCpu, gemm_cpu)

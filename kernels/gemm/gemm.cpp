@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "kernels/gemm/cpu_table.h"
+#include "kernels/gemm/scratch.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/gemm/cuda.h"
 #endif
@@ -126,7 +127,12 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) {
     const GemmCpu& cpu = select_gemm_cpu();
-    cpu.naive(c, a, b, bias, d, options.alpha, options.beta, options.epilogue);
+    if (variant == GemmVariant::naive) {
+      cpu.naive(c, a, b, bias, d, options.alpha, options.beta, options.epilogue);
+    } else {
+      cpu.packed(c, a, b, bias, d, options.alpha, options.beta, options.epilogue,
+                 thread_scratch(cpu.packed_scratch(d)));
+    }
     return;
   }
 #ifdef WEFT_WITH_CUDA

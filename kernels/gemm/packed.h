@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Packed GEMM on the CPU: the register tile of register_tile.h between two levels of blocking.
+//
+//   for each block of kBlockK of k and kBlockColumns of the columns (the shared cache):
+//     pack B into panels (kBlockK, kTileColumns), zero-padded: the vectors of the innermost loop
+//     for each block of rows (the second-level cache) and each panel (the first-level cache):
+//       for each kTileRows rows: one register tile, then the epilogue
+//
+// A is not copied: the tile broadcasts single floats, which costs the same from any layout. Only B
+// must be adjacent along a vector, so a B stored the other way is transposed while it is packed.
+// When that is dear (the weights of a Linear layer, each used for a few rows only) the product is
+// computed as C^T = B^T A^T instead: A is packed, B is broadcast in place and tiles are transposed
+// on their way to C.
+//
+// Threads share the packed panels and own tiles of C, so results do not depend on their number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/register_tile.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+namespace packed {
+
+constexpr std::int64_t kBlockK = 512;
+constexpr std::int64_t kBlockColumns = 2048;
+constexpr std::int64_t kBlockRows = 8 * kTileRows;
+
+constexpr std::int64_t least(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+// The product as the loops see it: rows are broadcast, columns lie along vectors.
+struct Problem {
+  std::int64_t rows, columns, k;
+  const float* a;
+  std::int64_t a_row, a_k;
+  const float* b;
+  std::int64_t b_k, b_column;
+  bool swapped;  // rows are columns of C
+};
+
+// Estimated cycles of the product with `columns` along vectors.
+inline std::int64_t cost(std::int64_t rows, std::int64_t columns, std::int64_t k,
+                         bool pack_transposes, bool store_transposes) {
+  const std::int64_t multiply = rows * round_up(columns, kLanes) / (2 * kLanes) * k;
+  const std::int64_t pack = columns * k / (pack_transposes ? 2 : 6);
+  const std::int64_t write = rows * columns / (store_transposes ? 2 : 4);
+  return multiply + pack + write;
+}
+
+inline Problem plan(const float* a, const float* b, const GemmDims& d) {
+  const std::int64_t a_row = d.transpose_a ? 1 : d.lda, a_k = d.transpose_a ? d.lda : 1;
+  const std::int64_t b_k = d.transpose_b ? 1 : d.ldb, b_column = d.transpose_b ? d.ldb : 1;
+  if (cost(d.n, d.m, d.k, !d.transpose_a, true) < cost(d.m, d.n, d.k, d.transpose_b, false)) {
+    return {d.n, d.m, d.k, b, b_column, b_k, a, a_k, a_row, true};
+  }
+  return {d.m, d.n, d.k, a, a_row, a_k, b, b_k, b_column, false};
+}
+
+// Where and how a finished tile goes.
+struct Target {
+  float* c;
+  std::int64_t ldc;
+  const float* bias;
+  float alpha, beta;
+  Epilogue epilogue;
+};
+
+// C (rows, columns) = epilogue(alpha * tile + beta * C + bias); tile has leading dimension ld.
+inline void write_rows(const Target& target, float* c, const float* bias, const float* tile,
+                       std::int64_t ld, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t j = 0; j < columns; j += kLanes) {
+    const std::int64_t lanes = least(kLanes, columns - j);
+    const FloatVector shift = bias != nullptr ? simd::load_first(bias + j, lanes) : FloatVector{};
+    for (std::int64_t i = 0; i < rows; ++i) {
+      float* out = c + i * target.ldc + j;
+      FloatVector value = target.alpha * simd::load(tile + i * ld + j) + shift;
+      if (target.beta != 0.0f) value += target.beta * simd::load_first(out, lanes);
+      if (target.epilogue == Epilogue::relu) value = simd::relu(value);
+      if (lanes == kLanes) {
+        simd::store(out, value);
+      } else {
+        simd::store_first(out, value, lanes);
+      }
+    }
+  }
+}
+
+// turned (columns, kTurnedRows) = the transpose of tile (kTurnedRows, ld).
+constexpr int kTurnedRows = (kTileRows + kLanes - 1) / kLanes * kLanes;
+inline void transpose_tile(float* turned, const float* tile, std::int64_t ld,
+                           std::int64_t columns) {
+  for (int i = 0; i < kTurnedRows; i += kLanes) {
+    for (std::int64_t j = 0; j < columns; j += kLanes) {
+      FloatVector block[kLanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) block[r] = simd::load(tile + (i + r) * ld + j);
+      simd::transpose(block);
+#pragma GCC unroll 16
+      for (int r = 0; r < kLanes; ++r) simd::store(turned + (j + r) * kTurnedRows + i, block[r]);
+    }
+  }
+}
+
+// The first `columns` of k rows of B as a zero-padded panel (k, width).
+inline void pack_panel(float* panel, std::int64_t width, const float* b, std::int64_t b_k,
+                       std::int64_t b_column, std::int64_t columns, std::int64_t k) {
+  for (std::int64_t j = 0; j < width; j += kLanes) {
+    const std::int64_t lanes = least(kLanes, columns - j);
+    if (b_column == 1) {
+      for (std::int64_t p = 0; p < k; ++p) {
+        const float* row = b + p * b_k + j;
+        simd::store(panel + p * width + j,
+                    lanes == kLanes ? simd::load(row) : simd::load_first(row, lanes));
+      }
+      continue;
+    }
+    std::int64_t p = 0;
+    if (b_k == 1) {
+      for (; p + kLanes <= k; p += kLanes) {
+        FloatVector block[kLanes];
+#pragma GCC unroll 16
+        for (int lane = 0; lane < kLanes; ++lane) {
+          block[lane] = lane < lanes ? simd::load(b + p + (j + lane) * b_column) : FloatVector{};
+        }
+        simd::transpose(block);
+#pragma GCC unroll 16
+        for (int lane = 0; lane < kLanes; ++lane) {
+          simd::store(panel + (p + lane) * width + j, block[lane]);
+        }
+      }
+    }
+    for (; p < k; ++p) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        panel[p * width + j + lane] = lane < lanes ? b[p * b_k + (j + lane) * b_column] : 0.0f;
+      }
+    }
+  }
+}
+
+// Rows [begin, end) of one panel.
+inline void multiply_panel(const Problem& problem, const Target& target, const float* panel,
+                           std::int64_t column, std::int64_t width, std::int64_t begin,
+                           std::int64_t end, std::int64_t p, std::int64_t k) {
+  static constexpr auto kAdjacentRows = TileKernels<kTileRows, 0, 1, Unit, Linear, Linear>::make();
+  static constexpr auto kStridedRows = TileKernels<kTileRows, 3, 1, Stride, Linear, Linear>::make();
+  alignas(64) float tile[kTurnedRows * kTileColumns];
+  alignas(64) float turned[kTurnedRows * kTileColumns];
+  const std::int64_t columns = least(width, problem.columns - column);
+  const Split split(end - begin, kTileRows);
+  for (std::int64_t piece = 0; piece < split.pieces; ++piece) {
+    const std::int64_t i = begin + split.begin(piece);
+    const std::int64_t rows = begin + split.begin(piece + 1) - i;
+    const float* a = problem.a + i * problem.a_row + p * problem.a_k;
+    const Linear a_step{problem.a_k}, b_step{width};
+    if (problem.a_row == 1) {
+      kAdjacentRows(rows, width / kLanes)(tile, false, &a, Unit{}, a_step, panel, b_step, k);
+    } else {
+      const float* spans[(kTileRows + 2) / 3];
+      for (std::int64_t s = 0; 3 * s < rows; ++s) spans[s] = a + 3 * s * problem.a_row;
+      kStridedRows(rows, width / kLanes)(tile, false, spans, problem.a_row, a_step, panel, b_step,
+                                         k);
+    }
+    if (problem.swapped) {
+      transpose_tile(turned, tile, width, columns);
+      write_rows(target, target.c + column * target.ldc + i,
+                 target.bias == nullptr ? nullptr : target.bias + i, turned, kTurnedRows, columns,
+                 rows);
+    } else {
+      write_rows(target, target.c + i * target.ldc + column,
+                 target.bias == nullptr ? nullptr : target.bias + column, tile, width, rows,
+                 columns);
+    }
+  }
+}
+
+}  // namespace packed
+
+// Floats of scratch that gemm_packed needs.
+inline std::size_t gemm_packed_scratch(const GemmDims& d) {
+  using namespace packed;
+  const std::int64_t columns = d.n > d.m ? d.n : d.m;
+  return static_cast<std::size_t>(least(d.k, kBlockK) *
+                                  round_up(least(columns, kBlockColumns), kTileColumns));
+}
+
+// Leading dimensions must be resolved and m, n > 0.
+inline void gemm_packed(float* c, const float* a, const float* b, const float* bias,
+                        const GemmDims& d, float alpha, float beta, Epilogue epilogue,
+                        float* scratch) {
+  using namespace packed;
+  const Problem problem = plan(a, b, d);
+  const Split k_blocks(d.k > 0 ? d.k : 1, kBlockK);
+  const Split row_blocks(problem.rows, kBlockRows);
+#pragma omp parallel if (2 * d.m * d.n * d.k > 2000000)
+  for (std::int64_t column = 0; column < problem.columns; column += kBlockColumns) {
+    const std::int64_t columns = least(kBlockColumns, problem.columns - column);
+    const std::int64_t panels = (columns + kTileColumns - 1) / kTileColumns;
+    const auto width_of = [&](std::int64_t panel) {
+      return least(kTileColumns, round_up(columns - panel * kTileColumns, kLanes));
+    };
+    for (std::int64_t block = 0; block < k_blocks.pieces; ++block) {
+      const std::int64_t p = d.k > 0 ? k_blocks.begin(block) : 0;
+      const std::int64_t k = d.k > 0 ? k_blocks.begin(block + 1) - p : 0;
+      const bool first = block == 0, last = block + 1 == k_blocks.pieces;
+      const Target target{c,
+                          d.ldc,
+                          last ? bias : nullptr,
+                          alpha,
+                          first ? beta : 1.0f,
+                          last ? epilogue : Epilogue::none};
+#pragma omp for schedule(static)
+      for (std::int64_t panel = 0; panel < panels; ++panel) {
+        const std::int64_t j = column + panel * kTileColumns;
+        pack_panel(scratch + panel * kTileColumns * k, width_of(panel),
+                   problem.b + j * problem.b_column + p * problem.b_k, problem.b_k,
+                   problem.b_column, problem.columns - j, k);
+      }
+#pragma omp for schedule(static)
+      for (std::int64_t task = 0; task < row_blocks.pieces * panels; ++task) {
+        const std::int64_t rows = task / panels, panel = task % panels;
+        multiply_panel(problem, target, scratch + panel * kTileColumns * k,
+                       column + panel * kTileColumns, width_of(panel), row_blocks.begin(rows),
+                       row_blocks.begin(rows + 1), p, k);
+      }
+    }
+  }
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu
