@@ -18,9 +18,9 @@
 namespace weft::kernels {
 
 struct BatchOrder {
-  std::int64_t count = 0;   // images in the data set
-  std::int64_t steps = 1;   // steps in an epoch
-  std::int64_t batch = 0;   // images in a full batch; a tail batch writes fewer rows
+  std::int64_t count = 0;  // images in the data set
+  std::int64_t steps = 1;  // steps in an epoch
+  std::int64_t batch = 0;  // images in a full batch; a tail batch writes fewer rows
   bool shuffle = false;
   std::uint64_t seed = 0;
 };
@@ -40,10 +40,10 @@ struct Normalization {
 
 // Rows past the end of the data set (position >= count) must not be asked for: Error{usage} when
 // rows > batch. `indices`, when not null, gets the dataset index of each row.
-void gather_batch(float* x,                    // (rows, height * width), normalised
-                  std::int32_t* labels,        // (rows,) or null
-                  std::int64_t* indices,       // (rows,) or null
-                  const std::uint8_t* images,  // (count, height, width)
+void gather_batch(float* x,                          // (rows, height * width), normalised
+                  std::int32_t* labels,              // (rows,) or null
+                  std::int64_t* indices,             // (rows,) or null
+                  const std::uint8_t* images,        // (count, height, width)
                   const std::uint8_t* image_labels,  // (count,) or null
                   std::int64_t rows, std::int64_t height, std::int64_t width,
                   const std::int64_t* step, const BatchOrder& order,

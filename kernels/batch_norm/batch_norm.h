@@ -21,19 +21,18 @@ struct BatchNormDims {
   std::int64_t n = 0, c = 0, inner = 1;
 };
 
-void batch_norm_forward(float* y,                     // (n, c, inner)
-                        float* mean, float* inv_std,  // (c,) each, saved for backward
+void batch_norm_forward(float* y,                                 // (n, c, inner)
+                        float* mean, float* inv_std,              // (c,) each, saved for backward
                         float* running_mean, float* running_var,  // (c,) each, updated
                         const float* x,                           // (n, c, inner)
                         const float* gamma, const float* beta,    // (c,) each
-                        float eps, float momentum, const BatchNormDims& dims,
-                        const Stream& stream);
+                        float eps, float momentum, const BatchNormDims& dims, const Stream& stream);
 void batch_norm_inference(float* y, const float* x, const float* running_mean,
                           const float* running_var, const float* gamma, const float* beta,
                           float eps, const BatchNormDims& dims, const Stream& stream);
-void batch_norm_backward(float* dx,                         // (n, c, inner)
-                         float* dgamma, float* dbeta,       // (c,) each
-                         const float* dy, const float* x,   // (n, c, inner) each
+void batch_norm_backward(float* dx,                        // (n, c, inner)
+                         float* dgamma, float* dbeta,      // (c,) each
+                         const float* dy, const float* x,  // (n, c, inner) each
                          const float* gamma, const float* mean, const float* inv_std,  // (c,)
                          const BatchNormDims& dims, GradientMode dx_mode,
                          GradientMode parameter_mode, Workspace workspace, const Stream& stream);

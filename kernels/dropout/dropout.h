@@ -13,8 +13,8 @@ namespace weft::kernels {
 
 struct DropoutKey {
   std::uint64_t seed = 0;
-  std::uint32_t layer = 0;              // index of the layer in its network
-  const std::int64_t* step = nullptr;   // device memory: the training step
+  std::uint32_t layer = 0;             // index of the layer in its network
+  const std::int64_t* step = nullptr;  // device memory: the training step
 };
 
 // Element i uses value i % 4 of philox(seed, RandomStream::dropout, layer, (*step << 32) + i / 4)

@@ -18,8 +18,8 @@ void mean_squared_error(float* loss,          // (rows,) or null
 
 // Sums over the batches of an epoch, so that the host reads once and not at every step.
 struct MetricTotals {
-  double loss_sum = 0;        // of per-row losses; NaN once any row was NaN
-  std::int64_t hits = 0;      // rows whose prediction equals the label
+  double loss_sum = 0;    // of per-row losses; NaN once any row was NaN
+  std::int64_t hits = 0;  // rows whose prediction equals the label
   std::int64_t rows = 0;
 };
 

@@ -21,9 +21,9 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-void sgd_update(float* parameters,           // (n,)
-                float* velocity,             // (n,), or null when momentum == 0
-                const float* gradients,      // (n,)
+void sgd_update(float* parameters,       // (n,)
+                float* velocity,         // (n,), or null when momentum == 0
+                const float* gradients,  // (n,)
                 std::int64_t n, const float* lr, const std::int64_t* step,
                 const SgdOptions& options, const Stream& stream);
 

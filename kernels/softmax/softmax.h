@@ -28,8 +28,7 @@ void softmax_cross_entropy(float* loss,                 // (rows,) or null
                            std::int32_t* prediction,    // (rows,) argmax, ties low, or null
                            const float* x,              // (rows, cols) logits
                            const std::int32_t* labels,  // (rows,)
-                           float scale, std::int64_t rows, std::int64_t cols,
-                           const Stream& stream);
+                           float scale, std::int64_t rows, std::int64_t cols, const Stream& stream);
 
 std::span<const VariantInfo> softmax_variants();
 

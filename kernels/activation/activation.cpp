@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/activation/activation.h"
+
+#include <array>
+
+#include "kernels/activation/cpu_table.h"
+#include "kernels/checks.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/activation/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
+                        const Stream& stream) {
+  if (checked_elements("activation_forward", {n}) == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) return cuda::activation_forward(y, x, n, kind, stream);
+#endif
+  static_cast<void>(stream);
+  select_activation_cpu().forward(y, x, n, kind);
+}
+
+void activation_backward(float* dx, const float* dy, const float* y, std::int64_t n,
+                         Activation kind, GradientMode mode, const Stream& stream) {
+  if (checked_elements("activation_backward", {n}) == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::activation_backward(dx, dy, y, n, kind, mode, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_activation_cpu().backward(dx, dy, y, n, kind, mode);
+}
+
+void bias_forward(float* y, const float* x, const float* bias, std::int64_t outer,
+                  std::int64_t channels, std::int64_t inner, const Stream& stream) {
+  if (checked_elements("bias_forward", {outer, channels, inner}) == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::bias_forward(y, x, bias, outer, channels, inner, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_activation_cpu().bias_forward(y, x, bias, outer, channels, inner);
+}
+
+void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
+                   std::int64_t inner, GradientMode mode, const Stream& stream) {
+  const std::int64_t elements = checked_elements("bias_backward", {outer, channels, inner});
+  if (channels == 0) return;
+  if (elements == 0 && mode == GradientMode::accumulate) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::bias_backward(db, dy, outer, channels, inner, mode, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_activation_cpu().bias_backward(db, dy, outer, channels, inner, mode);
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{"vectorized",
+                "one pass in 16-byte pieces, several in flight per thread: memory bandwidth is "
+                "the whole story",
+                true, true, 0, ""},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> activation_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

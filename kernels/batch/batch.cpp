@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/batch/batch.h"
+
+#include <array>
+
+#include "kernels/batch/cpu_table.h"
+#include "kernels/checks.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/batch/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+namespace {
+
+void check(const std::int32_t* labels, const std::uint8_t* image_labels, std::int64_t rows,
+           const BatchOrder& order, const Augmentation& augmentation,
+           const Normalization& normalization) {
+  if (rows > order.batch) {
+    throw Error(ErrorKind::usage,
+                str("gather_batch: ", rows, " rows asked for, but a batch has ", order.batch));
+  }
+  if (order.count < 1 || order.steps < 1) {
+    throw Error(ErrorKind::usage, str("gather_batch: no rows in ", order.count, " images and ",
+                                      order.steps, " steps"));
+  }
+  if (labels != nullptr && image_labels == nullptr) {
+    throw Error(ErrorKind::usage, "gather_batch: labels wanted from a data set without labels");
+  }
+  for (const float limit :
+       {augmentation.rotate_degrees, augmentation.scale, augmentation.shear, augmentation.shift}) {
+    if (!(limit >= 0 && limit <= 1e4f)) {
+      throw Error(ErrorKind::usage,
+                  str("gather_batch: augmentation limits must be in [0, 10000], found ", limit));
+    }
+  }
+  if (!(normalization.stddev > 0)) {
+    throw Error(ErrorKind::usage, str("gather_batch: standard deviation must be positive, found ",
+                                      normalization.stddev));
+  }
+}
+
+}  // namespace
+
+void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
+                  const std::uint8_t* image_labels, std::int64_t rows, std::int64_t height,
+                  std::int64_t width, const std::int64_t* step, const BatchOrder& order,
+                  const Augmentation& augmentation, const Normalization& normalization,
+                  const Stream& stream) {
+  if (checked_elements("gather_batch", {rows, height, width}) == 0) return;
+  check(labels, image_labels, rows, order, augmentation, normalization);
+  static_cast<void>(checked_elements("gather_batch", {order.count, height, width}));
+  static_cast<void>(checked_elements("gather_batch", {order.steps, order.batch}));
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda())
+    return cuda::gather_batch(x, labels, indices, images, image_labels, rows, height, width, step,
+                              order, augmentation, normalization, stream);
+#endif
+  static_cast<void>(stream);
+  select_batch_cpu().gather_batch(x, labels, indices, images, image_labels, rows, height, width,
+                                  step, order, augmentation, draw::line_of(normalization));
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{
+        "gather",
+        "one block per row: one thread draws the place and the distortion, all threads sample",
+        true, true, 0, ""},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> batch_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

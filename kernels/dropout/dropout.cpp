@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/dropout/dropout.h"
+
+#include <array>
+
+#include "kernels/checks.h"
+#include "kernels/dropout/cpu_table.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/dropout/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
+             GradientMode mode, const Stream& stream) {
+  if (!(p >= 0 && p < 1)) {
+    throw Error(ErrorKind::usage, str("dropout: probability must be in [0, 1), found ", p));
+  }
+  if (checked_elements("dropout", {n}) == 0) return;
+  if (n >= std::int64_t{1} << 34) {
+    throw Error(ErrorKind::usage, str("dropout: at most 2^34 - 1 elements, found ", n));
+  }
+  if (key.step == nullptr) throw Error(ErrorKind::usage, "dropout: key.step must not be null");
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) return cuda::dropout(y, x, n, p, key, mode, stream);
+#endif
+  static_cast<void>(stream);
+  select_dropout_cpu().dropout(y, x, n, p, key, mode);
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{
+        "counter_based",
+        "the mask is computed from a counter, not stored: backward draws the same numbers again",
+        true, true, 0, ""},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> dropout_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

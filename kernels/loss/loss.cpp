@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/loss/loss.h"
+
+#include <array>
+
+#include "kernels/checks.h"
+#include "kernels/loss/cpu_table.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/loss/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+void mean_squared_error(float* loss, float* dy, const float* y, const float* target, float scale,
+                        std::int64_t rows, std::int64_t cols, const Stream& stream) {
+  const std::int64_t elements = checked_elements("mean_squared_error", {rows, cols});
+  if (rows > 0 && cols == 0) {
+    throw Error(ErrorKind::usage,
+                str("mean_squared_error: shape (", rows, ", 0) has rows without columns"));
+  }
+  if (elements == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda())
+    return cuda::mean_squared_error(loss, dy, y, target, scale, rows, cols, stream);
+#endif
+  static_cast<void>(stream);
+  select_loss_cpu().mean_squared_error(loss, dy, y, target, scale, rows, cols);
+}
+
+void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32_t* prediction,
+                       const std::int32_t* labels, std::int64_t rows, const Stream& stream) {
+  if (checked_elements("accumulate_totals", {rows}) == 0) return;
+  if ((prediction == nullptr) != (labels == nullptr)) {
+    throw Error(ErrorKind::usage,
+                "accumulate_totals: prediction and labels must both be given or both be null");
+  }
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda())
+    return cuda::accumulate_totals(totals, loss, prediction, labels, rows, stream);
+#endif
+  static_cast<void>(stream);
+  select_loss_cpu().accumulate_totals(totals, loss, prediction, labels, rows);
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{"warp_per_row",
+                "mean squared error: one warp per row writes the loss and its gradient in one pass",
+                true, true, 0, ""},
+    VariantInfo{"block", "running totals: one block adds a batch in double and in a fixed order",
+                true, true, 0, ""},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> loss_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The CPU kernels of this family, one table per instruction set.
+#pragma once
+
+#include "kernels/isa.h"
+#include "kernels/optimizer/optimizer.h"
+
+namespace weft::kernels {
+
+struct OptimizerCpu {
+  void (*sgd_update)(float* parameters, float* velocity, const float* gradients, std::int64_t n,
+                     const float* lr, const std::int64_t* step, const SgdOptions& options);
+};
+
+WEFT_DECLARE_CPU_TABLE(OptimizerCpu, optimizer_cpu)
+
+}  // namespace weft::kernels

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/optimizer/optimizer.h"
+
+#include <array>
+
+#include "kernels/checks.h"
+#include "kernels/optimizer/cpu_table.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/optimizer/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+void sgd_update(float* parameters, float* velocity, const float* gradients, std::int64_t n,
+                const float* lr, const std::int64_t* step, const SgdOptions& options,
+                const Stream& stream) {
+  if (checked_elements("sgd_update", {n}) == 0) return;
+  if (options.momentum != 0 && velocity == nullptr) {
+    throw Error(ErrorKind::usage,
+                str("sgd_update: momentum ", options.momentum, " needs a velocity, found null"));
+  }
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda())
+    return cuda::sgd_update(parameters, velocity, gradients, n, lr, step, options, stream);
+#endif
+  static_cast<void>(stream);
+  select_optimizer_cpu().sgd_update(parameters, velocity, gradients, n, lr, step, options);
+}
+
+void advance_step(std::int64_t* step, const Stream& stream) {
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) return cuda::advance_step(step, stream);
+#endif
+  static_cast<void>(stream);
+  *step += 1;
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{"vectorized",
+                "the whole update in one pass over the flat buffers, 16 bytes at a time", true,
+                true, 0, ""},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> optimizer_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

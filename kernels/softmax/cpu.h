@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Softmax and cross-entropy on the CPU: a row stays in the L1 cache for all of its passes.
+#pragma once
+
+#include "kernels/cpu_math.h"
+#include "kernels/softmax/softmax.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+namespace detail {
+
+// The largest value that is not NaN, -infinity when there is none. A NaN reaches the result
+// through the sum of exponentials instead.
+template <class T>
+T row_max(const T* x, std::int64_t cols) {
+  T max = -__builtin_huge_val();
+#pragma omp simd reduction(max : max)
+  for (std::int64_t c = 0; c < cols; ++c) max = x[c] > max ? x[c] : max;
+  return max;
+}
+
+template <class T>
+T row_sum_exp(const T* x, T max, std::int64_t cols) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t c = 0; c < cols; ++c) sum += exp_of(x[c] - max);
+  return sum;
+}
+
+}  // namespace detail
+
+template <class T>
+void softmax_forward(T* y, const T* x, std::int64_t rows, std::int64_t cols) {
+#pragma omp parallel for schedule(static) if (rows * cols >= kParallelElements)
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T* in = x + r * cols;
+    T* out = y + r * cols;
+    const T max = detail::row_max(in, cols);
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t c = 0; c < cols; ++c) {
+      out[c] = exp_of(in[c] - max);
+      sum += out[c];
+    }
+    const T inverse = 1 / sum;
+#pragma omp simd
+    for (std::int64_t c = 0; c < cols; ++c) out[c] *= inverse;
+  }
+}
+
+template <class T>
+void softmax_backward(T* dx, const T* dy, const T* y, std::int64_t rows, std::int64_t cols,
+                      GradientMode mode) {
+  const bool accumulate = mode == GradientMode::accumulate;
+#pragma omp parallel for schedule(static) if (rows * cols >= kParallelElements)
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T* gradient = dy + r * cols;
+    const T* probability = y + r * cols;
+    T* out = dx + r * cols;
+    T dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (std::int64_t c = 0; c < cols; ++c) dot += gradient[c] * probability[c];
+    if (accumulate) {
+#pragma omp simd
+      for (std::int64_t c = 0; c < cols; ++c) out[c] += probability[c] * (gradient[c] - dot);
+    } else {
+#pragma omp simd
+      for (std::int64_t c = 0; c < cols; ++c) out[c] = probability[c] * (gradient[c] - dot);
+    }
+  }
+}
+
+template <class T>
+void softmax_cross_entropy(T* loss, T* dx, std::int32_t* prediction, const T* x,
+                           const std::int32_t* labels, T scale, std::int64_t rows,
+                           std::int64_t cols) {
+#pragma omp parallel for schedule(static) if (rows * cols >= kParallelElements)
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T* in = x + r * cols;
+    const std::int64_t label = labels[r];
+    const bool valid = label >= 0 && label < cols;
+    const T max = detail::row_max(in, cols);
+    if (prediction != nullptr) {
+      std::int64_t best = 0;
+      while (best < cols && in[best] != max) ++best;  // no column equals max when all are NaN
+      prediction[r] = static_cast<std::int32_t>(best < cols ? best : 0);
+    }
+    if (loss == nullptr && dx == nullptr) continue;
+    const T sum = detail::row_sum_exp(in, max, cols);
+    const T nan = static_cast<T>(__builtin_nan(""));
+    if (loss != nullptr) loss[r] = valid ? std::log(sum) - (in[label] - max) : nan;
+    if (dx != nullptr) {
+      T* out = dx + r * cols;
+      const T factor = valid ? scale / sum : nan;
+#pragma omp simd
+      for (std::int64_t c = 0; c < cols; ++c) out[c] = factor * exp_of(in[c] - max);
+      if (valid) out[label] -= scale;
+    }
+  }
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu
