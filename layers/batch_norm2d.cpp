@@ -23,6 +23,10 @@ std::vector<BufferSpec> buffers_of(const std::string& name, std::int64_t channel
   return {{"running_mean", shape, 0}, {"running_var", shape, 1}};
 }
 
+std::size_t unwanted_dx_bytes(const Shape& input) {
+  return static_cast<std::size_t>((input.elements() + 63) / 64 * 64) * sizeof(float);
+}
+
 }  // namespace
 
 BatchNorm2d::BatchNorm2d(std::string name, std::int64_t channels, float eps, float momentum)
@@ -46,10 +50,11 @@ std::size_t BatchNorm2d::cache_bytes(const Shape&) const {
   return 2 * static_cast<std::size_t>(channels_) * sizeof(float);
 }
 
+// The kernel always writes dx: room for it when the caller does not want it, then the kernel's own.
 std::size_t BatchNorm2d::workspace_bytes(const Shape& input, const KernelChoice&, Device device,
                                          Phase phase) const {
   if (phase == Phase::inference) return 0;
-  return kernels::batch_norm_workspace_bytes(dims(input), device);
+  return unwanted_dx_bytes(input) + kernels::batch_norm_workspace_bytes(dims(input), device);
 }
 
 // Per element: two sums for the statistics, then one multiply and one add.
@@ -84,12 +89,16 @@ void BatchNorm2d::do_forward(FloatView y, ConstFloatView x, Epilogue, const Laye
 void BatchNorm2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
                               GradientMode parameter_mode, const LayerContext& context,
                               const Stream& stream) const {
+  const std::size_t skipped = unwanted_dx_bytes(x.shape);
+  const Workspace workspace{static_cast<std::byte*>(context.workspace.data) + skipped,
+                            context.workspace.bytes - skipped};
+  float* written_dx = dx.data != nullptr ? dx.data : static_cast<float*>(context.workspace.data);
   const float* mean = static_cast<const float*>(context.cache);
   const float* inv_std = mean + channels_;
-  kernels::batch_norm_backward(dx.data, context.gradients[0].data, context.gradients[1].data,
+  kernels::batch_norm_backward(written_dx, context.gradients[0].data, context.gradients[1].data,
                                dy.data, x.data, context.parameters[0].data, mean, inv_std,
-                               dims(x.shape), GradientMode::overwrite, parameter_mode,
-                               context.workspace, stream);
+                               dims(x.shape), GradientMode::overwrite, parameter_mode, workspace,
+                               stream);
 }
 
 }  // namespace weft::layers

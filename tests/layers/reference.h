@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Each layer a second time: a few lines of plain double arithmetic that share nothing with the
+// kernels, so that finite differences of it judge the layers' backward passes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "engine/random.h"
+#include "layers/avg_pool2d.h"
+#include "layers/batch_norm2d.h"
+#include "layers/conv2d.h"
+#include "layers/dropout.h"
+#include "layers/flatten.h"
+#include "layers/linear.h"
+#include "layers/max_pool2d.h"
+#include "layers/relu.h"
+#include "layers/sigmoid.h"
+#include "layers/softmax.h"
+#include "layers/tanh.h"
+
+namespace weft::test {
+
+struct Values {
+  Shape shape;
+  std::vector<double> data;
+
+  explicit Values(const Shape& s) : shape(s), data(static_cast<std::size_t>(s.elements())) {}
+  Values(const Shape& s, std::vector<double> d) : shape(s), data(std::move(d)) {}
+
+  double& at(std::int64_t i) { return data[static_cast<std::size_t>(i)]; }
+  double at(std::int64_t i) const { return data[static_cast<std::size_t>(i)]; }
+  double& at(std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j) {
+    return at(((n * shape[1] + c) * shape[2] + i) * shape[3] + j);
+  }
+  double at(std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j) const {
+    return at(((n * shape[1] + c) * shape[2] + i) * shape[3] + j);
+  }
+};
+
+// y = f(x, parameters of the layer in order), with y's shape given.
+using ReferenceFunction = std::function<void(Values& y, const Values& x, const double* parameters)>;
+
+struct ReferenceLayer {
+  std::unique_ptr<layers::Layer> layer;
+  ReferenceFunction forward;
+};
+
+inline ReferenceLayer linear(const char* name, std::int64_t in, std::int64_t out) {
+  return {std::make_unique<layers::Linear>(name, in, out),
+          [=](Values& y, const Values& x, const double* p) {
+            for (std::int64_t n = 0; n < x.shape[0]; ++n) {
+              for (std::int64_t o = 0; o < out; ++o) {
+                double sum = p[out * in + o];
+                for (std::int64_t i = 0; i < in; ++i) sum += p[o * in + i] * x.at(n * in + i);
+                y.at(n * out + o) = sum;
+              }
+            }
+          }};
+}
+
+// Calls visit(n, c, p, q, i, j, inside) for every tap of every window of the output's planes.
+template <class Visit>
+void for_each_tap(const Shape& out, const Shape& in, const layers::Window& window, Visit visit) {
+  for (std::int64_t n = 0; n < out[0]; ++n)
+    for (std::int64_t c = 0; c < out[1]; ++c)
+      for (std::int64_t p = 0; p < out[2]; ++p)
+        for (std::int64_t q = 0; q < out[3]; ++q)
+          for (std::int64_t r = 0; r < window.kernel_h; ++r)
+            for (std::int64_t s = 0; s < window.kernel_w; ++s) {
+              const std::int64_t i = p * window.stride_h + r - window.pad_h;
+              const std::int64_t j = q * window.stride_w + s - window.pad_w;
+              if (i < 0 || i >= in[2] || j < 0 || j >= in[3]) continue;
+              visit(n, c, p, q, i, j, r * window.kernel_w + s);
+            }
+}
+
+inline ReferenceLayer conv2d(const char* name, std::int64_t in, std::int64_t out,
+                             const layers::Window& window) {
+  return {std::make_unique<layers::Conv2d>(name, in, out, window),
+          [=](Values& y, const Values& x, const double* w) {
+            const std::int64_t taps = window.kernel_h * window.kernel_w;
+            const std::int64_t plane = y.shape[2] * y.shape[3];
+            for (std::int64_t k = 0; k < y.shape.elements(); ++k) {
+              y.at(k) = w[out * in * taps + k / plane % out];
+            }
+            for_each_tap(y.shape, x.shape, window,
+                         [&](auto n, auto o, auto p, auto q, auto i, auto j, auto tap) {
+                           double sum = 0;
+                           for (std::int64_t c = 0; c < in; ++c) {
+                             sum += w[(o * in + c) * taps + tap] * x.at(n, c, i, j);
+                           }
+                           y.at(n, o, p, q) += sum;
+                         });
+          }};
+}
+
+inline ReferenceLayer max_pool2d(const char* name, const layers::Window& window) {
+  return {std::make_unique<layers::MaxPool2d>(name, window),
+          [=](Values& y, const Values& x, const double*) {
+            std::ranges::fill(y.data, -std::numeric_limits<double>::infinity());
+            for_each_tap(y.shape, x.shape, window,
+                         [&](auto n, auto c, auto p, auto q, auto i, auto j, auto) {
+                           y.at(n, c, p, q) = std::max(y.at(n, c, p, q), x.at(n, c, i, j));
+                         });
+          }};
+}
+
+inline ReferenceLayer avg_pool2d(const char* name, const layers::Window& window) {
+  return {std::make_unique<layers::AvgPool2d>(name, window),
+          [=](Values& y, const Values& x, const double*) {
+            const double taps = static_cast<double>(window.kernel_h * window.kernel_w);
+            std::ranges::fill(y.data, 0);
+            for_each_tap(y.shape, x.shape, window,
+                         [&](auto n, auto c, auto p, auto q, auto i, auto j, auto) {
+                           y.at(n, c, p, q) += x.at(n, c, i, j) / taps;
+                         });
+          }};
+}
+
+inline ReferenceFunction element_wise(double (*f)(double)) {
+  return [=](Values& y, const Values& x, const double*) {
+    std::ranges::transform(x.data, y.data.begin(), f);
+  };
+}
+
+// A ReLU that Plan does not recognise as one, so that it is not fused.
+class UnfusedReLU final : public layers::ReLU {
+ public:
+  using layers::ReLU::ReLU;
+  bool is_relu() const override { return false; }
+};
+
+inline ReferenceLayer relu(const char* name, bool fusable = true) {
+  std::unique_ptr<layers::Layer> layer;
+  if (fusable)
+    layer = std::make_unique<layers::ReLU>(name);
+  else
+    layer = std::make_unique<UnfusedReLU>(name);
+  return {std::move(layer), element_wise([](double x) { return x > 0 ? x : 0; })};
+}
+
+inline ReferenceLayer sigmoid(const char* name) {
+  return {std::make_unique<layers::Sigmoid>(name),
+          element_wise([](double x) { return 1 / (1 + std::exp(-x)); })};
+}
+
+inline ReferenceLayer tanh(const char* name) {
+  return {std::make_unique<layers::Tanh>(name),
+          element_wise([](double x) { return std::tanh(x); })};
+}
+
+// The mask that training step `step` draws for the layer at `index`.
+inline ReferenceLayer dropout(const char* name, float p, std::uint64_t seed, std::uint32_t index,
+                              std::uint64_t step) {
+  return {std::make_unique<layers::Dropout>(name, p),
+          [=](Values& y, const Values& x, const double*) {
+            for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
+              const Random4 random = philox(seed, RandomStream::dropout, index,
+                                            (step << 32) + static_cast<std::uint64_t>(i / 4));
+              y.at(i) = uniform01(random.value[i % 4]) >= p ? x.at(i) / (1.0 - p) : 0;
+            }
+          }};
+}
+
+inline ReferenceLayer flatten(const char* name) {
+  return {std::make_unique<layers::Flatten>(name),
+          [](Values& y, const Values& x, const double*) { y.data = x.data; }};
+}
+
+// In training: normalised by the statistics of the batch itself.
+inline ReferenceLayer batch_norm2d(const char* name, std::int64_t channels) {
+  return {std::make_unique<layers::BatchNorm2d>(name, channels),
+          [=](Values& y, const Values& x, const double* p) {
+            const std::int64_t plane = x.shape[2] * x.shape[3];
+            const double m = static_cast<double>(x.shape[0] * plane);
+            const auto channel = [&](std::int64_t i) { return i / plane % channels; };
+            for (std::int64_t c = 0; c < channels; ++c) {
+              double mean = 0, variance = 0;
+              for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
+                if (channel(i) == c) mean += x.at(i) / m;
+              }
+              for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
+                if (channel(i) == c) variance += (x.at(i) - mean) * (x.at(i) - mean) / m;
+              }
+              const double scale = p[c] / std::sqrt(variance + static_cast<double>(1e-5f));
+              for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
+                if (channel(i) == c) y.at(i) = scale * (x.at(i) - mean) + p[channels + c];
+              }
+            }
+          }};
+}
+
+inline ReferenceLayer softmax(const char* name) {
+  return {std::make_unique<layers::Softmax>(name), [](Values& y, const Values& x, const double*) {
+            const std::int64_t cols = x.shape[x.shape.rank() - 1];
+            for (std::int64_t row = 0; row < x.shape.elements() / cols; ++row) {
+              double sum = 0;
+              for (std::int64_t c = 0; c < cols; ++c) sum += std::exp(x.at(row * cols + c));
+              for (std::int64_t c = 0; c < cols; ++c) {
+                y.at(row * cols + c) = std::exp(x.at(row * cols + c)) / sum;
+              }
+            }
+          }};
+}
+
+// Mean over the rows of the cross-entropy of softmax(logits), (N, classes), with the labels.
+inline double cross_entropy(const Values& logits, const std::vector<std::int32_t>& labels) {
+  const std::int64_t rows = logits.shape[0], cols = logits.shape[1];
+  double loss = 0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < cols; ++c) sum += std::exp(logits.at(r * cols + c));
+    loss += std::log(sum) - logits.at(r * cols + labels[static_cast<std::size_t>(r)]);
+  }
+  return loss / static_cast<double>(rows);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The forward and backward passes of every layer, and of small networks, against an independent
+// double implementation and its central differences. The loss is <r, y> with random r: a sum over
+// y would hide errors (the gradient of the sum of a softmax is 0).
+#include "layers/softmax_cross_entropy.h"
+#include "tests/layers/instance.h"
+#include "tests/support/compare.h"
+#include "tests/support/device_test.h"
+
+namespace weft::test {
+namespace {
+
+using layers::Window;
+
+class Gradients : public DeviceTest {
+ protected:
+  // `bound` covers float rounding of values of order 1 through a few layers; the differences
+  // themselves are exact to about 1e-10.
+  void check(const Shape& sample, std::vector<ReferenceLayer> layers, std::vector<float> x,
+             std::int64_t batch, const Bound& bound = {2e-5, 2e-5}) {
+    Instance instance(sample, std::move(layers), stream());
+    Plan plan = instance.plan(batch, Phase::training);
+    const Values x_values(instance.net.input_shape(batch), to_double(x));
+    const std::vector<double> parameters = to_double(instance.parameters());
+
+    fill(plan.input(), x, stream());
+    plan.forward(stream());
+    const Values y = instance.reference(x_values, parameters);
+    ASSERT_EQ(plan.output().shape, y.shape);
+    EXPECT_TRUE(compare(to_host(plan.output(), stream()), y.data, bound, "output"));
+
+    const std::vector<float> r = random_floats(y.shape.elements(), 5);
+    fill(plan.output_gradient(), r, stream());
+    plan.backward(GradientMode::overwrite, stream(), true);
+    const auto loss = [&](const Values& input, const std::vector<double>& theta) {
+      const Values out = instance.reference(input, theta);
+      double sum = 0;
+      for (std::size_t i = 0; i < r.size(); ++i) sum += r[i] * out.data[i];
+      return sum;
+    };
+    const std::vector<double> dx = central_differences(
+        [&](std::vector<double>& v) { return loss(Values(x_values.shape, v), parameters); },
+        x_values.data);
+    EXPECT_TRUE(compare(to_host(plan.input_gradient(), stream()), dx, bound, "input gradient"));
+    if (parameters.empty()) return;
+    const std::vector<double> dp =
+        central_differences([&](std::vector<double>& v) { return loss(x_values, v); }, parameters);
+    EXPECT_TRUE(compare(instance.gradients(), dp, bound, "parameter gradients"));
+  }
+
+  void check_layer(const Shape& sample, ReferenceLayer layer, std::int64_t batch = 3) {
+    const std::int64_t elements = sample.elements() * batch;
+    check(sample, stack(std::move(layer)), random_off_zero(elements, 3), batch);
+  }
+};
+
+// Values that are all different by at least 2/n, in a scrambled order: no ties for a maximum.
+std::vector<float> distinct_floats(std::int64_t n) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    values[static_cast<std::size_t>(i)] =
+        2 * static_cast<float>(permuted_index(i, n, 9)) / static_cast<float>(n) - 1;
+  }
+  return values;
+}
+
+TEST_P(Gradients, Linear) {
+  check_layer({7}, linear("fc", 7, 5));
+  check_layer({1}, linear("fc", 1, 1), 1);
+  check_layer({33}, linear("fc", 33, 17), 31);
+}
+
+TEST_P(Gradients, Conv2d) {
+  check_layer({1, 5, 5}, conv2d("conv", 1, 2, Window::square(3)));
+  check_layer({3, 6, 5}, conv2d("conv", 3, 4, Window::square(3, 1, 1)));
+  check_layer({2, 7, 9}, conv2d("conv", 2, 3, {3, 2, 2, 3, 1, 0}));
+  check_layer({2, 4, 4}, conv2d("conv", 2, 3, Window::square(1)));
+  check_layer({1, 5, 5}, conv2d("conv", 1, 2, Window::square(5)), 1);
+}
+
+TEST_P(Gradients, MaxPool2d) {
+  check({2, 6, 6}, stack(max_pool2d("pool", Window::square(2, 2))), distinct_floats(3 * 72), 3);
+  check({1, 7, 5}, stack(max_pool2d("pool", Window::square(3, 2, 1))), distinct_floats(70), 2);
+  check({2, 5, 5}, stack(max_pool2d("pool", {3, 2, 1, 2, 0, 1})), distinct_floats(50), 1);
+}
+
+TEST_P(Gradients, AvgPool2d) {
+  check_layer({2, 6, 6}, avg_pool2d("pool", Window::square(2, 2)));
+  check_layer({1, 7, 5}, avg_pool2d("pool", Window::square(3, 2, 1)));
+  check_layer({2, 5, 5}, avg_pool2d("pool", {3, 2, 1, 2, 0, 1}));
+}
+
+TEST_P(Gradients, Activations) {
+  check_layer({13}, relu("relu"));
+  check_layer({13}, sigmoid("sigmoid"));
+  check_layer({2, 3, 3}, tanh("tanh"));
+}
+
+TEST_P(Gradients, Dropout) {
+  check_layer({37}, dropout("dropout", 0.4f, Instance::kSeed, 0, 0));
+}
+
+TEST_P(Gradients, BatchNorm2d) {
+  check_layer({3, 4, 5}, batch_norm2d("bn", 3), 4);
+  check_layer({2, 3, 3}, batch_norm2d("bn", 2), 1);
+}
+
+TEST_P(Gradients, Softmax) {
+  check_layer({5}, softmax("softmax"));
+  check_layer({3, 7}, softmax("softmax"));
+}
+
+TEST_P(Gradients, Flatten) {
+  check_layer({2, 3, 3}, flatten("flatten"));
+}
+
+TEST_P(Gradients, FusedReLU) {
+  for (const bool fusable : {true, false}) {
+    check({2, 6, 6},
+          stack(conv2d("conv", 2, 3, Window::square(3)), relu("relu1", fusable), flatten("flat"),
+                linear("fc", 48, 6), relu("relu2", fusable)),
+          random_floats(3 * 72, 21), 3);
+  }
+}
+
+TEST_P(Gradients, InPlaceLayersLeaveWhatBackwardNeeds) {
+  check({6},
+        stack(linear("fc1", 6, 9), tanh("t"), sigmoid("s"), tanh("t2"), linear("fc2", 9, 4),
+              relu("r"), sigmoid("s2"), dropout("d", 0.3f, Instance::kSeed, 7, 0), tanh("t3"),
+              softmax("p"), sigmoid("s3")),
+        random_floats(18, 22), 3);
+}
+
+TEST_P(Gradients, BatchNormBetweenConvolutionAndReLU) {
+  check({1, 8, 8},
+        stack(conv2d("conv1", 1, 3, Window::square(3, 1, 1)), batch_norm2d("bn", 3), relu("r1"),
+              max_pool2d("pool", Window::square(2, 2)), conv2d("conv2", 3, 2, Window::square(3)),
+              sigmoid("s"), avg_pool2d("avg", Window::square(2)), flatten("flat"),
+              linear("fc", 2, 3)),
+        random_floats(4 * 64, 23), 4, {1e-4, 1e-4});
+}
+
+TEST_P(Gradients, ClassifierWithCrossEntropy) {
+  const std::int64_t batch = 5, classes = 4;
+  const Shape sample{1, 8, 8};
+  Instance instance(sample,
+                    stack(conv2d("conv", 1, 3, Window::square(3)), relu("r1"),
+                          max_pool2d("pool", Window::square(2, 2)), flatten("flat"),
+                          linear("fc1", 27, 12), relu("r2"), linear("fc2", 12, classes)),
+                    stream());
+  const std::vector<float> x = random_floats(batch * 64, 31);
+  const std::vector<std::int32_t> labels{3, 0, 1, 1, 2};
+  Tensor device_labels = tensor_from_host<std::int32_t>({batch}, labels, stream());
+  Plan plan = instance.plan(batch, Phase::training);
+  fill(plan.input(), x, stream());
+  plan.forward(stream());
+  layers::softmax_cross_entropy({.loss = {}, .gradient = plan.output_gradient(), .prediction = {}},
+                                plan.output(), device_labels.view<std::int32_t>(),
+                                1.0f / static_cast<float>(batch), stream());
+  plan.backward(GradientMode::overwrite, stream());
+
+  const Values input(instance.net.input_shape(batch), to_double(x));
+  const std::vector<double> expected = central_differences(
+      [&](std::vector<double>& p) { return cross_entropy(instance.reference(input, p), labels); },
+      to_double(instance.parameters()));
+  EXPECT_TRUE(compare(instance.gradients(), expected, {5e-6, 5e-5}, "parameter gradients"));
+}
+
+WEFT_ON_EACH_DEVICE(Gradients);
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+// Plan: what it fuses, reuses and skips must not show in the results, and a step must neither
+// allocate nor synchronise.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/layers/instance.h"
+#include "tests/support/compare.h"
+#include "tests/support/device_test.h"
+
+namespace {
+
+// Every operator new of this program is counted, so that a step can be shown to call none.
+std::atomic<long> host_allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++host_allocations;
+  const std::size_t rounded = (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment;
+  if (void* memory = std::aligned_alloc(alignment, rounded * alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return counted(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace weft::test {
+namespace {
+
+using layers::Window;
+
+constexpr std::int64_t kPixels = 2 * 8 * 8;
+const Shape kSample{2, 8, 8};
+
+// One of everything, ending in 4 values.
+std::vector<ReferenceLayer> everything(bool fusable = true) {
+  return stack(conv2d("conv1", 2, 4, Window::square(3, 1, 1)), relu("relu1", fusable),
+               max_pool2d("pool1", Window::square(2, 2)), batch_norm2d("bn", 4), tanh("tanh"),
+               avg_pool2d("pool2", Window::square(2, 2)), flatten("flatten"),
+               dropout("drop", 0.25f, Instance::kSeed, 7, 0), linear("fc1", 16, 12),
+               relu("relu2", fusable), linear("fc2", 12, 4), sigmoid("sigmoid"));
+}
+
+// The rows of a batch do not influence each other here.
+std::vector<ReferenceLayer> row_wise() {
+  return stack(conv2d("conv1", 2, 4, Window::square(3)), relu("relu1"),
+               max_pool2d("pool1", Window::square(2, 2)), flatten("flatten"), linear("fc1", 36, 12),
+               relu("relu2"), linear("fc2", 12, 4));
+}
+
+class Plans : public DeviceTest {
+ protected:
+  struct Result {
+    std::vector<float> output, gradients, input_gradient;
+    friend bool operator==(const Result&, const Result&) = default;
+  };
+
+  std::vector<float> forward(Plan& plan, const std::vector<float>& x) {
+    fill(plan.input(), x, stream());
+    plan.forward(stream());
+    return to_host(plan.output(), stream());
+  }
+  Result step(Instance& instance, Plan& plan, const std::vector<float>& x,
+              const std::vector<float>& dy) {
+    Result result;
+    result.output = forward(plan, x);
+    fill(plan.output_gradient(), dy, stream());
+    plan.backward(GradientMode::overwrite, stream(), true);
+    result.gradients = instance.gradients();
+    result.input_gradient = to_host(plan.input_gradient(), stream());
+    return result;
+  }
+};
+
+TEST_P(Plans, FusedReLUGivesTheSameBits) {
+  Instance fused(kSample, everything(true), stream());
+  Instance unfused(kSample, everything(false), stream());
+  Plan fused_plan = fused.plan(5, Phase::training), plan = unfused.plan(5, Phase::training);
+  const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
+  const Result expected = step(unfused, plan, x, dy), found = step(fused, fused_plan, x, dy);
+  EXPECT_TRUE(compare(found.output, expected.output, exact(), "output"));
+  EXPECT_TRUE(compare(found.gradients, expected.gradients, exact(), "gradients"));
+  EXPECT_TRUE(compare(found.input_gradient, expected.input_gradient, exact(), "input gradient"));
+  EXPECT_EQ(fused_plan.activation_bytes(), plan.activation_bytes());  // unfused runs in place
+}
+
+// Does nothing but write down how it is called.
+class Spy final : public layers::Layer {
+ public:
+  using Layer::Layer;
+  std::string_view type() const override { return "Spy"; }
+  std::string describe() const override { return "Spy"; }
+  bool can_fuse_relu() const override { return true; }
+
+  mutable std::vector<layers::Epilogue> epilogues;
+  mutable std::vector<bool> wants_dx;
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override { return input; }
+  void do_forward(FloatView, ConstFloatView, layers::Epilogue epilogue, const layers::LayerContext&,
+                  const Stream&) const override {
+    epilogues.push_back(epilogue);
+  }
+  void do_backward(FloatView dx, ConstFloatView, ConstFloatView, ConstFloatView, GradientMode,
+                   const layers::LayerContext&, const Stream&) const override {
+    wants_dx.push_back(dx.data != nullptr);
+  }
+};
+
+TEST(PlanCalls, FuseReLUAndSkipUnwantedInputGradients) {
+  const Stream stream(Device::cpu());
+  auto net = stack(ReferenceLayer{std::make_unique<Spy>("a"), {}}, linear("fc", 3, 3),
+                   ReferenceLayer{std::make_unique<Spy>("b"), {}}, relu("r"));
+  const Spy& a = static_cast<const Spy&>(*net[0].layer);
+  const Spy& b = static_cast<const Spy&>(*net[2].layer);
+  Instance instance({3}, std::move(net), stream);
+  Plan plan = instance.plan(2, Phase::training);
+  plan.forward(stream);
+  plan.backward(GradientMode::overwrite, stream);
+  EXPECT_EQ(a.epilogues, std::vector{layers::Epilogue::none});
+  EXPECT_EQ(b.epilogues, std::vector{layers::Epilogue::relu});
+  EXPECT_EQ(a.wants_dx, std::vector<bool>{});  // before the first parameters: not called
+  EXPECT_EQ(b.wants_dx, std::vector<bool>{true});
+  plan.backward(GradientMode::overwrite, stream, true);
+  EXPECT_EQ(a.wants_dx, std::vector<bool>{true});
+}
+
+TEST_P(Plans, RepeatTheSameBits) {
+  Instance instance(kSample, everything(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
+  EXPECT_EQ(step(instance, plan, x, dy), step(instance, plan, x, dy));
+  // Without refilling the input, too: nothing runs in place over it.
+  const std::vector<float> first = to_host(plan.output(), stream());
+  plan.forward(stream());
+  EXPECT_EQ(to_host(plan.output(), stream()), first);
+}
+
+TEST_P(Plans, StepsAllocateNothing) {
+  Instance instance(kSample, everything(), stream());
+  Plan training = instance.plan(5, Phase::training), inference = instance.plan(5, Phase::inference);
+  fill(inference.input(), random_floats(5 * kPixels, 53), stream());
+  // Twice: kernels may set up thread-local scratch the first time they run.
+  step(instance, training, random_floats(5 * kPixels, 51), random_floats(20, 52));
+  inference.forward(stream());
+  const std::size_t live = stream().live_bytes(), peak = stream().peak_bytes();
+  const long before = host_allocations;
+  training.forward(stream());
+  training.backward(GradientMode::overwrite, stream(), true);
+  training.backward(GradientMode::accumulate, stream());
+  inference.forward(stream());
+  const long after = host_allocations;
+  EXPECT_EQ(after - before, 0);
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(stream().live_bytes(), live);
+  EXPECT_EQ(stream().peak_bytes(), peak);
+}
+
+TEST_P(Plans, StepsCanBeCapturedInAGraph) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::vector<float> dy = random_floats(20, 52);
+  Tensor upstream = tensor_from_host<float>({5, 4}, dy, stream());
+  const Result expected = step(instance, plan, random_floats(5 * kPixels, 51), dy);
+  step(instance, plan, random_floats(5 * kPixels, 54), dy);
+
+  const Graph graph(stream(), [&] {
+    plan.forward(stream());
+    copy_bytes(plan.output_gradient().data, device(), upstream.raw(), device(), upstream.bytes(),
+               stream());
+    plan.backward(GradientMode::overwrite, stream(), true);
+  });
+  fill(plan.input(), random_floats(5 * kPixels, 51), stream());
+  graph.launch();
+  stream().synchronize();
+  EXPECT_EQ(to_host(ConstFloatView(plan.output()), stream()), expected.output);
+  EXPECT_EQ(instance.gradients(), expected.gradients);
+  EXPECT_EQ(to_host(plan.input_gradient(), stream()), expected.input_gradient);
+}
+
+TEST_P(Plans, ShareWeights) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan training = instance.plan(5, Phase::training), inference = instance.plan(5, Phase::inference);
+  const std::vector<float> x = random_floats(5 * kPixels, 55);
+  EXPECT_TRUE(compare(forward(inference, x), forward(training, x), {1e-6, 1e-6}, "same weights"));
+  const std::vector<float> before = forward(inference, x);
+  instance.set_parameters(random_floats(instance.net.parameter_count(), 56, -0.2f, 0.2f));
+  const std::vector<float> after = forward(inference, x);
+  EXPECT_NE(before, after);
+  EXPECT_TRUE(compare(after, forward(training, x), {1e-6, 1e-6}, "new weights"));
+  EXPECT_LT(inference.activation_bytes(), training.activation_bytes());
+  EXPECT_EQ(inference.gradient_bytes(), 0u);
+  EXPECT_EQ(inference.cache_bytes(), 0u);
+  EXPECT_GT(training.cache_bytes(), 0u);
+}
+
+TEST_P(Plans, TakeTailBatchesAndSingleRows) {
+  Instance instance(kSample, row_wise(), stream());
+  const std::vector<float> x = random_floats(8 * kPixels, 57), dy = random_floats(8 * 4, 58);
+  Plan whole = instance.plan(8, Phase::training);
+  const Result expected = step(instance, whole, x, dy);
+  std::vector<float> sum(expected.gradients.size());
+  std::vector<float> outputs, input_gradients;
+  std::size_t row = 0;
+  for (const std::int64_t batch : {5, 1, 2}) {
+    Plan plan = instance.plan(batch, Phase::training);
+    const auto rows = [&](const std::vector<float>& all) {
+      const auto width = static_cast<std::ptrdiff_t>(all.size() / 8);
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row) * width;
+      return std::vector<float>(begin, begin + batch * width);
+    };
+    const Result part = step(instance, plan, rows(x), rows(dy));
+    outputs.insert(outputs.end(), part.output.begin(), part.output.end());
+    input_gradients.insert(input_gradients.end(), part.input_gradient.begin(),
+                           part.input_gradient.end());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part.gradients[i];
+    row += static_cast<std::size_t>(batch);
+  }
+  EXPECT_TRUE(compare(outputs, expected.output, {1e-6, 1e-5}, "outputs"));
+  EXPECT_TRUE(compare(input_gradients, expected.input_gradient, {1e-6, 1e-5}, "input gradients"));
+  EXPECT_TRUE(compare(sum, expected.gradients, {1e-5, 1e-5}, "gradients"));
+}
+
+TEST_P(Plans, TakeAnEmptyBatch) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(0, Phase::training);
+  EXPECT_NO_THROW(plan.forward(stream()));
+  EXPECT_EQ(plan.output().shape, Shape({0, 4}));
+  plan.backward(GradientMode::overwrite, stream(), true);
+  EXPECT_EQ(instance.gradients(),
+            std::vector<float>(static_cast<std::size_t>(instance.net.parameter_count()), 0.0f));
+  plan.backward(GradientMode::accumulate, stream());
+  EXPECT_NO_THROW(instance.plan(0, Phase::inference).forward(stream()));
+  EXPECT_THROW(instance.plan(-1, Phase::inference), Error);
+}
+
+TEST_P(Plans, AccumulateGradients) {
+  Instance instance(kSample, everything(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
+  const Result once = step(instance, plan, x, dy);
+  fill(plan.output_gradient(), dy, stream());
+  plan.backward(GradientMode::accumulate, stream());
+  std::vector<double> twice;
+  for (const float value : once.gradients) twice.push_back(2.0 * value);
+  EXPECT_TRUE(compare(instance.gradients(), twice, {1e-5, 1e-5}));
+}
+
+TEST_P(Plans, SkippingTheInputGradientChangesNoOther) {
+  // Starts with layers without parameters, whose backward is skipped too.
+  const auto layers = [] {
+    return stack(avg_pool2d("pool", Window::square(2, 2)), tanh("t"), flatten("f"),
+                 linear("fc", 32, 4));
+  };
+  Instance instance(kSample, layers(), stream());
+  Plan plan = instance.plan(3, Phase::training);
+  const std::vector<float> dy = random_floats(12, 52);
+  const Result whole = step(instance, plan, random_floats(3 * kPixels, 51), dy);
+  fill(plan.output_gradient(), dy, stream());
+  plan.backward(GradientMode::overwrite, stream());
+  EXPECT_EQ(instance.gradients(), whole.gradients);
+}
+
+TEST_P(Plans, SkipTheInputGradientOfAFirstBatchNorm) {
+  Instance instance({3, 4, 4}, stack(batch_norm2d("bn", 3), flatten("f"), linear("fc", 48, 4)),
+                    stream());
+  Plan plan = instance.plan(3, Phase::training);
+  const std::vector<float> dy = random_floats(12, 52);
+  const Result whole = step(instance, plan, random_floats(3 * 48, 51), dy);
+  fill(plan.output_gradient(), dy, stream());
+  plan.backward(GradientMode::overwrite, stream());
+  EXPECT_EQ(instance.gradients(), whole.gradients);
+}
+
+TEST_P(Plans, DropOutOnlyInTraining) {
+  const auto with = [] {
+    return stack(linear("fc1", 128, 64), relu("r"), dropout("d", 0.5f, Instance::kSeed, 2, 0),
+                 linear("fc2", 64, 4));
+  };
+  const auto without = [] {
+    return stack(linear("fc1", 128, 64), relu("r"), linear("fc2", 64, 4));
+  };
+  Instance a({128}, with(), stream()), b({128}, without(), stream());
+  Plan inference = a.plan(2, Phase::inference), plain = b.plan(2, Phase::inference);
+  Plan training = a.plan(2, Phase::training);
+  const std::vector<float> x = random_floats(256, 61);
+  EXPECT_EQ(forward(inference, x), forward(plain, x));
+  const std::vector<float> step0 = forward(training, x);
+  EXPECT_NE(step0, forward(plain, x));
+  EXPECT_EQ(step0, forward(training, x));
+  copy_from_host(a.step.view<std::int64_t>(), std::vector<std::int64_t>{1}, stream());
+  EXPECT_NE(step0, forward(training, x));
+}
+
+TEST_P(Plans, BatchNormUpdatesAndThenUsesRunningStatistics) {
+  Instance instance({2, 3, 3}, stack(batch_norm2d("bn", 2)), stream());
+  Plan training = instance.plan(4, Phase::training), inference = instance.plan(4, Phase::inference);
+  const std::vector<float> x = random_floats(72, 62, -1, 3);
+  forward(training, x);
+  std::vector<double> buffers(4), expected(72);
+  const std::vector<float> p = instance.parameters();
+  for (std::size_t c = 0; c < 2; ++c) {
+    double mean = 0, variance = 0;
+    const auto visit = [&](auto f) {
+      for (std::size_t i = 0; i < 72; ++i) {
+        if (i / 9 % 2 == c) f(i);
+      }
+    };
+    visit([&](std::size_t i) { mean += x[i] / 36.0; });
+    visit([&](std::size_t i) { variance += (x[i] - mean) * (x[i] - mean) / 35.0; });  // unbiased
+    buffers[c] = 0.1 * mean;
+    buffers[2 + c] = 0.9 + 0.1 * variance;
+    visit([&](std::size_t i) {
+      expected[i] = p[c] * (x[i] - buffers[c]) / std::sqrt(buffers[2 + c] + 1e-5) + p[2 + c];
+    });
+  }
+  EXPECT_TRUE(compare(to_host(instance.weights.buffers.view<float>(), stream()), buffers,
+                      {1e-6, 1e-5}, "running statistics"));
+  EXPECT_TRUE(compare(forward(inference, x), expected, {1e-5, 1e-5}, "inference"));
+}
+
+TEST_P(Plans, ShowEveryLayersOutput) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(3, Phase::training);
+  const std::vector<float> x = random_floats(3 * kPixels, 63);
+  const std::vector<float> output = forward(plan, x);
+  const Shape expected[] = {{3, 4, 6, 6}, {3, 4, 6, 6}, {3, 4, 3, 3}, {3, 36},
+                            {3, 12},      {3, 12},      {3, 4}};
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    EXPECT_EQ(plan.activation(i).shape, expected[i]) << i;
+    for (const float value : to_host(plan.activation(i), stream())) {
+      EXPECT_TRUE(std::isfinite(value)) << i;
+    }
+  }
+  EXPECT_EQ(to_host(plan.activation(6), stream()), output);
+  EXPECT_EQ(to_host(plan.activation(3), stream()), to_host(plan.activation(2), stream()));
+  EXPECT_THROW(plan.activation(7), Error);
+}
+
+TEST_P(Plans, SurviveMoves) {
+  Instance instance(kSample, everything(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
+  const Result expected = step(instance, plan, x, dy);
+  std::vector<Plan> plans;
+  plans.push_back(std::move(plan));
+  plans.push_back(instance.plan(2, Phase::training));
+  EXPECT_EQ(step(instance, plans[0], x, dy), expected);
+}
+
+TEST_P(Plans, RefuseTrainingCallsInInference) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(2, Phase::inference);
+  EXPECT_THROW(plan.output_gradient(), Error);
+  EXPECT_THROW(plan.input_gradient(), Error);
+  EXPECT_THROW(plan.activation(0), Error);
+  EXPECT_THROW(plan.backward(GradientMode::overwrite, stream()), Error);
+}
+
+TEST_P(Plans, RefuseWeightsOfAnotherNetwork) {
+  Instance a({4}, stack(linear("fc", 4, 4)), stream());
+  Instance b({4}, stack(linear("fc", 4, 5)), stream());
+  EXPECT_THROW(Plan(a.net, b.weights, 1, Phase::inference, {}, 0, nullptr, stream()), Error);
+}
+
+WEFT_ON_EACH_DEVICE(Plans);
+
+}  // namespace
+}  // namespace weft::test
