@@ -7,8 +7,11 @@
 #include <array>
 #include <string>
 
+#include <omp.h>
+
 #include "engine/error.h"
 #include "kernels/conv/cpu_table.h"
+#include "kernels/gemm/scratch.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/conv/cuda.h"
 #endif
@@ -34,7 +37,8 @@ constexpr std::array<Row, 3> kRows{{
     {ConvVariant::implicit_gemm,
      {.name = "implicit_gemm",
       .summary = "the same GEMM, its operand read from the image through a table of offsets",
-      .on_cpu = true}},
+      .on_cpu = true,
+      .on_cuda = true}},
 }};
 
 constexpr auto kInfos = [] {
@@ -78,16 +82,24 @@ void check_dims(const ConvDims& d) {
   check_bytes(d, {d.oc, d.c, d.kh, d.kw});
 }
 
-ConvVariant chosen(const ConvOptions& options, Device device) {
-  const ConvVariant variant = options.variant != ConvVariant::automatic ? options.variant
-                              : device.is_cpu()                         ? ConvVariant::direct
-                                                                        : ConvVariant::im2col_gemm;
+ConvVariant automatic(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
+                      Device device) {
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) return cuda::conv_automatic(pass, dims, options);
+#endif
+  (void)pass, (void)dims, (void)options, (void)device;
+  return ConvVariant::implicit_gemm;
+}
+
+// The variant that runs a pass; throws when the one asked for cannot.
+ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& options, Device device) {
+  if (options.variant == ConvVariant::automatic) return automatic(pass, dims, options, device);
   for (const auto& [row, info] : kRows) {
-    if (row != variant) continue;
+    if (row != options.variant) continue;
     if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
       throw Error(ErrorKind::usage, str("conv variant ", info.name, " does not run on ", device));
     }
-    return variant;
+    return row;
   }
   throw Error(ErrorKind::usage, "unknown conv variant");
 }
@@ -96,7 +108,7 @@ ConvVariant chosen(const ConvOptions& options, Device device) {
 ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
                     Workspace workspace, Device device) {
   check_dims(d);
-  const ConvVariant variant = chosen(options, device);
+  const ConvVariant variant = chosen(pass, d, options, device);
   const std::size_t needed = conv2d_workspace_bytes(pass, d, options, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage, str(describe(d), ": expected a workspace of ", needed,
@@ -105,12 +117,30 @@ ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options
   return variant;
 }
 
+bool has_empty_extent(const ConvDims& d) {
+  return d.c == 0 || d.oc == 0 || d.h == 0 || d.w == 0;
+}
+
+float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& dims) {
+  return thread_scratch(floats(dims, omp_get_max_threads()));
+}
+
+#ifdef WEFT_WITH_CUDA
+template <class Function>
+Function* pick(ConvVariant variant, Function* direct, Function* im2col_gemm,
+               Function* implicit_gemm) {
+  return variant == ConvVariant::direct        ? direct
+         : variant == ConvVariant::im2col_gemm ? im2col_gemm
+                                               : implicit_gemm;
+}
+#endif
+
 }  // namespace
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                                    Device device) {
   check_dims(dims);
-  const ConvVariant variant = chosen(options, device);
+  const ConvVariant variant = chosen(pass, dims, options, device);
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) return cuda::conv2d_workspace_bytes(pass, dims, variant);
 #endif
@@ -123,18 +153,21 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
                     const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
                     Workspace workspace, const Stream& stream) {
   const ConvVariant variant = prepare(ConvPass::forward, dims, options, workspace, stream.device());
-  if (dims.n == 0 || dims.oc == 0) return;
+  if (dims.n == 0 || has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    cpu.forward_direct(y, x, w, bias, dims, epilogue);
+    if (variant == ConvVariant::direct) {
+      cpu.forward_direct(y, x, w, bias, dims, epilogue);
+    } else {
+      cpu.forward_implicit_gemm(y, x, w, bias, dims, epilogue,
+                                scratch_of(cpu.forward_scratch, dims));
+    }
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  const auto run = variant == ConvVariant::direct ? cuda::conv2d_forward_direct
-                                                  : cuda::conv2d_forward_im2col_gemm;
-  run(y, x, w, bias, dims, epilogue, options, workspace, stream);
-#else
-  (void)variant;
+  pick(variant, cuda::conv2d_forward_direct, cuda::conv2d_forward_im2col_gemm,
+       cuda::conv2d_forward_implicit_gemm)(y, x, w, bias, dims, epilogue, options, workspace,
+                                           stream);
 #endif
 }
 
@@ -143,18 +176,20 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
                           const Stream& stream) {
   const ConvVariant variant =
       prepare(ConvPass::backward_data, dims, options, workspace, stream.device());
-  if (dims.n == 0 || dims.c == 0 || dims.h == 0 || dims.w == 0) return;
+  if (dims.n == 0 || has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    cpu.backward_data_direct(dx, dy, w, dims, mode);
+    if (variant == ConvVariant::direct) {
+      cpu.backward_data_direct(dx, dy, w, dims, mode);
+    } else {
+      cpu.backward_data_implicit_gemm(dx, dy, w, dims, mode,
+                                      scratch_of(cpu.backward_data_scratch, dims));
+    }
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  const auto run = variant == ConvVariant::direct ? cuda::conv2d_backward_data_direct
-                                                  : cuda::conv2d_backward_data_im2col_gemm;
-  run(dx, dy, w, dims, mode, options, workspace, stream);
-#else
-  (void)variant;
+  pick(variant, cuda::conv2d_backward_data_direct, cuda::conv2d_backward_data_im2col_gemm,
+       cuda::conv2d_backward_data_implicit_gemm)(dx, dy, w, dims, mode, options, workspace, stream);
 #endif
 }
 
@@ -163,18 +198,21 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
                              Workspace workspace, const Stream& stream) {
   const ConvVariant variant =
       prepare(ConvPass::backward_weights, dims, options, workspace, stream.device());
-  if (dims.oc == 0) return;
+  if (has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    cpu.backward_weights_direct(dw, db, dy, x, dims, mode);
+    if (variant == ConvVariant::direct) {
+      cpu.backward_weights_direct(dw, db, dy, x, dims, mode);
+    } else {
+      cpu.backward_weights_implicit_gemm(dw, db, dy, x, dims, mode,
+                                         scratch_of(cpu.backward_weights_scratch, dims));
+    }
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  const auto run = variant == ConvVariant::direct ? cuda::conv2d_backward_weights_direct
-                                                  : cuda::conv2d_backward_weights_im2col_gemm;
-  run(dw, db, dy, x, dims, mode, options, workspace, stream);
-#else
-  (void)variant;
+  pick(variant, cuda::conv2d_backward_weights_direct, cuda::conv2d_backward_weights_im2col_gemm,
+       cuda::conv2d_backward_weights_implicit_gemm)(dw, db, dy, x, dims, mode, options, workspace,
+                                                    stream);
 #endif
 }
 

@@ -3,6 +3,8 @@
 #include "kernels/conv/cpu.h"
 
 #include "kernels/conv/cpu_table.h"
+#include "kernels/conv/implicit_gemm.h"
+#include "kernels/conv/weight_gradient.h"
 
 namespace weft::kernels::WEFT_ISA {
 
@@ -10,6 +12,12 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_forward_direct<float>,
     cpu::conv2d_backward_data_direct<float>,
     cpu::conv2d_backward_weights_direct<float>,
+    cpu::conv2d_forward_implicit_gemm,
+    cpu::conv2d_backward_data_implicit_gemm,
+    cpu::conv2d_backward_weights_implicit_gemm,
+    cpu::conv2d_forward_scratch,
+    cpu::conv2d_backward_data_scratch,
+    cpu::conv2d_backward_weights_scratch,
 };
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -85,12 +85,14 @@ GemmDims resolved(GemmDims d) {
   return d;
 }
 
-GemmVariant automatic(const GemmOptions& options, Device device) {
-  if (device.is_cpu()) return GemmVariant::packed;
-  if (options.mode != ComputeMode::fp32 && device_properties(device).compute_capability >= 80) {
-    return GemmVariant::mma_tf32;
+GemmVariant automatic(const GemmDims& dims, const GemmOptions& options, Device device) {
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) {
+    return cuda::gemm_automatic(dims, options, device_properties(device).compute_capability);
   }
-  return GemmVariant::register_tiled;
+#endif
+  (void)dims, (void)options, (void)device;
+  return GemmVariant::packed;
 }
 
 void check_runs(GemmVariant variant, const GemmOptions& options, Device device) {
@@ -122,7 +124,7 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
   const GemmDims d = resolved(dims);
   const Device device = stream.device();
   const GemmVariant variant =
-      options.variant == GemmVariant::automatic ? automatic(options, device) : options.variant;
+      options.variant == GemmVariant::automatic ? automatic(d, options, device) : options.variant;
   check_runs(variant, options, device);
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) {

@@ -9,7 +9,7 @@
 // packed panels, unpacked matrices and images:
 //
 //   A(i, p) = a[i / kSpan][(i % kSpan) * a_stride + a_step(p)]     rows in spans of one stride
-//   B(p, v) = b[b_step(p) + v * kLanes ...]
+//   B(p, v) = b[b_step(p) + v * b_step.vector() ...]
 //
 // Included by kernels/*/cpu.cpp only: see kernels/isa.h.
 #pragma once
@@ -30,14 +30,17 @@ constexpr int kTileRows = 6;  // 12 of 16 registers
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 
-// How an operand advances with p.
+// How an operand advances with p and, for B, from one vector to the next.
 struct Linear {
   std::int64_t step;
   std::int64_t operator()(std::int64_t p) const { return p * step; }
+  constexpr std::int64_t vector() const { return kLanes; }
 };
 struct Table {
   const std::int64_t* offsets;
+  std::int64_t vector_step = kLanes;
   std::int64_t operator()(std::int64_t p) const { return offsets[p]; }
+  std::int64_t vector() const { return vector_step; }
 };
 struct Unit {  // as the stride of rows: adjacent floats, folded into the addressing mode
   constexpr operator std::int64_t() const { return 1; }
@@ -66,7 +69,7 @@ void multiply_tile(float* __restrict tile, bool add, const float* const* a, AStr
     const float* b_row = b + b_step(p);
     FloatVector value[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) value[v] = simd::load(b_row + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) value[v] = simd::load(b_row + v * b_step.vector());
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const float factor = row[i / kSpan][a_offset + (i % kSpan) * a_stride];
