@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copies from global to shared memory that bypass registers (cp.async, sm_80). On older devices the
+// same calls copy at once, so kernels are written once.
+//
+// A thread's copies are visible to it after async_wait, and to its block after a barrier behind
+// that. Groups complete in the order of their commits.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::kernels::device {
+
+// Copies `floats` (0 to 4) floats and writes zeros behind them up to 16 bytes. Both addresses are
+// aligned to 16 bytes; `global` is not read when floats == 0.
+__device__ __forceinline__ void async_copy_float4(float* shared, const float* global, int floats) {
+#if __CUDA_ARCH__ >= 800
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global),
+               "r"(4 * floats)
+               : "memory");
+#else
+  for (int i = 0; i < 4; ++i) shared[i] = i < floats ? global[i] : 0.0f;
+#endif
+}
+
+// Copies one float, or writes 0 when not `inside`.
+__device__ __forceinline__ void async_copy_float(float* shared, const float* global, bool inside) {
+#if __CUDA_ARCH__ >= 800
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(global),
+               "r"(inside ? 4 : 0)
+               : "memory");
+#else
+  *shared = inside ? *global : 0.0f;
+#endif
+}
+
+// Closes the group of copies issued since the last commit; a group may be empty.
+__device__ __forceinline__ void async_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until at most kPending of this thread's newest groups are unfinished.
+template <int kPending>
+__device__ __forceinline__ void async_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+}  // namespace weft::kernels::device
