@@ -30,6 +30,10 @@ struct Layout {
 };
 
 std::size_t bytes_of(const Shape& shape) {
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;  // sums of sizes cannot overflow
+  if (shape.elements() > kMaxElements) {
+    throw Error(ErrorKind::usage, str("plan: an activation ", shape, " is too large"));
+  }
   return static_cast<std::size_t>(shape.elements()) * sizeof(float);
 }
 

@@ -17,9 +17,10 @@ class Gradients : public DeviceTest {
   // `bound` covers float rounding of values of order 1 through a few layers; the differences
   // themselves are exact to about 1e-10.
   void check(const Shape& sample, std::vector<ReferenceLayer> layers, std::vector<float> x,
-             std::int64_t batch, const Bound& bound = {2e-5, 2e-5}) {
+             std::int64_t batch, const Bound& bound = {2e-5, 2e-5},
+             const layers::KernelChoice& kernels = {}) {
     Instance instance(sample, std::move(layers), stream());
-    Plan plan = instance.plan(batch, Phase::training);
+    Plan plan = instance.plan(batch, Phase::training, kernels);
     const Values x_values(instance.net.input_shape(batch), to_double(x));
     const std::vector<double> parameters = to_double(instance.parameters());
 
@@ -138,6 +139,40 @@ TEST_P(Gradients, BatchNormBetweenConvolutionAndReLU) {
               sigmoid("s"), avg_pool2d("avg", Window::square(2)), flatten("flat"),
               linear("fc", 2, 3)),
         random_floats(4 * 64, 23), 4, {1e-4, 1e-4});
+}
+
+// Smooth, so that the rounding of a reduced precision cannot move a value across a kink.
+TEST_P(Gradients, EveryKernelChoice) {
+  using kernels::ComputeMode;
+  const auto runs_here = [&](const kernels::VariantInfo& info) {
+    if (device().is_cpu()) return info.on_cpu;
+    return info.on_cuda &&
+           info.compute_capability <= device_properties(device()).compute_capability;
+  };
+  const auto check_choice = [&](const std::string& name, const layers::KernelChoice& kernels) {
+    // Operands are rounded to 2^-11 (tf32) or 2^-8 (bf16) of their size, sums have up to 96 terms.
+    const double tolerance = kernels.mode == ComputeMode::fp32   ? 2e-5
+                             : kernels.mode == ComputeMode::tf32 ? 1e-2
+                                                                 : 8e-2;
+    SCOPED_TRACE(name);
+    check({3, 6, 6},
+          stack(conv2d("conv", 3, 6, Window::square(3, 1, 0)), tanh("t"), flatten("f"),
+                linear("fc", 96, 9)),
+          random_floats(4 * 108, 24), 4, {tolerance, tolerance}, kernels);
+  };
+  for (const auto& info : kernels::conv_variants()) {
+    if (!runs_here(info)) continue;
+    check_choice(str("conv ", info.name), {.conv = kernels::parse_conv_variant(info.name)});
+  }
+  for (const auto& info : kernels::gemm_variants()) {
+    if (!runs_here(info)) continue;
+    const bool needs_tf32 = info.name.find("tf32") != std::string_view::npos;
+    check_choice(str("gemm ", info.name),
+                 {.mode = needs_tf32 ? ComputeMode::tf32 : ComputeMode::fp32,
+                  .gemm = kernels::parse_gemm_variant(info.name)});
+  }
+  check_choice("tf32", {.mode = ComputeMode::tf32});
+  check_choice("bf16", {.mode = ComputeMode::bf16});
 }
 
 TEST_P(Gradients, ClassifierWithCrossEntropy) {

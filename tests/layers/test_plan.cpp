@@ -127,20 +127,24 @@ class Spy final : public layers::Layer {
 
 TEST(PlanCalls, FuseReLUAndSkipUnwantedInputGradients) {
   const Stream stream(Device::cpu());
-  auto net = stack(ReferenceLayer{std::make_unique<Spy>("a"), {}}, linear("fc", 3, 3),
-                   ReferenceLayer{std::make_unique<Spy>("b"), {}}, relu("r"));
-  const Spy& a = static_cast<const Spy&>(*net[0].layer);
-  const Spy& b = static_cast<const Spy&>(*net[2].layer);
+  const std::vector<layers::ParameterSpec> weight{{"weight", {1}}};
+  auto net = stack(ReferenceLayer{std::make_unique<Spy>("a"), {}},
+                   ReferenceLayer{std::make_unique<Spy>("b", weight), {}},
+                   ReferenceLayer{std::make_unique<Spy>("c"), {}}, relu("r"));
+  const auto spy = [&](std::size_t i) { return static_cast<const Spy*>(net[i].layer.get()); };
+  const Spy *a = spy(0), *b = spy(1), *c = spy(2);
   Instance instance({3}, std::move(net), stream);
   Plan plan = instance.plan(2, Phase::training);
   plan.forward(stream);
   plan.backward(GradientMode::overwrite, stream);
-  EXPECT_EQ(a.epilogues, std::vector{layers::Epilogue::none});
-  EXPECT_EQ(b.epilogues, std::vector{layers::Epilogue::relu});
-  EXPECT_EQ(a.wants_dx, std::vector<bool>{});  // before the first parameters: not called
-  EXPECT_EQ(b.wants_dx, std::vector<bool>{true});
+  EXPECT_EQ(b->epilogues, std::vector{layers::Epilogue::none});
+  EXPECT_EQ(c->epilogues, std::vector{layers::Epilogue::relu});
+  EXPECT_EQ(a->wants_dx, std::vector<bool>{});  // before the first parameters: not called
+  EXPECT_EQ(b->wants_dx, std::vector<bool>{false});
+  EXPECT_EQ(c->wants_dx, std::vector<bool>{true});
   plan.backward(GradientMode::overwrite, stream, true);
-  EXPECT_EQ(a.wants_dx, std::vector<bool>{true});
+  EXPECT_EQ(a->wants_dx, std::vector<bool>{true});
+  EXPECT_EQ(b->wants_dx, (std::vector<bool>{false, true}));
 }
 
 TEST_P(Plans, RepeatTheSameBits) {
@@ -148,10 +152,19 @@ TEST_P(Plans, RepeatTheSameBits) {
   Plan plan = instance.plan(5, Phase::training);
   const std::vector<float> x = random_floats(5 * kPixels, 51), dy = random_floats(20, 52);
   EXPECT_EQ(step(instance, plan, x, dy), step(instance, plan, x, dy));
-  // Without refilling the input, too: nothing runs in place over it.
-  const std::vector<float> first = to_host(plan.output(), stream());
-  plan.forward(stream());
-  EXPECT_EQ(to_host(plan.output(), stream()), first);
+}
+
+TEST_P(Plans, NeverOverwriteTheirInput) {
+  Instance instance({6}, stack(tanh("t"), flatten("f"), sigmoid("s"), linear("fc", 6, 2)),
+                    stream());
+  for (const Phase phase : {Phase::inference, Phase::training}) {
+    Plan plan = instance.plan(3, phase);
+    const std::vector<float> x = random_floats(18, 59);
+    const std::vector<float> first = forward(plan, x);
+    plan.forward(stream());
+    EXPECT_EQ(to_host(plan.output(), stream()), first);
+    EXPECT_EQ(to_host(plan.input(), stream()), x);
+  }
 }
 
 TEST_P(Plans, StepsAllocateNothing) {
@@ -373,6 +386,12 @@ TEST_P(Plans, RefuseTrainingCallsInInference) {
   EXPECT_THROW(plan.input_gradient(), Error);
   EXPECT_THROW(plan.activation(0), Error);
   EXPECT_THROW(plan.backward(GradientMode::overwrite, stream()), Error);
+}
+
+TEST_P(Plans, RefuseBatchesThatNoMemoryHolds) {
+  Instance instance({4}, stack(linear("fc", 4, 4)), stream());
+  EXPECT_THROW(instance.plan(std::int64_t{1} << 60, Phase::inference), Error);
+  EXPECT_THROW(instance.plan(std::int64_t{1} << 62, Phase::inference), Error);
 }
 
 TEST_P(Plans, RefuseWeightsOfAnotherNetwork) {
