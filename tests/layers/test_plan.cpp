@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Plan: what it fuses, reuses and skips must not show in the results, and a step must neither
 // allocate nor synchronise.
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
