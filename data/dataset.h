@@ -19,7 +19,7 @@ struct Dataset {
   std::vector<std::string> class_names;  // "0".."9" or "T-shirt/top", ...
   float mean = 0, stddev = 1;            // of pixel/255 over the training images
   ImageSet train, test;
-  std::string source;                    // where it came from, for people: a folder, "generated"
+  std::string source;  // where it came from, for people: a folder, "generated"
 };
 
 }  // namespace weft::data

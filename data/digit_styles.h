@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The ways people write a digit, as key points of pen strokes. Internal to digits.cpp.
+#pragma once
+
+#include <vector>
+
+namespace weft::data {
+
+struct KeyPoint {
+  float x, y;   // about 0..100, y down
+  bool corner;  // the pen turns sharply here; elsewhere the curve is smooth
+};
+
+using KeyStroke = std::vector<KeyPoint>;
+
+struct DigitStyle {
+  float weight = 1;  // how common the style is, relative to the others of its digit
+  std::vector<KeyStroke> strokes;
+};
+
+// The styles of `digit` (0..9). Their weights add up to 1.
+const std::vector<DigitStyle>& styles_of(int digit);
+
+}  // namespace weft::data

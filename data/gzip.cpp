@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Reading and inflating files with zlib.
+#include "data/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "engine/error.h"
+
+namespace weft::data {
+namespace {
+
+class Inflater {
+ public:
+  Inflater() {
+    constexpr int kGzipOnly = 16;  // added to the window bits: gzip framing, no raw zlib
+    if (inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) {
+      throw Error(ErrorKind::data, "zlib could not be initialised");
+    }
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { inflateEnd(&stream_); }
+
+  z_stream* operator->() { return &stream_; }
+  z_stream* get() { return &stream_; }
+
+ private:
+  z_stream stream_{};
+};
+
+}  // namespace
+
+Bytes read_file(const std::filesystem::path& path, std::size_t limit) {
+  std::error_code code;
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  if (!std::filesystem::exists(status)) {
+    throw Error(ErrorKind::data, str(path.string(), ": no such file"));
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw Error(ErrorKind::data, str(path.string(), ": expected a regular file"));
+  }
+  const std::uintmax_t size = std::filesystem::file_size(path, code);
+  if (!code && size > limit) {
+    throw Error(ErrorKind::data,
+                str(path.string(), ": ", size, " bytes, at most ", limit, " are accepted"));
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  Bytes bytes(code ? 0 : static_cast<std::size_t>(size));
+  if (file && !bytes.empty()) {
+    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  if (code || !file) {
+    const char* reason = code ? "unreadable" : errno != 0 ? std::strerror(errno) : "short read";
+    throw Error(ErrorKind::data, str(path.string(), ": cannot be read (", reason, ")"));
+  }
+  return bytes;
+}
+
+bool is_gzip(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
+                   const std::string& name) {
+  const auto fail = [&](const std::string& what) {
+    return Error(ErrorKind::data, str(name, ": damaged gzip data: ", what));
+  };
+  if (!is_gzip(bytes)) throw fail("no gzip magic number");
+  constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // zlib counts in 32 bits
+  Inflater inflater;
+  Bytes out;
+  std::size_t used = 0, taken = 0;  // of out, of bytes
+  while (true) {
+    if (used == out.size()) {
+      if (used > limit) {
+        throw Error(ErrorKind::data, str(name, ": inflates to more than ", limit, " bytes"));
+      }
+      // One byte above the limit tells "exactly the limit" from "more".
+      out.resize(std::min(limit + 1, std::max<std::size_t>(2 * used, 4 * bytes.size() + 1024)));
+    }
+    const std::size_t step_in = std::min(bytes.size() - taken, kMaxStep);
+    const std::size_t step_out = std::min(out.size() - used, kMaxStep);
+    inflater->next_in = const_cast<Bytef*>(bytes.data() + taken);
+    inflater->avail_in = static_cast<uInt>(step_in);
+    inflater->next_out = out.data() + used;
+    inflater->avail_out = static_cast<uInt>(step_out);
+    const int code = inflate(inflater.get(), Z_NO_FLUSH);
+    taken += step_in - inflater->avail_in;
+    used += step_out - inflater->avail_out;
+    if (code == Z_STREAM_END) {
+      if (taken == bytes.size()) break;
+      if (!is_gzip(bytes.subspan(taken))) {
+        throw fail(str(bytes.size() - taken, " bytes of garbage after the end"));
+      }
+      inflateReset(inflater.get());
+    } else if (code == Z_BUF_ERROR ||
+               (code == Z_OK && taken == bytes.size() && inflater->avail_out > 0)) {
+      if (inflater->avail_out > 0) throw fail(str("truncated after ", bytes.size(), " bytes"));
+    } else if (code != Z_OK) {
+      throw fail(inflater->msg != nullptr ? inflater->msg : "unknown kind");
+    }
+  }
+  if (used > limit) {
+    throw Error(ErrorKind::data, str(name, ": inflates to more than ", limit, " bytes"));
+  }
+  out.resize(used);
+  return out;
+}
+
+Bytes read_file_inflated(const std::filesystem::path& path, std::size_t limit) {
+  Bytes bytes = read_file(path, limit);
+  if (is_gzip(bytes)) return inflate_gzip(bytes, limit, path.string());
+  return bytes;
+}
+
+}  // namespace weft::data

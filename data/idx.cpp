@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Parsing and checking IDX.
+#include "data/idx.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::uint8_t kUnsignedByte = 0x08;
+
+Error bad(const std::string& name, const std::string& what) {
+  return Error(ErrorKind::data, str(name, ": ", what));
+}
+
+}  // namespace
+
+IdxArray parse_idx(Bytes bytes, int rank, const std::string& name) {
+  if (bytes.size() < 4) {
+    throw bad(name, str("too short for an IDX header: ", bytes.size(), " bytes"));
+  }
+  if (bytes[0] != 0 || bytes[1] != 0) {
+    throw bad(name, str("not an IDX file: expected it to begin with two zero bytes, found ",
+                        int{bytes[0]}, " and ", int{bytes[1]}));
+  }
+  if (bytes[2] != kUnsignedByte) {
+    throw bad(name, str("IDX type: expected 8 (unsigned bytes), found ", int{bytes[2]}));
+  }
+  if (int{bytes[3]} != rank) {
+    throw bad(name, str("IDX rank: expected ", rank, rank == 1 ? " (labels)" : " (images)",
+                        ", found ", int{bytes[3]}));
+  }
+  const std::size_t header = 4 + 4 * static_cast<std::size_t>(rank);
+  if (bytes.size() < header) {
+    throw bad(name, str("IDX header cut off: ", bytes.size(), " of ", header, " bytes"));
+  }
+  IdxArray array;
+  array.name = name;
+  std::size_t elements = 1;
+  for (std::size_t at = 4; at < header; at += 4) {
+    const std::size_t extent = std::size_t{bytes[at]} << 24 | std::size_t{bytes[at + 1]} << 16 |
+                               std::size_t{bytes[at + 2]} << 8 | bytes[at + 3];
+    if (extent != 0 && elements > kMaxIdxBytes / extent) {
+      throw bad(name, str("IDX extents ask for more than ", kMaxIdxBytes, " bytes"));
+    }
+    elements *= extent;
+    array.extents.push_back(static_cast<std::int64_t>(extent));
+  }
+  if (bytes.size() - header != elements) {
+    throw bad(name, str("length: the IDX header asks for ", elements, " bytes of data, found ",
+                        bytes.size() - header));
+  }
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
+  array.values = std::move(bytes);
+  return array;
+}
+
+IdxArray read_idx(const std::filesystem::path& path, int rank) {
+  return parse_idx(read_file_inflated(path, kMaxIdxBytes), rank, path.string());
+}
+
+ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {
+  if (images.extents.size() != 3 || labels.extents.size() != 1) {
+    throw Error(ErrorKind::usage, "images of rank 3 and labels of rank 1 expected");
+  }
+  const std::int64_t count = images.extents[0];
+  if (count != labels.extents[0]) {
+    throw bad(images.name,
+              str(count, " images, but ", labels.extents[0], " labels in ", labels.name));
+  }
+  if (images.values.empty()) throw bad(images.name, "holds no pixels");
+  const auto wrong = std::find_if(labels.values.begin(), labels.values.end(),
+                                  [&](std::uint8_t label) { return label >= classes; });
+  if (wrong != labels.values.end()) {
+    throw bad(labels.name, str("label ", int{*wrong}, " at index ", wrong - labels.values.begin(),
+                               ", expected 0 to ", classes - 1));
+  }
+  return {count, images.extents[1], images.extents[2], std::move(images.values),
+          std::move(labels.values)};
+}
+
+void transpose_images(ImageSet& set) {
+  const std::size_t height = static_cast<std::size_t>(set.height);
+  const std::size_t width = static_cast<std::size_t>(set.width);
+  Bytes swapped(height * width);
+  for (std::size_t image = 0; image + swapped.size() <= set.images.size();
+       image += swapped.size()) {
+    std::uint8_t* pixels = set.images.data() + image;
+    for (std::size_t y = 0; y < height; ++y) {
+      for (std::size_t x = 0; x < width; ++x) swapped[x * height + y] = pixels[y * width + x];
+    }
+    std::copy(swapped.begin(), swapped.end(), pixels);
+  }
+  std::swap(set.height, set.width);
+}
+
+}  // namespace weft::data

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// IDX, the file format of the MNIST family: two zero bytes, a type byte, the rank, one big-endian
+// 32-bit extent per axis, then the elements. Weft reads unsigned bytes (type 0x08) only.
+//
+// Every field is checked before it is used, so that any bytes whatever either parse or throw data.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/gzip.h"
+
+namespace weft::data {
+
+inline constexpr std::size_t kMaxIdxBytes = std::size_t{1} << 30;  // of one file, inflated
+
+struct IdxArray {
+  std::vector<std::int64_t> extents;
+  Bytes values;      // as many as the product of the extents
+  std::string name;  // for messages: the file
+};
+
+// `rank` is what the caller expects: 3 for images, 1 for labels.
+IdxArray parse_idx(Bytes bytes, int rank, const std::string& name);
+IdxArray read_idx(const std::filesystem::path& path, int rank);
+
+// Joins images (count, height, width) and labels (count,). Throws data when the counts differ, are
+// zero, or a label is not below `classes`.
+ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes);
+
+// Swaps rows and columns of every image: EMNIST is stored that way.
+void transpose_images(ImageSet& set);
+
+}  // namespace weft::data

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Picture files: PNG, JPEG, BMP and binary PNM in as grey, PNG out.
+//
+// Formats are told by magic number. File size, dimensions and memory are bounded before anything is
+// decoded, so no file can make the program allocate without limit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/gzip.h"
+
+namespace weft::data {
+
+inline constexpr std::size_t kMaxImageFileBytes = std::size_t{64} << 20;
+inline constexpr std::int64_t kMaxImageSide = 8192;
+inline constexpr std::int64_t kMaxImagePixels = 50'000'000;
+
+struct GreyImage {
+  std::int64_t width = 0, height = 0;
+  std::vector<std::uint8_t> pixels;  // (height, width); 0 black, 255 white
+};
+
+// Transparent parts are shown on white paper. Throws data for anything that is not such a picture.
+GreyImage load_grey_image(const std::filesystem::path& path);
+GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name);
+
+// `pixels` is (height, width, channels) with 1 channel (grey) or 3 (RGB).
+Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,
+                 int channels);
+void write_png(const std::filesystem::path& path, std::span<const std::uint8_t> pixels,
+               std::int64_t width, std::int64_t height, int channels);
+
+}  // namespace weft::data

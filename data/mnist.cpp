@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// Loading, downloading and verifying the data sets of the MNIST family.
+#include "data/mnist.h"
+
+#include <unistd.h>
+
+#include "data/digits.h"
+#include "data/download.h"
+#include "data/gzip.h"
+#include "data/idx.h"
+#include "data/mnist_files.h"
+#include "data/nearest_name.h"
+#include "data/sha256.h"
+#include "data/statistics.h"
+#include "engine/error.h"
+
+namespace weft::data {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kDigitsName = "digits";
+constexpr std::array<std::string_view, 5> kNames = {"mnist", "fashion-mnist", "kmnist",
+                                                    "emnist-digits", kDigitsName};
+constexpr std::array<std::string_view, 2> kMirrors = {
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/"};
+constexpr std::uint64_t kMaxDownload = 64u << 20;
+constexpr std::int64_t kSide = 28;
+
+void say(const FindOptions& options, const std::string& line) {
+  if (options.log) options.log(line);
+}
+
+std::string where_to_put(const FamilyMember& member, const FindOptions& options) {
+  std::string names;
+  for (std::size_t i = 0; i < kRoles; ++i) {
+    names += (i == 0 ? "" : ", ") + file_name(member, static_cast<FileRole>(i));
+  }
+  return str("put ", names, " (each with or without .gz) into ",
+             download_folder(member, options).string(), "; they are at ", member.homepage);
+}
+
+struct CheckedFile {
+  Bytes bytes;
+  FileCheck check;
+};
+
+CheckedFile read_and_hash(const fs::path& path, std::string_view expected) {
+  CheckedFile file;
+  file.bytes = read_file_inflated(path, kMaxIdxBytes);
+  file.check = {path, file.bytes.size(), "", std::string(expected)};
+  if (!expected.empty()) file.check.sha256 = sha256_hex(file.bytes);
+  return file;
+}
+
+Error wrong_checksum(const FileCheck& check) {
+  return Error(ErrorKind::data, str(check.path.string(), ": wrong SHA-256 (of the inflated data): ",
+                                    "expected ", check.expected, ", found ", check.sha256));
+}
+
+IdxArray load_file(const Located& found, const FamilyMember& member, FileRole role) {
+  const std::size_t i = static_cast<std::size_t>(role);
+  CheckedFile file = read_and_hash(found.files[i], member.sha256[i]);
+  const bool images = role == FileRole::train_images || role == FileRole::test_images;
+  // A malformed file is described by what is wrong with it, which says more than its hash.
+  IdxArray array = parse_idx(std::move(file.bytes), images ? 3 : 1, found.files[i].string());
+  if (!file.check.ok()) throw wrong_checksum(file.check);
+  return array;
+}
+
+ImageSet load_set(const Located& found, const FamilyMember& member, FileRole images,
+                  FileRole labels) {
+  ImageSet set = join_images_and_labels(load_file(found, member, images),
+                                        load_file(found, member, labels), 10);
+  if (set.height != kSide || set.width != kSide) {
+    throw Error(ErrorKind::data,
+                str(found.files[static_cast<std::size_t>(images)].string(),
+                    ": expected images of 28 x 28, found ", set.height, " x ", set.width));
+  }
+  if (member.transposed) transpose_images(set);
+  return set;
+}
+
+Dataset load_files(const Located& found, const FamilyMember& member) {
+  Dataset dataset;
+  dataset.name = member.name;
+  dataset.class_names.assign(member.class_names.begin(), member.class_names.end());
+  dataset.source = found.folder.string();
+  dataset.train = load_set(found, member, FileRole::train_images, FileRole::train_labels);
+  dataset.test = load_set(found, member, FileRole::test_images, FileRole::test_labels);
+  if (member.name == "mnist") {
+    dataset.mean = 0.1307f;
+    dataset.stddev = 0.3081f;
+  } else {
+    set_statistics(dataset);
+  }
+  return dataset;
+}
+
+// Downloads one file, checks it and moves it to `target`; returns why not, or "".
+std::string download_checked(const std::string& url, const fs::path& target,
+                             std::string_view expected) {
+  const fs::path part = str(target.string(), ".", getpid(), ".part");
+  std::string failure = download_with_curl(url, part, kMaxDownload);
+  std::error_code code;
+  if (failure.empty()) {
+    try {
+      const FileCheck check = read_and_hash(part, expected).check;
+      if (!check.ok()) {
+        failure = str("wrong SHA-256: expected ", expected, ", found ", check.sha256);
+      } else {
+        fs::rename(part, target, code);
+        if (code) failure = str("cannot rename to ", target.string(), ": ", code.message());
+      }
+    } catch (const Error& error) {
+      failure = error.what();
+    }
+  }
+  if (!failure.empty()) fs::remove(part, code);
+  return failure;
+}
+
+// Completes the files in a folder; returns why that was not possible, or "".
+std::string download_missing(const FamilyMember& member, Located& found,
+                             const FindOptions& options) {
+  std::vector<std::string> mirrors = options.mirrors;
+  if (mirrors.empty()) mirrors.assign(kMirrors.begin(), kMirrors.end());
+  std::error_code code;
+  fs::create_directories(found.folder, code);
+  if (code) return str("cannot create ", found.folder.string(), ": ", code.message());
+  for (std::size_t i = 0; i < kRoles; ++i) {
+    if (!found.files[i].empty()) continue;
+    const std::string file = file_name(member, static_cast<FileRole>(i)) + ".gz";
+    std::string failures;
+    for (const std::string& mirror : mirrors) {
+      say(options, str("downloading ", mirror, file));
+      const std::string failure =
+          download_checked(mirror + file, found.folder / file, member.sha256[i]);
+      if (failure.empty()) {
+        found.files[i] = found.folder / file;
+        break;
+      }
+      failures += str(failures.empty() ? "" : "; ", mirror, file, ": ", failure);
+    }
+    if (found.files[i].empty()) return failures;
+  }
+  return "";
+}
+
+Error incomplete(const Located& found, const FamilyMember& member) {
+  return Error(ErrorKind::data, str(found.folder.string(), ": incomplete ", member.name, ": no ",
+                                    found.first_missing(member), " (with or without .gz)"));
+}
+
+Error nowhere(const FamilyMember& member, const FindOptions& options) {
+  std::string folders;
+  for (const fs::path& folder : search_folders(member, options)) {
+    folders += (folders.empty() ? "" : ", ") + folder.string();
+  }
+  return Error(ErrorKind::data,
+               str("no ", member.name, " in ", folders, "; ", where_to_put(member, options)));
+}
+
+// The files, downloaded if need be and allowed; nothing when there are none.
+std::optional<Located> locate_or_download(const FamilyMember& member, const FindOptions& options) {
+  std::optional<Located> found = locate(member, options);
+  if (found && found->complete()) return found;
+  if (!member.downloadable || !options.allow_download) {
+    if (found) throw incomplete(*found, member);
+    return std::nullopt;
+  }
+  Located target = found ? *found : look_in(member, download_folder(member, options));
+  const std::string failure = download_missing(member, target, options);
+  if (failure.empty()) return target;
+  say(options, str("no download: ", failure));
+  if (found) throw incomplete(*found, member);
+  return std::nullopt;
+}
+
+const FamilyMember& member_with_files(std::string_view name) {
+  check_dataset_name(name);
+  if (name == kDigitsName) {
+    throw Error(ErrorKind::usage, "digits has no files: it is drawn by the program");
+  }
+  return *find_member(name);
+}
+
+}  // namespace
+
+std::span<const std::string_view> dataset_names() {
+  return kNames;
+}
+
+void check_dataset_name(std::string_view name) {
+  if (name == kDigitsName || find_member(name) != nullptr) return;
+  const std::string nearest = nearest_name(name, kNames);
+  std::string known;
+  for (const std::string_view one : kNames) known += str(known.empty() ? "" : ", ", one);
+  throw Error(ErrorKind::usage,
+              str("unknown data set '", name, "'",
+                  nearest.empty() ? str(": expected one of ", known)
+                                  : str(": did you mean '", nearest, "'? (known: ", known, ")")));
+}
+
+DatasetInfo describe_dataset(std::string_view name, const FindOptions& options) {
+  check_dataset_name(name);
+  DatasetInfo info;
+  if (name == kDigitsName) {
+    info.name = kDigitsName;
+    info.title = "Procedural digits: drawn by the program, 60000 + 10000";
+    info.generated = true;
+    return info;
+  }
+  const FamilyMember& member = *find_member(name);
+  info.name = member.name;
+  info.title = member.title;
+  info.homepage = member.homepage;
+  info.downloadable = member.downloadable;
+  if (const std::optional<Located> found = locate(member, options)) {
+    info.folder = found->folder;
+    for (const fs::path& file : found->files) {
+      if (!file.empty()) info.files.push_back(file);
+    }
+  }
+  return info;
+}
+
+std::optional<Dataset> find_dataset(std::string_view name, const FindOptions& options) {
+  check_dataset_name(name);
+  if (name == kDigitsName) return generate_digits();
+  const FamilyMember& member = *find_member(name);
+  const std::optional<Located> found = locate_or_download(member, options);
+  if (!found) return std::nullopt;
+  return load_files(*found, member);
+}
+
+Dataset load_dataset(std::string_view name, const FindOptions& options) {
+  std::optional<Dataset> dataset = find_dataset(name, options);
+  if (!dataset) throw nowhere(*find_member(name), options);
+  return std::move(*dataset);
+}
+
+fs::path fetch_dataset(std::string_view name, const FindOptions& options) {
+  const FamilyMember& member = member_with_files(name);
+  std::optional<Located> found = locate(member, options);
+  if (found && found->complete()) return found->folder;
+  if (!member.downloadable) {
+    throw Error(ErrorKind::data,
+                str(name, " cannot be downloaded from here: ", where_to_put(member, options)));
+  }
+  Located target = found ? *found : look_in(member, download_folder(member, options));
+  const std::string failure = download_missing(member, target, options);
+  if (!failure.empty()) throw Error(ErrorKind::data, str("no download: ", failure));
+  return target.folder;
+}
+
+std::vector<FileCheck> verify_dataset(std::string_view name, const FindOptions& options) {
+  const FamilyMember& member = member_with_files(name);
+  const std::optional<Located> found = locate(member, options);
+  if (!found) throw nowhere(member, options);
+  if (!found->complete()) throw incomplete(*found, member);
+  std::vector<FileCheck> checks;
+  bool all_ok = true;
+  for (std::size_t i = 0; i < kRoles; ++i) {
+    CheckedFile file = read_and_hash(found->files[i], member.sha256[i]);
+    if (file.check.sha256.empty()) file.check.sha256 = sha256_hex(file.bytes);
+    all_ok = all_ok && file.check.ok();
+    checks.push_back(std::move(file.check));
+  }
+  if (all_ok) load_files(*found, member);
+  return checks;
+}
+
+}  // namespace weft::data

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// From a picture of any size to the 28 x 28 bytes that a network of the MNIST family reads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "data/image.h"
+
+namespace weft::data {
+
+enum class Preprocess {
+  mnist,  // find the ink and place it as MNIST's makers did: 20 x 20 box, centre of mass in 28 x 28
+  resize,  // the whole picture, scaled to 28 x 28 and padded to a square
+  none,    // must be 28 x 28 already
+};
+
+enum class Invert {
+  automatic,  // dark ink on light paper is inverted, light on dark is kept; never with `none`
+  yes,        // the picture is dark on light
+  no,         // the picture is light on dark, as MNIST is
+};
+
+// "mnist", "resize", "none" and "auto", "yes", "no"; throws usage for other text.
+Preprocess parse_preprocess(std::string_view text);
+Invert parse_invert(std::string_view text);
+
+struct PreparedImage {
+  std::vector<std::uint8_t> pixels;  // (28, 28); 0 background, 255 ink
+  bool inverted = false;
+};
+
+// Throws data when there is no contrast to find ink in (mnist), or the size is wrong (none).
+// `name` is for the message.
+PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
+                            const std::string& name);
+
+}  // namespace weft::data
