@@ -151,15 +151,14 @@ inline Correlation backward_of(const ConvDims& d) {
 inline void pack_filters(float* packed_w, const float* w, const Correlation& job,
                          std::int64_t channel) {
   const std::int64_t taps = job.kh * job.kw, depth = job.depth();
-  const auto weight = [&](std::int64_t filter, std::int64_t tap) {
-    return w[job.w_origin + filter * job.w_filter + channel * job.w_channel +
-             tap / job.kw * job.w_r + tap % job.kw * job.w_s];
-  };
   const auto pack = [&](std::int64_t first, std::int64_t end, std::int64_t width) {
     float* panel = packed_w + first * depth + channel * taps * width;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      for (std::int64_t f = 0; f < width; ++f) {
-        panel[tap * width + f] = first + f < end ? weight(first + f, tap) : 0.0f;
+    const float* from = w + job.w_origin + first * job.w_filter + channel * job.w_channel;
+    for (std::int64_t r = 0; r < job.kh; ++r) {
+      for (std::int64_t s = 0; s < job.kw; ++s) {
+        for (std::int64_t f = 0; f < width; ++f) {
+          *panel++ = first + f < end ? from[f * job.w_filter + r * job.w_r + s * job.w_s] : 0.0f;
+        }
       }
     }
   };
@@ -195,31 +194,51 @@ inline void finish(const Output& output, float* out, FloatVector value, float bi
   }
 }
 
+// Tiles are computed in strips, one block of k at a time, so that the block of packed filters stays
+// in the first-level cache.
 inline void pixels_in_rows(const Correlation& job, const Output& output, const float* image,
                            const float* packed_w, const std::int64_t* offsets) {
   static constexpr auto kAdjacent = TileKernels<kTileRows, 0, 1, Unit, Table, Linear>::make();
   static constexpr auto kStrided = TileKernels<kTileRows, 3, 1, Stride, Table, Linear>::make();
-  alignas(64) float tile[kTurnedRows * kTileColumns];
+  constexpr std::int64_t kStrip = 8, kBlockDepth = 192;
+  alignas(64) float tiles[kStrip][kTurnedRows * kTileColumns];
   alignas(64) float turned[kTurnedRows * kTileColumns];
   const std::int64_t depth = job.depth(), plane = job.oh * job.ow;
-  const Split split(job.ow, kTileRows);
+  const Split columns(job.ow, kTileRows), blocks(depth, kBlockDepth);
+  const Split strips(job.oh * columns.pieces, kStrip);
+  struct Tile {
+    std::int64_t p, q, pixels;
+  };
+  const auto tile_at = [&](std::int64_t index) {
+    const std::int64_t piece = index % columns.pieces, q = columns.begin(piece);
+    return Tile{index / columns.pieces, q, columns.begin(piece + 1) - q};
+  };
   for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
     const std::int64_t filters = least(kTileColumns, job.filters - first);
     const std::int64_t width = round_up(filters, kLanes);
-    for (std::int64_t p = 0; p < job.oh; ++p) {
-      for (std::int64_t piece = 0; piece < split.pieces; ++piece) {
-        const std::int64_t q = split.begin(piece), pixels = split.begin(piece + 1) - q;
-        const float* a = image + p * job.stride_h * job.placement.width + q * job.stride_w;
-        if (job.stride_w == 1) {
-          kAdjacent(pixels, width / kLanes)(tile, false, &a, Unit{}, Table{offsets},
-                                            packed_w + first * depth, Linear{width}, depth);
-        } else {
-          const float* spans[(kTileRows + 2) / 3];
-          for (std::int64_t s = 0; 3 * s < pixels; ++s) spans[s] = a + 3 * s * job.stride_w;
-          kStrided(pixels, width / kLanes)(tile, false, spans, job.stride_w, Table{offsets},
-                                           packed_w + first * depth, Linear{width}, depth);
+    for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
+      const std::int64_t begin = strips.begin(strip), count = strips.begin(strip + 1) - begin;
+      for (std::int64_t block = 0; block < blocks.pieces; ++block) {
+        const std::int64_t k = blocks.begin(block), k_count = blocks.begin(block + 1) - k;
+        const float* panel = packed_w + first * depth + k * width;
+        const Table a_step{offsets + k};
+        for (std::int64_t t = 0; t < count; ++t) {
+          const auto [p, q, pixels] = tile_at(begin + t);
+          const float* a = image + p * job.stride_h * job.placement.width + q * job.stride_w;
+          if (job.stride_w == 1) {
+            kAdjacent(pixels, width / kLanes)(tiles[t], block > 0, &a, Unit{}, a_step, panel,
+                                              Linear{width}, k_count);
+          } else {
+            const float* spans[(kTileRows + 2) / 3];
+            for (std::int64_t s = 0; 3 * s < pixels; ++s) spans[s] = a + 3 * s * job.stride_w;
+            kStrided(pixels, width / kLanes)(tiles[t], block > 0, spans, job.stride_w, a_step,
+                                             panel, Linear{width}, k_count);
+          }
         }
-        packed::transpose_tile(turned, tile, width, filters);
+      }
+      for (std::int64_t t = 0; t < count; ++t) {
+        const auto [p, q, pixels] = tile_at(begin + t);
+        packed::transpose_tile(turned, tiles[t], width, filters);
         for (std::int64_t f = 0; f < filters; ++f) {
           float* out = output.y + (first + f) * plane + p * job.ow + q;
           const float bias = output.bias != nullptr ? output.bias[first + f] : 0.0f;
