@@ -1,96 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Plan: what it fuses, reuses and skips must not show in the results, and a step must neither
-// allocate nor synchronise.
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
-
-#include "tests/layers/instance.h"
+// Plan: what it fuses, reuses and skips must not show in the results.
+#include "tests/layers/plan_test.h"
 #include "tests/support/compare.h"
-#include "tests/support/device_test.h"
-
-namespace {
-
-// Every operator new of this program is counted, so that a step can be shown to call none.
-std::atomic<long> host_allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++host_allocations;
-  const std::size_t rounded = (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment;
-  if (void* memory = std::aligned_alloc(alignment, rounded * alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return counted(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace weft::test {
 namespace {
 
 using layers::Window;
 
-constexpr std::int64_t kPixels = 2 * 8 * 8;
-const Shape kSample{2, 8, 8};
-
-// One of everything, ending in 4 values.
-std::vector<ReferenceLayer> everything(bool fusable = true) {
-  return stack(conv2d("conv1", 2, 4, Window::square(3, 1, 1)), relu("relu1", fusable),
-               max_pool2d("pool1", Window::square(2, 2)), batch_norm2d("bn", 4), tanh("tanh"),
-               avg_pool2d("pool2", Window::square(2, 2)), flatten("flatten"),
-               dropout("drop", 0.25f, Instance::kSeed, 7, 0), linear("fc1", 16, 12),
-               relu("relu2", fusable), linear("fc2", 12, 4), sigmoid("sigmoid"));
-}
-
-// The rows of a batch do not influence each other here.
-std::vector<ReferenceLayer> row_wise() {
-  return stack(conv2d("conv1", 2, 4, Window::square(3)), relu("relu1"),
-               max_pool2d("pool1", Window::square(2, 2)), flatten("flatten"), linear("fc1", 36, 12),
-               relu("relu2"), linear("fc2", 12, 4));
-}
-
-class Plans : public DeviceTest {
- protected:
-  struct Result {
-    std::vector<float> output, gradients, input_gradient;
-    friend bool operator==(const Result&, const Result&) = default;
-  };
-
-  std::vector<float> forward(Plan& plan, const std::vector<float>& x) {
-    fill(plan.input(), x, stream());
-    plan.forward(stream());
-    return to_host(plan.output(), stream());
-  }
-  Result step(Instance& instance, Plan& plan, const std::vector<float>& x,
-              const std::vector<float>& dy) {
-    Result result;
-    result.output = forward(plan, x);
-    fill(plan.output_gradient(), dy, stream());
-    plan.backward(GradientMode::overwrite, stream(), true);
-    result.gradients = instance.gradients();
-    result.input_gradient = to_host(plan.input_gradient(), stream());
-    return result;
-  }
-};
+class Plans : public PlanTest {};
 
 TEST_P(Plans, FusedReLUGivesTheSameBits) {
   Instance fused(kSample, everything(true), stream());
@@ -167,48 +85,6 @@ TEST_P(Plans, NeverOverwriteTheirInput) {
     EXPECT_EQ(to_host(plan.output(), stream()), first);
     EXPECT_EQ(to_host(plan.input(), stream()), x);
   }
-}
-
-TEST_P(Plans, StepsAllocateNothing) {
-  Instance instance(kSample, everything(), stream());
-  Plan training = instance.plan(5, Phase::training), inference = instance.plan(5, Phase::inference);
-  fill(inference.input(), random_floats(5 * kPixels, 53), stream());
-  // Twice: kernels may set up thread-local scratch the first time they run.
-  step(instance, training, random_floats(5 * kPixels, 51), random_floats(20, 52));
-  inference.forward(stream());
-  const std::size_t live = stream().live_bytes(), peak = stream().peak_bytes();
-  const long before = host_allocations;
-  training.forward(stream());
-  training.backward(GradientMode::overwrite, stream(), true);
-  training.backward(GradientMode::accumulate, stream());
-  inference.forward(stream());
-  const long after = host_allocations;
-  EXPECT_EQ(after - before, 0);
-  EXPECT_GT(before, 0);
-  EXPECT_EQ(stream().live_bytes(), live);
-  EXPECT_EQ(stream().peak_bytes(), peak);
-}
-
-TEST_P(Plans, StepsCanBeCapturedInAGraph) {
-  Instance instance(kSample, row_wise(), stream());
-  Plan plan = instance.plan(5, Phase::training);
-  const std::vector<float> dy = random_floats(20, 52);
-  Tensor upstream = tensor_from_host<float>({5, 4}, dy, stream());
-  const Result expected = step(instance, plan, random_floats(5 * kPixels, 51), dy);
-  step(instance, plan, random_floats(5 * kPixels, 54), dy);
-
-  const Graph graph(stream(), [&] {
-    plan.forward(stream());
-    copy_bytes(plan.output_gradient().data, device(), upstream.raw(), device(), upstream.bytes(),
-               stream());
-    plan.backward(GradientMode::overwrite, stream(), true);
-  });
-  fill(plan.input(), random_floats(5 * kPixels, 51), stream());
-  graph.launch();
-  stream().synchronize();
-  EXPECT_EQ(to_host(ConstFloatView(plan.output()), stream()), expected.output);
-  EXPECT_EQ(instance.gradients(), expected.gradients);
-  EXPECT_EQ(to_host(plan.input_gradient(), stream()), expected.input_gradient);
 }
 
 TEST_P(Plans, ShareWeights) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// A step neither allocates nor synchronises, so it can be captured in a graph and replayed.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "tests/layers/plan_test.h"
+
+namespace {
+
+// Every operator new of this program is counted, so that a step can be shown to call none.
+std::atomic<long> host_allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++host_allocations;
+  const std::size_t rounded = (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment;
+  if (void* memory = std::aligned_alloc(alignment, rounded * alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return counted(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace weft::test {
+namespace {
+
+class PlanSteps : public PlanTest {};
+
+TEST_P(PlanSteps, AllocateNothing) {
+  Instance instance(kSample, everything(), stream());
+  Plan training = instance.plan(5, Phase::training), inference = instance.plan(5, Phase::inference);
+  fill(inference.input(), random_floats(5 * kPixels, 53), stream());
+  // Twice: kernels may set up thread-local scratch the first time they run.
+  step(instance, training, random_floats(5 * kPixels, 51), random_floats(20, 52));
+  inference.forward(stream());
+  const std::size_t live = stream().live_bytes(), peak = stream().peak_bytes();
+  const long before = host_allocations;
+  training.forward(stream());
+  training.backward(GradientMode::overwrite, stream(), true);
+  training.backward(GradientMode::accumulate, stream());
+  inference.forward(stream());
+  const long after = host_allocations;
+  EXPECT_EQ(after - before, 0);
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(stream().live_bytes(), live);
+  EXPECT_EQ(stream().peak_bytes(), peak);
+}
+
+TEST_P(PlanSteps, CanBeCapturedInAGraph) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::vector<float> dy = random_floats(20, 52);
+  Tensor upstream = tensor_from_host<float>({5, 4}, dy, stream());
+  const Result expected = step(instance, plan, random_floats(5 * kPixels, 51), dy);
+  step(instance, plan, random_floats(5 * kPixels, 54), dy);
+
+  const Graph graph(stream(), [&] {
+    plan.forward(stream());
+    copy_bytes(plan.output_gradient().data, device(), upstream.raw(), device(), upstream.bytes(),
+               stream());
+    plan.backward(GradientMode::overwrite, stream(), true);
+  });
+  fill(plan.input(), random_floats(5 * kPixels, 51), stream());
+  graph.launch();
+  stream().synchronize();
+  EXPECT_EQ(to_host(ConstFloatView(plan.output()), stream()), expected.output);
+  EXPECT_EQ(instance.gradients(), expected.gradients);
+  EXPECT_EQ(to_host(plan.input_gradient(), stream()), expected.input_gradient);
+}
+
+WEFT_ON_EACH_DEVICE(PlanSteps);
+
+}  // namespace
+}  // namespace weft::test
