@@ -104,6 +104,10 @@ ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& optio
   throw Error(ErrorKind::usage, "unknown conv variant");
 }
 
+bool has_empty_extent(const ConvDims& d) {
+  return d.c == 0 || d.oc == 0 || d.h == 0 || d.w == 0;
+}
+
 // Checks everything that a pass asks for and returns the variant that runs it.
 ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
                     Workspace workspace, Device device) {
@@ -115,10 +119,6 @@ ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options
                                       " bytes, found ", workspace.bytes));
   }
   return variant;
-}
-
-bool has_empty_extent(const ConvDims& d) {
-  return d.c == 0 || d.oc == 0 || d.h == 0 || d.w == 0;
 }
 
 float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& dims) {
@@ -141,6 +141,7 @@ std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const Co
                                    Device device) {
   check_dims(dims);
   const ConvVariant variant = chosen(pass, dims, options, device);
+  if (has_empty_extent(dims) || (dims.n == 0 && pass != ConvPass::backward_weights)) return 0;
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) return cuda::conv2d_workspace_bytes(pass, dims, variant);
 #endif

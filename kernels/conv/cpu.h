@@ -14,6 +14,8 @@
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
 
+namespace direct {
+
 struct Range {
   std::int64_t begin, end;
 };
@@ -33,11 +35,13 @@ inline bool worth_threads(const ConvDims& d) {
   return 2 * d.n * d.oc * d.oh() * d.ow() * d.c * d.kh * d.kw > 1000000;
 }
 
+}  // namespace direct
+
 template <class T>
 void conv2d_forward_direct(T* y, const T* x, const T* w, const T* bias, const ConvDims& d,
                            Epilogue epilogue) {
   const std::int64_t oh = d.oh(), ow = d.ow();
-#pragma omp parallel for schedule(static) if (worth_threads(d))
+#pragma omp parallel for schedule(static) if (direct::worth_threads(d))
   for (std::int64_t plane = 0; plane < d.n * d.oc; ++plane) {
     const std::int64_t i = plane / d.oc, o = plane % d.oc;
     T* out = y + plane * oh * ow;
@@ -45,9 +49,9 @@ void conv2d_forward_direct(T* y, const T* x, const T* w, const T* bias, const Co
     for (std::int64_t c = 0; c < d.c; ++c) {
       const T* in = x + (i * d.c + c) * d.h * d.w;
       for (std::int64_t r = 0; r < d.kh; ++r) {
-        const Range rows = inside(r, d.pad_h, d.stride_h, d.h, oh);
+        const direct::Range rows = direct::inside(r, d.pad_h, d.stride_h, d.h, oh);
         for (std::int64_t s = 0; s < d.kw; ++s) {
-          const Range columns = inside(s, d.pad_w, d.stride_w, d.w, ow);
+          const direct::Range columns = direct::inside(s, d.pad_w, d.stride_w, d.w, ow);
           const T weight = w[((o * d.c + c) * d.kh + r) * d.kw + s];
           for (std::int64_t p = rows.begin; p < rows.end; ++p) {
             const T* in_row = in + (p * d.stride_h + r - d.pad_h) * d.w;
@@ -58,7 +62,7 @@ void conv2d_forward_direct(T* y, const T* x, const T* w, const T* bias, const Co
         }
       }
     }
-    for (std::int64_t e = 0; e < oh * ow; ++e) out[e] = apply(epilogue, out[e]);
+    for (std::int64_t e = 0; e < oh * ow; ++e) out[e] = apply_epilogue(epilogue, out[e]);
   }
 }
 
@@ -66,7 +70,7 @@ template <class T>
 void conv2d_backward_data_direct(T* dx, const T* dy, const T* w, const ConvDims& d,
                                  GradientMode mode) {
   const std::int64_t oh = d.oh(), ow = d.ow();
-#pragma omp parallel for schedule(static) if (worth_threads(d))
+#pragma omp parallel for schedule(static) if (direct::worth_threads(d))
   for (std::int64_t plane = 0; plane < d.n * d.c; ++plane) {
     const std::int64_t i = plane / d.c, c = plane % d.c;
     T* in = dx + plane * d.h * d.w;
@@ -76,9 +80,9 @@ void conv2d_backward_data_direct(T* dx, const T* dy, const T* w, const ConvDims&
     for (std::int64_t o = 0; o < d.oc; ++o) {
       const T* out = dy + (i * d.oc + o) * oh * ow;
       for (std::int64_t r = 0; r < d.kh; ++r) {
-        const Range rows = inside(r, d.pad_h, d.stride_h, d.h, oh);
+        const direct::Range rows = direct::inside(r, d.pad_h, d.stride_h, d.h, oh);
         for (std::int64_t s = 0; s < d.kw; ++s) {
-          const Range columns = inside(s, d.pad_w, d.stride_w, d.w, ow);
+          const direct::Range columns = direct::inside(s, d.pad_w, d.stride_w, d.w, ow);
           const T weight = w[((o * d.c + c) * d.kh + r) * d.kw + s];
           for (std::int64_t p = rows.begin; p < rows.end; ++p) {
             T* in_row = in + (p * d.stride_h + r - d.pad_h) * d.w;
@@ -98,12 +102,12 @@ void conv2d_backward_weights_direct(T* dw, T* db, const T* dy, const T* x, const
                                     GradientMode mode) {
   const std::int64_t oh = d.oh(), ow = d.ow();
   const bool add = mode == GradientMode::accumulate;
-#pragma omp parallel for schedule(static) if (worth_threads(d))
+#pragma omp parallel for schedule(static) if (direct::worth_threads(d))
   for (std::int64_t o = 0; o < d.oc; ++o) {
     for (std::int64_t tap = 0; tap < d.c * d.kh * d.kw; ++tap) {
       const std::int64_t c = tap / (d.kh * d.kw), r = tap / d.kw % d.kh, s = tap % d.kw;
-      const Range rows = inside(r, d.pad_h, d.stride_h, d.h, oh);
-      const Range columns = inside(s, d.pad_w, d.stride_w, d.w, ow);
+      const direct::Range rows = direct::inside(r, d.pad_h, d.stride_h, d.h, oh);
+      const direct::Range columns = direct::inside(s, d.pad_w, d.stride_w, d.w, ow);
       T sum = 0;
       for (std::int64_t i = 0; i < d.n; ++i) {
         T image_sum = 0;

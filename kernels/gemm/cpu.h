@@ -12,7 +12,7 @@ inline namespace WEFT_ISA {
 
 // max(v, 0) that lets NaN pass.
 template <class T>
-inline T apply(Epilogue epilogue, T v) {
+inline T apply_epilogue(Epilogue epilogue, T v) {
   return epilogue == Epilogue::relu && v < T(0) ? T(0) : v;
 }
 
@@ -34,7 +34,7 @@ void gemm_naive(T* c, const T* a, const T* b, const T* bias, const GemmDims& d, 
       T value = alpha * sum;
       if (beta != T(0)) value += beta * out;
       if (bias != nullptr) value += bias[j];
-      out = apply(epilogue, value);
+      out = apply_epilogue(epilogue, value);
     }
   }
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The cases of convolution: comparison with the double oracle on every device and variant, and
+// benchmarks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "kernels/conv/conv.h"
+
+namespace weft::test {
+
+struct ConvCase {
+  kernels::ConvDims dims;  // n, c, h, w, oc, kh, kw, stride_h, stride_w, pad_h, pad_w
+
+  double flops() const {  // of each of the three passes
+    return 2.0 * double(outputs()) * double(dims.c * dims.kh * dims.kw);
+  }
+  double bytes() const { return 4.0 * double(inputs() + outputs() + weights()); }
+  std::int64_t inputs() const { return dims.n * dims.c * dims.h * dims.w; }
+  std::int64_t outputs() const { return dims.n * dims.oc * dims.oh() * dims.ow(); }
+  std::int64_t weights() const { return dims.oc * dims.c * dims.kh * dims.kw; }
+  std::string name() const {
+    return str("x(", dims.n, ",", dims.c, ",", dims.h, ",", dims.w, ") w(", dims.oc, ",", dims.c,
+               ",", dims.kh, ",", dims.kw, ") stride(", dims.stride_h, ",", dims.stride_w, ") pad(",
+               dims.pad_h, ",", dims.pad_w, ")");
+  }
+};
+
+// The convolutions of lenet5 and convnet.
+inline std::vector<ConvCase> network_conv_cases(std::int64_t batch = 64) {
+  return {{{batch, 1, 28, 28, 6, 5, 5, 1, 1, 2, 2}},
+          {{batch, 6, 14, 14, 16, 5, 5, 1, 1, 0, 0}},
+          {{batch, 1, 28, 28, 32, 3, 3, 1, 1, 0, 0}},
+          {{batch, 32, 26, 26, 64, 3, 3, 1, 1, 0, 0}}};
+}
+
+inline std::vector<ConvCase> conv_cases() {
+  std::vector<ConvCase> cases = {
+      {{1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0}},
+      {{1, 1, 3, 3, 1, 3, 3, 1, 1, 0, 0}},     // kernel = image
+      {{3, 5, 7, 6, 4, 7, 6, 1, 1, 0, 0}},     // kernel = image, not square
+      {{2, 3, 5, 9, 7, 1, 1, 1, 1, 0, 0}},     // 1 x 1
+      {{2, 33, 6, 5, 31, 1, 1, 2, 2, 0, 0}},   // 1 x 1, strided
+      {{2, 3, 11, 8, 5, 3, 2, 1, 1, 1, 0}},    // not square in anything
+      {{2, 2, 13, 17, 3, 2, 4, 2, 3, 1, 2}},   // strides and pads that differ by axis
+      {{2, 2, 8, 9, 3, 3, 3, 2, 2, 0, 0}},     // last row never read
+      {{1, 2, 9, 40, 3, 3, 7, 1, 2, 1, 3}},    // wide kernel
+      {{1, 1, 4, 60, 2, 3, 31, 1, 1, 1, 15}},  // very wide kernel
+      {{2, 2, 3, 4, 3, 3, 3, 1, 1, 4, 5}},     // padding larger than the kernel
+      {{1, 3, 2, 2, 4, 5, 5, 1, 1, 2, 2}},     // kernel larger than the image
+      {{1, 2, 10, 10, 3, 2, 2, 3, 4, 0, 0}},   // stride larger than the kernel
+      {{19, 2, 6, 6, 3, 3, 3, 1, 1, 1, 1}},    // a number of images that chunks do not divide
+      {{2, 17, 9, 33, 33, 3, 3, 1, 1, 1, 1}},  // one past tiles, warps and vectors
+      {{1, 16, 8, 31, 65, 3, 3, 1, 1, 1, 1}},
+      {{2, 32, 7, 12, 64, 3, 3, 1, 1, 1, 1}},
+      {{1, 70, 5, 13, 12, 3, 3, 1, 1, 0, 0}},  // more than one block of channels
+      {{1, 127, 3, 5, 31, 2, 3, 1, 1, 1, 1}},
+  };
+  for (const ConvCase& c : network_conv_cases(3)) cases.push_back(c);
+  return cases;
+}
+
+}  // namespace weft::test

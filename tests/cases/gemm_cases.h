@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The cases of GEMM: comparison with the double oracle on every device and variant, and benchmarks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "kernels/gemm/gemm.h"
+
+namespace weft::test {
+
+struct GemmCase {
+  kernels::GemmDims dims;
+  float alpha = 1, beta = 0;
+  bool bias = false;
+  kernels::Epilogue epilogue = kernels::Epilogue::none;
+
+  double flops() const { return 2.0 * double(dims.m) * double(dims.n) * double(dims.k); }
+  double bytes() const {
+    const double read_c = beta == 0 ? 1 : 2;
+    return 4 * (double(dims.m) * double(dims.k) + double(dims.k) * double(dims.n) +
+                read_c * double(dims.m) * double(dims.n));
+  }
+  std::string name() const {
+    return str("m", dims.m, " n", dims.n, " k", dims.k, dims.transpose_a ? " A^T" : "",
+               dims.transpose_b ? " B^T" : "", " ld(", dims.lda, ",", dims.ldb, ",", dims.ldc,
+               ") alpha", alpha, " beta", beta, bias ? " bias" : "",
+               epilogue == kernels::Epilogue::relu ? " relu" : "");
+  }
+};
+
+// The matrix products of the built-in networks: forward, input and weight gradients.
+inline std::vector<GemmCase> network_gemm_cases(std::int64_t batch = 64) {
+  std::vector<GemmCase> cases;
+  struct Linear {
+    std::int64_t in, out;
+  };
+  for (const auto [in, out] : {Linear{784, 512},
+                               {512, 512},
+                               {512, 10},  // mlp
+                               {400, 120},
+                               {120, 84},
+                               {84, 10},  // lenet5
+                               {9216, 128},
+                               {128, 10}}) {  // convnet
+    const auto relu = out == 10 ? kernels::Epilogue::none : kernels::Epilogue::relu;
+    cases.push_back({{batch, out, in, false, true}, 1, 0, true, relu});
+    cases.push_back({{batch, in, out, false, false}});
+    cases.push_back({{out, in, batch, true, false}, 1, 1});
+  }
+  return cases;
+}
+
+inline std::vector<GemmCase> gemm_cases() {
+  std::vector<GemmCase> cases;
+  // Every transpose, alpha and beta in {0, 1, 2}, bias and ReLU, in turn over many small shapes.
+  int turn = 0;
+  const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    for (int transposes = 0; transposes < 4; ++transposes, ++turn) {
+      GemmCase c{{m, n, k, (transposes & 1) != 0, (transposes & 2) != 0}};
+      c.alpha = static_cast<float>((turn / 3 + 1) % 3);
+      c.beta = static_cast<float>(turn % 3);
+      c.bias = turn % 2 == 1 || c.alpha == 0;
+      c.epilogue = turn % 5 == 4 ? kernels::Epilogue::relu : kernels::Epilogue::none;
+      if (turn % 4 == 3) {  // leading dimensions longer than the rows
+        c.dims.lda = (c.dims.transpose_a ? m : k) + 3;
+        c.dims.ldb = (c.dims.transpose_b ? k : n) + 5;
+        c.dims.ldc = n + 7;
+      }
+      cases.push_back(c);
+    }
+  };
+  for (const std::int64_t m : {1, 5, 33}) {
+    for (const std::int64_t n : {1, 5, 33}) {
+      for (const std::int64_t k : {1, 5, 33}) add(m, n, k);
+    }
+  }
+  // Around the sides of register tiles, warps and blocks.
+  for (const std::int64_t side : {11, 12, 13, 15, 16, 17, 31, 32, 63, 64, 65, 127, 128, 129}) {
+    add(side, 19, 8);
+    add(10, side, 16);
+    add(side, side, side);
+  }
+  add(127, 131, 139);
+  add(2, 3, 1031);   // more than one block of k
+  add(37, 2051, 9);  // more than one block of columns, and the same transposed
+  add(2051, 37, 9);
+  add(251, 241, 1033);
+  for (const GemmCase& c : network_gemm_cases(16)) cases.push_back(c);
+  return cases;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "kernels/gemm/cpu.h"
+#include "kernels/gemm/cpu_table.h"
+#include "kernels/gemm/gemm.h"
+#include "tests/cases/cpu_isas.h"
+#include "tests/cases/gemm_cases.h"
+#include "tests/support/compare.h"
+#include "tests/support/device_test.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+
+WEFT_CPU_TABLES(GemmCpu, gemm_cpu)
+
+namespace weft::test {
+namespace {
+
+using namespace weft::kernels;
+
+constexpr float kGap = -77;  // between the end of a row of C and the leading dimension
+
+// Inputs of a case on the host. C holds kGap outside the rows and, when it must not be read, NaN.
+struct Problem {
+  GemmCase c;
+  GemmDims d;  // leading dimensions resolved
+  std::vector<float> a, b, bias, before;
+
+  Problem(const GemmCase& test_case, bool integers) : c(test_case), d(test_case.dims) {
+    if (d.lda == 0) d.lda = d.transpose_a ? d.m : d.k;
+    if (d.ldb == 0) d.ldb = d.transpose_b ? d.k : d.n;
+    if (d.ldc == 0) d.ldc = d.n;
+    const auto values = [&](std::int64_t n, std::uint64_t seed) {
+      return integers ? random_integers(n, seed) : random_floats(n, seed);
+    };
+    a = values((d.transpose_a ? d.k : d.m) * d.lda, 1);
+    b = values((d.transpose_b ? d.n : d.k) * d.ldb, 2);
+    bias = values(d.n, 3);
+    before = values(d.m * d.ldc, 4);
+    for (std::int64_t i = 0; i < d.m * d.ldc; ++i) {
+      float& value = before[static_cast<std::size_t>(i)];
+      if (i % d.ldc >= d.n) {
+        value = kGap;
+      } else if (c.beta == 0) {
+        value = std::numeric_limits<float>::quiet_NaN();
+      }
+    }
+  }
+
+  std::vector<double> expected() const {
+    const std::vector<double> a64 = to_double(a), b64 = to_double(b), bias64 = to_double(bias);
+    std::vector<double> c64 = to_double(before);
+    cpu::gemm_naive<double>(c64.data(), a64.data(), b64.data(), c.bias ? bias64.data() : nullptr, d,
+                            c.alpha, c.beta, c.epilogue);
+    return c64;
+  }
+
+  // Random walk of k roundings of partial sums of size sqrt(k) / 3, with room for unlucky signs;
+  // `unit` is the rounding of each operand, for the tensor-core modes.
+  Bound bound(double unit = 0) const {
+    const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(d.k);
+    return {std::fabs(c.alpha) * (4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1)) + 8 * eps,
+            4 * eps, true};
+  }
+
+  std::vector<float> run(GemmOptions options, const Stream& stream,
+                         std::int64_t misalign = 0) const {
+    options.alpha = c.alpha;
+    options.beta = c.beta;
+    options.epilogue = c.epilogue;
+    Guarded<float> a_device(a, stream, misalign), b_device(b, stream, misalign);
+    Guarded<float> bias_device(bias, stream, misalign), c_device(before, stream, misalign);
+    gemm(c_device.data(), a_device.data(), b_device.data(), c.bias ? bias_device.data() : nullptr,
+         c.dims, options, stream);
+    return c_device.get();
+  }
+};
+
+bool runs_on(const VariantInfo& info, Device device) {
+  if (device.is_cpu()) return info.on_cpu;
+  return info.on_cuda && device_properties(device).compute_capability >= info.compute_capability;
+}
+
+// Calls `body` for every variant that this device has, in each mode that the variant knows.
+void for_each_variant(Device device,
+                      const std::function<void(const std::string&, const GemmOptions&)>& body) {
+  for (const VariantInfo& info : gemm_variants()) {
+    if (!runs_on(info, device)) continue;
+    for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
+      GemmOptions options;
+      options.variant = parse_gemm_variant(info.name);
+      options.mode = mode;
+      const bool tensor_cores = options.variant == GemmVariant::mma_tf32;
+      if (tensor_cores == (mode == ComputeMode::fp32)) continue;
+      body(str(info.name, mode == ComputeMode::bf16 ? " bf16" : ""), options);
+    }
+  }
+  body("automatic", {});
+}
+
+double rounding_of(const GemmOptions& options) {
+  return options.mode == ComputeMode::bf16   ? std::ldexp(1.0, -8)
+         : options.mode == ComputeMode::tf32 ? std::ldexp(1.0, -11)
+                                             : 0.0;
+}
+
+class Gemm : public DeviceTest {};
+
+TEST_P(Gemm, MatchesTheOracle) {
+  for (const GemmCase& c : gemm_cases()) {
+    const Problem problem(c, false);
+    const std::vector<double> expected = problem.expected();
+    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+      EXPECT_TRUE(compare(problem.run(options, stream()), expected,
+                          problem.bound(rounding_of(options)), variant + " " + c.name()));
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Gemm, IsExactOnIntegers) {
+  for (const GemmCase& c : gemm_cases()) {
+    if (c.dims.k > 1100) continue;  // sums stay below 2^24
+    const Problem problem(c, true);
+    const std::vector<double> expected = problem.expected();
+    Bound bound = exact();
+    bound.zero_is_right = true;
+    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+      EXPECT_TRUE(
+          compare(problem.run(options, stream()), expected, bound, variant + " " + c.name()));
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Gemm, TakesAnyAlignment) {
+  for (const std::int64_t misalign : {1, 2, 3}) {
+    const Problem problem({{65, 67, 71, false, true}, 1, 1, true}, true);
+    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+      EXPECT_TRUE(compare(problem.run(options, stream(), misalign), problem.expected(), exact(),
+                          str(variant, " misaligned by ", misalign)));
+    });
+  }
+}
+
+TEST_P(Gemm, GivesTheSameBitsTwice) {
+  const Problem problem({{129, 200, 1031}}, false);
+  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    EXPECT_EQ(problem.run(options, stream()), problem.run(options, stream())) << variant;
+  });
+}
+
+TEST_P(Gemm, WithoutInnerExtentKeepsBetaAndBias) {
+  const Problem problem({{13, 35, 0, false, false, 1, 0, 40}, 1, 2, true, Epilogue::relu}, false);
+  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    EXPECT_TRUE(
+        compare(problem.run(options, stream()), problem.expected(), problem.bound(), variant));
+  });
+}
+
+TEST_P(Gemm, ReluLetsNanPass) {
+  Problem problem({{3, 20, 4}, 1, 0, false, Epilogue::relu}, false);
+  problem.a[5] = std::numeric_limits<float>::quiet_NaN();  // in row 1
+  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    const std::vector<float> c = problem.run(options, stream());
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      EXPECT_EQ(std::isnan(c[i]), i / 20 == 1) << variant << " at " << i;
+    }
+  });
+}
+
+TEST_P(Gemm, EmptyExtentsWriteNothing) {
+  for_each_variant(device(), [&](const std::string&, const GemmOptions& options) {
+    Guarded<float> c(8, stream()), a(8, stream()), b(8, stream());
+    const std::vector<float> before = c.get();
+    gemm(c.data(), a.data(), b.data(), nullptr, {0, 4, 2}, options, stream());
+    gemm(c.data(), a.data(), b.data(), nullptr, {4, 0, 2}, options, stream());
+    for (const float value : c.get()) EXPECT_TRUE(std::isnan(value));
+  });
+}
+
+TEST_P(Gemm, RefusesWhatItCannotDo) {
+  const auto refused = [&](const GemmDims& dims, GemmOptions options, const std::string& part) {
+    try {
+      gemm(nullptr, nullptr, nullptr, nullptr, dims, options, stream());
+      ADD_FAILURE() << "not refused: " << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  const std::int64_t huge = std::int64_t{1} << 40;
+  refused({-1, 2, 3}, {}, "(-1, 2, 3)");
+  refused({4, 5, 6, false, false, 5, 0, 0}, {}, "lda = 5 is shorter than a row of 6");
+  refused({4, 5, 6, false, true, 0, 5, 0}, {}, "ldb = 5 is shorter than a row of 6");
+  refused({4, 5, 6, false, false, 0, 0, 4}, {}, "ldc = 4 is shorter than a row of 5");
+  refused({huge, huge, 1}, {}, "do not fit in memory");
+  for (const VariantInfo& info : gemm_variants()) {
+    if (runs_on(info, device())) continue;
+    GemmOptions options;
+    options.variant = parse_gemm_variant(info.name);
+    refused({1, 1, 1}, options, std::string(info.name));
+  }
+  if (device().is_cuda()) {
+    GemmOptions options;
+    options.variant = GemmVariant::mma_tf32;
+    refused({1, 1, 1}, options, "tf32");
+  }
+}
+
+WEFT_ON_EACH_DEVICE(Gemm);
+
+TEST(GemmCpuIsas, MatchTheOracle) {
+  for (const auto& [isa, table] : gemm_cpu_tables()) {
+    for (const GemmCase& c : gemm_cases()) {
+      const Problem problem(c, false);
+      const std::vector<double> expected = problem.expected();
+      const Buffer scratch(table->packed_scratch(problem.d) * sizeof(float), Stream(Device::cpu()));
+      std::vector<float> packed = problem.before, naive = problem.before;
+      const float* bias = c.bias ? problem.bias.data() : nullptr;
+      table->packed(packed.data(), problem.a.data(), problem.b.data(), bias, problem.d, c.alpha,
+                    c.beta, c.epilogue, static_cast<float*>(scratch.data()));
+      table->naive(naive.data(), problem.a.data(), problem.b.data(), bias, problem.d, c.alpha,
+                   c.beta, c.epilogue);
+      EXPECT_TRUE(compare(packed, expected, problem.bound(), str(isa, " packed ", c.name())));
+      EXPECT_TRUE(compare(naive, expected, problem.bound(), str(isa, " naive ", c.name())));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(GemmCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const int before = omp_get_max_threads();
+  const Stream stream(Device::cpu());
+  for (const GemmCase& c : {GemmCase{{251, 241, 1033}}, GemmCase{{64, 512, 784, false, true}},
+                            GemmCase{{300, 130, 64, true, false}}}) {
+    const Problem problem(c, false);
+    for_each_variant(Device::cpu(), [&](const std::string& variant, const GemmOptions& options) {
+      omp_set_num_threads(1);
+      const std::vector<float> one = problem.run(options, stream);
+      for (const int threads : {2, 3}) {
+        omp_set_num_threads(threads);
+        EXPECT_EQ(problem.run(options, stream), one) << variant << " on " << threads << " threads";
+      }
+    });
+  }
+  omp_set_num_threads(before);
+}
+
+TEST(GemmVariants, ParseTheirNames) {
+  for (const VariantInfo& info : gemm_variants()) {
+    EXPECT_TRUE(info.on_cpu || info.on_cuda) << info.name;
+    EXPECT_FALSE(info.summary.empty()) << info.name;
+    EXPECT_NE(parse_gemm_variant(info.name), GemmVariant::automatic) << info.name;
+  }
+  EXPECT_EQ(parse_gemm_variant("automatic"), GemmVariant::automatic);
+  EXPECT_THROW(parse_gemm_variant("fast"), Error);
+}
+
+}  // namespace
+}  // namespace weft::test
