@@ -8,6 +8,8 @@
 // threads hold the same tile and share the kK steps of a chunk; store_tile() adds their parts.
 #pragma once
 
+#include <cstdint>
+
 namespace weft::kernels::device {
 
 template <int kM_, int kN_, int kK_, int kThreadM_, int kThreadN_, int kGroups_ = 1>
@@ -169,7 +171,7 @@ struct TileMap {
       k = warp % kPatches * 8 + lane % 8;
       x = warp / kPatches * 4 + lane / 8;
     } else {
-      k = thread / kX;
+      k = kThreads == kX ? 0 : thread / kX;  // known to be the same in the whole block
       x = thread % kX;
     }
   }
@@ -181,6 +183,39 @@ struct TileMap {
     for (int e = 0; e < kCount; ++e) {
       shared[(k + e * kStepK) * kStride + x + e * kStepX] = values[e];
     }
+  }
+};
+
+// Reads one matrix operand of a block, chunk after chunk along k, into registers.
+template <class Map, int kK, bool kAlongK>
+struct MatrixStream {
+  Map map;
+  const float* next;      // this thread's first element of the next chunk
+  std::int64_t row_step;  // from one of its elements to the next
+  std::int64_t chunk_step;
+  int extent;  // rows or columns of the tile that exist
+
+  __device__ MatrixStream(const float* operand, std::int64_t x0, std::int64_t x_extent,
+                          std::int64_t ld)
+      : map(threadIdx.x) {
+    const std::int64_t x = x0 + map.x;
+    next = operand + (kAlongK ? x * ld + map.k : map.k * ld + x);
+    row_step = ld * (kAlongK ? Map::kStepX : Map::kStepK);
+    chunk_step = kAlongK ? kK : kK * ld;
+    extent = static_cast<int>(min(x_extent - x0, std::int64_t{1024}));
+  }
+
+  // k_left: what is left of k from this chunk on.
+  __device__ __forceinline__ void load(float (&values)[Map::kCount], std::int64_t k_left) {
+    const int depth = static_cast<int>(min(k_left, std::int64_t{kK}));
+    const float* from = next;
+#pragma unroll
+    for (int e = 0; e < Map::kCount; ++e) {
+      const bool inside = map.x + e * Map::kStepX < extent && map.k + e * Map::kStepK < depth;
+      values[e] = inside ? __ldg(from) : 0.0f;
+      from += row_step;
+    }
+    next += chunk_step;
   }
 };
 

@@ -28,39 +28,6 @@ using Tile64 = device::RegisterTile<64, 64, 32, 8, 4, 2>;
 using Tile32 = device::RegisterTile<32, 32, 64, 4, 8, 8>;
 using Tile16 = device::RegisterTile<16, 16, 128, 2, 4, 16>;
 
-// One operand of a block, chunk after chunk along k.
-template <class Map, int kK, bool kAlongK>
-struct OperandStream {
-  Map map;
-  const float* next;      // this thread's first element of the next chunk
-  std::int64_t row_step;  // from one of its elements to the next
-  std::int64_t chunk_step;
-  int extent;  // rows or columns of the tile that exist
-
-  __device__ OperandStream(const float* operand, std::int64_t x0, std::int64_t x_extent,
-                           std::int64_t ld)
-      : map(threadIdx.x) {
-    const std::int64_t x = x0 + map.x;
-    next = operand + (kAlongK ? x * ld + map.k : map.k * ld + x);
-    row_step = ld * (kAlongK ? Map::kStepX : Map::kStepK);
-    chunk_step = kAlongK ? kK : kK * ld;
-    extent = static_cast<int>(min(x_extent - x0, std::int64_t{1024}));
-  }
-
-  // k_left: what is left of k from this chunk on.
-  __device__ __forceinline__ void load(float (&values)[Map::kCount], std::int64_t k_left) {
-    const int depth = static_cast<int>(min(k_left, std::int64_t{kK}));
-    const float* from = next;
-#pragma unroll
-    for (int e = 0; e < Map::kCount; ++e) {
-      const bool inside = map.x + e * Map::kStepX < extent && map.k + e * Map::kStepK < depth;
-      values[e] = inside ? __ldg(from) : 0.0f;
-      from += row_step;
-    }
-    next += chunk_step;
-  }
-};
-
 // Blocks that share an SM: 128 registers a thread.
 template <class Tile>
 constexpr int kBlocks = 512 / Tile::kThreads;
@@ -79,10 +46,10 @@ __global__ void __launch_bounds__(Tile::kThreads, kBlocks<Tile>)
   const std::int64_t column0 = tile % column_tiles * Tile::kN;
   out.c += product * batch.stride_c;
 
-  OperandStream<MapA, Tile::kK, !kTransposeA> a_stream(a + product * batch.stride_a, row0, out.m,
-                                                       lda);
-  OperandStream<MapB, Tile::kK, kTransposeB> b_stream(b + product * batch.stride_b, column0, out.n,
-                                                      ldb);
+  device::MatrixStream<MapA, Tile::kK, !kTransposeA> a_stream(a + product * batch.stride_a, row0,
+                                                              out.m, lda);
+  device::MatrixStream<MapB, Tile::kK, kTransposeB> b_stream(b + product * batch.stride_b, column0,
+                                                             out.n, ldb);
   const device::TilePlace<Tile> place(threadIdx.x);
   float a_next[MapA::kCount], b_next[MapB::kCount];
   const auto load = [&](std::int64_t k_left) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The second stage of the weight gradient: adding the rows of partial sums, and the bias's rows.
+//
+// A block of 32 x 32 threads sums 32 columns: thread (lane, slice) adds rows slice, slice + 32, ...
+// of its column, and the 32 slices are added in order. Reads of a warp are 128 bytes in a row.
+#include "kernels/conv/partial_sums.cuh"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/launch.h"
+#include "kernels/device/block.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+constexpr int kLanes = 32, kSlices = 32;
+constexpr int kBiasThreads = 128;
+constexpr std::int64_t kMaxChunks = 512;
+constexpr std::int64_t kMaxPartialFloats = 16 << 20;  // 64 MiB of partial sums
+
+__global__ void __launch_bounds__(kLanes* kSlices)
+    sum_partials_kernel(float* __restrict__ first, std::int64_t first_count,
+                        float* __restrict__ second, std::int64_t second_count,
+                        const float* __restrict__ partials, std::int64_t rows, std::int64_t stride,
+                        bool accumulate) {
+  __shared__ float slices[kSlices][kLanes];
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kLanes + threadIdx.x;
+  float sum = 0;
+  if (column < first_count + second_count) {
+#pragma unroll 8
+    for (std::int64_t row = threadIdx.y; row < rows; row += kSlices) {
+      sum += partials[row * stride + column];
+    }
+  }
+  slices[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y == 0 && column < first_count + second_count) {
+    float total = 0;
+#pragma unroll
+    for (int slice = 0; slice < kSlices; ++slice) total += slices[slice][threadIdx.x];
+    float* to = column < first_count ? first : second;
+    const std::int64_t i = column < first_count ? column : column - first_count;
+    if (to != nullptr) to[i] = accumulate ? to[i] + total : total;
+  }
+}
+
+// One block sums one filter's plane over the images of one chunk.
+__global__ void __launch_bounds__(kBiasThreads)
+    bias_partials_kernel(float* __restrict__ partials, const float* __restrict__ dy, std::int64_t n,
+                         std::int64_t filters, std::int64_t plane, std::int64_t images,
+                         std::int64_t row) {
+  __shared__ device::BlockReduceStorage<float, kBiasThreads> storage;
+  const std::int64_t chunk = blockIdx.x / filters, filter = blockIdx.x % filters;
+  const std::int64_t end = min((chunk + 1) * images, n);
+  float sum = 0;
+  for (std::int64_t image = chunk * images; image < end; ++image) {
+    const float* from = dy + (image * filters + filter) * plane;
+#pragma unroll 4
+    for (std::int64_t i = threadIdx.x; i < plane; i += kBiasThreads) sum += from[i];
+  }
+  const float total = device::block_reduce<kBiasThreads>(sum, device::Add{}, storage);
+  if (threadIdx.x == 0) partials[chunk * row + filter] = total;
+}
+
+}  // namespace
+
+WeightChunks weight_chunks(const ConvDims& dims) {
+  WeightChunks chunks;
+  chunks.weights = dims.oc * dims.c * dims.kh * dims.kw;
+  chunks.row = chunks.weights + dims.oc;
+  if (dims.n == 0 || chunks.row == 0) return chunks;
+  const std::int64_t most = std::clamp(kMaxPartialFloats / chunks.row, std::int64_t{1}, kMaxChunks);
+  chunks.images = (dims.n + most - 1) / most;
+  chunks.count = (dims.n + chunks.images - 1) / chunks.images;
+  return chunks;
+}
+
+void sum_partials(float* first, std::int64_t first_count, float* second, std::int64_t second_count,
+                  const float* partials, std::int64_t rows, std::int64_t stride, GradientMode mode,
+                  const Stream& stream) {
+  const Launch config{dim3(blocks_for(first_count + second_count, kLanes)), dim3(kLanes, kSlices),
+                      0, stream};
+  launch(sum_partials_kernel, config, first, first_count, second, second_count, partials, rows,
+         stride, mode == GradientMode::accumulate);
+}
+
+void bias_partials(float* partials, const float* dy, const ConvDims& dims,
+                   const WeightChunks& chunks, const Stream& stream) {
+  const Launch config{dim3(blocks_for(chunks.count * dims.oc, 1)), dim3(kBiasThreads), 0, stream};
+  launch(bias_partials_kernel, config, partials, dy, dims.n, dims.oc, dims.oh() * dims.ow(),
+         chunks.images, chunks.row);
+}
+
+void check_image_size(const ConvDims& dims) {
+  constexpr double kLimit = 1073741824.0;
+  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ...); };
+  const double input = product(dims.c, dims.h + 2 * dims.pad_h, dims.w + 2 * dims.pad_w);
+  const double output = product(dims.oc, dims.oh(), dims.ow());
+  const double columns = product(dims.c, dims.kh, dims.kw, dims.oh(), dims.ow());
+  const double gathered = product(dims.oc, dims.kh, dims.kw);
+  if (std::max({input, output, columns, gathered}) >= kLimit) {
+    throw Error(ErrorKind::usage,
+                str("conv2d on CUDA: expected fewer than 2^30 elements an image, found input ",
+                    input, ", output ", output, ", columns ", columns));
+  }
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The two-stage reduction of the weight gradient, shared by the convolution techniques.
+//
+// Images are cut into chunks whose number depends on the dimensions alone. A technique writes one
+// row of partial sums for each chunk: the filters' gradient (oc, c, kh, kw), then the bias's (oc,).
+// sum_partials() adds the rows in fixed order, so the result is the same bits every time.
+#pragma once
+
+#include "kernels/conv/cuda.h"
+#include "kernels/device/fast_divide.cuh"
+
+namespace weft::kernels::cuda {
+
+struct WeightChunks {
+  std::int64_t weights = 0;  // oc c kh kw
+  std::int64_t row = 0;      // floats in a row of partial sums: weights + oc
+  std::int64_t images = 1;   // in a chunk; the last may have fewer
+  std::int64_t count = 0;
+  std::size_t bytes() const { return static_cast<std::size_t>(count * row) * sizeof(float); }
+};
+
+WeightChunks weight_chunks(const ConvDims& dims);
+
+// first[i] (+)= sum over rows of partials[row * stride + i], and second[i] likewise from column
+// first_count on. Each may be null. rows == 0 gives sums of 0.
+void sum_partials(float* first, std::int64_t first_count, float* second, std::int64_t second_count,
+                  const float* partials, std::int64_t rows, std::int64_t stride, GradientMode mode,
+                  const Stream& stream);
+
+// partials[chunk * chunks.row + o] = sum of dy[n, o, :, :] over the images of the chunk.
+void bias_partials(float* partials, const float* dy, const ConvDims& dims,
+                   const WeightChunks& chunks, const Stream& stream);
+
+// One thread's work on an image uses 32-bit offsets: throws usage when an image, its output or its
+// columns have 2^30 elements or more.
+void check_image_size(const ConvDims& dims);
+
+}  // namespace weft::kernels::cuda
