@@ -76,7 +76,7 @@ class Distortion {
     aspect_ = 1 + draw.bell(0.2f);
     turn_ = draw.bell(0.10f);
     slant_ = kMeanSlant[static_cast<std::size_t>(digit)] + draw.bell(0.26f);
-    for (float& bend : bends_) bend = draw.bell(0.1f);
+    for (float& bend : bends_) bend = draw.bell(0.13f);
   }
 
   Point operator()(Point p) const {
@@ -255,10 +255,13 @@ void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t
   fit_to_box(path, pen + 0.4f);
   const float softness = draw.uniform(0.9f, 1.5f);  // pixels over which the edge fades
   const Canvas depth = depth_of_ink(path, pen);
-  std::array<std::uint8_t, kSide * kSide> drawn;
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    const float ink = std::clamp(depth[i] / softness + 0.5f, 0.0f, 1.0f);
-    drawn[i] = static_cast<std::uint8_t>(255 * ink + 0.5f);
+  std::array<std::uint8_t, kSide * kSide> drawn{};
+  for (std::size_t y = kMargin; y < kMargin + kBox; ++y) {
+    for (std::size_t x = kMargin; x < kMargin + kBox; ++x) {
+      const std::size_t i = y * kSide + x;
+      const float ink = std::clamp(depth[i] / softness + 0.5f, 0.0f, 1.0f);
+      drawn[i] = static_cast<std::uint8_t>(255 * ink + 0.5f);
+    }
   }
   place(drawn, image);
 }

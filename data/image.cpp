@@ -78,10 +78,7 @@ GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::stri
   set_stb_allocation_limit(kFixedBytes + 2 * 4 * depth * static_cast<std::size_t>(pixels));
   const std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
       stbi_load_from_memory(bytes.data(), length, &width, &height, &channels, 0), stbi_image_free);
-  if (decoded == nullptr) {
-    const char* reason = stbi_failure_reason();
-    throw bad(name, str("damaged picture: ", reason != nullptr ? reason : "cannot be decoded"));
-  }
+  if (decoded == nullptr) throw bad(name, "damaged picture: it cannot be decoded");
   GreyImage image{width, height, {}};
   image.pixels.resize(static_cast<std::size_t>(std::int64_t{width} * height));
   to_grey(decoded.get(), channels, image.pixels);

@@ -201,7 +201,7 @@ float border_level(const Plane& picture) {
 
 bool is_dark_on_light(const Plane& picture) {
   const float border = border_level(picture);
-  const float low = percentile(picture.values, 0.01), high = percentile(picture.values, 0.99);
+  const float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
   return border - low > high - border;
 }
 

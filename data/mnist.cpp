@@ -70,8 +70,8 @@ IdxArray load_file(const Located& found, const FamilyMember& member, FileRole ro
 
 ImageSet load_set(const Located& found, const FamilyMember& member, FileRole images,
                   FileRole labels) {
-  ImageSet set = join_images_and_labels(load_file(found, member, images),
-                                        load_file(found, member, labels), 10);
+  IdxArray pixels = load_file(found, member, images), classes = load_file(found, member, labels);
+  ImageSet set = join_images_and_labels(std::move(pixels), std::move(classes), 10);
   if (set.height != kSide || set.width != kSide) {
     throw Error(ErrorKind::data,
                 str(found.files[static_cast<std::size_t>(images)].string(),

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The procedural digits: reproducible to the bit, in MNIST's format, varied, and like MNIST.
+#include "data/digits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "data/digit_styles.h"
+#include "data/sha256.h"
+
+namespace weft::data {
+namespace {
+
+constexpr int kSide = 28, kPixels = kSide * kSide;
+
+std::vector<std::uint8_t> image_of(const ImageSet& set, std::int64_t index) {
+  const auto begin = set.images.begin() + static_cast<std::ptrdiff_t>(index * kPixels);
+  return {begin, begin + kPixels};
+}
+
+TEST(Digits, SameSeedSameBits) {
+  const Dataset a = generate_digits({700, 300, 5}), b = generate_digits({700, 300, 5});
+  EXPECT_EQ(a.train.images, b.train.images);
+  EXPECT_EQ(a.train.labels, b.train.labels);
+  EXPECT_EQ(a.test.images, b.test.images);
+  EXPECT_EQ(a.mean, b.mean);
+}
+
+// An image depends on seed and index alone, not on how many are drawn with it.
+TEST(Digits, AnyNumberHasTheSamePrefix) {
+  const ImageSet few = generate_digits({10, 0, 1}).train, many = generate_digits({900, 0, 1}).train;
+  EXPECT_TRUE(std::equal(few.images.begin(), few.images.end(), many.images.begin()));
+  EXPECT_TRUE(std::equal(few.labels.begin(), few.labels.end(), many.labels.begin()));
+  std::array<std::uint8_t, kPixels> drawn;
+  draw_digit(few.labels[7], 1, 7, drawn.data());
+  EXPECT_TRUE(std::equal(drawn.begin(), drawn.end(), image_of(few, 7).begin()));
+}
+
+#if defined(__x86_64__) && !defined(__FMA__)
+// Saved models and published accuracies refer to exactly these images.
+TEST(Digits, FirstHundredImagesAreTheKnownOnes) {
+  const ImageSet set = generate_digits({100, 0, 1}).train;
+  EXPECT_EQ(sha256_hex(set.images),
+            "73ba595576996f805a8c9ab82ebd860b25662204e9d1dcd6abba0012678540b6");
+}
+#endif
+
+TEST(Digits, SeedsAndSplitsDiffer) {
+  const Dataset one = generate_digits({200, 200, 1}), two = generate_digits({200, 0, 2});
+  EXPECT_NE(one.train.images, two.train.images);
+  EXPECT_NE(one.train.images, one.test.images);
+  std::set<std::string> distinct;
+  for (int i = 0; i < 200; ++i) {
+    distinct.insert(sha256_hex(image_of(one.train, i)));
+    distinct.insert(sha256_hex(image_of(one.test, i)));
+  }
+  EXPECT_EQ(distinct.size(), 400u);
+}
+
+TEST(Digits, EmptySetsAreEmpty) {
+  const Dataset none = generate_digits({0, 0, 1});
+  EXPECT_EQ(none.train.count, 0);
+  EXPECT_TRUE(none.train.images.empty());
+  EXPECT_EQ(none.stddev, 1);
+}
+
+TEST(Digits, FollowMnistsConventions) {
+  const Dataset dataset = generate_digits({3000, 100, 1});
+  ASSERT_EQ(dataset.class_names.size(), 10u);
+  std::array<int, 10> count{};
+  for (std::int64_t i = 0; i < dataset.train.count; ++i) {
+    const std::vector<std::uint8_t> image = image_of(dataset.train, i);
+    ASSERT_LT(dataset.train.labels[static_cast<std::size_t>(i)], 10);
+    ++count[dataset.train.labels[static_cast<std::size_t>(i)]];
+    double mass = 0, sum_x = 0, sum_y = 0;
+    int left = kSide, right = -1, top = kSide, bottom = -1;
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        const int ink = image[static_cast<std::size_t>(y * kSide + x)];
+        mass += ink;
+        sum_x += ink * x;
+        sum_y += ink * y;
+        if (ink == 0) continue;
+        left = std::min(left, x);
+        right = std::max(right, x);
+        top = std::min(top, y);
+        bottom = std::max(bottom, y);
+      }
+    }
+    ASSERT_GT(mass, 0);
+    // Half a pixel, and a little more for ink that the move pushed out of the picture.
+    EXPECT_LE(std::fabs(sum_x / mass - 14), 0.6) << i;
+    EXPECT_LE(std::fabs(sum_y / mass - 14), 0.6) << i;
+    const int longest = std::max(right - left, bottom - top) + 1;
+    EXPECT_GE(longest, 19) << i;
+    EXPECT_LE(longest, 20) << i;
+    EXPECT_GE(*std::max_element(image.begin(), image.end()), 100) << i;
+  }
+  for (const int n : count) EXPECT_NEAR(n, 300, 90);
+  // MNIST has 0.1307 and 0.3081.
+  EXPECT_NEAR(dataset.mean, 0.1307, 0.01);
+  EXPECT_NEAR(dataset.stddev, 0.3081, 0.015);
+}
+
+TEST(Digits, StylesAreWellFormed) {
+  for (int digit = 0; digit < 10; ++digit) {
+    float total = 0;
+    ASSERT_GE(styles_of(digit).size(), 5u);
+    for (const DigitStyle& style : styles_of(digit)) {
+      total += style.weight;
+      ASSERT_FALSE(style.strokes.empty());
+      for (const KeyStroke& stroke : style.strokes) {
+        EXPECT_GE(stroke.size(), 3u) << digit;
+        for (const KeyPoint& point : stroke) {
+          EXPECT_TRUE(point.x >= -10 && point.x <= 110) << digit;
+          EXPECT_TRUE(point.y >= -10 && point.y <= 110) << digit;
+        }
+      }
+    }
+    EXPECT_NEAR(total, 1, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace weft::data

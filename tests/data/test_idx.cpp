@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// IDX: good files, and every way for one to be wrong.
+#include "data/idx.h"
+
+#include "tests/data/files.h"
+
+namespace weft::data {
+namespace {
+
+using test::expect_error;
+using test::idx;
+
+TEST(Idx, ReadsImagesAndLabels) {
+  const IdxArray images = parse_idx(idx({2, 1, 3}, {1, 2, 3, 4, 5, 6}), 3, "images");
+  EXPECT_EQ(images.extents, (std::vector<std::int64_t>{2, 1, 3}));
+  EXPECT_EQ(images.values, (Bytes{1, 2, 3, 4, 5, 6}));
+  const IdxArray labels = parse_idx(idx({2}, {7, 9}), 1, "labels");
+  const ImageSet set = join_images_and_labels(images, labels, 10);
+  EXPECT_EQ(set.count, 2);
+  EXPECT_EQ(set.height, 1);
+  EXPECT_EQ(set.width, 3);
+  EXPECT_EQ(set.labels, (Bytes{7, 9}));
+}
+
+TEST(Idx, ReadsPackedFiles) {
+  const test::TempFolder folder;
+  test::write_bytes(folder.path() / "labels", test::gzip(idx({3}, {0, 1, 2})));
+  EXPECT_EQ(read_idx(folder.path() / "labels", 1).values, (Bytes{0, 1, 2}));
+}
+
+TEST(Idx, WrongMagicTypeAndRank) {
+  Bytes bytes = idx({2}, {7, 9});
+  bytes[0] = 1;
+  expect_error(ErrorKind::data, {"f", "two zero bytes", "1 and 0"},
+               [&] { parse_idx(bytes, 1, "f"); });
+  bytes = idx({2}, {7, 9});
+  bytes[2] = 0x0d;
+  expect_error(ErrorKind::data, {"f", "type", "found 13"}, [&] { parse_idx(bytes, 1, "f"); });
+  expect_error(ErrorKind::data, {"f", "rank", "expected 3", "found 1"}, [&] {
+    parse_idx(idx({2}, {7, 9}), 3, "f");
+  });
+  expect_error(ErrorKind::data, {"f", "two zero bytes"}, [&] {
+    parse_idx(Bytes{'h', 'e', 'l', 'l', 'o'}, 1, "f");
+  });
+}
+
+TEST(Idx, EveryPrefixAndOneByteMoreIsRefused) {
+  const Bytes whole = idx({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    const Bytes prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+    expect_error(ErrorKind::data, {"f"}, [&] { parse_idx(prefix, 3, "f"); });
+  }
+  Bytes longer = whole;
+  longer.push_back(0);
+  expect_error(ErrorKind::data, {"f", "asks for 8", "found 9"}, [&] { parse_idx(longer, 3, "f"); });
+  EXPECT_NO_THROW(parse_idx(whole, 3, "f"));
+}
+
+TEST(Idx, HugeExtentsDoNotOverflow) {
+  for (const std::vector<std::uint32_t>& extents :
+       {std::vector<std::uint32_t>{0xffffffff, 0xffffffff, 0xffffffff},
+        std::vector<std::uint32_t>{0x80000000, 0x80000000, 4},
+        std::vector<std::uint32_t>{1 << 16, 1 << 16, 1 << 16}}) {
+    expect_error(ErrorKind::data, {"f", "more than"}, [&] { parse_idx(idx(extents, {}), 3, "f"); });
+  }
+}
+
+TEST(Idx, CountsMustAgree) {
+  expect_error(ErrorKind::data, {"i", "2 images", "3 labels", "l"}, [] {
+    join_images_and_labels(parse_idx(idx({2, 1, 1}, {1, 2}), 3, "i"),
+                           parse_idx(idx({3}, {1, 2, 3}), 1, "l"), 10);
+  });
+}
+
+TEST(Idx, LabelsMustBeInRange) {
+  expect_error(ErrorKind::data, {"l", "label 10", "index 1", "0 to 9"}, [] {
+    join_images_and_labels(parse_idx(idx({2, 1, 1}, {1, 2}), 3, "i"),
+                           parse_idx(idx({2}, {9, 10}), 1, "l"), 10);
+  });
+}
+
+TEST(Idx, NoPixelsIsRefused) {
+  for (const std::vector<std::uint32_t>& extents :
+       {std::vector<std::uint32_t>{0, 28, 28}, std::vector<std::uint32_t>{2, 0, 28}}) {
+    expect_error(ErrorKind::data, {"no pixels"}, [&] {
+      join_images_and_labels(parse_idx(idx(extents, {}), 3, "i"),
+                             parse_idx(idx({extents[0]}, Bytes(extents[0])), 1, "l"), 10);
+    });
+  }
+}
+
+TEST(Idx, TransposeSwapsRowsAndColumns) {
+  ImageSet set{2, 2, 3, {1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16}, {0, 0}};
+  transpose_images(set);
+  EXPECT_EQ(set.height, 3);
+  EXPECT_EQ(set.width, 2);
+  EXPECT_EQ(set.images, (Bytes{1, 4, 2, 5, 3, 6, 11, 14, 12, 15, 13, 16}));
+}
+
+}  // namespace
+}  // namespace weft::data

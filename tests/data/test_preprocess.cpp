@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// From pictures to 28 x 28: polarity, geometry, idempotence, robustness to bad light.
+#include "data/preprocess.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/digits.h"
+#include "data/ink.h"
+#include "data/plane.h"
+#include "engine/random.h"
+#include "tests/data/files.h"
+
+namespace weft::data {
+namespace {
+
+using test::expect_error;
+constexpr int kSide = 28;
+
+struct Geometry {
+  double centre_x = 0, centre_y = 0;
+  int width = 0, height = 0, brightest = 0;
+};
+
+Geometry measure(const std::vector<std::uint8_t>& pixels) {
+  Geometry g;
+  double mass = 0;
+  int left = kSide, right = -1, top = kSide, bottom = -1;
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const int ink = pixels.at(static_cast<std::size_t>(y * kSide + x));
+      g.brightest = std::max(g.brightest, ink);
+      mass += ink;
+      g.centre_x += ink * x;
+      g.centre_y += ink * y;
+      if (ink == 0) continue;
+      left = std::min(left, x);
+      right = std::max(right, x);
+      top = std::min(top, y);
+      bottom = std::max(bottom, y);
+    }
+  }
+  g.centre_x /= mass;
+  g.centre_y /= mass;
+  g.width = right - left + 1;
+  g.height = bottom - top + 1;
+  return g;
+}
+
+GreyImage digit_image(int digit, std::uint64_t index) {
+  GreyImage image{kSide, kSide, std::vector<std::uint8_t>(kSide * kSide)};
+  draw_digit(digit, 1, index, image.pixels.data());
+  return image;
+}
+
+GreyImage from_plane(const Plane& plane) {
+  GreyImage image{plane.width, plane.height, {}};
+  for (const float value : plane.values) {
+    image.pixels.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f));
+  }
+  return image;
+}
+
+GreyImage inverted(GreyImage image) {
+  for (std::uint8_t& pixel : image.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return image;
+}
+
+GreyImage scaled(const GreyImage& image, std::int64_t width, std::int64_t height) {
+  Plane plane(image.width, image.height);
+  std::copy(image.pixels.begin(), image.pixels.end(), plane.values.begin());
+  return from_plane(resample(plane, width, height));
+}
+
+GreyImage shifted(const GreyImage& image, std::int64_t frame, std::int64_t dx, std::int64_t dy) {
+  GreyImage result{frame, frame,
+                   std::vector<std::uint8_t>(static_cast<std::size_t>(frame * frame))};
+  for (std::int64_t y = 0; y < image.height; ++y) {
+    for (std::int64_t x = 0; x < image.width; ++x) {
+      result.pixels[static_cast<std::size_t>((y + dy) * frame + x + dx)] =
+          image.pixels[static_cast<std::size_t>(y * image.width + x)];
+    }
+  }
+  return result;
+}
+
+// The mean difference between `a` and `b` at the best of the moves of `a` by at most one pixel: the
+// centre of mass is rounded to whole pixels, so it may fall to either side.
+double mean_difference(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  EXPECT_EQ(a.size(), static_cast<std::size_t>(kSide * kSide));
+  EXPECT_EQ(b.size(), static_cast<std::size_t>(kSide * kSide));
+  double best = 255;
+  for (int dy = -1; dy <= 1; ++dy) {
+    for (int dx = -1; dx <= 1; ++dx) {
+      double sum = 0;
+      for (int y = 1; y + 1 < kSide; ++y) {
+        for (int x = 1; x + 1 < kSide; ++x) {
+          sum += std::abs(int{a[static_cast<std::size_t>((y + dy) * kSide + x + dx)]} -
+                          int{b[static_cast<std::size_t>(y * kSide + x)]});
+        }
+      }
+      best = std::min(best, sum / (kSide * kSide));
+    }
+  }
+  return best;
+}
+
+PreparedImage prepare(const GreyImage& image, Invert invert = Invert::automatic) {
+  return prepare_image(image, Preprocess::mnist, invert, "x");
+}
+
+void expect_mnist_geometry(const std::vector<std::uint8_t>& pixels, const std::string& what) {
+  ASSERT_EQ(pixels.size(), static_cast<std::size_t>(kSide * kSide));
+  const Geometry g = measure(pixels);
+  EXPECT_LE(std::fabs(g.centre_x - 14), 0.51) << what;
+  EXPECT_LE(std::fabs(g.centre_y - 14), 0.51) << what;
+  EXPECT_LE(std::max(g.width, g.height), 20) << what;
+  EXPECT_GE(std::max(g.width, g.height), 18) << what;
+  EXPECT_GE(g.brightest, 250) << what;
+}
+
+TEST(Preprocess, MnistGeometryFromAnySizePolarityAndPlace) {
+  for (int digit = 0; digit < 10; ++digit) {
+    const GreyImage image = digit_image(digit, 40);
+    const std::string what = str("digit ", digit);
+    expect_mnist_geometry(prepare(image).pixels, what);
+    expect_mnist_geometry(prepare(inverted(image)).pixels, what);
+    expect_mnist_geometry(prepare(scaled(image, 280, 280)).pixels, what);
+    expect_mnist_geometry(prepare(scaled(image, 900, 900)).pixels, what);
+    expect_mnist_geometry(prepare(shifted(image, 60, 30, 2)).pixels, what);
+    EXPECT_FALSE(prepare(image).inverted);
+    EXPECT_TRUE(prepare(inverted(image)).inverted);
+  }
+}
+
+TEST(Preprocess, MnistLeavesDigitsInItsFormatAlmostAlone) {
+  for (int digit = 0; digit < 10; ++digit) {
+    for (std::uint64_t index = 0; index < 5; ++index) {
+      const GreyImage once = {kSide, kSide, prepare(digit_image(digit, index)).pixels};
+      EXPECT_LE(mean_difference(prepare(once).pixels, once.pixels), 3) << digit << ", " << index;
+      EXPECT_EQ(prepare(inverted(once)).pixels, prepare(once).pixels) << digit << ", " << index;
+      EXPECT_EQ(prepare(shifted(once, 50, 3, 19)).pixels, prepare(once).pixels) << digit;
+    }
+  }
+}
+
+TEST(Preprocess, AspectRatioIsKept) {
+  GreyImage bar{100, 100, std::vector<std::uint8_t>(10000, 255)};
+  for (std::size_t y = 10; y < 90; ++y) {
+    for (std::size_t x = 40; x < 60; ++x) bar.pixels[y * 100 + x] = 0;
+  }
+  const PreparedImage prepared = prepare(bar);
+  const Geometry g = measure(prepared.pixels);
+  EXPECT_TRUE(prepared.inverted);
+  EXPECT_EQ(g.height, 20);
+  EXPECT_EQ(g.width, 5);
+}
+
+TEST(Preprocess, PhotoOfPaperInUnevenLightWithNoiseAndDirt) {
+  for (int digit = 0; digit < 10; ++digit) {
+    const GreyImage image = digit_image(digit, 40);
+    const Plane ink = [&] {
+      Plane plane(kSide, kSide);
+      std::copy(image.pixels.begin(), image.pixels.end(), plane.values.begin());
+      return resample(plane, 280, 280);
+    }();
+    Plane photo(400, 500);
+    for (std::int64_t y = 0; y < photo.height; ++y) {
+      for (std::int64_t x = 0; x < photo.width; ++x) {
+        const float light = 120 + 0.2f * static_cast<float>(x) + 0.05f * static_cast<float>(y);
+        const bool inside = x >= 70 && x < 350 && y >= 120 && y < 400;
+        const float covered = inside ? ink.at(x - 70, y - 120) / 255 : 0;
+        const auto counter = static_cast<std::uint64_t>(y * photo.width + x);
+        const Random4 random = philox(3, RandomStream::data, 7, counter);
+        const float noise = 12 * (uniform01(random.value[0]) + uniform01(random.value[1]) - 1);
+        const bool dirt = (x - 20) * (x - 20) + (y - 30) * (y - 30) < 9;
+        photo.at(x, y) = light * (1 - 0.7f * (dirt ? 1 : covered)) + noise;
+      }
+    }
+    const PreparedImage prepared = prepare(from_plane(photo));
+    EXPECT_TRUE(prepared.inverted) << digit;
+    expect_mnist_geometry(prepared.pixels, str("photo of ", digit));
+    // Against the same strokes without the photo; the mean pixel is about 33.
+    EXPECT_LE(mean_difference(prepared.pixels, prepare(image).pixels), 20) << digit;
+  }
+}
+
+TEST(Preprocess, HairLinesBecomeFullInk) {
+  GreyImage drawing{300, 300, std::vector<std::uint8_t>(90000, 255)};
+  for (std::size_t y = 20; y < 280; ++y) drawing.pixels[y * 300 + 150] = 0;
+  for (std::size_t x = 100; x < 150; ++x) drawing.pixels[20 * 300 + x] = 0;
+  expect_mnist_geometry(prepare(drawing).pixels, "hair lines");
+}
+
+TEST(Preprocess, NothingToFindIsAnError) {
+  for (const std::int64_t side : {1, 2, 28, 300}) {
+    for (const int level : {0, 128, 255}) {
+      const GreyImage flat{side, side,
+                           std::vector<std::uint8_t>(static_cast<std::size_t>(side * side),
+                                                     static_cast<std::uint8_t>(level))};
+      for (const Invert invert : {Invert::automatic, Invert::yes, Invert::no}) {
+        expect_error(ErrorKind::data, {"flat.png", "no ink/contrast"},
+                     [&] { prepare_image(flat, Preprocess::mnist, invert, "flat.png"); });
+        const PreparedImage resized = prepare_image(flat, Preprocess::resize, invert, "x");
+        EXPECT_EQ(resized.pixels.size(), 784u);
+        EXPECT_EQ(resized.pixels[0], resized.pixels[400]);
+      }
+    }
+  }
+}
+
+TEST(Preprocess, OddShapesDoNotCrash) {
+  for (const auto& [width, height] : {std::pair<std::int64_t, std::int64_t>{1, 2},
+                                      {2, 1},
+                                      {3, 3},
+                                      {1, 500},
+                                      {500, 1},
+                                      {5000, 2}}) {
+    GreyImage image{width, height,
+                    std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), 250)};
+    image.pixels[image.pixels.size() / 2] = 0;
+    for (const Preprocess mode : {Preprocess::mnist, Preprocess::resize}) {
+      for (const Invert invert : {Invert::automatic, Invert::yes, Invert::no}) {
+        try {
+          EXPECT_EQ(prepare_image(image, mode, invert, "x").pixels.size(), 784u);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::data);
+        }
+      }
+    }
+  }
+}
+
+TEST(Preprocess, InvertCanBeForced) {
+  const GreyImage image = digit_image(8, 3);
+  EXPECT_EQ(prepare(inverted(image), Invert::yes).pixels, prepare(image, Invert::no).pixels);
+  // Taken for the wrong way round, a digit is a ground brighter than its ink.
+  expect_error(ErrorKind::data, {"no ink"}, [&] { prepare(image, Invert::yes); });
+  const auto resized = [&](Invert invert) {
+    return prepare_image(image, Preprocess::resize, invert, "x").pixels;
+  };
+  EXPECT_EQ(resized(Invert::no), image.pixels);
+  EXPECT_EQ(resized(Invert::yes), inverted(image).pixels);
+}
+
+TEST(Preprocess, ResizeKeepsTheWholePicture) {
+  const GreyImage image = digit_image(3, 5);
+  const auto resize = [](const GreyImage& picture) {
+    return prepare_image(picture, Preprocess::resize, Invert::automatic, "x").pixels;
+  };
+  EXPECT_EQ(resize(image), image.pixels);
+  EXPECT_EQ(resize(inverted(image)), image.pixels);
+  EXPECT_LE(mean_difference(resize(scaled(image, 280, 280)), image.pixels), 8);
+  // A wide picture is padded above and below with its own ground.
+  GreyImage wide{56, 28, std::vector<std::uint8_t>(56 * 28, 30)};
+  wide.pixels[14 * 56 + 28] = 255;
+  const std::vector<std::uint8_t> padded = resize(wide);
+  EXPECT_EQ(padded[0], 30);
+  EXPECT_EQ(padded[27 * 28 + 27], 30);
+}
+
+TEST(Preprocess, NoneTakesOnlyTheRightSize) {
+  const GreyImage image = digit_image(3, 5);
+  EXPECT_EQ(prepare_image(image, Preprocess::none, Invert::automatic, "x").pixels, image.pixels);
+  EXPECT_EQ(prepare_image(inverted(image), Preprocess::none, Invert::yes, "x").pixels,
+            image.pixels);
+  expect_error(ErrorKind::data, {"x.png", "28 x 28", "found 27 x 28"}, [] {
+    prepare_image({27, 28, std::vector<std::uint8_t>(27 * 28)}, Preprocess::none, Invert::no,
+                  "x.png");
+  });
+  expect_error(ErrorKind::usage, {"3 pixels for 2 x 2"}, [] {
+    prepare_image({2, 2, std::vector<std::uint8_t>(3)}, Preprocess::mnist, Invert::no, "x");
+  });
+}
+
+TEST(Preprocess, NamesOfModes) {
+  EXPECT_EQ(parse_preprocess("mnist"), Preprocess::mnist);
+  EXPECT_EQ(parse_preprocess("resize"), Preprocess::resize);
+  EXPECT_EQ(parse_preprocess("none"), Preprocess::none);
+  EXPECT_EQ(parse_invert("auto"), Invert::automatic);
+  EXPECT_EQ(parse_invert("yes"), Invert::yes);
+  EXPECT_EQ(parse_invert("no"), Invert::no);
+  expect_error(ErrorKind::usage, {"resise", "resize"}, [] { parse_preprocess("resise"); });
+  expect_error(ErrorKind::usage, {"maybe"}, [] { parse_invert("maybe"); });
+}
+
+TEST(Resample, SameSizeIsIdentityAndMeansAreKept) {
+  Plane plane(31, 17);
+  for (std::size_t i = 0; i < plane.values.size(); ++i) {
+    plane.values[i] = static_cast<float>(i * 37 % 251);
+  }
+  EXPECT_EQ(resample(plane, 31, 17).values, plane.values);
+  const auto mean = [](const Plane& p) {
+    double sum = 0;
+    for (const float value : p.values) sum += value;
+    return sum / static_cast<double>(p.values.size());
+  };
+  EXPECT_NEAR(mean(resample(plane, 7, 5)), mean(plane), 1e-3);
+  EXPECT_NEAR(mean(resample(plane, 1, 1)), mean(plane), 1e-3);
+  const Plane grown = resample(Plane(1, 1, 9), 5, 4);
+  EXPECT_EQ(grown.values, std::vector<float>(20, 9));
+}
+
+}  // namespace
+}  // namespace weft::data

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// SHA-256 against the examples of FIPS 180 and against itself without special instructions.
+#include "data/sha256.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+namespace weft::data {
+namespace {
+
+struct Example {
+  std::string text, hash;
+};
+
+const Example kExamples[] = {
+    {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+    {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+     "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmno"
+     "pqrsmnopqrstnopqrstu",
+     "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
+    {std::string(1000000, 'a'), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+};
+
+std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+TEST(Sha256, PublishedExamples) {
+  for (const Example& example : kExamples) {
+    EXPECT_EQ(sha256_hex(bytes_of(example.text)), example.hash);
+    EXPECT_EQ(sha256_hex_portable(bytes_of(example.text)), example.hash);
+  }
+}
+
+TEST(Sha256, EveryLengthAroundTheBlockSize) {
+  std::string text, previous;
+  for (int n = 0; n < 200; ++n) {
+    const std::string hash = sha256_hex(bytes_of(text));
+    EXPECT_EQ(hash, sha256_hex_portable(bytes_of(text))) << n;
+    EXPECT_NE(hash, previous) << n;
+    previous = hash;
+    text += static_cast<char>(n * 37);
+  }
+}
+
+}  // namespace
+}  // namespace weft::data
