@@ -75,6 +75,14 @@ const char* name_of(DType dtype) {
   throw Error(ErrorKind::usage, "unknown dtype");
 }
 
+std::size_t bytes_of(const Shape& shape, DType dtype) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
+    throw Error(ErrorKind::usage, str("a tensor ", shape, " of ", name_of(dtype), " is too large"));
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
 void* Tensor::checked(DType wanted) const {
   if (wanted != dtype_) {
     throw Error(ErrorKind::usage, str("tensor ", shape_, " holds ", name_of(dtype_), ", asked for ",

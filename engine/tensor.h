@@ -53,6 +53,8 @@ enum class DType : std::uint8_t { f32, f64, i32, i64, u8 };
 
 std::size_t size_of(DType dtype);
 const char* name_of(DType dtype);  // "f32"
+// Bytes of a dense array; throws usage when they do not fit in 63 bits.
+std::size_t bytes_of(const Shape& shape, DType dtype);
 
 template <class T>
 constexpr DType dtype_of() {
@@ -100,7 +102,7 @@ class Tensor {
       : shape_(shape),
         dtype_(dtype),
         device_(stream.device()),
-        buffer_(static_cast<std::size_t>(shape.elements()) * size_of(dtype), stream) {}
+        buffer_(bytes_of(shape, dtype), stream) {}
 
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }
