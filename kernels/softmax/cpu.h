@@ -20,12 +20,21 @@ T row_max(const T* x, std::int64_t cols) {
   return max;
 }
 
-template <class T>
-T row_sum_exp(const T* x, T max, std::int64_t cols) {
-  T sum = 0;
+// Calls visit(c), which returns a term, for all columns in order; returns the sum of the terms.
+// Blocks of columns are summed in T, where they vectorise, and the blocks in double, so that long
+// rows keep their precision.
+template <class T, class Visit>
+T sum_over(std::int64_t cols, Visit visit) {
+  constexpr std::int64_t kBlock = 512;
+  double total = 0;
+  for (std::int64_t first = 0; first < cols; first += kBlock) {
+    const std::int64_t end = cols - first < kBlock ? cols : first + kBlock;
+    T sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (std::int64_t c = 0; c < cols; ++c) sum += exp_of(x[c] - max);
-  return sum;
+    for (std::int64_t c = first; c < end; ++c) sum += visit(c);
+    total += static_cast<double>(sum);
+  }
+  return static_cast<T>(total);
 }
 
 }  // namespace detail
@@ -37,12 +46,10 @@ void softmax_forward(T* y, const T* x, std::int64_t rows, std::int64_t cols) {
     const T* in = x + r * cols;
     T* out = y + r * cols;
     const T max = detail::row_max(in, cols);
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::int64_t c = 0; c < cols; ++c) {
+    const T sum = detail::sum_over<T>(cols, [&](std::int64_t c) {
       out[c] = exp_of(in[c] - max);
-      sum += out[c];
-    }
+      return out[c];
+    });
     const T inverse = 1 / sum;
 #pragma omp simd
     for (std::int64_t c = 0; c < cols; ++c) out[c] *= inverse;
@@ -58,9 +65,8 @@ void softmax_backward(T* dx, const T* dy, const T* y, std::int64_t rows, std::in
     const T* gradient = dy + r * cols;
     const T* probability = y + r * cols;
     T* out = dx + r * cols;
-    T dot = 0;
-#pragma omp simd reduction(+ : dot)
-    for (std::int64_t c = 0; c < cols; ++c) dot += gradient[c] * probability[c];
+    const T dot =
+        detail::sum_over<T>(cols, [&](std::int64_t c) { return gradient[c] * probability[c]; });
     if (accumulate) {
 #pragma omp simd
       for (std::int64_t c = 0; c < cols; ++c) out[c] += probability[c] * (gradient[c] - dot);
@@ -87,7 +93,7 @@ void softmax_cross_entropy(T* loss, T* dx, std::int32_t* prediction, const T* x,
       prediction[r] = static_cast<std::int32_t>(best < cols ? best : 0);
     }
     if (loss == nullptr && dx == nullptr) continue;
-    const T sum = detail::row_sum_exp(in, max, cols);
+    const T sum = detail::sum_over<T>(cols, [&](std::int64_t c) { return exp_of(in[c] - max); });
     const T nan = static_cast<T>(__builtin_nan(""));
     if (loss != nullptr) loss[r] = valid ? std::log(sum) - (in[label] - max) : nan;
     if (dx != nullptr) {

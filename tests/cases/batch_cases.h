@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Data sets and batches for gather_batch.
+#pragma once
+
+#include <ostream>
+
+#include "kernels/batch/batch.h"
+
+namespace weft::cases {
+
+struct BatchCase {
+  std::int64_t count, height, width, batch;
+
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t steps() const { return (count + batch - 1) / batch; }
+  std::int64_t rows(std::int64_t step) const {
+    const std::int64_t left = count - step % steps() * batch;
+    return left < batch ? left : batch;
+  }
+  double flops() const { return 2.0 * static_cast<double>(batch * pixels()); }
+  double bytes() const { return 5.0 * static_cast<double>(batch * pixels()); }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const BatchCase& c) {
+  return out << c.count << " images of " << c.height << "x" << c.width << ", batch " << c.batch;
+}
+
+inline constexpr BatchCase kBatchCases[] = {
+    {1, 1, 1, 1},     {5, 3, 5, 2},    {17, 4, 4, 17}, {103, 28, 28, 16},
+    {64, 28, 28, 64}, {33, 31, 33, 8}, {7, 1, 9, 3},   {300, 5, 7, 32},
+};
+
+}  // namespace weft::cases

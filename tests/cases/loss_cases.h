@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Shapes of the mean squared error.
+#pragma once
+
+#include "tests/cases/softmax_cases.h"
+
+namespace weft::cases {
+
+inline constexpr RowsCase kLossCases[] = {
+    {1, 1}, {2, 3}, {7, 31}, {8, 32}, {9, 33}, {64, 10}, {1, 1009}, {257, 10}, {100, 784},
+};
+
+}  // namespace weft::cases

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Shapes of the pooling kernels.
+#pragma once
+
+#include <ostream>
+
+#include "kernels/pool/pool.h"
+
+namespace weft::cases {
+
+struct PoolCase {
+  kernels::PoolDims dims;
+
+  std::int64_t inputs() const { return dims.n * dims.c * dims.h * dims.w; }
+  std::int64_t outputs() const { return dims.n * dims.c * dims.oh() * dims.ow(); }
+  double flops() const { return static_cast<double>(outputs() * dims.kh * dims.kw); }
+  double bytes() const { return 4.0 * static_cast<double>(inputs() + 2 * outputs()); }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const PoolCase& c) {
+  const kernels::PoolDims& d = c.dims;
+  return out << "(" << d.n << ", " << d.c << ", " << d.h << ", " << d.w << ") window " << d.kh
+             << "x" << d.kw << " stride " << d.stride_h << "x" << d.stride_w << " pad " << d.pad_h
+             << "x" << d.pad_w;
+}
+
+inline constexpr PoolCase kPoolCases[] = {
+    {{1, 1, 1, 1, 1, 1, 1, 1, 0, 0}},     {{1, 1, 2, 2, 2, 2, 2, 2, 0, 0}},
+    {{3, 2, 7, 9, 2, 2, 2, 2, 0, 0}},  // odd: a row and a column belong to no window
+    {{2, 3, 66, 67, 2, 2, 2, 2, 0, 0}},   {{64, 6, 28, 28, 2, 2, 2, 2, 0, 0}},  // lenet5 pool1
+    {{32, 16, 10, 10, 2, 2, 2, 2, 0, 0}},                                       // lenet5 pool2
+    {{4, 64, 24, 24, 2, 2, 2, 2, 0, 0}},                                        // convnet
+    {{1, 2, 5, 6, 3, 2, 1, 1, 0, 0}},                                           // overlapping
+    {{2, 1, 11, 13, 3, 3, 2, 2, 1, 1}},  // overlapping and padded
+    {{1, 3, 10, 11, 2, 2, 3, 3, 0, 0}},  // gaps between windows
+    {{1, 1, 9, 5, 9, 5, 1, 1, 0, 0}},    // the window is the image
+    {{1, 1, 3, 3, 2, 2, 1, 1, 1, 1}},     {{2, 2, 4, 31, 1, 7, 1, 5, 0, 3}},
+    {{2, 3, 4, 4, 4, 4, 4, 4, 2, 2}},     {{1, 1, 5, 5, 3, 3, 3, 1, 0, 1}},
+    {{5, 1, 2, 2, 2, 2, 2, 2, 1, 0}},
+};
+
+}  // namespace weft::cases

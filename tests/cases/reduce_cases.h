@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Lengths of the reductions: around vector, block and chunk boundaries, and several chunks.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::cases {
+
+struct ReduceCase {
+  std::int64_t n;
+
+  double flops() const { return static_cast<double>(n); }
+  double bytes() const { return 4.0 * static_cast<double>(n); }
+};
+
+inline constexpr ReduceCase kReduceCases[] = {
+    {1},     {2},     {3},     {4},     {5},      {31},      {32},   {33},
+    {127},   {1023},  {1024},  {1025},  {2047},   {2048},    {2049}, {32767},
+    {32768}, {32769}, {65536}, {99991}, {300007}, {2200013},
+};
+
+}  // namespace weft::cases

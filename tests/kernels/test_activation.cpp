@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/activation/activation.h"
+
+#include <limits>
+
+#include "kernels/activation/cpu.h"
+#include "tests/cases/activation_cases.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::Activation;
+using kernels::GradientMode;
+
+constexpr Activation kKinds[] = {Activation::relu, Activation::sigmoid, Activation::tanh};
+constexpr GradientMode kModes[] = {GradientMode::overwrite, GradientMode::accumulate};
+
+std::vector<double> forward_oracle(const std::vector<double>& x, Activation kind) {
+  std::vector<double> y(x.size());
+  kernels::cpu::activation_forward<double>(y.data(), x.data(), static_cast<std::int64_t>(x.size()),
+                                           kind);
+  return y;
+}
+
+std::vector<double> backward_oracle(std::vector<double> dx, const std::vector<double>& dy,
+                                    const std::vector<double>& y, Activation kind,
+                                    GradientMode mode) {
+  kernels::cpu::activation_backward<double>(dx.data(), dy.data(), y.data(),
+                                            static_cast<std::int64_t>(dx.size()), kind, mode);
+  return dx;
+}
+
+TEST(ActivationOracle, GradientsMatchCentralDifferences) {
+  const std::vector<double> x = to_double(random_off_zero(101, 1));
+  const std::vector<double> dy = to_double(random_floats(101, 2));
+  for (const Activation kind : kKinds) {
+    const std::vector<double> y = forward_oracle(x, kind);
+    const std::vector<double> dx =
+        backward_oracle(std::vector<double>(x.size()), dy, y, kind, GradientMode::overwrite);
+    const auto forward = [&](const std::vector<double>& v) { return forward_oracle(v, kind); };
+    EXPECT_TRUE(compare(dx, numeric_gradient(forward, x, dy), gradient_bound()));
+  }
+}
+
+class ActivationTest : public DeviceTest {};
+
+TEST_P(ActivationTest, ForwardMatchesOracle) {
+  for (const Activation kind : kKinds) {
+    for (const std::int64_t n : linear_sizes()) {
+      for (const std::int64_t misalign : {0, 1}) {
+        const std::vector<float> x = random_floats(n, 3, -9, 9);
+        Guarded<float> in(x, stream(), misalign), out(n, stream(), misalign);
+        kernels::activation_forward(out.data(), in.data(), n, kind, stream());
+        EXPECT_TRUE(compare(out.get(), forward_oracle(to_double(x), kind), {1e-12, 6e-7, true},
+                            str("kind ", static_cast<int>(kind), ", n ", n)));
+      }
+    }
+  }
+}
+
+TEST_P(ActivationTest, BackwardMatchesOracle) {
+  for (const Activation kind : kKinds) {
+    for (const GradientMode mode : kModes) {
+      for (const std::int64_t n : linear_sizes()) {
+        for (const std::int64_t misalign : {0, 3}) {
+          const std::vector<float> y = random_off_zero(n, 4), dy = random_floats(n, 5),
+                                   start = random_floats(n, 6);
+          Guarded<float> dx(n, stream(), misalign);
+          if (mode == GradientMode::accumulate) dx.set(start);
+          Guarded<float> dy_in(dy, stream(), misalign), y_in(y, stream());
+          kernels::activation_backward(dx.data(), dy_in.data(), y_in.data(), n, kind, mode,
+                                       stream());
+          const std::vector<double> expected =
+              backward_oracle(to_double(start), to_double(dy), to_double(y), kind, mode);
+          EXPECT_TRUE(compare(dx.get(), expected, {5e-7, 5e-7, true}, str("n ", n)));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ActivationTest, InPlaceGivesTheSameBits) {
+  const std::int64_t n = 5003;
+  for (const Activation kind : kKinds) {
+    const std::vector<float> x = random_floats(n, 7, -3, 3);
+    Guarded<float> in(x, stream()), out(n, stream());
+    kernels::activation_forward(out.data(), in.data(), n, kind, stream());
+    kernels::activation_forward(in.data(), in.data(), n, kind, stream());
+    EXPECT_TRUE(same_bits(in.get(), out.get()));
+
+    const std::vector<float> dy = random_floats(n, 8);
+    Guarded<float> gradient(dy, stream()), dx(n, stream());
+    kernels::activation_backward(dx.data(), gradient.data(), out.data(), n, kind,
+                                 GradientMode::overwrite, stream());
+    kernels::activation_backward(gradient.data(), gradient.data(), out.data(), n, kind,
+                                 GradientMode::overwrite, stream());
+    EXPECT_TRUE(same_bits(gradient.get(), dx.get()));
+  }
+}
+
+TEST_P(ActivationTest, ExtremeValues) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> x = {0, -inf, inf, -1e30f, 1e30f, -100, 100, 1e-20f, nan};
+  const std::int64_t n = static_cast<std::int64_t>(x.size());
+  const std::vector<std::vector<float>> expected = {
+      {0, 0, inf, 0, 1e30f, 0, 100, 1e-20f},
+      {0.5f, 0, 1, 0, 1, 0, 1, 0.5f},
+      {0, -1, 1, -1, 1, -1, 1, 1e-20f},
+  };
+  for (std::size_t k = 0; k < 3; ++k) {
+    Guarded<float> in(x, stream()), out(n, stream());
+    kernels::activation_forward(out.data(), in.data(), n, kKinds[k], stream());
+    const std::vector<float> y = out.get();
+    for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+      if (std::isinf(expected[k][i])) {
+        EXPECT_EQ(y[i], expected[k][i]);
+      } else {
+        EXPECT_NEAR(y[i], expected[k][i], 1e-30 + 2e-7 * std::fabs(expected[k][i]))
+            << "kind " << k << " of " << x[i];
+      }
+    }
+    EXPECT_TRUE(std::isnan(y.back())) << "kind " << k;
+  }
+}
+
+TEST_P(ActivationTest, ReluGradientIsZeroAtTheKink) {
+  Guarded<float> y(std::vector<float>{0.0f, -0.0f, 1.0f}, stream());
+  Guarded<float> dy(std::vector<float>{5.0f, 5.0f, 5.0f}, stream()), dx(3, stream());
+  kernels::activation_backward(dx.data(), dy.data(), y.data(), 3, Activation::relu,
+                               GradientMode::overwrite, stream());
+  EXPECT_EQ(dx.get(), (std::vector<float>{0, 0, 5}));
+}
+
+TEST_P(ActivationTest, NothingIsWrittenForNoElements) {
+  Guarded<float> y(4, stream()), x(4, stream());
+  const std::vector<float> before = y.get();
+  kernels::activation_forward(y.data(), x.data(), 0, Activation::relu, stream());
+  kernels::activation_backward(y.data(), x.data(), x.data(), 0, Activation::tanh,
+                               GradientMode::overwrite, stream());
+  kernels::bias_forward(y.data(), x.data(), x.data(), 0, 4, 1, stream());
+  kernels::bias_backward(y.data(), x.data(), 0, 4, 1, GradientMode::accumulate, stream());
+  EXPECT_TRUE(same_bits(y.get(), before));
+  EXPECT_USAGE_ERROR(
+      kernels::activation_forward(y.data(), x.data(), -1, Activation::relu, stream()), "-1");
+}
+
+TEST_P(ActivationTest, BiasForwardMatchesOracle) {
+  for (const cases::BiasCase& c : cases::kBiasCases) {
+    const std::vector<float> x = random_floats(c.elements(), 9), b = random_floats(c.channels, 10);
+    std::vector<double> expected(x.size());
+    kernels::cpu::bias_forward<double>(expected.data(), to_double(x).data(), to_double(b).data(),
+                                       c.outer, c.channels, c.inner);
+    Guarded<float> in(x, stream()), bias(b, stream()), out(c.elements(), stream(), 1);
+    kernels::bias_forward(out.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
+                          stream());
+    EXPECT_TRUE(compare(out.get(), expected, {2e-7, 0, false}, str("bias ", c)));
+    kernels::bias_forward(in.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
+                          stream());
+    EXPECT_TRUE(same_bits(in.get(), out.get())) << "in place, " << c;
+  }
+}
+
+TEST_P(ActivationTest, BiasBackwardMatchesOracle) {
+  for (const cases::BiasCase& c : cases::kBiasCases) {
+    const std::vector<float> dy = random_floats(c.elements(), 11);
+    const std::vector<float> start = random_floats(c.channels, 12);
+    for (const GradientMode mode : kModes) {
+      std::vector<double> expected = to_double(start);
+      kernels::cpu::bias_backward<double>(expected.data(), to_double(dy).data(), c.outer,
+                                          c.channels, c.inner, mode);
+      Guarded<float> in(dy, stream(), 1), out(c.channels, stream()), again(c.channels, stream());
+      for (Guarded<float>* db : {&out, &again}) {
+        if (mode == GradientMode::accumulate) db->set(start);
+        kernels::bias_backward(db->data(), in.data(), c.outer, c.channels, c.inner, mode, stream());
+      }
+      const double length = static_cast<double>(c.outer * c.inner);
+      EXPECT_TRUE(compare(out.get(), expected, sum_bound(length, std::sqrt(length)), str(c)));
+      EXPECT_TRUE(same_bits(out.get(), again.get())) << c;
+    }
+  }
+}
+
+TEST_P(ActivationTest, BiasGradientOfAnEmptyBatchIsZero) {
+  Guarded<float> db(3, stream()), dy(1, stream());
+  for (const std::int64_t inner : {1, 5}) {
+    db.set({7, 8, 9});
+    kernels::bias_backward(db.data(), dy.data(), 0, 3, inner, GradientMode::overwrite, stream());
+    EXPECT_EQ(db.get(), (std::vector<float>{0, 0, 0}));
+  }
+}
+
+TEST(ActivationCpu, BiasGradientDoesNotDependOnThreads) {
+  const Stream stream(Device::cpu());
+  const std::vector<float> dy = random_floats(64 * 100 * 36, 13);
+  for (const std::int64_t inner : {1, 36}) {
+    const std::int64_t outer = 64 * 36 / inner;
+    const auto [one, three] = with_thread_counts([&] {
+      std::vector<float> db(100);
+      kernels::bias_backward(db.data(), dy.data(), outer, 100, inner, GradientMode::overwrite,
+                             stream);
+      return db;
+    });
+    EXPECT_TRUE(same_bits(one, three));
+  }
+}
+
+WEFT_ON_EACH_DEVICE(ActivationTest);
+
+}  // namespace
+}  // namespace weft::test

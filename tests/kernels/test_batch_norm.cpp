@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/batch_norm/batch_norm.h"
+
+#include "kernels/batch_norm/cpu.h"
+#include "tests/cases/batch_norm_cases.h"
+#include "tests/kernels/kernel_test.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::BatchNormDims;
+using kernels::GradientMode;
+
+constexpr float kEps = 1e-5f, kMomentum = 0.1f;
+
+struct Oracle {
+  std::vector<double> y, mean, inv_std, running_mean, running_var;
+
+  Oracle(const std::vector<double>& x, const std::vector<double>& gamma,
+         const std::vector<double>& beta, const BatchNormDims& d)
+      : y(x.size()),
+        mean(gamma.size()),
+        inv_std(gamma.size()),
+        running_mean(gamma.size(), 0.25),
+        running_var(gamma.size(), 2) {
+    kernels::cpu::batch_norm_forward<double>(y.data(), mean.data(), inv_std.data(),
+                                             running_mean.data(), running_var.data(), x.data(),
+                                             gamma.data(), beta.data(), kEps, kMomentum, d);
+  }
+};
+
+TEST(BatchNormOracle, GradientsMatchCentralDifferences) {
+  for (const BatchNormDims& d : {BatchNormDims{4, 3, 1}, BatchNormDims{3, 2, 5}}) {
+    const std::int64_t n = d.n * d.c * d.inner;
+    const std::vector<double> x = to_double(random_floats(n, 1)),
+                              dy = to_double(random_floats(n, 2));
+    const std::vector<double> gamma = to_double(random_floats(d.c, 3, 0.5f, 2));
+    const std::vector<double> beta = to_double(random_floats(d.c, 4));
+    const Oracle at(x, gamma, beta, d);
+    std::vector<double> dx(x.size()), dgamma(gamma.size()), dbeta(gamma.size());
+    kernels::cpu::batch_norm_backward<double>(
+        dx.data(), dgamma.data(), dbeta.data(), dy.data(), x.data(), gamma.data(), at.mean.data(),
+        at.inv_std.data(), d, GradientMode::overwrite, GradientMode::overwrite);
+    const auto of_x = [&](const std::vector<double>& v) { return Oracle(v, gamma, beta, d).y; };
+    const auto of_gamma = [&](const std::vector<double>& v) { return Oracle(x, v, beta, d).y; };
+    const auto of_beta = [&](const std::vector<double>& v) { return Oracle(x, gamma, v, d).y; };
+    EXPECT_TRUE(compare(dx, numeric_gradient(of_x, x, dy), {1e-7, 1e-6, false}));
+    EXPECT_TRUE(compare(dgamma, numeric_gradient(of_gamma, gamma, dy), gradient_bound()));
+    EXPECT_TRUE(compare(dbeta, numeric_gradient(of_beta, beta, dy), gradient_bound()));
+  }
+}
+
+TEST(BatchNormOracle, KnownValues) {
+  const Oracle o({1, 3}, {2}, {5}, {2, 1, 1});  // mean 2, biased variance 1, unbiased 2
+  EXPECT_NEAR(o.mean[0], 2, 1e-15);
+  EXPECT_NEAR(o.inv_std[0], 1 / std::sqrt(1 + static_cast<double>(kEps)), 1e-15);
+  EXPECT_NEAR(o.y[1], 5 + 2 * o.inv_std[0], 1e-15);
+  EXPECT_NEAR(o.running_mean[0], 0.9 * 0.25 + 0.1 * 2, 1e-8);
+  EXPECT_NEAR(o.running_var[0], 0.9 * 2 + 0.1 * 2, 1e-8);
+}
+
+class BatchNormTest : public DeviceTest {};
+
+TEST_P(BatchNormTest, ForwardMatchesOracle) {
+  for (const cases::BatchNormCase& c : cases::kBatchNormCases) {
+    for (const float offset : {0.0f, 100.0f}) {
+      const BatchNormDims& d = c.dims;
+      const std::vector<float> x = random_floats(c.elements(), 5, offset - 1, offset + 1);
+      const std::vector<float> gamma = random_floats(d.c, 6, 0.5f, 2), beta = random_floats(d.c, 7);
+      const Oracle expected(to_double(x), to_double(gamma), to_double(beta), d);
+      Guarded<float> x_in(x, stream(), 1), gamma_in(gamma, stream()), beta_in(beta, stream());
+      std::vector<float> first_y;
+      for (int run = 0; run < 2; ++run) {
+        Guarded<float> y(c.elements(), stream()), mean(d.c, stream()), inv_std(d.c, stream());
+        Guarded<float> running_mean(std::vector<float>(static_cast<std::size_t>(d.c), 0.25f),
+                                    stream());
+        Guarded<float> running_var(std::vector<float>(static_cast<std::size_t>(d.c), 2.0f),
+                                   stream());
+        kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
+                                    running_var.data(), x_in.data(), gamma_in.data(),
+                                    beta_in.data(), kEps, kMomentum, d, stream());
+        // Rounding of x - mean is relative to the offset; 1 / std of two near values magnifies it.
+        double amplify = 1;
+        for (const double s : expected.inv_std) amplify = std::max(amplify, s);
+        const double error = 6e-7 * (1 + static_cast<double>(offset)) * amplify;
+        EXPECT_TRUE(compare(y.get(), expected.y, {2 * error, 1e-5 + 2 * error, false}, str(c)));
+        EXPECT_TRUE(compare(mean.get(), expected.mean, {1e-6, 3e-7, false}, str(c)));
+        EXPECT_TRUE(compare(inv_std.get(), expected.inv_std, {0, 1e-6 + error, false}, str(c)));
+        EXPECT_TRUE(compare(running_mean.get(), expected.running_mean, {1e-6, 3e-7, false}));
+        EXPECT_TRUE(compare(running_var.get(), expected.running_var, {error, 1e-6, false}));
+        if (run == 0) first_y = y.get();
+        EXPECT_TRUE(same_bits(y.get(), first_y)) << c;
+      }
+    }
+  }
+}
+
+TEST_P(BatchNormTest, InferenceUsesTheRunningStatistics) {
+  for (const cases::BatchNormCase& c : cases::kBatchNormCases) {
+    const BatchNormDims& d = c.dims;
+    const std::vector<float> x = random_floats(c.elements(), 8), mean = random_floats(d.c, 9),
+                             var = random_floats(d.c, 10, 0.1f, 2), gamma = random_floats(d.c, 11),
+                             beta = random_floats(d.c, 12);
+    std::vector<double> expected(x.size());
+    kernels::cpu::batch_norm_inference<double>(
+        expected.data(), to_double(x).data(), to_double(mean).data(), to_double(var).data(),
+        to_double(gamma).data(), to_double(beta).data(), kEps, d);
+    Guarded<float> x_in(x, stream()), mean_in(mean, stream()), var_in(var, stream()),
+        gamma_in(gamma, stream()), beta_in(beta, stream()), y(c.elements(), stream(), 1);
+    kernels::batch_norm_inference(y.data(), x_in.data(), mean_in.data(), var_in.data(),
+                                  gamma_in.data(), beta_in.data(), kEps, d, stream());
+    EXPECT_TRUE(compare(y.get(), expected, {2e-6, 1e-6, false}, str(c)));
+  }
+}
+
+TEST_P(BatchNormTest, BackwardMatchesOracle) {
+  for (const cases::BatchNormCase& c : cases::kBatchNormCases) {
+    const BatchNormDims& d = c.dims;
+    const std::vector<float> x = random_floats(c.elements(), 13),
+                             dy = random_floats(c.elements(), 14),
+                             gamma = random_floats(d.c, 15, 0.5f, 2),
+                             mean = random_floats(d.c, 16, -0.1f, 0.1f),
+                             inv_std = random_floats(d.c, 17, 1, 3),
+                             start = random_floats(c.elements(), 18);
+    Guarded<float> x_in(x, stream()), dy_in(dy, stream(), 1), gamma_in(gamma, stream()),
+        mean_in(mean, stream()), inv_std_in(inv_std, stream());
+    for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
+      std::vector<double> dx = to_double(start), dgamma = to_double(gamma), dbeta = to_double(mean);
+      kernels::cpu::batch_norm_backward<double>(dx.data(), dgamma.data(), dbeta.data(),
+                                                to_double(dy).data(), to_double(x).data(),
+                                                to_double(gamma).data(), to_double(mean).data(),
+                                                to_double(inv_std).data(), d, mode, mode);
+      Guarded<float> dx_out(c.elements(), stream()), dgamma_out(d.c, stream()),
+          dbeta_out(d.c, stream());
+      if (mode == GradientMode::accumulate) {
+        dx_out.set(start);
+        dgamma_out.set(gamma);
+        dbeta_out.set(mean);
+      }
+      kernels::batch_norm_backward(dx_out.data(), dgamma_out.data(), dbeta_out.data(), dy_in.data(),
+                                   x_in.data(), gamma_in.data(), mean_in.data(), inv_std_in.data(),
+                                   d, mode, mode, {}, stream());
+      const double length = static_cast<double>(d.n * d.inner);
+      EXPECT_TRUE(compare(dx_out.get(), dx, {1e-5, 1e-6, false}, str(c)));
+      EXPECT_TRUE(compare(dbeta_out.get(), dbeta, sum_bound(length, std::sqrt(length)), str(c)));
+      EXPECT_TRUE(
+          compare(dgamma_out.get(), dgamma, sum_bound(length, 3 * std::sqrt(length)), str(c)));
+    }
+  }
+}
+
+TEST(BatchNormCpu, DoesNotDependOnThreads) {
+  const BatchNormDims d{16, 5, 784};
+  const std::vector<float> x = random_floats(d.n * d.c * d.inner, 19);
+  const std::vector<float> ones(5, 1.0f);
+  const Stream stream(Device::cpu());
+  const auto [one, three] = with_thread_counts([&] {
+    std::vector<float> y(x.size()), mean(5), inv_std(5), running_mean(5), running_var(5);
+    kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
+                                running_var.data(), x.data(), ones.data(), ones.data(), kEps,
+                                kMomentum, d, stream);
+    return y;
+  });
+  EXPECT_TRUE(same_bits(one, three));
+}
+
+TEST_P(BatchNormTest, OneValuePerChannelCannotTrain) {
+  Guarded<float> v(4, stream());
+  const std::vector<float> before = v.get();
+  const auto train = [&](const BatchNormDims& d) {
+    kernels::batch_norm_forward(v.data(), v.data(), v.data(), v.data(), v.data(), v.data(),
+                                v.data(), v.data(), kEps, kMomentum, d, stream());
+  };
+  EXPECT_USAGE_ERROR(train({1, 3, 1}), "(1, 3, 1)");
+  EXPECT_USAGE_ERROR(train({0, 3, 1}), "more than one value");
+  train({2, 0, 5});
+  kernels::batch_norm_inference(v.data(), v.data(), v.data(), v.data(), v.data(), v.data(), kEps,
+                                {0, 2, 2}, stream());
+  EXPECT_TRUE(same_bits(v.get(), before));
+}
+
+WEFT_ON_EACH_DEVICE(BatchNormTest);
+
+}  // namespace
+}  // namespace weft::test
