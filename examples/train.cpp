@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// weft train: from a data set to a run directory with a trained model in it.
+#include <fmt/core.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "engine/timer.h"
+#include "examples/curves.h"
+#include "examples/flags.h"
+#include "examples/load_data.h"
+#include "examples/samples.h"
+#include "examples/train_flags.h"
+#include "examples/train_report.h"
+#include "models/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+// The first signal asks training to end with a checkpoint, the second ends the program.
+extern "C" void request_stop(int) {
+  if (stop_requested.exchange(true)) _exit(130);
+}
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = request_stop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+fs::path next_free_run(const models::TrainConfig& config) {
+  for (int n = 1;; ++n) {
+    fs::path path =
+        fs::path("runs") / fmt::format("{}-{}-{}", config.network.name, config.dataset, n);
+    if (!fs::exists(fs::symlink_status(path))) return path;
+  }
+}
+
+void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
+  const models::TrainConfig& config = trainer.config();
+  const std::string title =
+      fmt::format("{} on {}, batch {}", config.network.name, config.dataset, config.batch_size);
+  models::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
+}
+
+int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset& dataset,
+          const fs::path& run_dir, const Stream& stream) {
+  const models::TrainConfig& config = trainer.config();
+  const int before = static_cast<int>(trainer.history().size());
+  const TrainFacts facts{
+      config,  dataset, stream.device(),           trainer.model().net->parameter_count(),
+      run_dir, before,  data_arguments(flags.data)};
+  TrainReport report(flags.json);
+  report.start(facts);
+  const int last = flags.stop_after > 0
+                       ? std::min(static_cast<int>(flags.stop_after), config.epochs)
+                       : config.epochs;
+  Progress progress(parse_progress(flags.progress), before + 1, last);
+  models::TrainObserver observer;
+  observer.progress = [&](int epoch, std::int64_t done, std::int64_t total) {
+    progress.update(epoch, done, total);
+  };
+  observer.epoch_done = [&](const models::EpochRecord& record) {
+    progress.finish_epoch();
+    report.epoch(record);
+    write_curves(trainer, run_dir);
+  };
+  catch_interrupts();
+  const Timer timer;
+  const models::TrainEnd end =
+      trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after));
+  progress.clear();
+  if (end == models::TrainEnd::interrupted) {
+    report.stopped(facts, trainer.history(), timer.seconds());
+    return stop_requested ? kInterrupted : 0;
+  }
+  const double seconds = timer.seconds();
+  const models::Model model = trainer.model();
+  const models::Evaluation evaluation =
+      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream);
+  const fs::path samples = write_samples(dataset, run_dir);
+  write_curves(trainer, run_dir);
+  report.finished(facts, trainer.history(), evaluation, seconds, samples);
+  return 0;
+}
+
+int run_train(const TrainFlags& flags) {
+  if (!flags.resume.empty()) {
+    models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    const Device device = select_device(flags.device);
+    announce_device(flags.device, device);
+    const data::Dataset dataset =
+        load_images(config.dataset, flags.data.data_dir, config.limit_train);
+    const Stream stream(device);
+    models::Trainer trainer =
+        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream);
+    return train(trainer, flags, dataset, flags.resume, stream);
+  }
+  models::TrainConfig config = config_from(flags);
+  const Device device = select_device(flags.device);
+  config.kernels = select_kernels(flags.device, device);
+  announce_device(flags.device, device);
+  if (flags.dry_run) return dry_run(flags, config, device);
+  const data::Dataset dataset = load_or_generate(flags.data, config.limit_train);
+  config.dataset = dataset.name;
+  config.network.height = dataset.train.height;
+  config.network.width = dataset.train.width;
+  config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
+  const fs::path run_dir = flags.out.empty() ? next_free_run(config) : fs::path(flags.out);
+  const Stream stream(device);
+  models::Trainer trainer(config, dataset, run_dir, stream);
+  return train(trainer, flags, dataset, run_dir, stream);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* sub = app.add_subcommand("train", "Train a network; weft train alone is a good start");
+  add_train_flags(*sub, *flags);
+  sub->callback([flags, sub, &action] {
+    action = [flags, sub] {
+      check_train_flags(*sub, *flags);
+      return run_train(*flags);
+    };
+  });
+}
+
+}  // namespace weft::cli

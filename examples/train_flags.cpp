@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "examples/train_flags.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "engine/error.h"
+#include "examples/json_lines.h"
+#include "examples/tables.h"
+#include "examples/train_report.h"
+#include "models/networks.h"
+
+namespace weft::cli {
+namespace {
+
+// Epochs and peak learning rate that suit a network at batch 64 with the other defaults.
+struct Recipe {
+  std::string_view network;
+  int epochs;
+  double lr;
+};
+
+constexpr Recipe kRecipes[] = {
+    {"mlp", 5, 0.05}, {"lenet5", 4, 0.05}, {"lenet5-classic", 8, 0.2}, {"convnet", 3, 0.05}};
+
+Recipe recipe_of(std::string_view network) {
+  for (const Recipe& recipe : kRecipes) {
+    if (recipe.network == network) return recipe;
+  }
+  return {network, 4, 0.05};
+}
+
+std::vector<std::string> network_list() {
+  std::vector<std::string> names;
+  for (const models::NetworkInfo& info : models::network_names()) names.emplace_back(info.name);
+  return names;
+}
+
+constexpr kernels::Augmentation kAugmentation{
+    .rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
+
+}  // namespace
+
+void add_train_flags(CLI::App& app, TrainFlags& flags) {
+  const std::string model = "Model and data", recipe = "Recipe", run = "Run";
+  std::string names;
+  for (const std::string& name : network_list()) names += (names.empty() ? "" : ", ") + name;
+  app.add_option("--model", flags.model, "network: " + names)
+      ->capture_default_str()
+      ->type_name("NAME")
+      ->group(model);
+  add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
+  add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
+            "use only the first N training images")
+      ->group(model);
+  add_real(app, "--val-split", flags.val_split, 0, 0.9,
+           "share of the training images held out to choose best.safetensors")
+      ->group(model);
+  app.add_flag("--augment", flags.augment, "turn, scale, shear and shift the training images")
+      ->group(model);
+
+  add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network")
+      ->group(recipe);
+  add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize, "images per step")
+      ->capture_default_str()
+      ->group(recipe);
+  add_real(app, "--lr", flags.lr, 1e-9, 1000, "peak learning rate; default by network")
+      ->group(recipe);
+  add_choice(app, "--lr-schedule", flags.schedule, {"constant", "step", "cosine", "one-cycle"},
+             "how the learning rate changes")
+      ->capture_default_str()
+      ->group(recipe);
+  add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD")
+      ->capture_default_str()
+      ->group(recipe);
+  app.add_flag("--nesterov,!--no-nesterov", flags.nesterov, "Nesterov's momentum; on by default")
+      ->group(recipe);
+  add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay")
+      ->capture_default_str()
+      ->group(recipe);
+  add_real(app, "--dropout", flags.dropout, 0, 0.99, "dropout before the last layer of convnet")
+      ->group(recipe);
+  add_whole(app, "--seed", flags.seed, 0, std::numeric_limits<std::int64_t>::max(),
+            "seed of weights, order and augmentation")
+      ->capture_default_str()
+      ->group(recipe);
+
+  add_device_flags(app, flags.device, true);
+
+  app.add_option("--out", flags.out, "run directory; default runs/MODEL-DATASET-N")
+      ->type_name("RUN")
+      ->group(run);
+  app.add_option("--resume", flags.resume, "go on with this run; its settings stay as they were")
+      ->type_name("RUN")
+      ->group(run);
+  add_whole(app, "--stop-after", flags.stop_after, 1, 100'000,
+            "end after epoch N of the schedule, to be resumed later")
+      ->group(run);
+  app.add_flag("--dry-run", flags.dry_run, "show settings, steps and memory; train nothing")
+      ->group(run);
+  add_choice(app, "--progress", flags.progress, {"auto", "on", "off"},
+             "progress bar; auto: when stderr is a terminal")
+      ->capture_default_str()
+      ->group(run);
+  app.add_flag("--json", flags.json, "one JSON object per line on stdout")->group(run);
+}
+
+void check_train_flags(const CLI::App& app, TrainFlags& flags) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  if (given("--resume")) {
+    for (const char* name :
+         {"--model", "--dataset", "--limit-train", "--val-split", "--augment", "--batch-size",
+          "--lr", "--lr-schedule", "--momentum", "--nesterov", "--weight-decay", "--dropout",
+          "--seed", "--precision", "--impl", "--out", "--dry-run"}) {
+      if (!given(name)) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} cannot be combined with --resume: the run keeps its settings", name));
+    }
+    if (flags.resume.empty()) throw Error(ErrorKind::usage, "--resume needs a run directory");
+    return;
+  }
+  if (given("--out") && flags.out.empty()) {
+    throw Error(ErrorKind::usage, "--out needs a run directory");
+  }
+  if (given("--dropout") && flags.dropout > 0 && flags.model != "convnet") {
+    throw Error(ErrorKind::usage,
+                fmt::format("--dropout is for convnet; {} has none", printable(flags.model)));
+  }
+  if (flags.momentum == 0) {
+    if (given("--nesterov") && flags.nesterov) {
+      throw Error(ErrorKind::usage, "--nesterov needs a momentum above 0");
+    }
+    flags.nesterov = false;
+  }
+}
+
+models::TrainConfig config_from(const TrainFlags& flags) {
+  const std::vector<std::string> networks = network_list();
+  if (std::find(networks.begin(), networks.end(), flags.model) == networks.end()) {
+    throw_unknown("model", flags.model, networks);
+  }
+  const Recipe recipe = recipe_of(flags.model);
+  models::TrainConfig config;
+  config.network.name = flags.model;
+  config.network.dropout = static_cast<float>(flags.dropout);
+  config.dataset = flags.data.dataset.empty() ? kDefaultDataset : flags.data.dataset;
+  check_data_flags(flags.data);
+  config.epochs = flags.epochs > 0 ? static_cast<int>(flags.epochs) : recipe.epochs;
+  config.batch_size = flags.batch_size;
+  config.schedule.kind = models::parse_schedule(flags.schedule);
+  config.schedule.peak = static_cast<float>(flags.lr > 0 ? flags.lr : recipe.lr);
+  config.momentum = static_cast<float>(flags.momentum);
+  config.nesterov = flags.nesterov;
+  config.weight_decay = static_cast<float>(flags.weight_decay);
+  if (flags.augment) config.augmentation = kAugmentation;
+  config.seed = static_cast<std::uint64_t>(flags.seed);
+  config.validation_split = flags.val_split;
+  config.limit_train = flags.limit_train;
+  return config;
+}
+
+ProgressMode parse_progress(const std::string& text) {
+  return text == "on"    ? ProgressMode::on
+         : text == "off" ? ProgressMode::off
+                         : ProgressMode::automatic;
+}
+
+int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device device) {
+  const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
+  const std::int64_t available = standard_train_images(config.dataset);
+  const std::int64_t limited =
+      config.limit_train > 0 ? std::min(config.limit_train, available) : available;
+  const std::int64_t held_out =
+      static_cast<std::int64_t>(config.validation_split * static_cast<double>(limited));
+  const std::int64_t images = limited - held_out;
+  const std::int64_t steps = (images + config.batch_size - 1) / config.batch_size;
+
+  const Stream stream(device);
+  layers::Weights weights(*net, stream);
+  const Tensor step(Shape{1}, DType::i64, stream);
+  const layers::Plan plan(*net, weights, std::min(config.batch_size, images),
+                          layers::Phase::training, config.kernels, config.seed,
+                          step.data<std::int64_t>(), stream);
+  const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
+  const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
+  if (flags.json) {
+    nlohmann::ordered_json event = json_event("dry_run");
+    event["model"] = config.network.name;
+    event["parameters"] = net->parameter_count();
+    event["dataset"] = config.dataset;
+    event["device"] = to_string(device);
+    event["epochs"] = config.epochs;
+    event["batch_size"] = config.batch_size;
+    event["train_images"] = images;
+    event["steps_per_epoch"] = steps;
+    event["steps"] = steps * config.epochs;
+    event["lr"] = config.schedule.peak;
+    event["lr_schedule"] = models::name_of(config.schedule.kind);
+    event["bytes"] = {
+        {"weights", 3 * parameters},          {"activations", plan.activation_bytes()},
+        {"gradients", plan.gradient_bytes()}, {"workspace", plan.workspace_bytes()},
+        {"cache", plan.cache_bytes()},        {"images", data}};
+    write_out(json_line(event));
+    return 0;
+  }
+  const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
+  const Terminal terminal = detect_terminal(kStdout);
+  write_out(format_pairs(
+      {{"model", fmt::format("{}, {} parameters", config.network.name,
+                             format_count(net->parameter_count()))},
+       {"device", device_text(device)},
+       {"data", fmt::format("{}: {} images to train on, {} held out", config.dataset,
+                            format_count(images), format_count(held_out))},
+       {"steps",
+        fmt::format("{} epochs of {} steps of {} images: {} steps", config.epochs,
+                    format_count(steps), config.batch_size, format_count(steps * config.epochs))},
+       {"rate", schedule_text(config.schedule)},
+       {"update", fmt::format("SGD, momentum {:g}{}, weight decay {:g}", config.momentum,
+                              config.nesterov ? " (Nesterov)" : "", config.weight_decay)},
+       {"augment", augmentation_text(config.augmentation)},
+       {"memory",
+        fmt::format("{} weights, gradients and velocity; {} activations and their "
+                    "gradients; {} workspace; {} images",
+                    bytes(3 * parameters), bytes(plan.activation_bytes() + plan.gradient_bytes()),
+                    bytes(plan.workspace_bytes() + plan.cache_bytes()), bytes(data))},
+       {"run", flags.out.empty() ? "nothing is written by --dry-run"
+                                 : printable(flags.out) + " (not written by --dry-run)"}},
+      terminal));
+  return 0;
+}
+
+}  // namespace weft::cli

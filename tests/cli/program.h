@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Runs the weft program, or a shell line with it, in a temporary folder and keeps what it said.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::test {
+
+namespace fs = std::filesystem;
+
+inline std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+struct Outcome {
+  int exit_code = -1;  // 128 + N when signal N ended the program
+  std::string out, err;
+};
+
+// A program that was started; wait() must be called once.
+class Process {
+ public:
+  Process(pid_t pid, fs::path out, fs::path err)
+      : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
+
+  pid_t pid() const { return pid_; }
+
+  // Waits until `text` stands in stdout; false when that takes more than a minute.
+  bool wait_for(const std::string& text) const {
+    for (int i = 0; i < 6000; ++i) {
+      if (read_file(out_).find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  Outcome wait() const {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return {code, read_file(out_), read_file(err_)};
+  }
+
+ private:
+  pid_t pid_;
+  fs::path out_, err_;
+};
+
+// Each test gets an empty folder as working directory and HOME and an environment without data
+// and without downloads, so that nothing depends on the machine or on a network.
+class ProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "weft-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    fs::create_directory(folder_ / "bin");
+    fs::create_directory(folder_ / "io");
+    // Enough for bash lines, and no curl or wget.
+    for (const char* tool : {"bash", "cat", "head", "ls", "true"}) {
+      for (const char* bin : {"/usr/bin", "/bin"}) {
+        const fs::path target = fs::path(bin) / tool;
+        std::error_code ignored;
+        if (fs::exists(target)) fs::create_symlink(target, folder_ / "bin" / tool, ignored);
+      }
+    }
+    environment_ = {{"PATH", (folder_ / "bin").string()},
+                    {"HOME", folder_.string()},
+                    {"WEFT", WEFT_BINARY},
+                    {"LANG", "C.UTF-8"}};
+    if (const char* threads = std::getenv("OMP_NUM_THREADS")) {
+      environment_["OMP_NUM_THREADS"] = threads;
+    }
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  Process start(const std::vector<std::string>& arguments) { return spawn(WEFT_BINARY, arguments); }
+  Outcome weft(const std::vector<std::string>& arguments) { return start(arguments).wait(); }
+  // A line for bash; $WEFT is the program.
+  Outcome shell(const std::string& line) {
+    return spawn((folder_ / "bin" / "bash").string(), {"-c", line}).wait();
+  }
+
+  // A small run on the built-in digits in folder()/name.
+  Outcome train_small(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {
+        "train", "--dataset", "digits", "--limit-train", "3000", "--epochs", "2", "--batch-size",
+        "32",    "--device",  "cpu",    "--progress",    "off",  "--out",    name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return weft(arguments);
+  }
+
+  const fs::path& folder() const { return folder_; }
+  void write(const std::string& name, const std::string& bytes) const {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+  }
+  std::string read(const std::string& name) const { return read_file(folder_ / name); }
+
+  std::map<std::string, std::string> environment_;
+  rlim_t file_size_limit_ = 0;  // bytes a file may have; 0: no limit
+
+ private:
+  Process spawn(const std::string& program, const std::vector<std::string>& arguments) {
+    const fs::path out = folder_ / "io" / std::to_string(++started_), err = out.string() + ".err";
+    std::vector<std::string> words = {program}, settings;
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    for (const auto& [name, value] : environment_) settings.push_back(name + "=" + value);
+    std::vector<char*> argv, envp;
+    for (std::string& word : words) argv.push_back(word.data());
+    for (std::string& setting : settings) envp.push_back(setting.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+
+    const pid_t pid = fork();
+    if (pid != 0) return {pid, out, err};
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    dup2(open("/dev/null", O_RDONLY), 0);
+    dup2(open(out.c_str(), flags, 0600), 1);
+    dup2(open(err.c_str(), flags, 0600), 2);
+    if (file_size_limit_ > 0) {
+      const rlimit limit = {file_size_limit_, file_size_limit_};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (chdir(folder_.c_str()) == 0) execve(program.c_str(), argv.data(), envp.data());
+    _exit(127);
+  }
+
+  fs::path folder_;
+  int started_ = 0;
+};
+
+// The program ended with `exit_code`, and stderr is exactly one line, an error that holds `part`.
+inline void expect_error(const Outcome& outcome, int exit_code, const std::string& part) {
+  EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;
+  const std::vector<std::string> lines = lines_of(outcome.err);
+  ASSERT_EQ(lines.size(), 1u) << outcome.err;
+  EXPECT_TRUE(lines[0].starts_with("weft: error: ")) << lines[0];
+  EXPECT_NE(lines[0].find(part), std::string::npos) << "no '" << part << "' in: " << lines[0];
+}
+
+// Every line of `text` as a JSON object with schema_version and event.
+inline std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> events;
+  for (const std::string& line : lines_of(text)) {
+    nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+    if (!event.is_object() || !event.contains("schema_version") || !event.contains("event")) {
+      ADD_FAILURE() << "not a JSON event: " << line;
+      continue;
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+}  // namespace weft::test
