@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""Weft's built-in networks in PyTorch, with the same parameter names, for yardsticks and interop."""
+from collections import OrderedDict
+
+from torch import nn
+
+
+def _network(*layers):
+    return nn.Sequential(OrderedDict(layers))
+
+
+def mlp():
+    return _network(("flatten", nn.Flatten()), ("fc1", nn.Linear(784, 512)), ("relu1", nn.ReLU()),
+                    ("fc2", nn.Linear(512, 512)), ("relu2", nn.ReLU()), ("fc3", nn.Linear(512, 10)))
+
+
+def lenet5():
+    return _network(("conv1", nn.Conv2d(1, 6, 5, padding=2)), ("relu1", nn.ReLU()), ("pool1", nn.MaxPool2d(2)),
+                    ("conv2", nn.Conv2d(6, 16, 5)), ("relu2", nn.ReLU()), ("pool2", nn.MaxPool2d(2)),
+                    ("flatten", nn.Flatten()), ("fc1", nn.Linear(400, 120)), ("relu3", nn.ReLU()),
+                    ("fc2", nn.Linear(120, 84)), ("relu4", nn.ReLU()), ("fc3", nn.Linear(84, 10)))
+
+
+def convnet():
+    return _network(("conv1", nn.Conv2d(1, 32, 3)), ("relu1", nn.ReLU()), ("conv2", nn.Conv2d(32, 64, 3)),
+                    ("relu2", nn.ReLU()), ("pool1", nn.MaxPool2d(2)), ("flatten", nn.Flatten()),
+                    ("fc1", nn.Linear(9216, 128)), ("relu3", nn.ReLU()), ("fc2", nn.Linear(128, 10)))
+
+
+NETWORKS = {"mlp": mlp, "lenet5": lenet5, "convnet": convnet}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Atomic writing: the old content or the new, no temporaries left, errors that name the path.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "models/file_io.h"
+#include "tests/models/folder.h"
+
+namespace weft::models {
+namespace {
+
+using test::read_text;
+using test::TemporaryFolder;
+using test::throws;
+using test::write_text;
+using Names = std::vector<std::string>;
+
+TEST(AtomicWrite, CreatesAndReplaces) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.txt", "first");
+  EXPECT_EQ(read_text(folder / "a.txt"), "first");
+  write_file_atomically(folder / "a.txt", "the second, longer");
+  EXPECT_EQ(read_text(folder / "a.txt"), "the second, longer");
+  write_file_atomically(folder / "a.txt", "");
+  EXPECT_EQ(read_text(folder / "a.txt"), "");
+  EXPECT_EQ(folder.names(), Names{"a.txt"});
+}
+
+TEST(AtomicWrite, MissingFolderIsDataErrorNamingThePath) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(throws(ErrorKind::data, (folder / "missing/a.txt").string() + ": No such file",
+                     [&] { write_file_atomically(folder / "missing/a.txt", "x"); }));
+}
+
+TEST(AtomicWrite, DirectoryInTheWayIsDataErrorAndLeavesNothing) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "a.txt");
+  EXPECT_TRUE(throws(ErrorKind::data, (folder / "a.txt").string(),
+                     [&] { write_file_atomically(folder / "a.txt", "x"); }));
+  EXPECT_EQ(folder.names(), Names{"a.txt"});
+}
+
+TEST(AtomicWrite, ForbiddenFolderIsDataError) {
+  const TemporaryFolder folder;
+  ::chmod(folder.path().c_str(), 0555);
+  const uid_t user = ::geteuid();
+  constexpr uid_t kNobody = 65534;  // root may write everywhere
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
+  const auto result = throws(ErrorKind::data, (folder / "a.txt").string() + ": Permission denied",
+                             [&] { write_file_atomically(folder / "a.txt", "x"); });
+  if (user == 0) {
+    ASSERT_EQ(::seteuid(user), 0);
+  }
+  ::chmod(folder.path().c_str(), 0700);
+  EXPECT_TRUE(result);
+  EXPECT_TRUE(folder.names().empty());
+}
+
+// A limit on the size of files stands in for a full disk: write() fails half-way all the same.
+TEST(AtomicWrite, FailureHalfWayKeepsTheOldContent) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a.txt", "old");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto result =
+      throws(ErrorKind::data, (folder / "a.txt").string() + ": File too large",
+             [&] { write_file_atomically(folder / "a.txt", std::string(100'000, 'x')); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, old_handler);
+  EXPECT_TRUE(result);
+  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  EXPECT_EQ(folder.names(), Names{"a.txt"});
+}
+
+TEST(AtomicWrite, RemovesTemporariesOfDeadProcessesOnly) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_GT(child, 0);
+  ::waitpid(child, nullptr, 0);
+  const std::string dead = ".weft-" + std::to_string(child) + "-0.tmp";
+  const std::string alive = ".weft-" + std::to_string(::getppid()) + "-0.tmp";
+  for (const std::string& name : {dead, alive, std::string(".weft-x.tmp")}) {
+    write_text(folder / name, "half");
+  }
+  write_file_atomically(folder / "a.txt", "x");
+  const Names names = folder.names();
+  EXPECT_EQ(std::count(names.begin(), names.end(), dead), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), alive), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), ".weft-x.tmp"), 1);
+  EXPECT_TRUE(is_temporary_name(dead));
+  EXPECT_FALSE(is_temporary_name(".weft-x.tmp"));
+  EXPECT_FALSE(is_temporary_name("model.safetensors"));
+}
+
+TEST(InputFile, RefusesWhatIsNoRegularFile) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(throws(ErrorKind::data, "No such file", [&] { InputFile(folder / "none"); }));
+  EXPECT_TRUE(throws(ErrorKind::data, "regular file", [&] { InputFile(folder.path()); }));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(throws(ErrorKind::data, "regular file", [&] { InputFile(folder / "pipe"); }));
+}
+
+TEST(InputFile, ReadsRangesAndReportsAnEarlyEnd) {
+  const TemporaryFolder folder;
+  write_text(folder / "a", "0123456789");
+  const InputFile file(folder / "a");
+  EXPECT_EQ(file.size(), 10u);
+  std::string part(4, ' ');
+  file.read(std::as_writable_bytes(std::span(part)), 3);
+  EXPECT_EQ(part, "3456");
+  EXPECT_TRUE(throws(ErrorKind::data, "ends at byte 10",
+                     [&] { file.read(std::as_writable_bytes(std::span(part)), 8); }));
+}
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Model files: round trip, recognition of plain state dicts, and mismatches that name the tensor.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "models/model.h"
+#include "models/records.h"
+#include "tests/models/folder.h"
+
+namespace weft::models {
+namespace {
+
+using test::TemporaryFolder;
+using test::throws;
+
+Model fresh_model(const std::string& name, std::int64_t classes = 10) {
+  Model model;
+  model.info.network.name = name;
+  model.info.network.classes = classes;
+  for (std::int64_t i = 0; i < classes; ++i) model.info.class_names.push_back(str("c", i));
+  model.net = make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(7);
+  model.buffers = model.net->initial_buffers();
+  return model;
+}
+
+class EachNetwork : public testing::TestWithParam<std::string> {};
+
+TEST_P(EachNetwork, RoundTripKeepsEverything) {
+  const TemporaryFolder folder;
+  Model model = fresh_model(GetParam(), 7);
+  model.info.dataset = "fashion-mnist";
+  model.info.mean = 0.2860406f;
+  model.info.stddev = 0.35302424f;
+  model.info.epochs = 4;
+  model.info.test_accuracy = 0.1 + 0.2;
+  model.info.test_images = 10'000;
+  if (GetParam() == "convnet") model.info.network.dropout = 0.5f;
+  write_safetensors(folder / "model.safetensors", model_content(model));
+  for (const auto& path : {folder / "model.safetensors", folder.path()}) {
+    const Model read = load_model(path);
+    EXPECT_EQ(read.parameters, model.parameters);
+    EXPECT_EQ(read.buffers, model.buffers);
+    EXPECT_EQ(read.info.network.name, GetParam());
+    EXPECT_EQ(read.info.network.classes, 7);
+    EXPECT_EQ(read.info.network.dropout, model.info.network.dropout);
+    EXPECT_EQ(read.info.class_names, model.info.class_names);
+    EXPECT_EQ(read.info.dataset, model.info.dataset);
+    EXPECT_EQ(read.info.mean, model.info.mean);
+    EXPECT_EQ(read.info.stddev, model.info.stddev);
+    EXPECT_EQ(read.info.epochs, 4);
+    EXPECT_EQ(read.info.test_accuracy, model.info.test_accuracy);
+    EXPECT_EQ(read.info.test_images, 10'000);
+    EXPECT_FALSE(read.info.recognised);
+  }
+}
+
+TEST_P(EachNetwork, IsRecognisedFromNamesAndShapes) {
+  const TemporaryFolder folder;
+  for (const std::int64_t classes : {10, 47}) {
+    const Model model = fresh_model(GetParam(), classes);
+    SafeTensors content = model_content(model);
+    content.metadata.clear();
+    std::reverse(content.tensors.begin(), content.tensors.end());
+    write_safetensors(folder / "state_dict.safetensors", content);
+    const Model read = load_model(folder / "state_dict.safetensors");
+    const std::string expected = GetParam() == "lenet5-classic" ? "lenet5" : GetParam();
+    EXPECT_EQ(read.info.network.name, expected);
+    EXPECT_EQ(read.info.network.classes, classes);
+    EXPECT_EQ(static_cast<std::int64_t>(read.info.class_names.size()), classes);
+    EXPECT_TRUE(read.info.recognised);
+    EXPECT_LT(read.info.test_accuracy, 0);
+    EXPECT_EQ(read.parameters, model.parameters);
+  }
+}
+
+std::vector<std::string> networks() {
+  std::vector<std::string> names;
+  for (const NetworkInfo& network : network_names()) names.emplace_back(network.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachNetwork, testing::ValuesIn(networks()),
+                         [](const auto& param_info) {
+                           std::string label = param_info.param;
+                           std::replace(label.begin(), label.end(), '-', '_');
+                           return label;
+                         });
+
+class ModelFile : public testing::Test {
+ protected:
+  ModelFile() : content_(model_content(fresh_model("mlp"))) {}
+
+  testing::AssertionResult refuses(const std::string& text) {
+    write_safetensors(folder_ / "m.safetensors", content_);
+    return throws(ErrorKind::data, text, [&] { load_model(folder_ / "m.safetensors"); });
+  }
+  void change_info(const std::function<void(nlohmann::json&)>& change) {
+    auto json = nlohmann::json::parse(content_.metadata.at("weft"));
+    change(json);
+    content_.metadata["weft"] = json.dump();
+  }
+
+  TemporaryFolder folder_;
+  SafeTensors content_;
+};
+
+TEST_F(ModelFile, MissingOrEmptyFolderIsDataError) {
+  EXPECT_TRUE(throws(ErrorKind::data, "No such file", [&] { load_model(folder_ / "none"); }));
+  EXPECT_TRUE(throws(ErrorKind::data, "no model.safetensors", [&] { load_model(folder_.path()); }));
+}
+
+TEST_F(ModelFile, WrongShapeNamesTensorExpectedAndFound) {
+  content_.tensors[1] = {"fc1.bias", Shape{513}, std::vector<float>(513)};
+  EXPECT_TRUE(refuses("tensor fc1.bias: expected shape (512,), found (513,)"));
+  content_.metadata.clear();
+  EXPECT_TRUE(refuses("tensor fc1.bias: expected shape (512,), found (513,)"));
+}
+
+TEST_F(ModelFile, MissingAndUnexpectedTensorsAreNamed) {
+  content_.tensors.push_back({"extra.weight", Shape{2}, {1, 2}});
+  EXPECT_TRUE(refuses("unexpected tensor \"extra.weight\" of shape (2,)"));
+  content_.tensors.pop_back();
+  content_.tensors.pop_back();
+  EXPECT_TRUE(refuses("tensor fc3.bias is missing, expected shape (10,)"));
+  content_.metadata.clear();
+  EXPECT_TRUE(refuses("are not those of a built-in network"));
+  content_.tensors.clear();
+  EXPECT_TRUE(refuses("no tensors"));
+}
+
+TEST_F(ModelFile, WeightsThatAreNotFiniteAreRefused) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -INFINITY}) {
+    content_.tensors[2].values[5] = bad;
+    EXPECT_TRUE(refuses("tensor fc2.weight holds a value that is not finite"));
+  }
+}
+
+TEST_F(ModelFile, DamagedMetadataIsRefused) {
+  const SafeTensors good = content_;
+  const auto refuses_change = [&](const std::string& text, auto change) {
+    content_ = good;
+    change_info(change);
+    return refuses(text);
+  };
+  using J = nlohmann::json;
+  EXPECT_TRUE(refuses_change("schema_version 1, found 2", [](J& j) { j["schema_version"] = 2; }));
+  EXPECT_TRUE(refuses_change("nonet", [](J& j) { j["network"] = "nonet"; }));
+  EXPECT_TRUE(refuses_change("\"height\"", [](J& j) { j["height"] = 1 << 30; }));
+  EXPECT_TRUE(refuses_change("\"width\"", [](J& j) { j["width"] = -28; }));
+  EXPECT_TRUE(refuses_change("\"classes\"", [](J& j) { j["classes"] = 1e300; }));
+  EXPECT_TRUE(refuses_change("class names", [](J& j) { j["classes"] = 11; }));
+  EXPECT_TRUE(refuses_change("stddev", [](J& j) { j["stddev"] = 0; }));
+  EXPECT_TRUE(refuses_change("\"mean\"", [](J& j) { j["mean"] = 1e300; }));
+  EXPECT_TRUE(refuses_change("\"mean\" is missing", [](J& j) { j.erase("mean"); }));
+  EXPECT_TRUE(refuses_change("test_accuracy", [](J& j) { j["test_accuracy"] = 1.5; }));
+  EXPECT_TRUE(refuses_change("strings", [](J& j) { j["class_names"][0] = 3; }));
+  EXPECT_TRUE(refuses_change("dropout", [](J& j) { j["dropout"] = 1; }));
+  content_ = good;
+  content_.metadata["weft"] = "{\"schema_version\":1,\"schema_version\":1}";
+  EXPECT_TRUE(refuses("appears twice"));
+  content_.metadata["weft"] = std::string(100, '[');
+  EXPECT_TRUE(refuses("nested deeper"));
+}
+
+TEST_F(ModelFile, TrainingStateIsNotTakenForAModel) {
+  content_.metadata["weft_run"] = "{}";
+  EXPECT_TRUE(refuses("model.safetensors beside it"));
+}
+
+TEST_F(ModelFile, CarriesTheFormatThatPyTorchLooksFor) {
+  EXPECT_EQ(content_.metadata.at("format"), "pt");
+  EXPECT_EQ(content_.tensors.front().name, "fc1.weight");
+}
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// JSON records: exact round trips, and damaged text refused with the field's name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/json_check.h"
+#include "models/records.h"
+#include "tests/models/folder.h"
+
+namespace weft::models {
+namespace {
+
+using test::throws;
+using J = nlohmann::json;
+
+RunState full_state() {
+  RunState state;
+  TrainConfig& config = state.config;
+  config.network = {"convnet", 24, 20, 7, 0.3f};
+  config.dataset = "emnist-digits";
+  config.epochs = 9;
+  config.batch_size = 77;
+  config.schedule = {ScheduleKind::step, 0.07f, 1.0 / 3, 5, 0.3f};
+  config.momentum = 0.87f;
+  config.weight_decay = 1e-7f;
+  config.nesterov = false;
+  config.augmentation = {10.1f, 0.11f, 0.12f, 1.3f};
+  config.seed = ~std::uint64_t{0};
+  config.validation_split = 0.1;
+  config.limit_train = 12'345;
+  config.kernels.mode = kernels::ComputeMode::tf32;
+  config.kernels.gemm = kernels::GemmVariant::tiled;
+  config.kernels.conv = kernels::ConvVariant::direct;
+  state.data = {60'000, 10'000, 0xfedcba9876543210ull};
+  EpochRecord first{1,
+                    {0.1 + 0.2, 1.0 / 3, 54'000},
+                    Metrics{1e-17, 0.9, 6'000},
+                    {2.0 / 7, 0.95, 10'000},
+                    1.0 / 9,
+                    0.07f};
+  EpochRecord second = first;
+  second.epoch = 2;
+  second.validation.reset();
+  state.history = {first, second};
+  state.step = 123'456;
+  state.totals = {1234.5678901234567, 321, 400};
+  state.partial_seconds = 1.0 / 7;
+  return state;
+}
+
+void expect_equal(const Metrics& a, const Metrics& b) {
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.accuracy, b.accuracy);
+  EXPECT_EQ(a.images, b.images);
+}
+
+TEST(Records, RunStateRoundTripIsExact) {
+  const RunState state = full_state();
+  const RunState read = run_state_from_json(to_json(state), "here");
+  EXPECT_EQ(to_json(read), to_json(state));
+  EXPECT_EQ(read.config.network.name, "convnet");
+  EXPECT_EQ(read.config.network.height, 24);
+  EXPECT_EQ(read.config.network.width, 20);
+  EXPECT_EQ(read.config.network.dropout, 0.3f);
+  EXPECT_EQ(read.config.schedule.kind, ScheduleKind::step);
+  EXPECT_EQ(read.config.schedule.peak, 0.07f);
+  EXPECT_EQ(read.config.schedule.warmup_fraction, 1.0 / 3);
+  EXPECT_EQ(read.config.momentum, 0.87f);
+  EXPECT_EQ(read.config.weight_decay, 1e-7f);
+  EXPECT_FALSE(read.config.nesterov);
+  EXPECT_EQ(read.config.augmentation.shift, 1.3f);
+  EXPECT_EQ(read.config.seed, ~std::uint64_t{0});
+  EXPECT_EQ(read.config.kernels.mode, kernels::ComputeMode::tf32);
+  EXPECT_EQ(read.config.kernels.gemm, kernels::GemmVariant::tiled);
+  EXPECT_EQ(read.config.kernels.conv, kernels::ConvVariant::direct);
+  EXPECT_EQ(read.data, state.data);
+  EXPECT_EQ(read.step, state.step);
+  EXPECT_EQ(read.totals.loss_sum, state.totals.loss_sum);
+  EXPECT_EQ(read.partial_seconds, state.partial_seconds);
+  ASSERT_EQ(read.history.size(), 2u);
+  expect_equal(read.history[0].train, state.history[0].train);
+  ASSERT_TRUE(read.history[0].validation.has_value());
+  expect_equal(*read.history[0].validation, *state.history[0].validation);
+  EXPECT_FALSE(read.history[1].validation.has_value());
+  EXPECT_EQ(read.history[1].seconds, 1.0 / 9);
+}
+
+TEST(Records, FloatsAreWrittenWithTheirOwnDigits) {
+  const TrainConfig defaults;
+  const std::string text = to_json(defaults);
+  EXPECT_NE(text.find("\"peak\":0.1,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"weight_decay\":0.0005,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"gemm\":\"automatic\""), std::string::npos) << text;
+}
+
+TEST(Records, EpochLineIsOneJsonObject) {
+  const std::string line = to_json(full_state().history[0]);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const J json = J::parse(line);
+  EXPECT_EQ(json.at("schema_version"), 1);
+  EXPECT_EQ(json.at("event"), "epoch");
+  EXPECT_EQ(json.at("test").at("accuracy"), 0.95);
+}
+
+TEST(Records, DamagedStateNamesTheField) {
+  const auto refuses = [](const std::string& text, auto change) {
+    J json = J::parse(to_json(full_state()));
+    change(json);
+    return throws(ErrorKind::data, text, [&] { run_state_from_json(json.dump(), "the file"); });
+  };
+  EXPECT_TRUE(refuses("the file: config: the field \"seed\" is missing",
+                      [](J& j) { j["config"].erase("seed"); }));
+  EXPECT_TRUE(refuses("\"seed\"", [](J& j) { j["config"]["seed"] = -1; }));
+  EXPECT_TRUE(refuses("\"epochs\"", [](J& j) { j["config"]["epochs"] = 3.5; }));
+  EXPECT_TRUE(refuses("\"epochs\"", [](J& j) { j["config"]["epochs"] = 18446744073709551615ull; }));
+  EXPECT_TRUE(refuses("batch_size", [](J& j) { j["config"]["batch_size"] = 0; }));
+  EXPECT_TRUE(refuses("momentum", [](J& j) { j["config"]["momentum"] = 1.0; }));
+  EXPECT_TRUE(refuses("validation split", [](J& j) { j["config"]["validation_split"] = 0.95; }));
+  EXPECT_TRUE(refuses("schedule", [](J& j) { j["config"]["schedule"]["kind"] = "zigzag"; }));
+  EXPECT_TRUE(refuses("JSON object", [](J& j) { j["config"]["schedule"] = 1; }));
+  EXPECT_TRUE(refuses("precision", [](J& j) { j["config"]["precision"] = "fp8"; }));
+  EXPECT_TRUE(refuses("the file: config", [](J& j) { j["config"]["gemm"] = "fastest"; }));
+  EXPECT_TRUE(refuses("true or false", [](J& j) { j["config"]["nesterov"] = 1; }));
+  EXPECT_TRUE(refuses("hexadecimal", [](J& j) { j["data"]["checksum"] = "xyz"; }));
+  EXPECT_TRUE(refuses("hexadecimal", [](J& j) { j["data"]["checksum"] = "11112222333344445"; }));
+  EXPECT_TRUE(refuses("\"step\"", [](J& j) { j["step"] = -1; }));
+  EXPECT_TRUE(refuses("loss_sum", [](J& j) { j["totals"]["loss_sum"] = nullptr; }));
+  EXPECT_TRUE(refuses("list", [](J& j) { j["history"] = 3; }));
+  EXPECT_TRUE(refuses("1, 2, 3", [](J& j) { j["history"][1]["epoch"] = 3; }));
+  EXPECT_TRUE(refuses("schema_version", [](J& j) { j["schema_version"] = 7; }));
+  EXPECT_TRUE(throws(ErrorKind::data, "not valid JSON",
+                     [] { run_state_from_json("{\"a\":nan}", "the file"); }));
+}
+
+TEST(Records, SettingsThatMakeNoSenseAreUsageErrors) {
+  const auto refuses = [](const char* text, auto change) {
+    TrainConfig config;
+    change(config);
+    return throws(ErrorKind::usage, text, [&] { validate(config); });
+  };
+  const TrainConfig defaults;
+  EXPECT_NO_THROW(validate(defaults));
+  EXPECT_TRUE(refuses("epochs", [](TrainConfig& c) { c.epochs = 0; }));
+  EXPECT_TRUE(refuses("batch size", [](TrainConfig& c) { c.batch_size = -5; }));
+  EXPECT_TRUE(refuses("batch size", [](TrainConfig& c) { c.batch_size = 1 << 30; }));
+  EXPECT_TRUE(refuses("momentum", [](TrainConfig& c) { c.momentum = NAN; }));
+  EXPECT_TRUE(refuses("weight decay", [](TrainConfig& c) { c.weight_decay = -1; }));
+  EXPECT_TRUE(refuses("learning rate", [](TrainConfig& c) { c.schedule.peak = -0.1f; }));
+  EXPECT_TRUE(refuses("limit", [](TrainConfig& c) { c.limit_train = -1; }));
+  EXPECT_TRUE(refuses("dropout", [](TrainConfig& c) { c.network.dropout = 1; }));
+  EXPECT_TRUE(refuses("rotation", [](TrainConfig& c) { c.augmentation.rotate_degrees = NAN; }));
+}
+
+TEST(Metrics, StandardErrorIsBinomial) {
+  EXPECT_DOUBLE_EQ((Metrics{0, 0.9, 100}).standard_error(), 0.03);
+  EXPECT_EQ((Metrics{0, 1, 100}).standard_error(), 0);
+  EXPECT_EQ(Metrics{}.standard_error(), 0);
+}
+
+TEST(Metrics, BestEpochIsTheEarliestOfEquals) {
+  const auto record = [](int epoch, double accuracy) {
+    EpochRecord out;
+    out.epoch = epoch;
+    out.validation = Metrics{0, accuracy, 10};
+    return out;
+  };
+  EXPECT_EQ(best_epoch({}), 0);
+  EXPECT_EQ(best_epoch({EpochRecord{}}), 0);
+  EXPECT_EQ(best_epoch({record(1, 0.5), record(2, 0.7), record(3, 0.7), record(4, 0.6)}), 2);
+}
+
+TEST(JsonText, QuotesForMessages) {
+  EXPECT_EQ(in_quotes("a\nb\"\xc3\xa9"), "\"a\\nb\\\"\\u00e9\"");
+  EXPECT_LT(in_quotes(std::string(10'000, 'x')).size(), 100u);
+  EXPECT_FALSE(in_quotes("\xff\xfe").empty());
+}
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The validation split: a seeded permutation that loses and doubles no image.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/fingerprint.h"
+#include "models/split.h"
+#include "tests/models/blocks.h"
+#include "tests/models/folder.h"
+
+namespace weft::models {
+namespace {
+
+// 1 x 2 images whose pixels and label tell which image they are.
+data::ImageSet numbered(std::int64_t count) {
+  data::ImageSet set{count, 1, 2, {}, {}};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<std::uint8_t>(i);
+    set.images.push_back(value);
+    set.images.push_back(static_cast<std::uint8_t>(255 - value));
+    set.labels.push_back(value);
+  }
+  return set;
+}
+
+TEST(Split, DealsEveryImageOnce) {
+  const data::ImageSet all = numbered(101);
+  const TrainSplit split = split_images(all, 97, 0.25, 3);
+  EXPECT_EQ(split.validation.count, 24);
+  EXPECT_EQ(split.train.count, 73);
+  std::vector<std::uint8_t> seen;
+  for (const data::ImageSet* part : {&split.train, &split.validation}) {
+    ASSERT_EQ(static_cast<std::int64_t>(part->labels.size()), part->count);
+    ASSERT_EQ(static_cast<std::int64_t>(part->images.size()), 2 * part->count);
+    for (std::size_t i = 0; i < part->labels.size(); ++i) {
+      EXPECT_EQ(part->images[2 * i], part->labels[i]);
+      EXPECT_EQ(part->images[2 * i + 1], 255 - part->labels[i]);
+      seen.push_back(part->labels[i]);
+    }
+  }
+  std::sort(seen.begin(), seen.end());
+  ASSERT_EQ(seen.size(), 97u);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i);
+}
+
+TEST(Split, DependsOnTheSeedAlone) {
+  const data::ImageSet all = numbered(100);
+  EXPECT_EQ(split_images(all, 100, 0.1, 3).validation.labels,
+            split_images(all, 100, 0.1, 3).validation.labels);
+  EXPECT_NE(split_images(all, 100, 0.1, 3).validation.labels,
+            split_images(all, 100, 0.1, 4).validation.labels);
+}
+
+TEST(Split, EmptyPartIsUsageError) {
+  EXPECT_TRUE(
+      test::throws(ErrorKind::usage, "empty", [] { split_images(numbered(3), 3, 0.1, 1); }));
+  EXPECT_TRUE(
+      test::throws(ErrorKind::usage, "empty", [] { split_images(numbered(1), 1, 0.9, 1); }));
+}
+
+TEST(Fingerprint, SeesEveryByteAndTheOrder) {
+  const data::Dataset dataset = test::block_dataset(20, 10);
+  const DataFingerprint original = fingerprint_of(dataset);
+  EXPECT_EQ(fingerprint_of(dataset), original);
+  for (const std::size_t byte :
+       {std::size_t{0}, std::size_t{1003}, dataset.train.images.size() - 1}) {
+    data::Dataset changed = dataset;
+    changed.train.images[byte] ^= 0x80;
+    EXPECT_NE(fingerprint_of(changed), original) << "byte " << byte;
+  }
+  data::Dataset relabelled = dataset;
+  relabelled.test.labels.back() ^= 1;
+  EXPECT_NE(fingerprint_of(relabelled), original);
+  data::Dataset swapped = dataset;
+  std::swap_ranges(swapped.train.images.begin(), swapped.train.images.begin() + 784,
+                   swapped.train.images.begin() + 784);
+  EXPECT_NE(fingerprint_of(swapped), original);
+}
+
+}  // namespace
+}  // namespace weft::models

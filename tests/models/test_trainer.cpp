@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Trainer: it learns, its runs resume bit for bit wherever they stopped, and it keeps its last good
+// checkpoint when training diverges.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "models/split.h"
+#include "models/trainer.h"
+#include "tests/models/blocks.h"
+#include "tests/models/folder.h"
+#include "tests/support/device_test.h"
+
+namespace weft::models {
+namespace {
+
+using test::read_text;
+using test::TemporaryFolder;
+using test::throws;
+
+const std::atomic<bool> kNeverStop = false;
+
+class TrainerTest : public test::DeviceTest {
+ protected:
+  TrainerTest() {
+    config_.network.name = "mlp";
+    config_.dataset = dataset_.name;
+    config_.epochs = 4;
+    config_.batch_size = 32;
+    config_.schedule.peak = 0.05f;
+    config_.augmentation.shift = 1;
+  }
+
+  Trainer start(const std::filesystem::path& run_dir) {
+    return Trainer(config_, dataset_, run_dir, stream());
+  }
+  Trainer resumed(const std::filesystem::path& run_dir, int epochs = 0) {
+    return Trainer::resume(run_dir, dataset_, epochs, stream());
+  }
+
+  data::Dataset dataset_ = test::block_dataset(330, 100);  // 10 full batches and a tail of 10
+  TrainConfig config_;
+};
+
+void expect_same_metrics(const Metrics& a, const Metrics& b) {
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.accuracy, b.accuracy);
+  EXPECT_EQ(a.images, b.images);
+}
+
+// All but the seconds, bit for bit.
+void expect_same_run(const Trainer& a, const Trainer& b) {
+  EXPECT_TRUE(a.model().parameters == b.model().parameters) << "weights differ";
+  EXPECT_EQ(a.model().buffers, b.model().buffers);
+  ASSERT_EQ(a.history().size(), b.history().size());
+  for (std::size_t i = 0; i < a.history().size(); ++i) {
+    expect_same_metrics(a.history()[i].train, b.history()[i].train);
+    expect_same_metrics(a.history()[i].test, b.history()[i].test);
+    EXPECT_EQ(a.history()[i].lr, b.history()[i].lr);
+    ASSERT_EQ(a.history()[i].validation.has_value(), b.history()[i].validation.has_value());
+    if (a.history()[i].validation) {
+      expect_same_metrics(*a.history()[i].validation, *b.history()[i].validation);
+    }
+  }
+}
+
+void expect_same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const SafeTensors x = read_safetensors(a), y = read_safetensors(b);
+  ASSERT_EQ(x.tensors.size(), y.tensors.size());
+  for (const NamedTensor& tensor : x.tensors) {
+    const NamedTensor* other = y.find(tensor.name);
+    ASSERT_NE(other, nullptr) << tensor.name;
+    EXPECT_TRUE(tensor.values == other->values) << tensor.name;
+  }
+}
+
+nlohmann::json run_state(const std::filesystem::path& run_dir) {
+  return nlohmann::json::parse(
+      read_safetensors(run_dir / "optimizer.safetensors").metadata.at("weft_run"));
+}
+
+TEST_P(TrainerTest, LossFallsAndTheTestSetIsLearned) {
+  Trainer trainer = start({});
+  const std::size_t bytes = trainer.device_bytes();
+  int epochs_seen = 0;
+  const TrainObserver observer{
+      {}, [&](const EpochRecord& record) { EXPECT_EQ(record.epoch, ++epochs_seen); }};
+  EXPECT_EQ(trainer.run(observer, kNeverStop), TrainEnd::finished);
+  EXPECT_EQ(epochs_seen, 4);
+  ASSERT_EQ(trainer.history().size(), 4u);
+  const EpochRecord& first = trainer.history().front();
+  const EpochRecord& last = trainer.history().back();
+  EXPECT_LT(last.train.loss, 0.5 * first.train.loss);
+  EXPECT_GT(last.test.accuracy, 0.9);
+  EXPECT_EQ(last.train.images, 330);
+  EXPECT_EQ(last.test.images, 100);
+  EXPECT_GT(last.seconds, 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(last.lr), 0.05f / 2500);
+  EXPECT_EQ(trainer.device_bytes(), bytes) << "a step allocated memory";
+}
+
+TEST_P(TrainerTest, EvaluateAgreesWithTheLastEpoch) {
+  Trainer trainer = start({});
+  trainer.run({}, kNeverStop);
+  const Evaluation result = evaluate(trainer.model(), dataset_.test, 64, {}, stream());
+  EXPECT_EQ(result.metrics.accuracy, trainer.history().back().test.accuracy);
+  EXPECT_NEAR(result.metrics.loss, trainer.history().back().test.loss, 1e-6);
+  EXPECT_EQ(trainer.model().info.epochs, 4);
+  EXPECT_EQ(trainer.model().info.test_accuracy, result.metrics.accuracy);
+}
+
+TEST_P(TrainerTest, SameSeedSameBitsOtherSeedOtherBits) {
+  Trainer a = start({}), b = start({});
+  a.run({}, kNeverStop);
+  b.run({}, kNeverStop);
+  expect_same_run(a, b);
+  config_.seed = 2;
+  Trainer c = start({});
+  c.run({}, kNeverStop);
+  EXPECT_FALSE(a.model().parameters == c.model().parameters);
+}
+
+TEST_P(TrainerTest, TwoEpochsAndResumeEqualFourInOneGo) {
+  dataset_ = test::block_dataset(100, 30);
+  config_.network.name = "convnet";  // dropout and augmentation must follow the step too
+  config_.network.dropout = 0.25f;
+  config_.validation_split = 0.2;
+  const TemporaryFolder folder;
+  Trainer whole = start(folder / "whole");
+  EXPECT_EQ(whole.run({}, kNeverStop), TrainEnd::finished);
+  {
+    Trainer first = start(folder / "parts");
+    EXPECT_EQ(first.run({}, kNeverStop, 2), TrainEnd::interrupted);
+    EXPECT_EQ(first.history().size(), 2u);
+  }
+  Trainer second = resumed(folder / "parts");
+  EXPECT_EQ(second.history().size(), 2u);
+  EXPECT_EQ(second.run({}, kNeverStop), TrainEnd::finished);
+  expect_same_run(whole, second);
+  for (const char* file : {"optimizer.safetensors", "model.safetensors", "best.safetensors"}) {
+    expect_same_tensors(folder / "whole" / file, folder / "parts" / file);
+  }
+}
+
+TEST_P(TrainerTest, ConstantScheduleCanGoOnLonger) {
+  config_.schedule.kind = ScheduleKind::constant;
+  config_.momentum = 0;
+  const TemporaryFolder folder;
+  Trainer whole = start({});
+  whole.run({}, kNeverStop);
+  config_.epochs = 2;
+  start(folder / "run").run({}, kNeverStop);
+  Trainer longer = resumed(folder / "run", 4);
+  EXPECT_EQ(longer.run({}, kNeverStop), TrainEnd::finished);
+  expect_same_run(whole, longer);
+  EXPECT_EQ(Trainer::config_of(folder / "run").epochs, 4);
+  EXPECT_TRUE(throws(ErrorKind::usage, "cannot end after 3", [&] { resumed(folder / "run", 3); }));
+}
+
+// Stops wherever the clock says, again and again: the bits must not notice.
+TEST_P(TrainerTest, InterruptedAnywhereAndResumedGivesTheSameBits) {
+  dataset_ = test::block_dataset(1010, 100);  // 63 full batches and a tail of 2
+  config_.network.name = "lenet5";
+  config_.epochs = 3;
+  config_.batch_size = 16;
+  const TemporaryFolder folder;
+  Trainer whole = start(folder / "whole");
+  whole.run({}, kNeverStop);
+  int within_epochs = 0;
+  for (int attempt = 0; attempt < 20 && within_epochs == 0; ++attempt) {
+    const std::filesystem::path run_dir = folder / ("run" + std::to_string(attempt));
+    start(run_dir);
+    TrainEnd end = TrainEnd::interrupted;
+    for (int round = 0; round < 200 && end == TrainEnd::interrupted; ++round) {
+      Trainer trainer = resumed(run_dir);
+      std::atomic<bool> stop = false;
+      std::thread clock([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(2'000 + 13'000 * (attempt + round)));
+        stop = true;
+      });
+      end = trainer.run({}, stop);
+      clock.join();
+      const nlohmann::json state = run_state(run_dir);
+      const auto rows = state.at("totals").at("rows").get<int>();
+      EXPECT_EQ(state.at("step").get<int>() % 64 * 16, rows);
+      within_epochs += rows > 0 ? 1 : 0;
+      // An accuracy that was measured on other weights must not be claimed.
+      if (rows > 0) {
+        EXPECT_LT(load_model(run_dir).info.test_accuracy, 0);
+      }
+    }
+    EXPECT_EQ(end, TrainEnd::finished);
+    expect_same_run(whole, resumed(run_dir));
+    expect_same_tensors(folder / "whole" / "optimizer.safetensors",
+                        run_dir / "optimizer.safetensors");
+  }
+  EXPECT_GT(within_epochs, 0) << "no interruption fell within an epoch";
+}
+
+TEST_P(TrainerTest, StopBeforeTheFirstStepTrainsNothing) {
+  const TemporaryFolder folder;
+  Trainer trainer = start(folder / "run");
+  const std::vector<float> before = trainer.model().parameters;
+  const std::atomic<bool> stop = true;
+  EXPECT_EQ(trainer.run({}, stop), TrainEnd::interrupted);
+  EXPECT_EQ(trainer.model().parameters, before);
+  Trainer whole = start({}), later = resumed(folder / "run");
+  whole.run({}, kNeverStop);
+  later.run({}, kNeverStop);
+  expect_same_run(whole, later);
+}
+
+TEST_P(TrainerTest, DivergenceNamesALayerAndKeepsTheLastGoodCheckpoint) {
+  config_.schedule = {ScheduleKind::step, 0.05f, 0, 1, 1e30f};  // explodes in the second epoch
+  const TemporaryFolder folder;
+  EXPECT_TRUE(throws(ErrorKind::check_failed, "that of layer fc",
+                     [&] { start(folder / "run").run({}, kNeverStop); }));
+  EXPECT_TRUE(throws(ErrorKind::check_failed, "the last good checkpoint is kept",
+                     [&] { resumed(folder / "run").run({}, kNeverStop); }));
+  const Trainer kept = resumed(folder / "run");
+  ASSERT_EQ(kept.history().size(), 1u);
+  const Model model = load_model(folder / "run");
+  EXPECT_EQ(model.info.epochs, 1);
+  EXPECT_EQ(evaluate(model, dataset_.test, 50, {}, stream()).metrics.accuracy,
+            kept.history()[0].test.accuracy);
+}
+
+TEST_P(TrainerTest, DivergenceInTheFirstEpochIsFound) {
+  config_.schedule.peak = 1e30f;
+  EXPECT_TRUE(
+      throws(ErrorKind::check_failed, "in epoch 1", [&] { start({}).run({}, kNeverStop); }));
+}
+
+TEST_P(TrainerTest, BestModelIsTheOneOfTheBestValidationAccuracy) {
+  config_.validation_split = 0.3;
+  config_.schedule = {ScheduleKind::constant, 0.02f, 0, 1, 1};
+  config_.epochs = 5;
+  const TemporaryFolder folder;
+  Trainer trainer = start(folder / "run");
+  trainer.run({}, kNeverStop);
+  const int best = best_epoch(trainer.history());
+  ASSERT_GT(best, 0);
+  const Model model = load_model(folder / "run" / "best.safetensors");
+  EXPECT_EQ(model.info.epochs, best);
+  const EpochRecord& record = trainer.history()[static_cast<std::size_t>(best - 1)];
+  EXPECT_EQ(model.info.test_accuracy, record.test.accuracy);
+  const TrainSplit split = split_images(dataset_.train, 330, 0.3, config_.seed);
+  EXPECT_EQ(record.validation->images, 99);
+  EXPECT_EQ(record.train.images, 231);
+  EXPECT_EQ(evaluate(model, split.validation, 50, {}, stream()).metrics.accuracy,
+            record.validation->accuracy);
+}
+
+TEST_P(TrainerTest, LimitAndBatchesLargerThanTheSetWork) {
+  config_.limit_train = 41;
+  for (const std::int64_t batch : {1, 41, 64}) {
+    config_.batch_size = batch;
+    config_.epochs = 1;
+    Trainer trainer = start({});
+    EXPECT_EQ(trainer.run({}, kNeverStop), TrainEnd::finished);
+    EXPECT_EQ(trainer.history()[0].train.images, 41) << "batch " << batch;
+  }
+}
+
+TEST_P(TrainerTest, ProgressCountsImagesOfTheEpoch) {
+  dataset_ = test::block_dataset(600, 10);
+  config_.network.name = "convnet";
+  config_.epochs = 1;
+  std::int64_t last = 0;
+  int calls = 0;
+  const TrainObserver observer{[&](int epoch, std::int64_t done, std::int64_t total) {
+                                 EXPECT_EQ(epoch, 1);
+                                 EXPECT_EQ(total, 600);
+                                 EXPECT_GT(done, last);
+                                 EXPECT_LE(done, total);
+                                 last = done;
+                                 ++calls;
+                               },
+                               {}};
+  Trainer trainer = start({});
+  trainer.run(observer, kNeverStop);
+  EXPECT_LE(calls, 1 + trainer.history()[0].seconds * 10);
+}
+
+WEFT_ON_EACH_DEVICE(TrainerTest);
+
+}  // namespace
+}  // namespace weft::models
