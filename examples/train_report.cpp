@@ -138,7 +138,9 @@ void TrainReport::json_end(const TrainFacts& facts, const std::vector<models::Ep
   event["seconds"] = seconds;
   event["epochs"] = history.empty() ? 0 : history.back().epoch;
   event["device"] = to_string(facts.device);
-  event["model_path"] = (facts.run_dir / "model.safetensors").string();
+  const std::filesystem::path model = facts.run_dir / "model.safetensors";
+  event["model_path"] = std::filesystem::exists(model) ? nlohmann::ordered_json(model.string())
+                                                       : nlohmann::ordered_json(nullptr);
   event["run_dir"] = facts.run_dir.string();
   write_out(json_line(event));
 }
@@ -182,8 +184,9 @@ void TrainReport::stopped(const TrainFacts& facts, const std::vector<models::Epo
       fmt::format("  {} train --resume {}{}\n", program_name(),
                   shell_quoted(facts.run_dir.string()), facts.data_arguments);
   const int done = history.empty() ? 0 : history.back().epoch;
-  write_out(fmt::format("\nStopped after epoch {} of {}; the checkpoint is saved. Go on with\n{}",
-                        done, facts.config.epochs, resume));
+  write_out(fmt::format(
+      "\nStopped with {} of {} epochs done; everything up to this step is saved. Go on with\n{}",
+      done, facts.config.epochs, resume));
 }
 
 }  // namespace weft::cli

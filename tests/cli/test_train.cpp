@@ -192,7 +192,7 @@ TEST_F(Train, ADivergedLossNamesALayerAndExitsOne) {
   expect_error(
       train_small("run", {"--lr", "1000", "--momentum", "0.99", "--lr-schedule", "constant"}), 1,
       "not finite");
-  EXPECT_EQ(weft({"inspect", "run"}).exit_code, 0);  // the last good checkpoint
+  EXPECT_TRUE(fs::exists(folder() / "run/optimizer.safetensors"));  // the last good checkpoint
 }
 
 }  // namespace
