@@ -245,7 +245,8 @@ void Trainer::State::read_weights() {
 }
 
 void Trainer::State::check_totals(const char* what, double loss) {
-  if (!std::isfinite(loss)) throw_diverged(str(what, " is ", loss));
+  if (!std::isfinite(loss))
+    throw_diverged(str(what, std::isnan(loss) ? " is NaN" : " is infinite"));
 }
 
 void Trainer::State::throw_diverged(const std::string& what) {
