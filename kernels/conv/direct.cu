@@ -70,7 +70,7 @@ __device__ void stage_weights(float* to, const float* __restrict__ w, const Corr
 }
 
 template <int kKernel, int kPixels, int kFilters, bool kTurned>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMaxThreads, 2)
     correlate_kernel(float* __restrict__ y, const float* __restrict__ x,
                      const float* __restrict__ w, const float* __restrict__ bias, Correlation p) {
   extern __shared__ float4 shared4[];
