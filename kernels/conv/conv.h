@@ -2,7 +2,8 @@
 // 2-D convolution layer (cross-correlation, as in PyTorch), NCHW.
 //
 //   forward           y[n,o,p,q] = epilogue(bias[o] + sum over c,r,s of
-//                                  x[n, c, p*stride_h + r - pad_h, q*stride_w + s - pad_w] w[o,c,r,s])
+//                                  x[n, c, p*stride_h + r - pad_h, q*stride_w + s - pad_w]
+//                                  w[o,c,r,s])
 //   backward data     dx[n,c,i,j] (+)= sum of dy[n,o,p,q] w[o,c,r,s] over all that read x[n,c,i,j]
 //   backward weights  dw[o,c,r,s] (+)= sum over n,p,q of dy[n,o,p,q] x[n,c,...];
 //                     db[o] (+)= sum over n,p,q of dy[n,o,p,q]
