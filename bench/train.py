@@ -18,17 +18,18 @@ import tempfile
 
 from machine import ROOT, machine
 
-# model, epochs, batch size: {device: [...]}; the epochs are those of the accuracy promise.
+# model, epochs, batch size, peak learning rate; the epochs are those of the accuracy promise.
 RUNS = {
-    "cpu": [("mlp", 10, 64), ("lenet5", 5, 64), ("convnet", 4, 64)],
-    "cuda": [("mlp", 10, 64), ("lenet5", 5, 64), ("lenet5", 5, 256), ("convnet", 4, 64)],
+    "cpu": [("mlp", 10, 64, 0.05), ("lenet5", 5, 64, 0.05), ("convnet", 4, 64, 0.05)],
+    "cuda": [("mlp", 10, 64, 0.05), ("mlp", 10, 256, 0.1), ("lenet5", 5, 64, 0.05), ("lenet5", 5, 256, 0.1),
+             ("convnet", 4, 64, 0.05), ("convnet", 4, 256, 0.1)],
 }
 
 
-def train(weft, device, threads, model, epochs, batch, seed):
+def train(weft, device, threads, model, epochs, batch, lr, seed):
     with tempfile.TemporaryDirectory() as folder:
         command = [weft, "train", "--model", model, "--epochs", str(epochs), "--batch-size", str(batch),
-                   "--seed", str(seed), "--device", device, "--dataset", "mnist", "--json",
+                   "--lr", str(lr), "--seed", str(seed), "--device", device, "--dataset", "mnist", "--json",
                    "--progress", "off", "--out", f"{folder}/run"]
         if threads:
             command += ["--threads", str(threads)]
@@ -42,10 +43,13 @@ def train(weft, device, threads, model, epochs, batch, seed):
     return end["test_accuracy"], seconds, end["seconds"]
 
 
-def yardsticks(device, threads):
-    script = ROOT / "bench" / ("torch_cpu.py" if device == "cpu" else "torch_cuda.py")
-    done = subprocess.run([sys.executable, str(script)] + (["--threads", str(threads)] if device == "cpu" else []),
-                          capture_output=True, text=True)
+def yardsticks(device, threads, rows):
+    if device == "cpu":
+        arguments = ["torch_cpu.py", "--threads", str(threads), "--models", ",".join(row["model"] for row in rows)]
+    else:
+        arguments = ["torch_cuda.py", "--runs", ",".join(f"{row['model']}:{row['batch']}" for row in rows)]
+    arguments[0] = str(ROOT / "bench" / arguments[0])
+    done = subprocess.run([sys.executable] + arguments, capture_output=True, text=True)
     if done.returncode != 0:
         print(f"no PyTorch yardstick: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return []
@@ -64,17 +68,17 @@ def main():
     options = parser.parse_args()
 
     rows = []
-    for model, epochs, batch in RUNS[options.device]:
+    for model, epochs, batch, lr in RUNS[options.device]:
         if options.models and model not in options.models.split(","):
             continue
         accuracies, seconds, totals = [], [], []
         for seed in range(1, options.seeds + 1):
             accuracy, epoch_seconds, total = train(options.weft, options.device, options.threads, model, epochs,
-                                                   batch, seed)
+                                                   batch, lr, seed)
             accuracies.append(accuracy)
             seconds += epoch_seconds
             totals.append(total)
-        rows.append({"model": model, "batch": batch, "epochs": epochs, "seeds": options.seeds,
+        rows.append({"model": model, "batch": batch, "peak_lr": lr, "epochs": epochs, "seeds": options.seeds,
                      "test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
                      "accuracy_min": min(accuracies), "epoch_seconds_median": statistics.median(seconds),
                      "epoch_seconds_min": min(seconds), "epoch_seconds_max": max(seconds),
@@ -82,7 +86,7 @@ def main():
         print(f"{model:10} batch {batch:5} {epochs} epochs: accuracy {min(accuracies):.4f} to {max(accuracies):.4f},"
               f" epoch {statistics.median(seconds):.4f} s", flush=True)
     result = {"benchmark": "train", "device": options.device, "threads": options.threads, "machine": machine(),
-              "rows": rows, "yardsticks": [] if options.no_yardsticks else yardsticks(options.device, options.threads)}
+              "rows": rows, "yardsticks": [] if options.no_yardsticks else yardsticks(options.device, options.threads, rows)}
     for row in result["yardsticks"]:
         print(row, flush=True)
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,9 @@ if(WEFT_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 if(WEFT_CUDA)
+  string(REPLACE ";" " " architectures "${CMAKE_CUDA_ARCHITECTURES}")
   target_compile_definitions(weft_warnings INTERFACE WEFT_WITH_CUDA
-    WEFT_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES}")
+    WEFT_CUDA_ARCHITECTURES="${architectures}")
 endif()
 
 # kernels/*/cpu.cpp, once for each instruction set that the run-time dispatch can choose.

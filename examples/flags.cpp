@@ -175,15 +175,14 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
       ->group(group);
   if (!kernel_choice) return;
   add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
-             "arithmetic of GEMM and convolution; tf32 and bf16 need a GPU")
+             "arithmetic of GEMM and convolution; not fp32: GPU only")
       ->capture_default_str()
       ->group(group);
   app.add_option("--impl", flags.kernels, "kernels to use, as conv=NAME,gemm=NAME")
       ->type_name("LIST")
       ->group(group);
   app.add_flag("--deterministic", flags.deterministic,
-               "same bits for same flags, binary and device; every kernel already is, so this "
-               "changes nothing")
+               "accepted for clarity: every kernel is deterministic already")
       ->group(group);
 }
 

@@ -38,7 +38,7 @@ void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
   const std::string group = "Data";
-  app.add_option("--dataset", flags.dataset, names + "; default: " + default_text)
+  app.add_option("--dataset", flags.dataset, fmt::format("{}\n(default: {})", names, default_text))
       ->type_name("NAME")
       ->group(group);
   app.add_option("--data-dir", flags.data_dir,

@@ -50,9 +50,9 @@ int run(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.get_formatter()->column_width(34);
-  app.get_formatter()->label("OPTIONS", "[flags]");
+  app.get_formatter()->label("OPTIONS", "flags");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
+  app.get_formatter()->label("REQUIRED", "");
   app.footer(
       "Exit codes: 0 ok, 1 a check failed, 2 usage, 3 bad data or model file, 4 device error,\n"
       "130 interrupted after writing a checkpoint. weft COMMAND --help says more.");
@@ -63,6 +63,7 @@ int run(std::vector<std::string> arguments) {
   add_inspect(app, action);
   add_data(app, action);
   add_doctor(app, action);
+  for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);
