@@ -14,21 +14,24 @@
 namespace weft::cli {
 namespace {
 
-// Epochs and peak learning rate that suit a network at batch 64 with the other defaults.
+// What suits a network at batch 64 with the other defaults.
 struct Recipe {
   std::string_view network;
   int epochs;
-  double lr;
+  double lr;  // peak
+  double weight_decay;
 };
 
-constexpr Recipe kRecipes[] = {
-    {"mlp", 5, 0.05}, {"lenet5", 4, 0.05}, {"lenet5-classic", 8, 0.2}, {"convnet", 3, 0.05}};
+constexpr Recipe kRecipes[] = {{"mlp", 5, 0.05, 5e-4},
+                               {"lenet5", 4, 0.05, 5e-4},
+                               {"lenet5-classic", 8, 0.3, 0},
+                               {"convnet", 3, 0.05, 5e-4}};
 
 Recipe recipe_of(std::string_view network) {
   for (const Recipe& recipe : kRecipes) {
     if (recipe.network == network) return recipe;
   }
-  return {network, 4, 0.05};
+  return {network, 4, 0.05, 5e-4};
 }
 
 std::vector<std::string> network_list() {
@@ -43,22 +46,21 @@ constexpr kernels::Augmentation kAugmentation{
 }  // namespace
 
 void add_train_flags(CLI::App& app, TrainFlags& flags) {
-  const std::string model = "Model and data", recipe = "Recipe", run = "Run";
+  const std::string data = "Data", recipe = "Recipe", run = "Run";
   std::string names;
   for (const std::string& name : network_list()) names += (names.empty() ? "" : ", ") + name;
   app.add_option("--model", flags.model, "network: " + names)
       ->capture_default_str()
-      ->type_name("NAME")
-      ->group(model);
+      ->type_name("NAME");
   add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
   add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
             "use only the first N training images")
-      ->group(model);
+      ->group(data);
   add_real(app, "--val-split", flags.val_split, 0, 0.9,
            "share of the training images held out to choose best.safetensors")
-      ->group(model);
+      ->group(data);
   app.add_flag("--augment", flags.augment, "turn, scale, shear and shift the training images")
-      ->group(model);
+      ->group(data);
 
   add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network")
       ->group(recipe);
@@ -74,10 +76,9 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD")
       ->capture_default_str()
       ->group(recipe);
-  app.add_flag("--nesterov,!--no-nesterov", flags.nesterov, "Nesterov's momentum; on by default")
-      ->group(recipe);
-  add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay")
-      ->capture_default_str()
+  app.add_flag("--nesterov", flags.nesterov, "Nesterov's momentum: the default")->group(recipe);
+  app.add_flag("--no-nesterov", flags.no_nesterov, "classical momentum instead")->group(recipe);
+  add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay; default by network")
       ->group(recipe);
   add_real(app, "--dropout", flags.dropout, 0, 0.99, "dropout before the last layer of convnet")
       ->group(recipe);
@@ -106,13 +107,13 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   app.add_flag("--json", flags.json, "one JSON object per line on stdout")->group(run);
 }
 
-void check_train_flags(const CLI::App& app, TrainFlags& flags) {
+void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
     for (const char* name :
          {"--model", "--dataset", "--limit-train", "--val-split", "--augment", "--batch-size",
-          "--lr", "--lr-schedule", "--momentum", "--nesterov", "--weight-decay", "--dropout",
-          "--seed", "--precision", "--impl", "--out", "--dry-run"}) {
+          "--lr", "--lr-schedule", "--momentum", "--nesterov", "--no-nesterov", "--weight-decay",
+          "--dropout", "--seed", "--precision", "--impl", "--out", "--dry-run"}) {
       if (!given(name)) continue;
       throw Error(
           ErrorKind::usage,
@@ -128,11 +129,10 @@ void check_train_flags(const CLI::App& app, TrainFlags& flags) {
     throw Error(ErrorKind::usage,
                 fmt::format("--dropout is for convnet; {} has none", printable(flags.model)));
   }
-  if (flags.momentum == 0) {
-    if (given("--nesterov") && flags.nesterov) {
-      throw Error(ErrorKind::usage, "--nesterov needs a momentum above 0");
-    }
-    flags.nesterov = false;
+  if (flags.nesterov && (flags.no_nesterov || flags.momentum == 0)) {
+    throw Error(ErrorKind::usage, flags.no_nesterov
+                                      ? "--nesterov and --no-nesterov exclude each other"
+                                      : "--nesterov needs a momentum above 0");
   }
 }
 
@@ -152,8 +152,9 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   config.schedule.kind = models::parse_schedule(flags.schedule);
   config.schedule.peak = static_cast<float>(flags.lr > 0 ? flags.lr : recipe.lr);
   config.momentum = static_cast<float>(flags.momentum);
-  config.nesterov = flags.nesterov;
-  config.weight_decay = static_cast<float>(flags.weight_decay);
+  config.nesterov = !flags.no_nesterov && flags.momentum > 0;
+  config.weight_decay =
+      static_cast<float>(flags.weight_decay >= 0 ? flags.weight_decay : recipe.weight_decay);
   if (flags.augment) config.augmentation = kAugmentation;
   config.seed = static_cast<std::uint64_t>(flags.seed);
   config.validation_split = flags.val_split;
@@ -220,11 +221,11 @@ int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device d
        {"update", fmt::format("SGD, momentum {:g}{}, weight decay {:g}", config.momentum,
                               config.nesterov ? " (Nesterov)" : "", config.weight_decay)},
        {"augment", augmentation_text(config.augmentation)},
-       {"memory",
-        fmt::format("{} weights, gradients and velocity; {} activations and their "
-                    "gradients; {} workspace; {} images",
-                    bytes(3 * parameters), bytes(plan.activation_bytes() + plan.gradient_bytes()),
-                    bytes(plan.workspace_bytes() + plan.cache_bytes()), bytes(data))},
+       {"weights", bytes(3 * parameters) + " with gradients and velocity"},
+       {"activations",
+        bytes(plan.activation_bytes() + plan.gradient_bytes()) + " with their gradients"},
+       {"workspace", bytes(plan.workspace_bytes() + plan.cache_bytes())},
+       {"images", bytes(data)},
        {"run", flags.out.empty() ? "nothing is written by --dry-run"
                                  : printable(flags.out) + " (not written by --dry-run)"}},
       terminal));

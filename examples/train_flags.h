@@ -20,14 +20,14 @@ struct TrainFlags {
   DeviceFlags device;
   std::int64_t epochs = 0;  // 0: the recipe's
   std::int64_t batch_size = 64, seed = 1, limit_train = 0, stop_after = 0;
-  double lr = 0;  // 0: the recipe's
-  double momentum = 0.9, weight_decay = 5e-4, val_split = 0, dropout = 0;
-  bool nesterov = true, augment = false, dry_run = false, json = false;
+  double lr = 0, weight_decay = -1;  // not above 0, below 0: the recipe's
+  double momentum = 0.9, val_split = 0, dropout = 0;
+  bool nesterov = false, no_nesterov = false, augment = false, dry_run = false, json = false;
 };
 
 void add_train_flags(CLI::App& app, TrainFlags& flags);
 // What CLI11 cannot check: flags that exclude each other. Throws usage.
-void check_train_flags(const CLI::App& app, TrainFlags& flags);
+void check_train_flags(const CLI::App& app, const TrainFlags& flags);
 models::TrainConfig config_from(const TrainFlags& flags);
 ProgressMode parse_progress(const std::string& text);
 
