@@ -15,6 +15,7 @@
 #include "tests/support/device_test.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
+#include "tests/support/small.h"
 
 WEFT_CPU_TABLES(ConvCpu, conv_cpu)
 
@@ -134,6 +135,7 @@ class Conv : public DeviceTest {};
 TEST_P(Conv, MatchesTheOracle) {
   int turn = 0;
   for (const ConvCase& c : conv_cases()) {
+    if (too_large(c.flops())) continue;
     const Problem problem(c, false, turn % 2 == 0 ? Epilogue::none : Epilogue::relu,
                           turn % 3 == 0 ? GradientMode::accumulate : GradientMode::overwrite);
     ++turn;
@@ -148,6 +150,7 @@ TEST_P(Conv, MatchesTheOracle) {
 
 TEST_P(Conv, IsExactOnIntegers) {
   for (const ConvCase& c : conv_cases()) {
+    if (too_large(c.flops())) continue;
     const Problem problem(c, true);
     const Results<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
@@ -160,6 +163,7 @@ TEST_P(Conv, IsExactOnIntegers) {
 
 TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
   for (const ConvCase& c : network_conv_cases(2)) {
+    if (too_large(c.flops())) continue;
     const Problem problem(c, false);
     const Results<double> expected = problem.expected();
     for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
@@ -274,6 +278,7 @@ TEST(ConvCpuIsas, MatchTheOracle) {
   for (const auto& [isa, table] : conv_cpu_tables()) {
     int turn = 0;
     for (const ConvCase& c : conv_cases()) {
+      if (too_large(c.flops())) continue;
       const GradientMode mode =
           turn++ % 2 == 0 ? GradientMode::accumulate : GradientMode::overwrite;
       const Problem p(c, false, Epilogue::relu, mode);
@@ -319,6 +324,7 @@ TEST(ConvCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const int before = omp_get_max_threads();
   const Stream stream(Device::cpu());
   for (const ConvCase& c : network_conv_cases(19)) {
+    if (too_large(c.flops())) continue;
     const Problem problem(c, false);
     for_each_variant(Device::cpu(), [&](const std::string& variant, const ConvOptions& options) {
       omp_set_num_threads(1);

@@ -15,6 +15,7 @@
 #include "tests/support/device_test.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
+#include "tests/support/small.h"
 
 WEFT_CPU_TABLES(GemmCpu, gemm_cpu)
 
@@ -113,6 +114,7 @@ class Gemm : public DeviceTest {};
 
 TEST_P(Gemm, MatchesTheOracle) {
   for (const GemmCase& c : gemm_cases()) {
+    if (too_large(c.flops())) continue;
     const Problem problem(c, false);
     const std::vector<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
@@ -125,6 +127,7 @@ TEST_P(Gemm, MatchesTheOracle) {
 
 TEST_P(Gemm, IsExactOnIntegers) {
   for (const GemmCase& c : gemm_cases()) {
+    if (too_large(c.flops())) continue;
     if (c.dims.k > 1100) continue;  // sums stay below 2^24
     const Problem problem(c, true);
     const std::vector<double> expected = problem.expected();
@@ -218,6 +221,7 @@ WEFT_ON_EACH_DEVICE(Gemm);
 TEST(GemmCpuIsas, MatchTheOracle) {
   for (const auto& [isa, table] : gemm_cpu_tables()) {
     for (const GemmCase& c : gemm_cases()) {
+      if (too_large(c.flops())) continue;
       const Problem problem(c, false);
       const std::vector<double> expected = problem.expected();
       const Buffer scratch(table->packed_scratch(problem.d) * sizeof(float), Stream(Device::cpu()));
