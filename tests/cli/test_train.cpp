@@ -147,7 +147,8 @@ TEST_F(Train, DryRunWritesNothing) {
 }
 
 TEST_F(Train, ProgressGoesToStderrOnly) {
-  const Outcome shown = train_small("a", {"--progress", "on"});
+  const Outcome shown =
+      train_small("a", {"--progress", "on", "--model", "convnet", "--epochs", "1"});
   EXPECT_NE(shown.err.find("images/s"), std::string::npos) << shown.err;
   EXPECT_EQ(shown.out.find('\r'), std::string::npos);
 }
