@@ -73,6 +73,8 @@ function(weft_library folder)
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB $<BUILD_INTERFACE:fmt::fmt>)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
   elseif(folder STREQUAL "models")
+    # Bookkeeping and JSON around the kernels: -O3 only makes it slow to compile.
+    target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     target_link_libraries(weft_models PRIVATE $<BUILD_INTERFACE:fmt::fmt>
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   endif()
