@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The built-in networks, defined layer by layer.
 //
-//   mlp             784-512-512-10, ReLU                                      fc1 fc2 fc3
+//   mlp             784-512-512-10, ReLU                                fc1 fc2 fc3
 //   lenet5          conv5x5(6, pad 2)-ReLU-maxpool2-conv5x5(16)-ReLU-maxpool2-
-//                   fc120-ReLU-fc84-ReLU-fc10                                 conv1 conv2 fc1 fc2 fc3
+//                   fc120-ReLU-fc84-ReLU-fc10                           conv1 conv2 fc1 fc2 fc3
 //   lenet5-classic  the same with sigmoid and average pooling
 //   convnet         conv3x3(32)-ReLU-conv3x3(64)-ReLU-maxpool2-fc128-ReLU-fc10, dropout optional
-//                   (pytorch/examples mnist)                                  conv1 conv2 fc1 fc2
+//                   (pytorch/examples mnist)                            conv1 conv2 fc1 fc2
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct NetworkOptions {
   std::string name = "lenet5";
   std::int64_t height = 28, width = 28;  // of the one-channel input image
   std::int64_t classes = 10;
-  float dropout = 0;                     // convnet: before fc1 (half of it) and before fc2; 0: none
+  float dropout = 0;  // convnet: before fc1 (half of it) and before fc2; 0: none
 };
 
 // Throws usage for an unknown name, with the nearest known one.

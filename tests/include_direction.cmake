@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Fails when a source includes a folder that it must not know, or starts a kernel by hand.
 set(allowed_engine engine)
 set(allowed_kernels engine kernels)

@@ -52,7 +52,7 @@ class Mnist : public ProgramTest {
     const std::vector<nlohmann::json> events = json_lines(outcome.out);
     std::size_t seen = 0, right = 0;
     for (const nlohmann::json& event : events) {
-      if (event["event"] != "prediction") continue;
+      if (event["event"] != "predict") continue;
       right += event["label"] == mnist_.test.labels[seen++] ? 1 : 0;
     }
     EXPECT_EQ(seen, kImages);
@@ -63,8 +63,7 @@ class Mnist : public ProgramTest {
 };
 
 data::GreyImage canvas(std::int64_t width, std::int64_t height, std::uint8_t fill) {
-  return {width, height,
-          std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), fill)};
+  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), fill)};
 }
 
 // Copies a 28 x 28 digit into `image` with its corner at (top, left), each pixel `scale` wide.

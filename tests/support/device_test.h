@@ -15,8 +15,17 @@
 #include "engine/device.h"
 #include "engine/stream.h"
 
+namespace weft {
+
+inline void PrintTo(Device::Type type, std::ostream* out) {
+  *out << (type == Device::Type::cpu ? "cpu" : "cuda");
+}
+
+}  // namespace weft
+
 namespace weft::test {
 
+// How GoogleTest names the parameter.
 inline std::string device_label(const testing::TestParamInfo<Device::Type>& info) {
   return info.param == Device::Type::cpu ? "cpu" : "cuda";
 }
