@@ -13,7 +13,7 @@ inline bool small_tests() {
 
 // Is a case of so many floating-point operations left out? Nothing is, outside sanitizer runs.
 inline bool too_large(double flops) {
-  return small_tests() && flops > 2e7;
+  return small_tests() && flops > 4e6;
 }
 
 }  // namespace weft::test
