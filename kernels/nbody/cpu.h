@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Gravity on the CPU: the two loops, on any scalar type. In double it is the tests' oracle.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/isa.h"
+#include "kernels/nbody/cpu_table.h"
+#include "kernels/nbody/nbody.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+template <class T>
+void nbody_naive(T* acceleration, const T* bodies, std::int64_t n, T softening2, T gravity) {
+#pragma omp parallel for schedule(static) if (n >= 128)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T* self = bodies + 4 * i;
+    T ax = 0, ay = 0, az = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T* other = bodies + 4 * j;
+      const T dx = other[0] - self[0], dy = other[1] - self[1], dz = other[2] - self[2];
+      const T inverse = 1 / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
+      const T weight = (other[3] * inverse) * (inverse * inverse);
+      ax += weight * dx, ay += weight * dy, az += weight * dz;
+    }
+    T* out = acceleration + 4 * i;
+    out[0] = gravity * ax, out[1] = gravity * ay, out[2] = gravity * az, out[3] = 0;
+  }
+}
+
+template <class T>
+void nbody_advance(T* bodies, T* velocity, const T* acceleration, std::int64_t n, T kick, T drift) {
+#pragma omp parallel for schedule(static) if (n >= 16384)
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t axis = 4 * i; axis < 4 * i + 3; ++axis) {
+      velocity[axis] += kick * acceleration[axis];
+      bodies[axis] += drift * velocity[axis];
+    }
+  }
+}
+
+// Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
+// matter. The terms of the potential are computed in T, 64 of them are added in T.
+template <class T>
+void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n, T softening2,
+                  T gravity, double* scratch) {
+  const std::int64_t chunks = (n + kNbodyChunk - 1) / kNbodyChunk;
+#pragma omp parallel for schedule(dynamic) if (n >= 128)
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    double sums[kNbodyTotals] = {};
+    const std::int64_t end = n - chunk * kNbodyChunk < kNbodyChunk ? n : (chunk + 1) * kNbodyChunk;
+    for (std::int64_t i = chunk * kNbodyChunk; i < end; ++i) {
+      const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+      double pairs = 0;
+      for (std::int64_t first = 0; first < i; first += 64) {
+        const std::int64_t last = i - first < 64 ? i : first + 64;
+        T part = 0;
+#pragma omp simd reduction(+ : part)
+        for (std::int64_t j = first; j < last; ++j) {
+          const T dx = bodies[4 * j] - x, dy = bodies[4 * j + 1] - y, dz = bodies[4 * j + 2] - z;
+          part += bodies[4 * j + 3] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
+        }
+        pairs += static_cast<double>(part);
+      }
+      const double mass = static_cast<double>(bodies[4 * i + 3]);
+      const double px = static_cast<double>(x), py = static_cast<double>(y);
+      const double pz = static_cast<double>(z);
+      const double vx = static_cast<double>(velocity[4 * i]);
+      const double vy = static_cast<double>(velocity[4 * i + 1]);
+      const double vz = static_cast<double>(velocity[4 * i + 2]);
+      const double terms[kNbodyTotals] = {0.5 * mass * (vx * vx + vy * vy + vz * vz),
+                                          -static_cast<double>(gravity) * mass * pairs,
+                                          mass * vx,
+                                          mass * vy,
+                                          mass * vz,
+                                          mass * (py * vz - pz * vy),
+                                          mass * (pz * vx - px * vz),
+                                          mass * (px * vy - py * vx)};
+      for (std::int64_t k = 0; k < kNbodyTotals; ++k) sums[k] += terms[k];
+    }
+    for (std::int64_t k = 0; k < kNbodyTotals; ++k) scratch[chunk * kNbodyTotals + k] = sums[k];
+  }
+  for (std::int64_t k = 0; k < kNbodyTotals; ++k) {
+    totals[k] = 0;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      totals[k] += scratch[chunk * kNbodyTotals + k];
+    }
+  }
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu

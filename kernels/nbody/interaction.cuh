@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What one body does to another, and how accelerations are stored.
+#pragma once
+
+#include "kernels/device/reciprocal_sqrt.cuh"
+#include "kernels/nbody/cuda.h"
+
+namespace weft::kernels::cuda {
+
+// The pull of a mass at (dx, dy, dz) is added to a: 3 subtractions by the caller, then 3
+// multiply-adds with eps^2 as the start of the chain, the root, 3 products, 3 multiply-adds.
+__device__ __forceinline__ void pull(float3& a, float dx, float dy, float dz, float mass,
+                                     float softening2) {
+  const float r2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, softening2)));
+  const float inverse = device::reciprocal_sqrt(r2);  // r2 >= eps^2 >= 1e-24 is normal
+  const float weight = (mass * inverse) * (inverse * inverse);
+  a.x = fmaf(weight, dx, a.x);
+  a.y = fmaf(weight, dy, a.y);
+  a.z = fmaf(weight, dz, a.z);
+}
+
+// As in the courses: the library's root, and eps^2 added on its own.
+__device__ __forceinline__ void pull_plain(float3& a, float dx, float dy, float dz, float mass,
+                                           float softening2) {
+  const float distance2 = dx * dx + dy * dy + dz * dz + softening2;
+  const float inverse = rsqrtf(distance2);
+  const float weight = mass * (inverse * inverse * inverse);
+  a.x += weight * dx;
+  a.y += weight * dy;
+  a.z += weight * dz;
+}
+
+__device__ __forceinline__ float4 finished(const float3& a, float gravity) {
+  return make_float4(gravity * a.x, gravity * a.y, gravity * a.z, 0.0f);
+}
+
+}  // namespace weft::kernels::cuda

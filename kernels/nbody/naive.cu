@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// N-body, rung "naive": one thread per body, which walks over all bodies in global memory.
+//
+// All threads of a warp read the same quad at the same time, so that one 16-byte load, served by
+// the L1 cache, feeds 32 interactions. A thread has one load for about 18 instructions; with each
+// load in the way of its own interaction, latency decides.
+#include "engine/launch.h"
+#include "kernels/nbody/interaction.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads)
+    nbody_naive_kernel(float4* __restrict__ acceleration, const float4* __restrict__ bodies,
+                       std::int64_t n, NbodyForce force) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= n) return;
+  const float4 self = bodies[i];
+  float3 a = {0, 0, 0};
+  for (std::int64_t j = 0; j < n; ++j) {
+    const float4 other = bodies[j];
+    pull_plain(a, other.x - self.x, other.y - self.y, other.z - self.z, other.w, force.softening2);
+  }
+  acceleration[i] = finished(a, force.gravity);
+}
+
+}  // namespace
+
+void nbody_naive(float* acceleration, const float* bodies, std::int64_t n, const NbodyForce& force,
+                 const Stream& stream) {
+  launch(nbody_naive_kernel, Launch{blocks_for(n, kThreads), kThreads, 0, stream},
+         reinterpret_cast<float4*>(acceleration), reinterpret_cast<const float4*>(bodies), n,
+         force);
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Numbers of bodies: around warps, tiles of 128 and 256 bodies, the 1024 bodies of a block, and
+// the several tiles in a ring of pair_symmetric, odd and even.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/nbody/nbody.h"
+
+namespace weft::cases {
+
+struct NbodyCase {
+  std::int64_t n;
+
+  double flops() const { return kernels::nbody_flops(n); }
+  double bytes() const { return kernels::nbody_bytes(n); }
+};
+
+inline constexpr NbodyCase kNbodyCases[] = {
+    {1},   {2},   {3},   {31},   {32},   {33},   {127},  {128},  {129},  {255},
+    {256}, {257}, {509}, {1023}, {1024}, {1025}, {1531}, {2048}, {3001}, {4096},
+};
+
+}  // namespace weft::cases

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/nbody/nbody.h"
+
+#include <functional>
+#include <limits>
+
+#include "kernels/nbody/cpu.h"
+#include "kernels/nbody/cpu_table.h"
+#include "tests/cases/cpu_isas.h"
+#include "tests/cases/nbody_cases.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/small.h"
+
+WEFT_CPU_TABLES(NbodyCpu, nbody_cpu)
+
+namespace weft::test {
+namespace {
+
+using namespace weft::kernels;
+
+constexpr double kEps = std::numeric_limits<float>::epsilon();
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+// Bodies in the cube [-1, 1]^3 with masses in [0.1, 1), as quads.
+std::vector<float> random_bodies(std::int64_t n, std::uint64_t seed) {
+  std::vector<float> bodies = random_floats(4 * n, seed);
+  for (std::int64_t i = 0; i < n; ++i) {
+    float& mass = bodies[at(4 * i + 3)];
+    mass = 0.1f + 0.45f * (mass + 1);
+  }
+  return bodies;
+}
+
+std::vector<double> oracle(const std::vector<float>& bodies, const NbodyOptions& options) {
+  const std::vector<double> exact = to_double(bodies);
+  std::vector<double> acceleration(exact.size());
+  const double softening2 = static_cast<double>(options.softening * options.softening);
+  cpu::nbody_naive<double>(acceleration.data(), exact.data(),
+                           static_cast<std::int64_t>(exact.size() / 4), softening2,
+                           static_cast<double>(options.gravity));
+  return acceleration;
+}
+
+// For each body the sum of the absolute pulls on it: rounding errors scale with it, not with the
+// acceleration, in which pulls cancel.
+std::vector<double> sums_of_pulls(const std::vector<float>& bodies, const NbodyOptions& options) {
+  const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
+  const double softening2 = static_cast<double>(options.softening * options.softening);
+  std::vector<double> pulls(at(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double d2 = 0;
+      for (std::int64_t axis = 0; axis < 3; ++axis) {
+        const double d = static_cast<double>(bodies[at(4 * j + axis)]) -
+                         static_cast<double>(bodies[at(4 * i + axis)]);
+        d2 += d * d;
+      }
+      pulls[at(i)] += static_cast<double>(std::fabs(options.gravity) * bodies[at(4 * j + 3)]) *
+                      std::sqrt(d2) / std::pow(d2 + softening2, 1.5);
+    }
+  }
+  return pulls;
+}
+
+// A pull is wrong by up to 8 roundings; n of them are added in fp32, which random signs let grow
+// like the square root.
+double relative_bound(std::int64_t n) {
+  return kEps * (8 + 2 * std::sqrt(static_cast<double>(n)));
+}
+
+testing::AssertionResult close(const std::vector<float>& actual,
+                               const std::vector<double>& expected,
+                               const std::vector<double>& pulls, const std::string& what) {
+  const std::int64_t n = static_cast<std::int64_t>(pulls.size());
+  if (actual.size() != at(4 * n) || expected.size() != at(4 * n) || n == 0) {
+    return testing::AssertionFailure() << what << ": " << actual.size() << " values for " << n;
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t axis = 0; axis < 3; ++axis) {
+      const double found = static_cast<double>(actual[at(4 * i + axis)]);
+      const double error = std::fabs(found - expected[at(4 * i + axis)]);
+      if (!(error <= relative_bound(n) * pulls[at(i)])) {
+        return testing::AssertionFailure()
+               << what << ": body " << i << " of " << n << ", axis " << axis << ": found " << found
+               << ", expected " << expected[at(4 * i + axis)] << ", error is "
+               << error / (relative_bound(n) * pulls[at(i)]) << " times the bound";
+      }
+    }
+    if (actual[at(4 * i + 3)] != 0) {
+      return testing::AssertionFailure() << what << ": fourth value of " << i << " is not 0";
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+class Nbody : public DeviceTest {
+ protected:
+  void for_each_variant(const std::function<void(const std::string&, NbodyOptions)>& body) const {
+    for (const VariantInfo& info : nbody_variants()) {
+      if (!(device().is_cpu() ? info.on_cpu : info.on_cuda)) continue;
+      NbodyOptions options;
+      options.variant = parse_nbody_variant(info.name);
+      options.softening = 0.05f;
+      options.gravity = 0.75f;
+      body(std::string(info.name), options);
+    }
+    body("automatic", {});
+  }
+
+  Guarded<std::uint8_t> scratch(std::int64_t n, const NbodyOptions& options) const {
+    return Guarded<std::uint8_t>(
+        static_cast<std::int64_t>(nbody_workspace_bytes(n, options.variant, device())), stream());
+  }
+
+  std::vector<float> accelerations(const std::vector<float>& bodies,
+                                   const NbodyOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
+    Guarded<float> in(bodies, stream()), out(4 * n, stream());
+    Guarded<std::uint8_t> memory = scratch(n, options);
+    nbody_accelerations(out.data(), in.data(), n, options, {memory.data(), at(memory.size())},
+                        stream());
+    static_cast<void>(memory.get());  // checks its guard bands
+    return out.get();
+  }
+
+  NbodyTotals totals(const std::vector<float>& bodies, const std::vector<float>& velocity,
+                     const NbodyOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
+    Guarded<float> in(bodies, stream()), v(velocity, stream());
+    Guarded<double> out(kNbodyTotals, stream());
+    Guarded<std::uint8_t> memory = scratch(n, options);
+    nbody_totals(out.data(), in.data(), v.data(), n, options, {memory.data(), at(memory.size())},
+                 stream());
+    static_cast<void>(memory.get());
+    const std::vector<double> values = out.get();
+    NbodyTotals result{values[0], values[1], {}, {}};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      result.momentum[axis] = values[2 + axis];
+      result.angular_momentum[axis] = values[5 + axis];
+    }
+    return result;
+  }
+};
+
+TEST_P(Nbody, MatchesTheOracle) {
+  for (const cases::NbodyCase& c : cases::kNbodyCases) {
+    if (too_large(c.flops())) continue;
+    const std::vector<float> bodies = random_bodies(c.n, 1);
+    for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+      EXPECT_TRUE(close(accelerations(bodies, options), oracle(bodies, options),
+                        sums_of_pulls(bodies, options), variant));
+    });
+    if (HasFailure()) return;
+  }
+}
+
+// Forces come in opposite pairs, so the total of m a is zero up to rounding.
+TEST_P(Nbody, ConservesMomentum) {
+  for (const std::int64_t n : {std::int64_t{257}, std::int64_t{small_tests() ? 600 : 5000}}) {
+    const std::vector<float> bodies = random_bodies(n, 2);
+    for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+      const std::vector<float> a = accelerations(bodies, options);
+      const std::vector<double> pulls = sums_of_pulls(bodies, options);
+      double magnitude = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        magnitude += static_cast<double>(bodies[at(4 * i + 3)]) * pulls[at(i)];
+      }
+      for (std::int64_t axis = 0; axis < 3; ++axis) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          sum +=
+              static_cast<double>(bodies[at(4 * i + 3)]) * static_cast<double>(a[at(4 * i + axis)]);
+        }
+        EXPECT_TRUE(std::fabs(sum) <= relative_bound(n) * magnitude)
+            << variant << " of " << n << " bodies, axis " << axis << ": " << sum << " of "
+            << magnitude;
+      }
+    });
+  }
+}
+
+TEST_P(Nbody, BodiesWithoutNeighboursOrInOnePlaceFeelNothing) {
+  std::vector<float> bodies;
+  for (int i = 0; i < 300; ++i) bodies.insert(bodies.end(), {0.25f, -3, 7, 2});
+  for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+    for (const float value : accelerations(bodies, options)) EXPECT_EQ(value, 0) << variant;
+    for (const float value : accelerations({1, 2, 3, 4}, options)) EXPECT_EQ(value, 0) << variant;
+  });
+}
+
+TEST_P(Nbody, TwoBodiesAttractEachOther) {
+  for_each_variant([&](const std::string& variant, NbodyOptions options) {
+    options.softening = 1e-6f;
+    options.gravity = 3;
+    const std::vector<float> a = accelerations({0, 0, 0, 8, 0, 2, 0, 4}, options);
+    const std::vector<double> expected = {0, 3, 0, 0, 0, -6, 0, 0};  // G m / 2^2
+    EXPECT_TRUE(compare(a, expected, {0, 8 * kEps, false}, variant));
+  });
+}
+
+TEST_P(Nbody, GivesTheSameBitsTwice) {
+  const std::vector<float> bodies = random_bodies(small_tests() ? 700 : 3001, 3);
+  for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+    EXPECT_TRUE(same_bits(accelerations(bodies, options), accelerations(bodies, options)))
+        << variant;
+  });
+}
+
+TEST_P(Nbody, NoBodiesWriteNothing) {
+  for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+    EXPECT_EQ(nbody_workspace_bytes(0, options.variant, device()), 0u) << variant;
+    Guarded<float> out(4, stream());
+    nbody_accelerations(out.data(), nullptr, 0, options, {}, stream());
+    nbody_step(out.data(), out.data(), out.data(), 0, 1, options, {}, stream());
+    for (const float value : out.get()) EXPECT_TRUE(std::isnan(value)) << variant;
+    const NbodyTotals none = totals({}, {}, options);
+    EXPECT_EQ(none.energy(), 0);
+    EXPECT_EQ(none.momentum[0], 0);
+  });
+}
+
+TEST_P(Nbody, AdvanceKicksThenDrifts) {
+  for (const std::int64_t n : {1, 255, 256, 257, 1009}) {
+    const std::vector<float> x = random_bodies(n, 4), v = random_floats(4 * n, 5);
+    const std::vector<float> a = random_floats(4 * n, 6);
+    Guarded<float> bodies(x, stream()), velocity(v, stream()), acceleration(a, stream());
+    nbody_advance(bodies.data(), velocity.data(), acceleration.data(), n, 0.5f, 0.25f, stream());
+    std::vector<double> exact_v = to_double(v), exact_x = to_double(x);
+    for (std::int64_t i = 0; i < 4 * n; ++i) {
+      if (i % 4 == 3) continue;
+      exact_v[at(i)] += 0.5 * static_cast<double>(a[at(i)]);
+      exact_x[at(i)] += 0.25 * exact_v[at(i)];
+    }
+    EXPECT_TRUE(compare(velocity.get(), exact_v, {2 * kEps, kEps, false}));
+    EXPECT_TRUE(compare(bodies.get(), exact_x, {2 * kEps, kEps, false}));
+  }
+}
+
+TEST_P(Nbody, TotalsMatchTheOracle) {
+  for (const std::int64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 1009}) {
+    const std::vector<float> bodies = random_bodies(n, 7), velocity = random_floats(4 * n, 8);
+    NbodyOptions options;
+    options.softening = 0.05f;
+    options.gravity = 0.75f;
+    const NbodyTotals found = totals(bodies, velocity, options);
+    NbodyTotals expected;
+    double scale = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double m = static_cast<double>(bodies[at(4 * i + 3)]);
+      double p[3], v[3];
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        p[axis] = static_cast<double>(bodies[at(4 * i) + axis]);
+        v[axis] = static_cast<double>(velocity[at(4 * i) + axis]);
+        expected.kinetic += 0.5 * m * v[axis] * v[axis];
+        expected.momentum[axis] += m * v[axis];
+      }
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const std::size_t y = (axis + 1) % 3, z = (axis + 2) % 3;
+        expected.angular_momentum[axis] += m * (p[y] * v[z] - p[z] * v[y]);
+      }
+      scale += m;
+      for (std::int64_t j = 0; j < i; ++j) {
+        double d2 = static_cast<double>(options.softening * options.softening);
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          const double d = static_cast<double>(bodies[at(4 * j) + axis]) - p[axis];
+          d2 += d * d;
+        }
+        expected.potential -= 0.75 * m * static_cast<double>(bodies[at(4 * j + 3)]) / std::sqrt(d2);
+      }
+    }
+    EXPECT_TRUE(std::fabs(found.kinetic - expected.kinetic) <= 1e-12 * scale) << n;
+    EXPECT_TRUE(std::fabs(found.potential - expected.potential) <=
+                8 * kEps * std::fabs(expected.potential))
+        << n << ": " << found.potential << ", expected " << expected.potential;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      EXPECT_TRUE(std::fabs(found.momentum[axis] - expected.momentum[axis]) <= 1e-12 * scale) << n;
+      EXPECT_TRUE(std::fabs(found.angular_momentum[axis] - expected.angular_momentum[axis]) <=
+                  1e-12 * scale)
+          << n;
+    }
+  }
+}
+
+// Two bodies on a circle: after a period they are back, up to an error of second order in the step,
+// and energy and momentum have not drifted.
+TEST_P(Nbody, LeapfrogKeepsAnOrbit) {
+  const std::vector<float> start = {0.5f, 0, 0, 1, -0.5f, 0, 0, 1};
+  const float speed = std::sqrt(0.5f);  // v^2 / 0.5 = G m / 1^2
+  const std::vector<float> start_velocity = {0, speed, 0, 0, 0, -speed, 0, 0};
+  const float period = 2 * 3.14159265f * 0.5f / speed;
+  NbodyOptions options;
+  options.softening = 1e-4f;
+  const auto error_after = [&](int steps) {
+    Guarded<float> bodies(start, stream()), velocity(start_velocity, stream()), a(8, stream());
+    Guarded<std::uint8_t> memory = scratch(2, options);
+    const Workspace workspace{memory.data(), at(memory.size())};
+    nbody_accelerations(a.data(), bodies.data(), 2, options, workspace, stream());
+    for (int step = 0; step < steps; ++step) {
+      nbody_step(bodies.data(), velocity.data(), a.data(), 2, period / static_cast<float>(steps),
+                 options, workspace, stream());
+    }
+    const double before = totals(start, start_velocity, options).energy();
+    const NbodyTotals after = totals(bodies.get(), velocity.get(), options);
+    EXPECT_TRUE(std::fabs(after.energy() - before) <= 1e-5 * std::fabs(before)) << steps;
+    for (const double momentum : after.momentum) EXPECT_TRUE(std::fabs(momentum) <= 1e-6);
+    const std::vector<float> end = bodies.get();
+    return std::hypot(static_cast<double>(end[0]) - 0.5, static_cast<double>(end[1]));
+  };
+  const double coarse = error_after(200), fine = error_after(400);
+  EXPECT_TRUE(fine <= 1e-3) << fine;
+  EXPECT_NEAR(coarse / fine, 4, 0.5);
+}
+
+TEST_P(Nbody, RefusesWhatItCannotDo) {
+  const auto with = [](NbodyVariant variant, float softening) {
+    NbodyOptions options;
+    options.variant = variant;
+    options.softening = softening;
+    return options;
+  };
+  const auto run = [&](std::int64_t n, const NbodyOptions& options) {
+    nbody_accelerations(nullptr, nullptr, n, options, {}, stream());
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_USAGE_ERROR(run(-1, {}), "negative");
+  EXPECT_USAGE_ERROR(run(std::int64_t{1} << 60, {}), "2^63");
+  for (const float softening : {0.0f, -1.0f, 1e13f, nan}) {
+    EXPECT_USAGE_ERROR(run(1, with(NbodyVariant::automatic, softening)), "softening");
+  }
+  EXPECT_USAGE_ERROR(run(1000, {}), "workspace");
+  for (const VariantInfo& info : nbody_variants()) {
+    if (device().is_cpu() ? info.on_cpu : info.on_cuda) continue;
+    EXPECT_USAGE_ERROR(run(1, with(parse_nbody_variant(info.name), 1)), "does not run on");
+  }
+  EXPECT_USAGE_ERROR(parse_nbody_variant("fast"), "pair_symmetric");
+}
+
+WEFT_ON_EACH_DEVICE(Nbody);
+
+TEST(NbodyCpuIsas, MatchTheOracle) {
+  NbodyOptions options;
+  options.softening = 0.05f;
+  for (const auto& [isa, table] : nbody_cpu_tables()) {
+    for (const cases::NbodyCase& c : cases::kNbodyCases) {
+      if (too_large(c.flops())) continue;
+      const std::vector<float> bodies = random_bodies(c.n, 9);
+      const std::vector<double> expected = oracle(bodies, options);
+      const std::vector<double> pulls = sums_of_pulls(bodies, options);
+      const float softening2 = options.softening * options.softening;
+      std::vector<float> out(bodies.size()), scratch(at(table->struct_of_arrays_scratch(c.n)));
+      table->naive(out.data(), bodies.data(), c.n, softening2, options.gravity);
+      EXPECT_TRUE(close(out, expected, pulls, str(isa, " naive")));
+      table->struct_of_arrays(out.data(), bodies.data(), c.n, softening2, options.gravity,
+                              scratch.data());
+      EXPECT_TRUE(close(out, expected, pulls, str(isa, " struct_of_arrays")));
+    }
+  }
+}
+
+TEST(NbodyCpu, DoesNotDependOnThreads) {
+  const std::int64_t n = 1009;
+  const std::vector<float> bodies = random_bodies(n, 10), velocity = random_floats(4 * n, 11);
+  const NbodyCpu& cpu = select_nbody_cpu();
+  std::vector<float> scratch(at(cpu.struct_of_arrays_scratch(n)));
+  std::vector<double> partials(at(nbody_totals_scratch(n)));
+  const auto [one, three] = with_thread_counts([&] {
+    std::vector<float> out(at(4 * n));
+    cpu.struct_of_arrays(out.data(), bodies.data(), n, 0.01f, 1, scratch.data());
+    return out;
+  });
+  EXPECT_TRUE(same_bits(one, three));
+  const auto [totals_one, totals_three] = with_thread_counts([&] {
+    std::vector<double> out(at(kNbodyTotals));
+    cpu.totals(out.data(), bodies.data(), velocity.data(), n, 0.01f, 1, partials.data());
+    return out;
+  });
+  EXPECT_TRUE(same_bits(totals_one, totals_three));
+}
+
+}  // namespace
+}  // namespace weft::test
