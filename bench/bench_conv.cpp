@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "bench/bench_conv.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/families.h"
+
+namespace weft::bench {
+namespace {
+
+using kernels::ConvDims;
+using kernels::ConvPass;
+
+std::int64_t inputs(const ConvDims& d) {
+  return d.n * d.c * d.h * d.w;
+}
+std::int64_t outputs(const ConvDims& d) {
+  return d.n * d.oc * d.oh() * d.ow();
+}
+std::int64_t weights(const ConvDims& d) {
+  return d.oc * d.c * d.kh * d.kw;
+}
+double footprint(const ConvDims& d) {
+  return 4.0 * static_cast<double>(inputs(d) + outputs(d) + weights(d));
+}
+
+// "implicit_gemm_tensor_core" of the catalogue is implicit_gemm with tf32 asked for.
+constexpr std::string_view kTensorCore = "_tensor_core";
+
+kernels::ConvOptions options_of(std::string_view variant) {
+  kernels::ConvOptions options;
+  if (arithmetic_of(variant) == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
+  for (const kernels::VariantInfo& info : kernels::conv_variants()) {
+    if (info.name == variant) options.variant = kernels::parse_conv_variant(variant);
+  }
+  if (options.variant == kernels::ConvVariant::automatic && variant.ends_with(kTensorCore)) {
+    variant.remove_suffix(kTensorCore.size());
+    options.variant = kernels::parse_conv_variant(variant);
+  }
+  return options;
+}
+
+const char* name_of(ConvPass pass) {
+  return pass == ConvPass::forward         ? "forward"
+         : pass == ConvPass::backward_data ? "backward data"
+                                           : "backward weights";
+}
+
+}  // namespace
+
+ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with)
+    : Work(made_with),
+      dims(d),
+      pass(which),
+      host_x_(random_values(inputs(d), made_with.seed)),
+      host_y_(random_values(outputs(d), made_with.seed + 1)),
+      host_w_(random_values(weights(d), made_with.seed + 2)),
+      x_(host_x_, sets_for(footprint(d), made_with.stream.device()), made_with.stream),
+      y_(host_y_, sets_for(footprint(d), made_with.stream.device()), made_with.stream),
+      w_(host_w_, sets_for(footprint(d), made_with.stream.device()), made_with.stream) {
+  problem = str(name_of(pass), " ", d.n, " x ", d.c, " x ", d.h, " x ", d.w, ", ", d.oc,
+                " filters ", d.kh, "x", d.kw);
+  bytes = footprint(d);
+  flops = 2.0 * static_cast<double>(outputs(d)) * static_cast<double>(d.c * d.kh * d.kw);
+  by_flops = true;
+  sets = sets_for(bytes, made_with.stream.device());
+}
+
+bool ConvWork::can_run(std::string_view variant) const {
+  const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
+  return !slow && variant != "fused_relu_pool";
+}
+
+std::vector<std::string_view> ConvWork::further_variants() const {
+  const Device device = context.stream.device();
+  if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
+  for (const kernels::VariantInfo& info : kernels::conv_variants()) {
+    if (info.name == "implicit_gemm_tensor_core") return {};  // it has become a row
+  }
+  return {"im2col_gemm_tensor_core", "implicit_gemm_tensor_core"};
+}
+
+Rotated<float>& ConvWork::output() {
+  return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
+}
+
+void ConvWork::reset() {
+  output().clear();
+}
+
+void ConvWork::call(std::string_view variant, int set) {
+  const kernels::ConvOptions options = options_of(variant);
+  const Stream& stream = context.stream;
+  const std::size_t needed = conv2d_workspace_bytes(pass, dims, options, stream.device());
+  if (scratch_.bytes() < needed) {
+    scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, stream);
+  }
+  const kernels::Workspace workspace{scratch_.raw(), scratch_.bytes()};
+  if (pass == ConvPass::forward) {
+    kernels::conv2d_forward(y_[set], x_[set], w_[set], nullptr, dims, kernels::Epilogue::none,
+                            options, workspace, stream);
+  } else if (pass == ConvPass::backward_data) {
+    kernels::conv2d_backward_data(x_[set], y_[set], w_[set], dims, kernels::GradientMode::overwrite,
+                                  options, workspace, stream);
+  } else {
+    kernels::conv2d_backward_weights(w_[set], nullptr, y_[set], x_[set], dims,
+                                     kernels::GradientMode::overwrite, options, workspace, stream);
+  }
+}
+
+// One output element of the pass by its formula, in double.
+double ConvWork::expected(std::int64_t at, double& squares, double& terms) const {
+  const ConvDims& d = dims;
+  const std::int64_t oh = d.oh(), ow = d.ow();
+  double sum = 0;
+  squares = terms = 0;
+  const auto add = [&](const std::vector<float>& a, std::int64_t i, const std::vector<float>& b,
+                       std::int64_t j) {
+    const double product = static_cast<double>(a[static_cast<std::size_t>(i)]) *
+                           static_cast<double>(b[static_cast<std::size_t>(j)]);
+    sum += product;
+    squares += product * product;
+    terms += 1;
+  };
+  if (pass == ConvPass::forward) {
+    const std::int64_t q = at % ow, p = at / ow % oh, o = at / (ow * oh) % d.oc;
+    const std::int64_t n = at / (ow * oh * d.oc);
+    for (std::int64_t c = 0; c < d.c; ++c) {
+      for (std::int64_t r = 0; r < d.kh; ++r) {
+        for (std::int64_t s = 0; s < d.kw; ++s) {
+          const std::int64_t i = p * d.stride_h + r - d.pad_h, j = q * d.stride_w + s - d.pad_w;
+          if (i < 0 || i >= d.h || j < 0 || j >= d.w) continue;
+          add(host_x_, ((n * d.c + c) * d.h + i) * d.w + j, host_w_,
+              ((o * d.c + c) * d.kh + r) * d.kw + s);
+        }
+      }
+    }
+  } else if (pass == ConvPass::backward_data) {
+    const std::int64_t j = at % d.w, i = at / d.w % d.h, c = at / (d.w * d.h) % d.c;
+    const std::int64_t n = at / (d.w * d.h * d.c);
+    for (std::int64_t o = 0; o < d.oc; ++o) {
+      for (std::int64_t r = 0; r < d.kh; ++r) {
+        for (std::int64_t s = 0; s < d.kw; ++s) {
+          const std::int64_t p = i + d.pad_h - r, q = j + d.pad_w - s;
+          if (p < 0 || q < 0 || p % d.stride_h != 0 || q % d.stride_w != 0) continue;
+          if (p / d.stride_h >= oh || q / d.stride_w >= ow) continue;
+          add(host_y_, ((n * d.oc + o) * oh + p / d.stride_h) * ow + q / d.stride_w, host_w_,
+              ((o * d.c + c) * d.kh + r) * d.kw + s);
+        }
+      }
+    }
+  } else {
+    const std::int64_t s = at % d.kw, r = at / d.kw % d.kh, c = at / (d.kw * d.kh) % d.c;
+    const std::int64_t o = at / (d.kw * d.kh * d.c);
+    for (std::int64_t n = 0; n < d.n; ++n) {
+      for (std::int64_t p = 0; p < oh; ++p) {
+        for (std::int64_t q = 0; q < ow; ++q) {
+          const std::int64_t i = p * d.stride_h + r - d.pad_h, j = q * d.stride_w + s - d.pad_w;
+          if (i < 0 || i >= d.h || j < 0 || j >= d.w) continue;
+          add(host_y_, ((n * d.oc + o) * oh + p) * ow + q, host_x_,
+              ((n * d.c + c) * d.h + i) * d.w + j);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+Verdict ConvWork::check(int set, Arithmetic arithmetic) {
+  const std::vector<float> found = output().host(set);
+  const std::int64_t samples = pass == ConvPass::backward_weights ? 128 : 1024;
+  Comparison comparison;
+  for (const std::int64_t at :
+       sample_indices(static_cast<std::int64_t>(found.size()), samples, context.seed)) {
+    double squares = 0, terms = 0;
+    const double sum = expected(at, squares, terms);
+    const double bound =
+        6 * product_error(arithmetic) * std::sqrt(squares) +
+        4 * std::ldexp(1.0, -23) * (std::fabs(sum) + std::sqrt(squares * std::max(terms, 1.0)));
+    comparison.add(found[static_cast<std::size_t>(at)], sum, bound);
+  }
+  return comparison.verdict();
+}
+
+namespace {
+
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  const ConvDims dims{
+      .n = size, .c = 16, .h = 28, .w = 28, .oc = 32, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
+  return std::make_unique<ConvWork>(dims, ConvPass::forward, context);
+}
+
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
+  const auto add = [&](const ConvDims& dims, std::initializer_list<ConvPass> passes) {
+    for (const ConvPass pass : passes) {
+      all.push_back([=](const Context& c) { return std::make_unique<ConvWork>(dims, pass, c); });
+    }
+  };
+  const auto same = [](std::int64_t n, std::int64_t c, std::int64_t side, std::int64_t oc) {
+    return ConvDims{
+        .n = n, .c = c, .h = side, .w = side, .oc = oc, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
+  };
+  constexpr auto kForward = ConvPass::forward;
+  if (device.is_cpu()) {
+    add(same(16, 16, 28, 32), {kForward, ConvPass::backward_data, ConvPass::backward_weights});
+    return all;
+  }
+  // LeNet's two layers, then the 3x3 layers of ResNet.
+  add({.n = 256, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
+      {kForward});
+  add({.n = 256, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5}, {kForward});
+  add(same(64, 64, 56, 64), {kForward, ConvPass::backward_data, ConvPass::backward_weights});
+  add(same(64, 128, 28, 128), {kForward});
+  add(same(64, 256, 14, 256), {kForward});
+  return all;
+}
+
+}  // namespace
+
+extern const FamilyBench conv_bench = {
+    "conv", "images of 16 x 28 x 28 under 32 filters of 3 x 3", 16, 65536, sized, problems};
+
+}  // namespace weft::bench

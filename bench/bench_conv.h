@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// One pass of a convolution layer for the harness and for cuDNN.
+#pragma once
+
+#include "bench/harness.h"
+#include "kernels/conv/conv.h"
+
+namespace weft::bench {
+
+class ConvWork final : public Work {
+ public:
+  ConvWork(const kernels::ConvDims& dims, kernels::ConvPass pass, const Context& context);
+
+  bool can_run(std::string_view variant) const override;
+  std::vector<std::string_view> further_variants() const override;
+  void call(std::string_view variant, int set) override;
+  void reset() override;
+  Verdict check(int set, Arithmetic arithmetic) override;
+
+  const kernels::ConvDims dims;
+  const kernels::ConvPass pass;
+  // The tensors of the pass: two are read and the third is written.
+  float* x(int set) { return x_[set]; }  // (n, c, h, w), or its gradient
+  float* y(int set) { return y_[set]; }  // (n, oc, oh, ow), or its gradient
+  float* w(int set) { return w_[set]; }  // (oc, c, kh, kw), or its gradient
+
+ private:
+  Rotated<float>& output();
+  double expected(std::int64_t at, double& squares, double& terms) const;
+
+  std::vector<float> host_x_, host_y_, host_w_;
+  Rotated<float> x_, y_, w_;
+  Tensor scratch_;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "bench/command.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "engine/error.h"
+
+namespace weft::bench {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) throw Error(ErrorKind::data, str("cannot write ", path));
+}
+
+std::vector<const FamilyBench*> chosen(const std::vector<std::string>& names) {
+  std::vector<const FamilyBench*> families;
+  for (const std::string& name : names) {
+    if (name == "all") {
+      const auto all = family_benches();
+      return {all.begin(), all.end()};
+    }
+    const FamilyBench* family = find_family_bench(name);
+    if (family == nullptr) {
+      throw Error(ErrorKind::usage, str("no benchmark of kernel family '", name, "'"));
+    }
+    families.push_back(family);
+  }
+  return families;
+}
+
+void print_row(const Row& row, const Machine& machine) {
+  if (!row.error.empty()) {
+    fmt::print("  {:<26} {}\n", row.name, row.error);
+  } else {
+    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>7.1f} %  {}\n", row.name,
+               time_text(row.timing.median), time_text(row.timing.p10), time_text(row.timing.p90),
+               row.timing.count, rate_text(row), 100 * row.share(machine),
+               row.ok() ? "ok" : "WRONG: " + row.verdict.text);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
+  const std::vector<const FamilyBench*> families = chosen(request.families);
+  if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
+  const Context context{Stream(request.device), static_cast<std::uint64_t>(request.seed)};
+  const Machine machine = measure_machine(context.stream);
+  fmt::print("{}: {:.2f} TB/s measured ({:.2f} copying), {:.2f} TFLOP/s fp32 measured\n",
+             machine.name, machine.bandwidth * 1e-12, machine.copy * 1e-12, machine.fp32 * 1e-12);
+  std::vector<Row> rows;
+  for (const FamilyBench* family : families) {
+    std::string problem;
+    const auto seen = [&](const Row& row) {
+      if (row.problem != problem) {
+        problem = row.problem;
+        fmt::print("\n{}: {}\n  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.family,
+                   row.problem, "variant", "median", "p10", "p90", "count", "rate", "of bound",
+                   "check");
+      }
+      print_row(row, machine);
+    };
+    for (Row& row : run_family(*family, peers, context, {request.seconds, 30}, seen)) {
+      rows.push_back(std::move(row));
+    }
+  }
+  if (!request.json.empty()) {
+    std::string text = machine_json(machine) + "\n";
+    for (const Row& row : rows) text += row_json(row, machine) + "\n";
+    write_file(request.json, text);
+  }
+  if (!request.report.empty()) write_file(request.report, report_html(rows, machine));
+  int wrong = 0;
+  for (const Row& row : rows) wrong += row.ok() ? 0 : 1;
+  if (wrong > 0) {
+    fmt::print(stderr, "weft: error: {} of {} measurements failed\n", wrong, rows.size());
+  }
+  return wrong == 0 ? 0 : static_cast<int>(ErrorKind::check_failed);
+}
+
+std::vector<std::string> to_arguments(const BenchRequest& request) {
+  std::vector<std::string> words = {
+      to_string(request.device), str(request.seconds), str(request.seed),
+      str(request.threads),      request.json,         request.report};
+  words.insert(words.end(), request.families.begin(), request.families.end());
+  return words;
+}
+
+BenchRequest parse_arguments(const std::vector<std::string>& words) {
+  if (words.size() < 7) {
+    throw Error(ErrorKind::usage, "weft-bench is started by `weft bench`: see weft bench --help");
+  }
+  BenchRequest request;
+  request.device = parse_device(words[0]);
+  request.seconds = std::strtod(words[1].c_str(), nullptr);
+  request.seed = std::strtoll(words[2].c_str(), nullptr, 10);
+  request.threads = std::strtoll(words[3].c_str(), nullptr, 10);
+  request.json = words[4];
+  request.report = words[5];
+  request.families.assign(words.begin() + 6, words.end());
+  return request;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "bench/families.h"
+
+namespace weft::bench {
+
+extern const FamilyBench gemm_bench;
+extern const FamilyBench conv_bench;
+extern const FamilyBench pool_bench;
+extern const FamilyBench softmax_bench;
+
+namespace {
+
+const FamilyBench* const kBenches[] = {
+    &gemm_bench,
+    &conv_bench,
+    &pool_bench,
+    &softmax_bench,
+};
+
+}  // namespace
+
+std::span<const FamilyBench* const> family_benches() {
+  return kBenches;
+}
+
+const FamilyBench* find_family_bench(std::string_view family) {
+  for (const FamilyBench* bench : kBenches) {
+    if (bench->family == family) return bench;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The problems of every family that the harness can run. Adding a family: one bench_FAMILY.cpp that
+// defines a FamilyBench, and one line in families.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness.h"
+
+namespace weft::bench {
+
+struct FamilyBench {
+  std::string_view family;        // as in kernels/catalogue.h
+  std::string_view size_meaning;  // what --size counts
+  std::int64_t default_size;      // of `weft kernel run`
+  std::int64_t largest_size;      // that --size accepts
+  std::unique_ptr<Work> (*sized)(std::int64_t size, const Context& context);
+  // The problems of `weft bench`, for this device; made one after the other to save memory.
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*problems)(Device device);
+};
+
+std::span<const FamilyBench* const> family_benches();
+const FamilyBench* find_family_bench(std::string_view family);  // null when there is none
+
+}  // namespace weft::bench

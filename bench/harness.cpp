@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "bench/harness.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/random.h"
+#include "engine/timer.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int kMaxSets = 64;
+constexpr int kMaxCalls = 1024;
+
+double percentile(const std::vector<double>& sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const std::size_t low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+// The calls of one sample, queued at once.
+class Sample {
+ public:
+  Sample(const Call& call, int sets, int calls, const Stream& stream)
+      : work_([&call, sets, calls] {
+          for (int i = 0; i < calls; ++i) call(i % sets);
+        }) {
+    if (stream.device().is_cpu()) return;
+    try {
+      graph_ = std::make_unique<Graph>(stream, work_);
+    } catch (const Error&) {
+      graph_.reset();  // what cannot be captured is launched call by call
+    }
+  }
+
+  void queue() const { graph_ ? graph_->launch() : work_(); }
+  bool graph() const { return graph_ != nullptr; }
+
+ private:
+  std::function<void()> work_;
+  std::unique_ptr<Graph> graph_;
+};
+
+double seconds_of(const std::function<void()>& work, const Stream& stream) {
+  Event begin(stream.device()), end(stream.device());
+  begin.record(stream);
+  work();
+  end.record(stream);
+  return Event::seconds_between(begin, end);
+}
+
+}  // namespace
+
+Timing measure(const Call& call, int sets, const TimingOptions& options, const Stream& stream) {
+  call(0);  // first use: code is loaded, scratch memory allocated
+  stream.synchronize();
+  double once = 1e30;
+  for (int i = 0; i < 3 && (i == 0 || once < 0.5); ++i) {
+    once = std::min(once, seconds_of([&] { call(i % sets); }, stream));
+  }
+  // A sample is long beside the cost of starting it and passes through every set.
+  const double least = stream.device().is_cuda() ? 4e-4 : 2e-4;
+  int calls =
+      static_cast<int>(std::min<double>(kMaxCalls, std::ceil(least / std::max(once, 1e-9))));
+  if (once < 0.01) calls = (calls + sets - 1) / sets * sets;
+  const Sample sample(call, sets, calls, stream);
+  sample.queue();  // warm-up of the very thing that is timed
+  stream.synchronize();
+
+  const int wanted = once > 0.1 ? (options.samples + 2) / 3 : options.samples;
+  std::vector<double> seconds;
+  double total = 0;
+  const Timer wall;
+  while (static_cast<int>(seconds.size()) < wanted ||
+         (total < options.seconds && wall.seconds() < 4 * options.seconds)) {
+    // Events between samples that are all queued before the first is read.
+    constexpr int kBatch = 10;
+    std::vector<std::unique_ptr<Event>> events;
+    for (int i = 0; i <= kBatch; ++i) events.push_back(std::make_unique<Event>(stream.device()));
+    events[0]->record(stream);
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      sample.queue();
+      events[i + 1]->record(stream);
+    }
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      const double time = Event::seconds_between(*events[i], *events[i + 1]);
+      seconds.push_back(time / calls);
+      total += time;
+    }
+  }
+  stream.synchronize();
+  std::sort(seconds.begin(), seconds.end());
+  return {percentile(seconds, 0.5),
+          percentile(seconds, 0.1),
+          percentile(seconds, 0.9),
+          static_cast<int>(seconds.size()),
+          calls,
+          sample.graph()};
+}
+
+int sets_for(double footprint, Device device) {
+  const DeviceProperties& properties = device_properties(device);
+  const double cache = properties.l2_bytes > 0 ? static_cast<double>(properties.l2_bytes) : 32e6;
+  const double memory =
+      properties.memory_bytes > 0 ? static_cast<double>(properties.memory_bytes) : 8e9;
+  const double wanted = std::floor(3 * cache / std::max(footprint, 1.0)) + 1;
+  const double room = std::max(1.0, std::floor(memory / 4 / std::max(footprint, 1.0)));
+  return static_cast<int>(std::min({wanted, room, static_cast<double>(kMaxSets)}));
+}
+
+void Comparison::add(double actual, double expected, double bound) {
+  ++compared_;
+  const bool both_nan = std::isnan(actual) && std::isnan(expected);
+  if (both_nan || actual == expected) return;  // also equal infinities
+  const double error = std::fabs(actual - expected);
+  if (error <= bound) {
+    worst_ = std::max(worst_, error / bound);
+    return;
+  }
+  if (failed_++ == 0) {
+    first_failure_ = str("found ", actual, ", expected ", expected, " within ", bound);
+  }
+  worst_ = std::isfinite(error) && bound > 0 ? std::max(worst_, error / bound) : HUGE_VAL;
+}
+
+Verdict Comparison::verdict() const {
+  Verdict verdict;
+  verdict.ok = compared_ > 0 && failed_ == 0;
+  verdict.worst = worst_;
+  verdict.compared = compared_;
+  if (compared_ == 0) {
+    verdict.text = "nothing was compared";
+  } else if (failed_ > 0) {
+    verdict.text = str(failed_, " of ", compared_, " values differ; ", first_failure_);
+  } else {
+    std::ostringstream worst;
+    worst.precision(2);
+    worst << worst_;
+    verdict.text = str(compared_, " values, worst error ", worst.str(), " of its bound");
+  }
+  return verdict;
+}
+
+Arithmetic arithmetic_of(std::string_view variant) {
+  if (variant.find("tf32x3") != std::string_view::npos) return Arithmetic::fp32;
+  if (variant.find("tf32") != std::string_view::npos) return Arithmetic::tf32;
+  if (variant.find("bf16") != std::string_view::npos) return Arithmetic::bf16;
+  if (variant.find("tensor_core") != std::string_view::npos) return Arithmetic::tf32;
+  return Arithmetic::fp32;
+}
+
+double product_error(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::tf32:
+      return std::ldexp(1.0, -10);  // 10 mantissa bits, two operands
+    case Arithmetic::bf16:
+      return std::ldexp(1.0, -7);
+    default:
+      return std::ldexp(1.0, -23);
+  }
+}
+
+std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low, float high) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  const std::int64_t quads = (n + 3) / 4;
+#pragma omp parallel for schedule(static) if (quads > 4096)
+  for (std::int64_t q = 0; q < quads; ++q) {
+    const Random4 bits = philox(seed, RandomStream::data, 0, static_cast<std::uint64_t>(q));
+    for (std::int64_t i = 4 * q; i < std::min(n, 4 * q + 4); ++i) {
+      values[static_cast<std::size_t>(i)] = low + (high - low) * uniform01(bits.value[i % 4]);
+    }
+  }
+  return values;
+}
+
+std::vector<std::int64_t> sample_indices(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> indices;
+  if (n <= count) {
+    for (std::int64_t i = 0; i < n; ++i) indices.push_back(i);
+    return indices;
+  }
+  indices = {0, n - 1};
+  for (std::int64_t i = 2; i < count; ++i) {
+    const Random4 bits = philox(seed, RandomStream::data, 7, static_cast<std::uint64_t>(i));
+    const std::uint64_t wide = (std::uint64_t{bits.value[0]} << 32) | bits.value[1];
+    indices.push_back(static_cast<std::int64_t>(wide % static_cast<std::uint64_t>(n)));
+  }
+  return indices;
+}
+
+}  // namespace weft::bench

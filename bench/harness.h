@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The measuring harness: one way to time and to verify any kernel on any device.
+//
+// A Work is one problem made ready: random inputs and outputs in several sets of buffers, which
+// timed calls rotate through so that a GPU's L2 cache cannot serve what memory should. Its FLOPs
+// and bytes are those of the formula, the same for every variant and every yardstick. Calls are
+// queued many at a time (as a CUDA graph where they can be captured), so that a sample is a time on
+// the device and not of the host. The outputs of the timed calls are compared with the double
+// oracle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tensor.h"
+#include "kernels/common.h"
+
+namespace weft::bench {
+
+struct Timing {
+  double median = 0, p10 = 0, p90 = 0;  // seconds per call
+  int count = 0;                        // samples
+  int calls = 1;                        // calls in one sample
+  bool graph = false;                   // replayed as a CUDA graph
+};
+
+struct TimingOptions {
+  double seconds = 0.2;  // at least, in all samples of one timing
+  int samples = 30;      // at least, unless a call takes longer than 0.1 s: then a third of it
+};
+
+// Queues one call on buffer set `set`.
+using Call = std::function<void(int set)>;
+
+Timing measure(const Call& call, int sets, const TimingOptions& options, const Stream& stream);
+
+// Sets of buffers of `footprint` bytes that together pass three times the last-level cache.
+int sets_for(double footprint, Device device);
+
+struct Verdict {
+  bool ok = false;
+  double worst = 0;           // largest error in units of its bound
+  std::int64_t compared = 0;  // values
+  std::string text;           // "1024 values, worst error 0.31 of its bound"
+};
+
+// Collects comparisons with an oracle. A NaN where none is expected fails, and so does comparing
+// nothing at all.
+class Comparison {
+ public:
+  void add(double actual, double expected, double bound);
+  Verdict verdict() const;
+
+ private:
+  double worst_ = 0;
+  std::int64_t compared_ = 0, failed_ = 0;
+  std::string first_failure_;
+};
+
+// The same n values in several places of device memory.
+template <class T>
+class Rotated {
+ public:
+  Rotated(std::int64_t n, int sets, const Stream& stream) : n_(n), stream_(stream) {
+    for (int i = 0; i < sets; ++i) sets_.emplace_back(Shape{n}, dtype_of<T>(), stream);
+  }
+  Rotated(const std::vector<T>& values, int sets, const Stream& stream)
+      : Rotated(static_cast<std::int64_t>(values.size()), sets, stream) {
+    copy_from_host(sets_[0].template view<T>(), std::span<const T>(values), stream_);
+    for (std::size_t i = 1; i < sets_.size(); ++i) {
+      copy_bytes(sets_[i].raw(), sets_[i].device(), sets_[0].raw(), sets_[0].device(),
+                 sets_[0].bytes(), stream_);
+    }
+  }
+
+  T* operator[](int set) { return sets_[static_cast<std::size_t>(set)].template data<T>(); }
+  std::int64_t size() const { return n_; }
+  void clear() {
+    for (Tensor& set : sets_) zero_bytes(set.raw(), set.bytes(), stream_);
+  }
+  std::vector<T> host(int set) const {
+    return to_host(sets_[static_cast<std::size_t>(set)].template view<T>(), stream_);
+  }
+
+ private:
+  std::int64_t n_;
+  Stream stream_;
+  std::vector<Tensor> sets_;
+};
+
+// What a Work is made with.
+struct Context {
+  Stream stream;
+  std::uint64_t seed = 1;
+  int block = 0;  // threads per block; 0: the family's own choice
+};
+
+enum class Arithmetic { fp32, tf32, bf16 };
+
+class Work {
+ public:
+  explicit Work(const Context& made_with) : context(made_with) {}
+  virtual ~Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  // The name of a variant that this problem cannot run is not an error, only left out.
+  virtual bool can_run(std::string_view variant) const = 0;
+  // Ways of calling the family that are no row of its table, as a compute mode.
+  virtual std::vector<std::string_view> further_variants() const { return {}; }
+  virtual void call(std::string_view variant, int set) = 0;
+  // Forgets the outputs, so that a call that writes nothing cannot pass.
+  virtual void reset() = 0;
+  // Compares the outputs in `set` with the oracle, at the precision of `arithmetic`.
+  virtual Verdict check(int set, Arithmetic arithmetic) = 0;
+
+  std::string problem;          // "4096 x 4096 x 4096"
+  double bytes = 0, flops = 0;  // of one call, by the formula
+  bool by_flops = false;        // the table shows FLOP/s, else bytes/s
+  int sets = 1;
+  const Context context;
+};
+
+// The arithmetic that the name of a technique tells: fp32 unless it names tf32 or bf16.
+Arithmetic arithmetic_of(std::string_view variant);
+// Error of one product of operands rounded for this arithmetic, relative.
+double product_error(Arithmetic arithmetic);
+
+// Uniform values in [low, high), the same for the same seed; made by all threads.
+std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low = -1,
+                                 float high = 1);
+// `count` indices in [0, n), among them 0 and n - 1.
+std::vector<std::int64_t> sample_indices(std::int64_t n, std::int64_t count, std::uint64_t seed);
+
+}  // namespace weft::bench

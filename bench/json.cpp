@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Results as JSON: one object per row, one for the machine.
+#include <nlohmann/json.hpp>
+
+#include "bench/run.h"
+
+namespace weft::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* text_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::tf32 ? "tf32" : arithmetic == Arithmetic::bf16 ? "bf16" : "fp32";
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string row_json(const Row& row, const Machine& machine) {
+  Json json = {{"schema_version", 1},
+               {"event", "measurement"},
+               {"family", row.family},
+               {"problem", row.problem},
+               {"variant", row.name},
+               {"yardstick", row.peer},
+               {"arithmetic", text_of(row.arithmetic)},
+               {"device", to_string(machine.device)},
+               {"ok", row.ok()}};
+  if (!row.error.empty()) {
+    json["error"] = row.error;
+    return line_of(json);
+  }
+  json["check"] = row.verdict.text;
+  json["compared"] = row.verdict.compared;
+  json["seconds"] = row.timing.median;
+  json["seconds_p10"] = row.timing.p10;
+  json["seconds_p90"] = row.timing.p90;
+  json["samples"] = row.timing.count;
+  json["calls_per_sample"] = row.timing.calls;
+  json["graph"] = row.timing.graph;
+  json["buffer_sets"] = row.sets;
+  json["bytes"] = row.bytes;
+  json["flops"] = row.flops;
+  json["bytes_per_second"] = row.bytes_per_second();
+  json["flops_per_second"] = row.flops_per_second();
+  json["share_of_bound"] = row.share(machine);
+  return line_of(json);
+}
+
+std::string machine_json(const Machine& machine) {
+  return line_of({{"schema_version", 1},
+                  {"event", "machine"},
+                  {"device", to_string(machine.device)},
+                  {"name", machine.name},
+                  {"compute_capability", machine.compute_capability},
+                  {"multiprocessors", machine.multiprocessors},
+                  {"clock_mhz", machine.clock_mhz},
+                  {"driver", machine.driver},
+                  {"cuda", machine.cuda},
+                  {"cuda_architectures", machine.architectures},
+                  {"isa", machine.isa},
+                  {"threads", machine.threads},
+                  {"commit", machine.commit},
+                  {"copy_bytes_per_second", machine.copy},
+                  {"peak_bytes_per_second", machine.bandwidth},
+                  {"peak_fp32_flops_per_second", machine.fp32},
+                  {"peak_tf32_flops_per_second", machine.tf32},
+                  {"peak_bf16_flops_per_second", machine.bf16}});
+}
+
+}  // namespace weft::bench

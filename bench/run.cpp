@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "bench/run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "kernels/catalogue.h"
+
+namespace weft::bench {
+
+Row run_one(Work& work, std::string_view family, const std::string& name, Arithmetic arithmetic,
+            const Call& call, const TimingOptions& options) {
+  Row row;
+  row.family = family;
+  row.problem = work.problem;
+  row.name = name;
+  row.by_flops = work.by_flops;
+  row.arithmetic = arithmetic;
+  row.bytes = work.bytes;
+  row.flops = work.flops;
+  row.sets = work.sets;
+  try {
+    work.reset();
+    row.timing = measure(call, work.sets, options, work.context.stream);
+    row.verdict = work.check(0, arithmetic);
+  } catch (const Error& error) {
+    row.error = error.what();
+  }
+  return row;
+}
+
+std::vector<std::string> runnable_variants(std::string_view family, const Work& work) {
+  const Device device = work.context.stream.device();
+  const kernels::Family* entry = kernels::find_family(family);
+  std::vector<std::string> names;
+  if (entry == nullptr) return names;
+  const auto offer = [&](std::string_view name) {
+    if (work.can_run(name)) names.emplace_back(name);
+  };
+  for (const kernels::VariantInfo& info : entry->variants()) {
+    const bool there = device.is_cpu()
+                           ? info.on_cpu
+                           : info.on_cuda && device_properties(device).compute_capability >=
+                                                 info.compute_capability;
+    if (there) offer(info.name);
+  }
+  for (const std::string_view name : work.further_variants()) offer(name);
+  return names;
+}
+
+std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
+                            const Context& context, const TimingOptions& options,
+                            const std::function<void(const Row&)>& seen) {
+  std::vector<Row> rows;
+  const auto keep = [&](Row row) {
+    seen(row);
+    rows.push_back(std::move(row));
+  };
+  for (const auto& make : family.problems(context.stream.device())) {
+    std::unique_ptr<Work> work;
+    try {
+      work = make(context);
+    } catch (const Error& error) {
+      Row row;
+      row.family = family.family;
+      row.problem = "a problem that could not be made";
+      row.error = error.what();
+      keep(std::move(row));
+      continue;
+    }
+    for (const std::string& name : runnable_variants(family.family, *work)) {
+      keep(run_one(
+          *work, family.family, name, arithmetic_of(name), [&](int set) { work->call(name, set); },
+          options));
+    }
+    for (const Peer& peer : peers) {
+      const Call call = peer.bind(*work);
+      if (!call) continue;
+      Row row = run_one(*work, family.family, peer.name, peer.arithmetic, call, options);
+      row.peer = true;
+      keep(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+std::string rate_text(const Row& row) {
+  const double rate = row.by_flops ? row.flops_per_second() : row.bytes_per_second();
+  const char* unit = row.by_flops ? "FLOP/s" : "B/s";
+  if (rate >= 1e12) return fmt::format("{:.2f} T{}", rate * 1e-12, unit);
+  return fmt::format("{:.2f} G{}", rate * 1e-9, unit);
+}
+
+}  // namespace weft::bench

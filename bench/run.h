@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Runs variants and yardsticks on a problem and keeps one Row for each.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/families.h"
+#include "bench/machine.h"
+
+namespace weft::bench {
+
+// A vendor's library at the same work. bind() returns an empty Call for a problem that it cannot
+// do.
+struct Peer {
+  std::string name;  // "cuBLAS fp32"
+  Arithmetic arithmetic = Arithmetic::fp32;
+  std::function<Call(Work&)> bind;
+};
+
+struct Row {
+  std::string family, problem, name;
+  bool peer = false, by_flops = false;
+  Arithmetic arithmetic = Arithmetic::fp32;
+  double bytes = 0, flops = 0;
+  int sets = 1;
+  Timing timing;
+  Verdict verdict;
+  std::string error;  // why there is no timing
+
+  bool ok() const { return error.empty() && verdict.ok; }
+  double flops_per_second() const { return flops / timing.median; }
+  double bytes_per_second() const { return bytes / timing.median; }
+  double share(const Machine& machine) const {  // of the roofline bound
+    return machine.bound(bytes, flops, arithmetic) / timing.median;
+  }
+};
+
+// Times `call` on `work` and verifies what the timed calls wrote.
+Row run_one(Work& work, std::string_view family, const std::string& name, Arithmetic arithmetic,
+            const Call& call, const TimingOptions& options);
+
+// The variants of a family that this problem and device can run, in the order of the ladder.
+std::vector<std::string> runnable_variants(std::string_view family, const Work& work);
+
+// Every variant and peer on every problem of the family; `seen` gets each row as it is done.
+std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
+                            const Context& context, const TimingOptions& options,
+                            const std::function<void(const Row&)>& seen);
+
+std::string rate_text(const Row& row);                         // "37.20 TFLOP/s", "4.26 TB/s"
+std::string time_text(double seconds);                         // "12.3 us"
+std::string row_json(const Row& row, const Machine& machine);  // one JSON object
+std::string machine_json(const Machine& machine);
+// A self-contained page: per family and problem a ladder chart, a roofline plot and the table.
+std::string report_html(const std::vector<Row>& rows, const Machine& machine);
+
+}  // namespace weft::bench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/catalogue.h"
+
+#include "kernels/activation/activation.h"
+#include "kernels/batch/batch.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/loss/loss.h"
+#include "kernels/optimizer/optimizer.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+
+namespace weft::kernels {
+namespace {
+
+constexpr Family kFamilies[] = {
+    {"gemm", "matrix product with bias and ReLU", gemm_variants},
+    {"reduce", "many values to one: sum, minimum, maximum", reduce_variants},
+    {"conv", "convolution layer, forward and both gradients", conv_variants},
+    {"pool", "max and average pooling, forward and backward", pool_variants},
+    {"activation", "ReLU, sigmoid, tanh and the bias, forward and backward", activation_variants},
+    {"softmax", "softmax over rows, alone and with cross-entropy", softmax_variants},
+    {"loss", "mean squared error, and the totals of an epoch", loss_variants},
+    {"batch_norm", "batch normalisation, training, inference and backward", batch_norm_variants},
+    {"dropout", "dropout from counter-based random numbers", dropout_variants},
+    {"optimizer", "stochastic gradient descent over the flat parameters", optimizer_variants},
+    {"batch", "shuffles, augments and normalises a batch of images", batch_variants},
+};
+
+}  // namespace
+
+std::span<const Family> catalogue() {
+  return kFamilies;
+}
+
+const Family* find_family(std::string_view name) {
+  for (const Family& family : kFamilies) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
+}
+
+const VariantInfo* find_variant(const Family& family, std::string_view name) {
+  for (const VariantInfo& info : family.variants()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::kernels
