@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Histogram, rung "multi_pass": more bins than fit shared memory, in as many passes as it takes.
+//
+//   bins:   [0 ........ span) [span ..... 2 span) [2 span ... bins)
+//   blocks:  row 0 of the grid  row 1               row 2             all rows read all values
+//
+// A row of blocks counts its own range of bins and passes over all other values. Rows that are
+// resident at the same time share what they read through the L2 cache. A block has all of the
+// shared memory of an SM that one block can have.
+#include "engine/launch.h"
+#include "kernels/histogram/cuda.h"
+#include "kernels/histogram/private_counts.cuh"
+
+namespace weft::kernels::cuda {
+
+namespace {
+
+constexpr int kThreads = 1024;
+
+template <class Binning>
+__global__ void __launch_bounds__(1024)
+    multi_pass_kernel(std::int64_t* __restrict__ counts,
+                      const typename Binning::Value* __restrict__ x, std::int64_t n, Binning bins,
+                      std::int32_t most) {
+  extern __shared__ std::uint32_t counters[];
+  const VectorSpan<typename Binning::Value> span(x, n);
+  const std::int32_t first = static_cast<std::int32_t>(blockIdx.y) * most;
+  const PrivateCounts mine{counters, first, min(most, bins.bins - first)};
+  mine.clear();
+  count_edges(counts, span, x, n, bins);
+  count_vectors(mine, span, bins);
+  mine.add_to(counts);
+}
+
+}  // namespace
+
+template <class Binning>
+void histogram_multi_pass(std::int64_t* counts, const typename Binning::Value* x, std::int64_t n,
+                          const Binning& bins, const HistogramPlan& plan, const Stream& stream) {
+  const int threads = plan.block == 0 ? kThreads : plan.block;
+  const std::int64_t fit = plan.shared_bytes / std::int64_t{sizeof(std::uint32_t)};
+  const unsigned passes = blocks_for(bins.bins, fit);
+  const std::int32_t most = static_cast<std::int32_t>(blocks_for(bins.bins, passes));
+  const std::size_t shared = sizeof(std::uint32_t) * static_cast<std::size_t>(most);
+  const std::int64_t resident = std::int64_t{1024} / threads * plan.multiprocessors;
+  const std::int64_t per_block = VectorSpan<typename Binning::Value>::kPerVector * threads;
+  const dim3 grid(histogram_blocks(n, per_block, resident), passes);
+  launch(multi_pass_kernel<Binning>, Launch{grid, static_cast<unsigned>(threads), shared, stream},
+         counts, x, n, bins, most);
+}
+
+template void histogram_multi_pass(std::int64_t*, const std::uint8_t*, std::int64_t,
+                                   const ByteBinning&, const HistogramPlan&, const Stream&);
+template void histogram_multi_pass(std::int64_t*, const std::int32_t*, std::int64_t,
+                                   const IntegerBinning&, const HistogramPlan&, const Stream&);
+template void histogram_multi_pass(std::int64_t*, const float*, std::int64_t,
+                                   const EvenBinning<float>&, const HistogramPlan&, const Stream&);
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Histogram, rung "vectorized": privatized and coarsened, with loads of 16 bytes, two in flight.
+//
+// Shared memory: 4 bytes per bin. With values of 4 bytes memory is the limit. With bytes it is the
+// shared-memory atomics: 32 lanes hit 32 banks at random, the fullest bank gets 3.5 of them on
+// average, and that many cycles is what a warp's atomic takes. Equal values are added up by the
+// hardware and cost less, not more.
+#include "engine/launch.h"
+#include "kernels/histogram/cuda.h"
+#include "kernels/histogram/private_counts.cuh"
+
+namespace weft::kernels::cuda {
+
+namespace {
+
+constexpr int kThreads = 1024;
+constexpr int kBlocksPerSm = 2;
+
+template <class Binning>
+__global__ void __launch_bounds__(1024, kBlocksPerSm)
+    vectorized_kernel(std::int64_t* __restrict__ counts,
+                      const typename Binning::Value* __restrict__ x, std::int64_t n, Binning bins) {
+  extern __shared__ std::uint32_t counters[];
+  const VectorSpan<typename Binning::Value> span(x, n);
+  const PrivateCounts mine{counters, 0, bins.bins};
+  mine.clear();
+  count_edges(counts, span, x, n, bins);
+  count_vectors(mine, span, bins);
+  mine.add_to(counts);
+}
+
+}  // namespace
+
+template <class Binning>
+void histogram_vectorized(std::int64_t* counts, const typename Binning::Value* x, std::int64_t n,
+                          const Binning& bins, const HistogramPlan& plan, const Stream& stream) {
+  const int threads = plan.block == 0 ? kThreads : plan.block;
+  const std::size_t shared = sizeof(std::uint32_t) * static_cast<std::size_t>(bins.bins);
+  const std::int64_t resident = kBlocksPerSm * (1024 / threads) * plan.multiprocessors;
+  const std::int64_t per_block = VectorSpan<typename Binning::Value>::kPerVector * threads;
+  launch(vectorized_kernel<Binning>,
+         Launch{histogram_blocks(n, per_block, resident), static_cast<unsigned>(threads), shared,
+                stream},
+         counts, x, n, bins);
+}
+
+template void histogram_vectorized(std::int64_t*, const std::uint8_t*, std::int64_t,
+                                   const ByteBinning&, const HistogramPlan&, const Stream&);
+template void histogram_vectorized(std::int64_t*, const std::int32_t*, std::int64_t,
+                                   const IntegerBinning&, const HistogramPlan&, const Stream&);
+template void histogram_vectorized(std::int64_t*, const float*, std::int64_t,
+                                   const EvenBinning<float>&, const HistogramPlan&, const Stream&);
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Images of bytes: RGB to grey and the box blur, exact on every device.
+//
+//   grey[i]  = (19595 R + 38470 G + 7471 B + 2^15) / 2^16, rounded down: 0.299, 0.587, 0.114
+//   blur[p]  = mean of the pixels of channel c within `radius` rows and columns of p that lie in
+//   the
+//              image, rounded to the nearest, halves up
+//
+// Pixels are interleaved: (height, width, channels). Destinations must not overlap sources.
+// Traffic: grey 4 bytes, blur 2 bytes per pixel and channel. A naive blur adds (2 radius + 1)^2
+// pixels for each.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct ImageDims {
+  std::int64_t height = 0, width = 0;
+  std::int64_t channels = 1;
+
+  std::int64_t elements() const { return height * width * channels; }
+};
+
+enum class ImageVariant { automatic, naive, vectorized, tiled, running_sums };
+
+void rgb_to_grey(std::uint8_t* grey,       // (pixels,)
+                 const std::uint8_t* rgb,  // (pixels, 3)
+                 std::int64_t pixels, ImageVariant variant, const Stream& stream);
+
+void box_blur(std::uint8_t* y,        // (height, width, channels)
+              const std::uint8_t* x,  // (height, width, channels)
+              const ImageDims& dims, std::int64_t radius, ImageVariant variant,
+              const Stream& stream);
+
+inline double rgb_to_grey_bytes_moved(std::int64_t pixels) {
+  return 4.0 * static_cast<double>(pixels);
+}
+inline double box_blur_bytes_moved(const ImageDims& dims) {
+  return 2.0 * static_cast<double>(dims.elements());
+}
+
+// The rungs of each operation, in teaching order; automatic is not a row.
+std::span<const VariantInfo> rgb_to_grey_variants();
+std::span<const VariantInfo> box_blur_variants();
+std::span<const VariantInfo> image_variants();            // both, named OPERATION_VARIANT
+ImageVariant parse_image_variant(std::string_view name);  // "tiled" or "box_blur_tiled"
+
+}  // namespace weft::kernels

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/image/image.h"
+
+#include <cmath>
+
+#include "kernels/image/cpu_table.h"
+#include "tests/cases/cpu_isas.h"
+#include "tests/cases/histogram_cases.h"
+#include "tests/cases/image_cases.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/small.h"
+
+WEFT_CPU_TABLES(ImageCpu, image_cpu)
+
+namespace weft::test {
+namespace {
+
+using kernels::ImageDims;
+using kernels::ImageVariant;
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes random_bytes(std::int64_t n, std::uint64_t seed) {
+  const auto values = cases::histogram_values(n, cases::Distribution::uniform, 8, seed);
+  return Bytes(values.begin(), values.end());
+}
+
+// Written with doubles, which are exact for these sizes.
+Bytes grey_oracle(const Bytes& rgb) {
+  Bytes grey;
+  for (std::size_t i = 0; i + 2 < rgb.size(); i += 3) {
+    const double value = 19595.0 * rgb[i] + 38470.0 * rgb[i + 1] + 7471.0 * rgb[i + 2];
+    grey.push_back(static_cast<std::uint8_t>(std::floor(value / 65536 + 0.5)));
+  }
+  return grey;
+}
+
+Bytes blur_oracle(const Bytes& x, const ImageDims& d, std::int64_t radius) {
+  Bytes y(x.size());
+  for (std::int64_t p = 0; p < d.elements(); ++p) {
+    const std::int64_t row = p / d.channels / d.width, column = p / d.channels % d.width;
+    double sum = 0, count = 0;
+    for (std::int64_t i = 0; i < d.height; ++i) {
+      if (std::abs(i - row) > radius) continue;
+      for (std::int64_t j = 0; j < d.width; ++j) {
+        if (std::abs(j - column) > radius) continue;
+        sum += x[static_cast<std::size_t>((i * d.width + j) * d.channels + p % d.channels)];
+        ++count;
+      }
+    }
+    y[static_cast<std::size_t>(p)] = static_cast<std::uint8_t>(std::floor(sum / count + 0.5));
+  }
+  return y;
+}
+
+class ImageTest : public DeviceTest {
+ protected:
+  std::vector<ImageVariant> variants(std::span<const kernels::VariantInfo> table) const {
+    std::vector<ImageVariant> result = {ImageVariant::automatic};
+    for (const kernels::VariantInfo& info : table) {
+      if (device().is_cpu() ? info.on_cpu : info.on_cuda) {
+        result.push_back(kernels::parse_image_variant(info.name));
+      }
+    }
+    return result;
+  }
+};
+
+TEST_P(ImageTest, GreyMatchesAnOracle) {
+  for (const std::int64_t pixels : cases::kGreyPixels) {
+    const Bytes rgb = random_bytes(3 * pixels, 1);
+    for (const ImageVariant variant : variants(kernels::rgb_to_grey_variants())) {
+      for (const std::int64_t misalign : {0, 1}) {
+        const Guarded<std::uint8_t> in(rgb, stream(), misalign);
+        Guarded<std::uint8_t> grey(pixels, stream());
+        kernels::rgb_to_grey(grey.data(), in.data(), pixels, variant, stream());
+        EXPECT_EQ(grey.get(), grey_oracle(rgb)) << pixels << " pixels, misaligned by " << misalign;
+      }
+    }
+  }
+}
+
+TEST_P(ImageTest, GreyKeepsGreys) {
+  Bytes rgb, expected;
+  for (int value = 0; value < 256; ++value) {
+    rgb.insert(rgb.end(), 3, static_cast<std::uint8_t>(value));
+    expected.push_back(static_cast<std::uint8_t>(value));
+  }
+  const Guarded<std::uint8_t> in(rgb, stream());
+  Guarded<std::uint8_t> grey(256, stream());
+  kernels::rgb_to_grey(grey.data(), in.data(), 256, ImageVariant::automatic, stream());
+  EXPECT_EQ(grey.get(), expected);
+}
+
+TEST_P(ImageTest, BlurMatchesAnOracle) {
+  for (const cases::BlurCase& c : cases::kBlurCases) {
+    if (too_large(c.flops())) continue;
+    const Bytes x = random_bytes(c.dims.elements(), 2);
+    const Bytes expected = blur_oracle(x, c.dims, c.radius);
+    for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+      const Guarded<std::uint8_t> in(x, stream(), 1);
+      Guarded<std::uint8_t> y(c.dims.elements(), stream(), 1);
+      kernels::box_blur(y.data(), in.data(), c.dims, c.radius, variant, stream());
+      EXPECT_EQ(y.get(), expected) << c << ", variant " << static_cast<int>(variant);
+    }
+  }
+}
+
+TEST_P(ImageTest, BlurOfConstantIsConstantAndRadiusZeroCopies) {
+  const ImageDims dims{50, 60, 3};
+  const Bytes white(9000, 255), x = random_bytes(9000, 3);
+  for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+    const Guarded<std::uint8_t> in(white, stream()), random(x, stream());
+    Guarded<std::uint8_t> y(9000, stream());
+    kernels::box_blur(y.data(), in.data(), dims, 9, variant, stream());
+    EXPECT_EQ(y.get(), white);
+    kernels::box_blur(y.data(), random.data(), dims, 0, variant, stream());
+    EXPECT_EQ(y.get(), x);
+  }
+}
+
+TEST_P(ImageTest, EmptyAndWrongArguments) {
+  Guarded<std::uint8_t> y(4, stream()), x(12, stream());
+  const Bytes before = y.get();
+  kernels::rgb_to_grey(y.data(), x.data(), 0, ImageVariant::automatic, stream());
+  kernels::box_blur(y.data(), x.data(), {0, 5, 3}, 1, ImageVariant::automatic, stream());
+  EXPECT_EQ(y.get(), before);
+  EXPECT_USAGE_ERROR(
+      kernels::box_blur(y.data(), x.data(), {2, 2, 1}, -1, ImageVariant::automatic, stream()),
+      "radius -1");
+  EXPECT_USAGE_ERROR(
+      kernels::box_blur(y.data(), x.data(), {2, 2, 1}, 1, ImageVariant::vectorized, stream()),
+      "no such variant");
+  EXPECT_USAGE_ERROR(
+      kernels::rgb_to_grey(y.data(), x.data(), -1, ImageVariant::automatic, stream()), "negative");
+  EXPECT_EQ(kernels::parse_image_variant("box_blur_tiled"), ImageVariant::tiled);
+  EXPECT_EQ(kernels::parse_image_variant("naive"), ImageVariant::naive);
+  EXPECT_USAGE_ERROR(kernels::parse_image_variant("quick"), "choose from");
+}
+
+TEST(ImageCpu, EveryInstructionSetAgrees) {
+  const ImageDims dims{70, 67, 3};
+  const Bytes x = random_bytes(dims.elements(), 4);
+  for (const auto& [isa, table] : image_cpu_tables()) {
+    Bytes grey(static_cast<std::size_t>(dims.height * dims.width)), y(x.size());
+    table->rgb_to_grey(grey.data(), x.data(), dims.height * dims.width);
+    EXPECT_EQ(grey, grey_oracle(x)) << isa;
+    std::vector<std::uint32_t> sums(static_cast<std::size_t>(2 * dims.width * dims.channels));
+    table->box_blur_running_sums(y.data(), x.data(), dims, 6, sums.data());
+    EXPECT_EQ(y, blur_oracle(x, dims, 6)) << isa;
+  }
+}
+
+WEFT_ON_EACH_DEVICE(ImageTest);
+
+}  // namespace
+}  // namespace weft::test
