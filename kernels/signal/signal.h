@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Convolution of a signal, an image or a volume with one small filter.
+//
+//   y[d,h,w] = sum over (a,b,c) of f[a,b,c] x[d + a - fd/2, h + b - fh/2, w + c - fw/2]
+//
+// where (fd, fh, fw) are the filter's extents, divided rounding down, and x is 0 outside of its
+// bounds: y has the size of x ("same"). As in the courses, and in neural networks, the filter is
+// not mirrored (mathematics calls that correlation). Sums are fp32, in the order of the taps, so
+// integers come out exact. y must not overlap x or f. FLOPs 2 |x| |f|, least traffic 8 |x| bytes.
+//
+// The filter may be odd or even, with extents up to kSignalFilter[rank]: a signal of depth and
+// height 1 with such a filter has rank 1, an image (depth 1) rank 2.
+#pragma once
+
+#include <span>
+
+#include "kernels/common.h"
+
+namespace weft::kernels {
+
+struct SignalDims {
+  std::int64_t depth = 1, height = 1, width = 0;
+  std::int64_t filter_depth = 1, filter_height = 1, filter_width = 1;
+
+  std::int64_t elements() const { return depth * height * width; }
+  std::int64_t taps() const { return filter_depth * filter_height * filter_width; }
+  int rank() const {
+    if (depth > 1 || filter_depth > 1) return 3;
+    return height > 1 || filter_height > 1 ? 2 : 1;
+  }
+};
+
+// The largest filter extent, by rank.
+constexpr std::int64_t kSignalFilter[] = {0, 512, 32, 11};
+constexpr std::int64_t kSignalTaps = 11 * 11 * 11;
+
+enum class SignalVariant {
+  automatic,
+  naive,
+  constant_memory,
+  tiled_halo_internal,
+  tiled_input,
+  tiled_cached_halo,
+  tiled
+};
+
+// constant_memory keeps the filter in one place for the whole device: calls of that variant on
+// different streams must not overlap.
+struct SignalOptions {
+  SignalVariant variant = SignalVariant::automatic;
+};
+
+void signal_convolve(float* y,             // (depth, height, width)
+                     const float* x,       // (depth, height, width)
+                     const float* filter,  // (filter_depth, filter_height, filter_width)
+                     const SignalDims& dims, const SignalOptions& options, const Stream& stream);
+
+// For benchmarks: what a convolution computes, and what it must move at least.
+inline double signal_flops(const SignalDims& dims) {
+  return 2.0 * static_cast<double>(dims.elements()) * static_cast<double>(dims.taps());
+}
+inline double signal_bytes(const SignalDims& dims) {
+  return 8.0 * static_cast<double>(dims.elements()) + 4.0 * static_cast<double>(dims.taps());
+}
+
+// The ladder, in teaching order; automatic is not a row. `needs` says which ranks a rung takes.
+std::span<const VariantInfo> signal_variants();
+bool signal_takes(SignalVariant variant, const SignalDims& dims);  // does the rung take this rank?
+SignalVariant parse_signal_variant(std::string_view name);         // throws usage
+
+}  // namespace weft::kernels
