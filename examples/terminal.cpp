@@ -132,6 +132,8 @@ void print_notice(std::string_view message) {
 
 std::string format_duration(double seconds) {
   if (!(seconds >= 0)) return "-";
+  if (seconds < 0.0995) return fmt::format("{:.1f} ms", 1e3 * seconds);
+  if (seconds < 0.9995) return fmt::format("{:.0f} ms", 1e3 * seconds);
   if (seconds < 99.95) return fmt::format("{:.1f} s", seconds);
   return clock_text(seconds);
 }
