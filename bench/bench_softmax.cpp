@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Softmax over rows, forward.
-#include <cmath>
+#include "bench/bench_softmax.h"
 
 #include "bench/families.h"
 #include "kernels/softmax/cpu.h"
@@ -10,75 +9,63 @@
 #endif
 
 namespace weft::bench {
+
+SoftmaxWork::SoftmaxWork(std::int64_t row_count, std::int64_t col_count, const Context& made_with)
+    : Work(made_with),
+      rows(row_count),
+      cols(col_count),
+      host_x_(random_values(rows * cols, made_with.seed, -8, 8)),
+      x_(host_x_, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
+         made_with.stream),
+      y_(rows * cols, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
+         made_with.stream) {
+  problem = str(rows, " rows of ", cols);
+  bytes = 8.0 * static_cast<double>(rows * cols);
+  flops = 5.0 * static_cast<double>(rows * cols);
+  sets = sets_for(bytes, made_with.stream.device());
+}
+
+bool SoftmaxWork::can_run(std::string_view variant) const {
+#ifdef WEFT_WITH_CUDA
+  if (variant == "warp_per_row" && context.stream.device().is_cuda()) {
+    return cols <= kernels::cuda::kWarpColumns;
+  }
+#endif
+  return variant == "warp_per_row" || variant == "block_per_row";
+}
+
+void SoftmaxWork::call(std::string_view variant, int set) {
+#ifdef WEFT_WITH_CUDA
+  if (context.stream.device().is_cuda()) {
+    return variant == "warp_per_row"
+               ? kernels::cuda::softmax_forward_warp(y_[set], x_[set], rows, cols, context.stream)
+               : kernels::cuda::softmax_forward_block(y_[set], x_[set], rows, cols, context.stream);
+  }
+#endif
+  static_cast<void>(variant);
+  kernels::softmax_forward(y_[set], x_[set], rows, cols, context.stream);
+}
+
+Verdict SoftmaxWork::check(int set, Arithmetic) {
+  const std::vector<float> found = y_.host(set);
+  std::vector<double> x(static_cast<std::size_t>(cols)), y(x.size());
+  Comparison comparison;
+  for (const std::int64_t row : sample_indices(rows, 64, context.seed)) {
+    const std::int64_t first = row * cols;
+    for (std::int64_t c = 0; c < cols; ++c) {
+      x[static_cast<std::size_t>(c)] =
+          static_cast<double>(host_x_[static_cast<std::size_t>(first + c)]);
+    }
+    kernels::cpu::softmax_forward<double>(y.data(), x.data(), 1, cols);
+    for (std::int64_t c = 0; c < cols; ++c) {
+      const double expected = y[static_cast<std::size_t>(c)];
+      comparison.add(found[static_cast<std::size_t>(first + c)], expected, 2e-5 * expected + 1e-30);
+    }
+  }
+  return comparison.verdict();
+}
+
 namespace {
-
-class SoftmaxWork final : public Work {
- public:
-  SoftmaxWork(std::int64_t rows, std::int64_t cols, const Context& made_with)
-      : Work(made_with),
-        rows_(rows),
-        cols_(cols),
-        host_x_(random_values(rows * cols, made_with.seed, -8, 8)),
-        x_(host_x_, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
-           made_with.stream),
-        y_(rows * cols, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
-           made_with.stream) {
-    problem = str(rows, " rows of ", cols);
-    bytes = 8.0 * static_cast<double>(rows * cols);
-    flops = 5.0 * static_cast<double>(rows * cols);
-    sets = sets_for(bytes, made_with.stream.device());
-  }
-
-  bool can_run(std::string_view variant) const override {
-#ifdef WEFT_WITH_CUDA
-    if (variant == "warp_per_row" && context.stream.device().is_cuda()) {
-      return cols_ <= kernels::cuda::kWarpColumns;
-    }
-#endif
-    return variant == "warp_per_row" || variant == "block_per_row";
-  }
-
-  void call(std::string_view variant, int set) override {
-#ifdef WEFT_WITH_CUDA
-    if (context.stream.device().is_cuda() && rows_ > 0) {
-      return variant == "warp_per_row" ? kernels::cuda::softmax_forward_warp(
-                                             y_[set], x_[set], rows_, cols_, context.stream)
-                                       : kernels::cuda::softmax_forward_block(
-                                             y_[set], x_[set], rows_, cols_, context.stream);
-    }
-#endif
-    static_cast<void>(variant);
-    kernels::softmax_forward(y_[set], x_[set], rows_, cols_, context.stream);
-  }
-
-  void reset() override {
-    y_.clear();
-  }
-
-  Verdict check(int set, Arithmetic) override {
-    const std::vector<float> found = y_.host(set);
-    std::vector<double> x(static_cast<std::size_t>(cols_)), y(x.size());
-    Comparison comparison;
-    for (const std::int64_t row : sample_indices(rows_, 64, context.seed)) {
-      const std::int64_t first = row * cols_;
-      for (std::int64_t c = 0; c < cols_; ++c) {
-        x[static_cast<std::size_t>(c)] = host_x_[static_cast<std::size_t>(first + c)];
-      }
-      kernels::cpu::softmax_forward<double>(y.data(), x.data(), 1, cols_);
-      for (std::int64_t c = 0; c < cols_; ++c) {
-        const double expected = y[static_cast<std::size_t>(c)];
-        comparison.add(found[static_cast<std::size_t>(first + c)], expected,
-                       2e-5 * expected + 1e-30);
-      }
-    }
-    return comparison.verdict();
-  }
-
- private:
-  std::int64_t rows_, cols_;
-  std::vector<float> host_x_;
-  Rotated<float> x_, y_;
-};
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return std::make_unique<SoftmaxWork>(size, 1000, context);

@@ -7,14 +7,13 @@ extern const FamilyBench gemm_bench;
 extern const FamilyBench conv_bench;
 extern const FamilyBench pool_bench;
 extern const FamilyBench softmax_bench;
+extern const FamilyBench nbody_bench;
+extern const FamilyBench histogram_bench;
 
 namespace {
 
 const FamilyBench* const kBenches[] = {
-    &gemm_bench,
-    &conv_bench,
-    &pool_bench,
-    &softmax_bench,
+    &gemm_bench, &conv_bench, &pool_bench, &softmax_bench, &nbody_bench, &histogram_bench,
 };
 
 }  // namespace

@@ -21,26 +21,33 @@ double percentile(const std::vector<double>& sorted, double part) {
   return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
-// The calls of one sample, queued at once.
+// The calls of one sample, queued at once: as a graph, or one by one through the sets in turn.
 class Sample {
  public:
-  Sample(const Call& call, int sets, int calls, const Stream& stream)
-      : work_([&call, sets, calls] {
-          for (int i = 0; i < calls; ++i) call(i % sets);
-        }) {
-    if (stream.device().is_cpu()) return;
+  Sample(const Call& call, int sets, int calls, bool as_graph, const Stream& stream)
+      : call_(call), sets_(sets), calls_(calls) {
+    if (!as_graph) return;
     try {
-      graph_ = std::make_unique<Graph>(stream, work_);
+      graph_ = std::make_unique<Graph>(stream, [this] { launch_all(); });
     } catch (const Error&) {
       graph_.reset();  // what cannot be captured is launched call by call
     }
   }
 
-  void queue() const { graph_ ? graph_->launch() : work_(); }
+  void queue() { graph_ ? graph_->launch() : launch_all(); }
   bool graph() const { return graph_ != nullptr; }
+  int last_set() const { return (next_ + sets_ - 1) % sets_; }
 
  private:
-  std::function<void()> work_;
+  void launch_all() {
+    for (int i = 0; i < calls_; ++i) {
+      call_(next_);
+      next_ = (next_ + 1) % sets_;
+    }
+  }
+
+  const Call& call_;
+  int sets_, calls_, next_ = 0;
   std::unique_ptr<Graph> graph_;
 };
 
@@ -61,12 +68,14 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
   for (int i = 0; i < 3 && (i == 0 || once < 0.5); ++i) {
     once = std::min(once, seconds_of([&] { call(i % sets); }, stream));
   }
-  // A sample is long beside the cost of starting it and passes through every set.
+  // A sample is long beside the cost of starting it. Replayed as a graph it passes through every
+  // set; calls that are long by themselves need no graph.
+  const bool as_graph = stream.device().is_cuda() && once * sets < 0.02;
   const double least = stream.device().is_cuda() ? 4e-4 : 2e-4;
   int calls =
       static_cast<int>(std::min<double>(kMaxCalls, std::ceil(least / std::max(once, 1e-9))));
-  if (once < 0.01) calls = (calls + sets - 1) / sets * sets;
-  const Sample sample(call, sets, calls, stream);
+  if (as_graph) calls = (calls + sets - 1) / sets * sets;
+  Sample sample(call, sets, calls, as_graph, stream);
   sample.queue();  // warm-up of the very thing that is timed
   stream.synchronize();
 
@@ -77,15 +86,16 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
   while (static_cast<int>(seconds.size()) < wanted ||
          (total < options.seconds && wall.seconds() < 4 * options.seconds)) {
     // Events between samples that are all queued before the first is read.
-    constexpr int kBatch = 10;
+    const std::size_t batch = static_cast<std::size_t>(std::clamp(wanted, 1, 10));
     std::vector<std::unique_ptr<Event>> events;
-    for (int i = 0; i <= kBatch; ++i) events.push_back(std::make_unique<Event>(stream.device()));
+    for (std::size_t i = 0; i <= batch; ++i)
+      events.push_back(std::make_unique<Event>(stream.device()));
     events[0]->record(stream);
-    for (std::size_t i = 0; i < kBatch; ++i) {
+    for (std::size_t i = 0; i < batch; ++i) {
       sample.queue();
       events[i + 1]->record(stream);
     }
-    for (std::size_t i = 0; i < kBatch; ++i) {
+    for (std::size_t i = 0; i < batch; ++i) {
       const double time = Event::seconds_between(*events[i], *events[i + 1]);
       seconds.push_back(time / calls);
       total += time;

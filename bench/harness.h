@@ -27,6 +27,7 @@ struct Timing {
   double median = 0, p10 = 0, p90 = 0;  // seconds per call
   int count = 0;                        // samples
   int calls = 1;                        // calls in one sample
+  int last_set = 0;                     // of the last timed call: what to verify
   bool graph = false;                   // replayed as a CUDA graph
 };
 
@@ -85,7 +86,11 @@ class Rotated {
     for (Tensor& set : sets_) zero_bytes(set.raw(), set.bytes(), stream_);
   }
   std::vector<T> host(int set) const {
-    return to_host(sets_[static_cast<std::size_t>(set)].template view<T>(), stream_);
+    const Tensor& from = sets_[static_cast<std::size_t>(set)];
+    std::vector<T> values(static_cast<std::size_t>(n_));
+    copy_bytes(values.data(), Device::cpu(), from.raw(), from.device(), from.bytes(), stream_);
+    stream_.synchronize();
+    return values;
   }
 
  private:

@@ -11,7 +11,7 @@
 namespace weft::bench {
 
 Row run_one(Work& work, std::string_view family, const std::string& name, Arithmetic arithmetic,
-            const Call& call, const TimingOptions& options) {
+            const PeerCall& call, const TimingOptions& options) {
   Row row;
   row.family = family;
   row.problem = work.problem;
@@ -23,8 +23,9 @@ Row run_one(Work& work, std::string_view family, const std::string& name, Arithm
   row.sets = work.sets;
   try {
     work.reset();
-    row.timing = measure(call, work.sets, options, work.context.stream);
-    row.verdict = work.check(0, arithmetic);
+    row.timing = measure(call.call, work.sets, options, work.context.stream);
+    if (call.finish) call.finish(row.timing.last_set);
+    row.verdict = work.check(row.timing.last_set, arithmetic);
   } catch (const Error& error) {
     row.error = error.what();
   }
@@ -71,14 +72,21 @@ std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& 
       continue;
     }
     for (const std::string& name : runnable_variants(family.family, *work)) {
-      keep(run_one(
-          *work, family.family, name, arithmetic_of(name), [&](int set) { work->call(name, set); },
-          options));
+      const PeerCall call = {[&](int set) { work->call(name, set); }, {}};
+      keep(run_one(*work, family.family, name, arithmetic_of(name), call, options));
     }
     for (const Peer& peer : peers) {
-      const Call call = peer.bind(*work);
-      if (!call) continue;
-      Row row = run_one(*work, family.family, peer.name, peer.arithmetic, call, options);
+      Row row;
+      try {
+        const PeerCall call = peer.bind(*work);
+        if (!call.call) continue;
+        row = run_one(*work, family.family, peer.name, peer.arithmetic, call, options);
+      } catch (const Error& error) {
+        row.family = family.family;
+        row.problem = work->problem;
+        row.name = peer.name;
+        row.error = error.what();
+      }
       row.peer = true;
       keep(std::move(row));
     }

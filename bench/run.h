@@ -11,12 +11,16 @@
 
 namespace weft::bench {
 
-// A vendor's library at the same work. bind() returns an empty Call for a problem that it cannot
-// do.
+// A vendor's library at the same work.
+struct PeerCall {
+  Call call;    // empty when the library cannot do this problem
+  Call finish;  // or empty: brings the output into the form that Work::check() reads, untimed
+};
+
 struct Peer {
   std::string name;  // "cuBLAS fp32"
   Arithmetic arithmetic = Arithmetic::fp32;
-  std::function<Call(Work&)> bind;
+  std::function<PeerCall(Work&)> bind;
 };
 
 struct Row {
@@ -37,9 +41,9 @@ struct Row {
   }
 };
 
-// Times `call` on `work` and verifies what the timed calls wrote.
+// Times `call` on `work` and verifies what the last timed call wrote.
 Row run_one(Work& work, std::string_view family, const std::string& name, Arithmetic arithmetic,
-            const Call& call, const TimingOptions& options);
+            const PeerCall& call, const TimingOptions& options);
 
 // The variants of a family that this problem and device can run, in the order of the ladder.
 std::vector<std::string> runnable_variants(std::string_view family, const Work& work);

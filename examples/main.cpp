@@ -11,6 +11,7 @@
 
 #include "engine/error.h"
 #include "examples/flags.h"
+#include "examples/kernel_command.h"
 #include "examples/terminal.h"
 
 namespace {
@@ -64,6 +65,8 @@ int run(std::vector<std::string> arguments) {
   add_inspect(app, action);
   add_data(app, action);
   add_doctor(app, action);
+  add_kernel(app, action);
+  add_bench(app, action);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {

@@ -33,11 +33,11 @@ struct Handle {
 };
 
 // cuBLAS is column-major: a row-major C = A B is C^T = B^T A^T there.
-Call bind_gemm(Work& work, bool tf32) {
+PeerCall bind_gemm(Work& work, bool tf32) {
   auto* gemm = dynamic_cast<GemmWork*>(&work);
   if (gemm == nullptr || !work.context.stream.device().is_cuda()) return {};
   const auto handle = std::make_shared<Handle>(work.context.stream);
-  return [gemm, handle, tf32](int set) {
+  const Call call = [gemm, handle, tf32](int set) {
     const kernels::GemmDims& d = gemm->dims;
     const int m = static_cast<int>(d.m), n = static_cast<int>(d.n), k = static_cast<int>(d.k);
     const float one = 1, zero = 0;

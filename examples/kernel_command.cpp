@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// weft kernel list|show|run: the flags, the names and the list.
+#include "examples/kernel_command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "engine/error.h"
+#include "examples/json_lines.h"
+#include "examples/tables.h"
+
+namespace weft::cli {
+namespace {
+
+std::string runs_on(const kernels::VariantInfo& info) {
+  if (!info.on_cuda) return "CPU";
+  const std::string gpu =
+      info.compute_capability > 0 ? fmt::format("sm_{}", info.compute_capability) : "GPU";
+  return info.on_cpu ? "CPU, " + gpu : gpu;
+}
+
+int list_kernels(bool json) {
+  if (json) {
+    for (const kernels::Family& family : kernels::catalogue()) {
+      for (const kernels::VariantInfo& info : family.variants()) {
+        nlohmann::ordered_json event = json_event("kernel");
+        event["family"] = family.name;
+        event["variant"] = info.name;
+        event["name"] = fmt::format("{}/{}", family.name, info.name);
+        event["summary"] = info.summary;
+        event["on_cpu"] = info.on_cpu;
+        event["on_cuda"] = info.on_cuda;
+        event["compute_capability"] = info.compute_capability;
+        event["needs"] = info.needs;
+        write_out(json_line(event));
+      }
+    }
+    return 0;
+  }
+  const Terminal terminal = detect_terminal(kStdout);
+  std::string text;
+  for (const kernels::Family& family : kernels::catalogue()) {
+    text += fmt::format("{}  {}\n", paint(terminal, "1", family.name), family.summary);
+    for (const kernels::VariantInfo& info : family.variants()) {
+      text += fmt::format("  {:<28} {}\n", info.name, paint(terminal, "2", runs_on(info)));
+    }
+  }
+  write_out(text + fmt::format("\n{} kernel show FAMILY/VARIANT says what a variant does.\n",
+                               program_name()));
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const kernels::Family& family : kernels::catalogue()) names.emplace_back(family.name);
+  return names;
+}
+
+KernelName parse_kernel_name(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  const std::string family = name.substr(0, slash);
+  KernelName found;
+  found.family = kernels::find_family(family);
+  if (found.family == nullptr) throw_unknown("kernel family", family, family_names());
+  if (slash == std::string::npos) return found;
+  const std::string variant = name.substr(slash + 1);
+  found.variant = kernels::find_variant(*found.family, variant);
+  if (found.variant == nullptr) {
+    std::vector<std::string> known;
+    for (const kernels::VariantInfo& info : found.family->variants()) known.emplace_back(info.name);
+    throw_unknown(fmt::format("variant of {}", family), variant, known);
+  }
+  return found;
+}
+
+void add_kernel(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("kernel", "List, explain and run single kernels");
+  sub->require_subcommand(1);
+
+  CLI::App* list = sub->add_subcommand("list", "Every family and its variants");
+  auto list_json = std::make_shared<bool>(false);
+  list->add_flag("--json", *list_json, "one JSON object per variant");
+  list->callback([=, &action] { action = [=] { return list_kernels(*list_json); }; });
+
+  CLI::App* show =
+      sub->add_subcommand("show", "What a variant does, what it uses, and how fast it is here");
+  auto name = std::make_shared<std::string>();
+  auto show_device = std::make_shared<DeviceFlags>();
+  auto show_json = std::make_shared<bool>(false);
+  show->add_option("NAME", *name, "FAMILY or FAMILY/VARIANT")->required();
+  show->add_flag("--json", *show_json, "one JSON object instead of text");
+  add_device_flags(*show, *show_device, false);
+  show->callback(
+      [=, &action] { action = [=] { return show_kernel(*name, *show_device, *show_json); }; });
+
+  CLI::App* run =
+      sub->add_subcommand("run", "Runs one variant, or all of a family, on random data");
+  auto request = std::make_shared<KernelRun>();
+  run->add_option("NAME", request->name, "FAMILY or FAMILY/VARIANT")->required();
+  add_whole(*run, "--size", request->size, 1, std::int64_t{1} << 40,
+            "size of the problem; show FAMILY says what it counts");
+  add_whole(*run, "--block", request->block, 1, 1024,
+            "threads per block, where the family takes it");
+  add_whole(*run, "--iterations", request->iterations, 1, 1000000,
+            "samples; default: 0.2 s of them");
+  add_whole(*run, "--seed", request->seed, 0, INT64_MAX, "of the random data")
+      ->capture_default_str();
+  run->add_flag("--check", request->check,
+                "exit 1 unless the result agrees with the double oracle");
+  run->add_flag("--json", request->json, "one JSON object per variant");
+  add_device_flags(*run, request->device, false);
+  run->callback([=, &action] { action = [=] { return run_kernel(*request); }; });
+}
+
+}  // namespace weft::cli

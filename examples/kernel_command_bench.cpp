@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// weft bench: hands over to weft-bench, which also measures the vendors' libraries, when that is
+// installed beside this program; measures without them otherwise.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+
+#include "bench/command.h"
+#include "engine/error.h"
+#include "examples/kernel_command.h"
+#include "examples/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+// Returns only when weft-bench is not there or cannot be started.
+void hand_over(const bench::BenchRequest& request) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return;
+  const std::string program = (self.parent_path() / "weft-bench").string();
+  if (access(program.c_str(), X_OK) != 0) return;
+  std::vector<std::string> words = bench::to_arguments(request);
+  words.insert(words.begin(), program);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  print_notice(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
+}
+
+int run(bench::BenchRequest request, const DeviceFlags& flags) {
+  std::vector<std::string> known = {"all"};
+  for (const bench::FamilyBench* family : bench::family_benches()) {
+    known.emplace_back(family->family);
+  }
+  for (const std::string& name : request.families) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw_unknown("benchmark", name, known);
+    }
+  }
+  request.device = select_device(flags);
+  request.threads = flags.threads;
+  announce_device(flags, request.device);
+  if (request.device.is_cuda()) {
+    hand_over(request);
+    print_notice("measuring without yardsticks: weft-bench is not installed beside weft");
+  }
+  return bench::run_bench(request, {});
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  CLI::App* sub =
+      app.add_subcommand("bench", "Measure kernel families against the vendor's library");
+  auto request = std::make_shared<bench::BenchRequest>();
+  auto flags = std::make_shared<DeviceFlags>();
+  sub->add_option("FAMILY", request->families, "families of weft kernel list, or all")
+      ->required()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  sub->add_option("--json", request->json, "write every measurement, one JSON object per line")
+      ->type_name("FILE");
+  sub->add_option("--report", request->report, "write a page with charts and tables")
+      ->type_name("FILE.html");
+  add_real(*sub, "--seconds", request->seconds, 0.001, 60, "at least, for each measurement")
+      ->capture_default_str();
+  add_whole(*sub, "--seed", request->seed, 0, INT64_MAX, "of the random data")
+      ->capture_default_str();
+  add_device_flags(*sub, *flags, false);
+  sub->callback([=, &action] { action = [=] { return run(*request, *flags); }; });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// weft kernel run and show: one problem of a family on this machine.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/run.h"
+#include "engine/error.h"
+#include "engine/kernel_usage.h"
+#include "examples/json_lines.h"
+#include "examples/kernel_command.h"
+#include "examples/tables.h"
+
+namespace weft::cli {
+namespace {
+
+using bench::Row;
+
+const bench::FamilyBench& bench_of(const kernels::Family& family) {
+  const bench::FamilyBench* found = bench::find_family_bench(family.name);
+  if (found != nullptr) return *found;
+  std::string known;
+  for (const bench::FamilyBench* one : bench::family_benches()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", one->family);
+  }
+  throw Error(ErrorKind::usage, fmt::format("kernel family {} has no problem to run alone; those "
+                                            "that have: {}",
+                                            family.name, known));
+}
+
+bench::Row measure_variant(bench::Work& work, const kernels::Family& family,
+                           const std::string& variant, const bench::TimingOptions& options) {
+  return bench::run_one(work, family.name, variant, bench::arithmetic_of(variant),
+                        {[&](int set) { work.call(variant, set); }, {}}, options);
+}
+
+void check_runs_here(const KernelName& name, const bench::Work& work) {
+  const Device device = work.context.stream.device();
+  const kernels::VariantInfo& info = *name.variant;
+  if (device.is_cpu() && !info.on_cpu) {
+    const std::string& reason = cuda_status().reason;
+    throw Error(ErrorKind::usage, fmt::format("{}/{} runs on a GPU only{}", name.family->name,
+                                              info.name, reason.empty() ? "" : ": " + reason));
+  }
+  if (device.is_cuda() && !info.on_cuda) {
+    throw Error(ErrorKind::usage, fmt::format("{}/{} runs on the CPU only; use --device cpu",
+                                              name.family->name, info.name));
+  }
+  for (const std::string& runnable : bench::runnable_variants(name.family->name, work)) {
+    if (runnable == info.name) return;
+  }
+  throw Error(ErrorKind::usage, fmt::format("{}/{} cannot run {} on {}", name.family->name,
+                                            info.name, work.problem, to_string(device)));
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+void print_rows(const std::vector<Row>& rows, const bench::Machine& machine) {
+  const Terminal terminal = detect_terminal(kStdout);
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    if (!row.error.empty()) {
+      cells.push_back({row.name, "", "", "", "", "", "", row.error});
+      continue;
+    }
+    cells.push_back({row.name, bench::time_text(row.timing.median),
+                     bench::time_text(row.timing.p10), bench::time_text(row.timing.p90),
+                     fmt::format("{}", row.timing.count), bench::rate_text(row),
+                     percent(row.share(machine)), (row.ok() ? "" : "WRONG: ") + row.verdict.text});
+  }
+  write_out(fmt::format("{} on {}\n", rows.front().problem, printable(machine.name)) +
+            format_table({{"variant", Align::left},
+                          {"median"},
+                          {"p10"},
+                          {"p90"},
+                          {"samples"},
+                          {"rate"},
+                          {"of bound"},
+                          {"check", Align::left}},
+                         cells, terminal));
+}
+
+std::string usage_text(const KernelUsage& kernel) {
+  return fmt::format(
+      "{}: grid {}x{}x{}, block {}x{}x{}, {} registers, {} of shared memory{}, {} blocks per SM, "
+      "occupancy {}, limited by {}",
+      kernel.name, kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.block[0], kernel.block[1],
+      kernel.block[2], kernel.registers, format_bytes(static_cast<double>(kernel.shared_bytes)),
+      kernel.local_bytes > 0 ? fmt::format(", {} of local memory", kernel.local_bytes) : "",
+      kernel.blocks_per_multiprocessor, percent(kernel.occupancy), kernel.limit);
+}
+
+nlohmann::ordered_json usage_json(const KernelUsage& kernel) {
+  return {{"kernel", kernel.name},
+          {"grid", kernel.grid},
+          {"block", kernel.block},
+          {"registers", kernel.registers},
+          {"shared_bytes", kernel.shared_bytes},
+          {"local_bytes", kernel.local_bytes},
+          {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor},
+          {"occupancy", kernel.occupancy},
+          {"limited_by", kernel.limit}};
+}
+
+bool runs_on(const kernels::VariantInfo& info, Device device) {
+  return device.is_cpu() ? info.on_cpu
+                         : info.on_cuda && device_properties(device).compute_capability >=
+                                               info.compute_capability;
+}
+
+int show_family(const kernels::Family& family, bool json) {
+  const bench::FamilyBench* problem = bench::find_family_bench(family.name);
+  if (json) {
+    nlohmann::ordered_json event = json_event("family");
+    event["family"] = family.name;
+    event["summary"] = family.summary;
+    event["size"] = problem == nullptr ? "" : problem->size_meaning;
+    event["variants"] = nlohmann::ordered_json::array();
+    for (const kernels::VariantInfo& info : family.variants()) {
+      event["variants"].push_back(info.name);
+    }
+    write_out(json_line(event));
+    return 0;
+  }
+  const Terminal terminal = detect_terminal(kStdout);
+  std::string text = fmt::format("{}: {}\n", paint(terminal, "1", family.name), family.summary);
+  if (problem != nullptr) text += fmt::format("--size counts {}.\n", problem->size_meaning);
+  for (const kernels::VariantInfo& info : family.variants()) {
+    text += fmt::format("\n  {}\n      {}\n", paint(terminal, "1", info.name), info.summary);
+  }
+  write_out(text);
+  return 0;
+}
+
+}  // namespace
+
+int run_kernel(const KernelRun& run) {
+  const KernelName name = parse_kernel_name(run.name);
+  const bench::FamilyBench& family = bench_of(*name.family);
+  if (run.size > family.largest_size) {
+    throw Error(ErrorKind::usage, fmt::format("--size: expected at most {} {}, found {}",
+                                              family.largest_size, family.size_meaning, run.size));
+  }
+  const Device device = select_device(run.device);
+  announce_device(run.device, device);
+  const bench::Context context{Stream(device), static_cast<std::uint64_t>(run.seed),
+                               static_cast<int>(run.block)};
+  const std::unique_ptr<bench::Work> work =
+      family.sized(run.size > 0 ? run.size : family.default_size, context);
+  std::vector<std::string> variants = bench::runnable_variants(name.family->name, *work);
+  if (name.variant != nullptr) {
+    check_runs_here(name, *work);
+    variants = {std::string(name.variant->name)};
+  }
+  bench::TimingOptions options;
+  if (run.iterations > 0) options = {0, static_cast<int>(run.iterations)};
+  const bench::Machine machine = bench::measure_machine(context.stream);
+  std::vector<Row> rows;
+  for (const std::string& variant : variants) {
+    rows.push_back(measure_variant(*work, *name.family, variant, options));
+    // One variant that was asked for by name and fails is an error and not a row.
+    if (name.variant != nullptr && !rows.back().error.empty()) {
+      throw Error(ErrorKind::usage, rows.back().error);
+    }
+    if (run.json) write_out(bench::row_json(rows.back(), machine) + "\n");
+  }
+  if (!run.json) print_rows(rows, machine);
+  int wrong = 0;
+  for (const Row& row : rows) wrong += row.ok() ? 0 : 1;
+  if (run.check && wrong > 0) {
+    throw Error(ErrorKind::check_failed,
+                fmt::format("{} of {} variants disagree with the oracle", wrong, rows.size()));
+  }
+  return 0;
+}
+
+int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
+  const KernelName name = parse_kernel_name(text);
+  if (name.variant == nullptr) return show_family(*name.family, json);
+  const kernels::VariantInfo& info = *name.variant;
+  const bench::FamilyBench* family = bench::find_family_bench(name.family->name);
+  const Device device = select_device(flags);
+
+  std::vector<std::pair<std::string, std::string>> pairs = {
+      {"kernel", fmt::format("{}/{}", name.family->name, info.name)},
+      {"family", std::string(name.family->summary)},
+      {"this rung", std::string(info.summary)}};
+  std::string needs(info.needs);
+  if (info.compute_capability > 0) {
+    needs = fmt::format("sm_{}{}{}", info.compute_capability, needs.empty() ? "" : "; ", needs);
+  }
+  pairs.emplace_back("needs", needs.empty() ? "nothing special" : needs);
+  pairs.emplace_back("runs on", info.on_cpu && info.on_cuda ? "CPU and GPU"
+                                : info.on_cpu               ? "CPU"
+                                                            : "GPU");
+  nlohmann::ordered_json event = json_event("show");
+  event["family"] = name.family->name;
+  event["variant"] = info.name;
+  event["summary"] = info.summary;
+  event["needs"] = needs;
+  event["on_cpu"] = info.on_cpu;
+  event["on_cuda"] = info.on_cuda;
+  event["device"] = to_string(device);
+  if (family == nullptr) {
+    pairs.emplace_back("measured", "no: this family has no problem to run alone");
+  } else {
+    const bench::Context context{Stream(device)};
+    const std::unique_ptr<bench::Work> work = family->sized(family->default_size, context);
+    const bench::Machine machine = bench::measure_machine(context.stream);
+    const bench::Arithmetic arithmetic = bench::arithmetic_of(info.name);
+    const double bound = machine.bound(work->bytes, work->flops, arithmetic);
+    const bool memory = work->bytes / machine.bandwidth >= bound;
+    event["problem"] = work->problem;
+    event["bytes"] = work->bytes;
+    event["flops"] = work->flops;
+    event["flops_per_byte"] = work->flops / work->bytes;
+    event["bound_seconds"] = bound;
+    pairs.emplace_back("problem", work->problem);
+    pairs.emplace_back("intensity",
+                       fmt::format("{:.3g} FLOP per byte: {:.3g} FLOP, {:.3g} bytes",
+                                   work->flops / work->bytes, work->flops, work->bytes));
+    pairs.emplace_back("bound here", fmt::format("{}, by {} of {}", bench::time_text(bound),
+                                                 memory ? "the memory" : "the arithmetic",
+                                                 printable(machine.name)));
+    if (!runs_on(info, device) || !work->can_run(info.name)) {
+      pairs.emplace_back("measured", fmt::format("no: it does not run on {}", to_string(device)));
+    } else {
+      const std::string variant(info.name);
+      const Row row = measure_variant(*work, *name.family, variant, {0.1, 20});
+      if (!row.error.empty()) throw Error(ErrorKind::device, row.error);
+      pairs.emplace_back(
+          "measured",
+          fmt::format("{}, {}, {} of the bound; {}", bench::time_text(row.timing.median),
+                      bench::rate_text(row), percent(row.share(machine)),
+                      row.ok() ? "the result is right" : "the result is WRONG"));
+      event["seconds"] = row.timing.median;
+      event["share_of_bound"] = row.share(machine);
+      event["ok"] = row.ok();
+      event["kernels"] = nlohmann::ordered_json::array();
+      for (const KernelUsage& kernel :
+           kernels_launched_by([&] { work->call(variant, 0); }, context.stream)) {
+        pairs.emplace_back("launches", usage_text(kernel));
+        event["kernels"].push_back(usage_json(kernel));
+      }
+    }
+  }
+  write_out(json ? json_line(event) : format_pairs(pairs, detect_terminal(kStdout)));
+  return 0;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// weft kernel list, show and run, and weft bench, on the CPU.
+#include <set>
+
+#include "tests/cli/program.h"
+
+namespace weft::test {
+namespace {
+
+class Kernel : public ProgramTest {};
+
+TEST_F(Kernel, ListNamesEveryVariant) {
+  const Outcome text = weft({"kernel", "list"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.err, "");
+  EXPECT_NE(text.out.find("register_tiled"), std::string::npos);
+
+  const Outcome json = weft({"kernel", "list", "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  std::set<std::string> names;
+  for (const nlohmann::json& event : json_lines(json.out)) {
+    EXPECT_EQ(event["event"], "kernel");
+    EXPECT_NE(event["summary"], "");
+    EXPECT_TRUE(event["on_cpu"].get<bool>() || event["on_cuda"].get<bool>());
+    names.insert(event["name"]);
+  }
+  EXPECT_GE(names.size(), 20u);
+  for (const char* name : {"gemm/naive", "gemm/mma_tf32", "conv/im2col_gemm", "pool/gather"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+TEST_F(Kernel, ShowTellsWhatAVariantDoes) {
+  const Outcome family = weft({"kernel", "show", "gemm"});
+  EXPECT_EQ(family.exit_code, 0) << family.err;
+  EXPECT_NE(family.out.find("--size counts"), std::string::npos) << family.out;
+
+  const Outcome variant = weft({"kernel", "show", "softmax/warp_per_row", "--device", "cpu"});
+  EXPECT_EQ(variant.exit_code, 0) << variant.err;
+  for (const char* word : {"this rung", "intensity", "bound here", "the result is right"}) {
+    EXPECT_NE(variant.out.find(word), std::string::npos) << word << " in " << variant.out;
+  }
+
+  const Outcome json = weft({"kernel", "show", "gemm/tiled", "--device", "cpu", "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  const std::vector<nlohmann::json> events = json_lines(json.out);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["variant"], "tiled");
+  EXPECT_EQ(events[0]["on_cpu"], false);
+  EXPECT_GT(events[0]["flops_per_byte"].get<double>(), 1);
+  EXPECT_FALSE(events[0].contains("seconds")) << "it does not run on a CPU";
+}
+
+TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
+  const std::vector<std::vector<std::string>> runs = {
+      {"gemm", "65"},   {"conv", "1"},    {"pool", "2"},
+      {"softmax", "7"}, {"nbody", "100"}, {"histogram", "1001"},
+  };
+  for (const std::vector<std::string>& run : runs) {
+    const Outcome outcome = weft({"kernel", "run", run[0], "--size", run[1], "--check", "--device",
+                                  "cpu", "--iterations", "3", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << run[0] << outcome.err;
+    const std::vector<nlohmann::json> events = json_lines(outcome.out);
+    EXPECT_FALSE(events.empty()) << run[0];
+    for (const nlohmann::json& event : events) {
+      EXPECT_EQ(event["family"], run[0]);
+      EXPECT_EQ(event["ok"], true) << event;
+      EXPECT_EQ(event["device"], "cpu");
+      EXPECT_GT(event["compared"].get<int>(), 0);
+      EXPECT_GE(event["samples"].get<int>(), 3);
+      EXPECT_GT(event["seconds"].get<double>(), 0);
+      EXPECT_LE(event["seconds_p10"].get<double>(), event["seconds"].get<double>());
+      EXPECT_LE(event["seconds"].get<double>(), event["seconds_p90"].get<double>());
+    }
+  }
+}
+
+TEST_F(Kernel, RunOfOneVariantPrintsOneRow) {
+  const Outcome outcome = weft({"kernel", "run", "gemm/packed", "--size", "33", "--iterations", "2",
+                                "--device", "cpu", "--check"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(lines_of(outcome.out).size(), 4u) << outcome.out;
+}
+
+TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
+  expect_error(weft({"kernel"}), 2, "list, show, run");
+  expect_error(weft({"kernel", "lst"}), 2, "did you mean 'list'?");
+  expect_error(weft({"kernel", "show", "gem"}), 2, "did you mean 'gemm'?");
+  expect_error(weft({"kernel", "show", "gemm/tilde"}), 2, "did you mean 'tiled'?");
+  expect_error(weft({"kernel", "show", "gemm/"}), 2, "unknown variant of gemm");
+  expect_error(weft({"kernel", "run", "frobnicate"}), 2, "unknown kernel family 'frobnicate'");
+  expect_error(weft({"kernel", "run", "gemm", "--size", "0"}), 2, "--size: expected");
+  expect_error(weft({"kernel", "run", "gemm", "--size", "99999999"}), 2,
+               "--size: expected at most");
+  expect_error(weft({"kernel", "run", "gemm", "--iterations", "-1"}), 2, "--iterations: expected");
+  expect_error(weft({"kernel", "run", "gemm/tiled", "--device", "cpu"}), 2, "runs on a GPU only");
+  expect_error(weft({"kernel", "run", "dropout", "--device", "cpu"}), 2, "no problem to run alone");
+  expect_error(weft({"bench"}), 2, "FAMILY");
+  expect_error(weft({"bench", "gem", "--device", "cpu"}), 2, "did you mean 'gemm'?");
+  expect_error(weft({"bench", "gemm", "--seconds", "0"}), 2, "--seconds: expected");
+}
+
+TEST_F(Kernel, BenchWritesJsonAndReport) {
+  const Outcome outcome = weft({"bench", "pool", "--device", "cpu", "--seconds", "0.001", "--json",
+                                "b.jsonl", "--report", "b.html"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("gather"), std::string::npos) << outcome.out;
+  const std::vector<nlohmann::json> events = json_lines(read("b.jsonl"));
+  ASSERT_GE(events.size(), 2u);
+  EXPECT_EQ(events[0]["event"], "machine");
+  EXPECT_GT(events[0]["peak_bytes_per_second"].get<double>(), 0);
+  EXPECT_EQ(events[1]["event"], "measurement");
+  EXPECT_EQ(events[1]["ok"], true);
+  const std::string page = read("b.html");
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_TRUE(page.ends_with("</html>\n"));
+  for (const char* part : {"<svg", "Roofline", "gather", "of bound"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  for (const char* foreign : {"<script", "src=", "http", "nan", "inf\""}) {
+    EXPECT_EQ(page.find(foreign), std::string::npos) << foreign;
+  }
+  expect_error(
+      weft({"bench", "pool", "--device", "cpu", "--seconds", "0.001", "--json", "missing/b.jsonl"}),
+      3, "cannot write missing/b.jsonl");
+}
+
+}  // namespace
+}  // namespace weft::test
