@@ -45,6 +45,15 @@ void allow_shared_bytes(const void* kernel, std::size_t bytes) {
   limit = bytes;
 }
 
+int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, Device device) {
+  if (shared_bytes > 48 * 1024) allow_shared_bytes(kernel, shared_bytes);
+  int per_multiprocessor = 0;
+  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, threads,
+                                                           shared_bytes),
+             "ask for the occupancy of a kernel");
+  return per_multiprocessor * device_properties(device).multiprocessors;
+}
+
 void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch) {
   const char* name = nullptr;
   if (cudaFuncGetName(&name, kernel) != cudaSuccess || name == nullptr) name = "a kernel";

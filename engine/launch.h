@@ -29,6 +29,7 @@ namespace detail {
 
 // Raises the dynamic shared-memory limit of `kernel` on the current device, once per kernel.
 void allow_shared_bytes(const void* kernel, std::size_t bytes);
+int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, Device device);
 [[noreturn]] void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch);
 
 template <class Parameter, class Argument>
@@ -50,6 +51,43 @@ void launch(void (*kernel)(Parameters...), const Launch& config, Arguments&&... 
       detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
   const cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) detail::throw_launch_error(code, function, config);
+}
+
+// Blocks of `kernel` that the stream's device can hold at once: the most that a cooperative launch
+// may ask for.
+template <class... Parameters>
+int resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes,
+                    const Stream& stream) {
+  return detail::resident_blocks(reinterpret_cast<const void*>(kernel), threads, shared_bytes,
+                                 stream.device());
+}
+
+// launch() for a kernel whose blocks wait for each other (cooperative_groups::this_grid().sync()):
+// all blocks run at the same time, or the launch fails.
+template <class... Parameters, class... Arguments>
+void launch_cooperative(void (*kernel)(Parameters...), const Launch& config,
+                        Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
+                "launch_cooperative: the kernel takes another number of arguments");
+  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
+  const void* function = reinterpret_cast<const void*>(kernel);
+  if (config.shared_bytes > 48 * 1024) detail::allow_shared_bytes(function, config.shared_bytes);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t native{};
+  native.gridDim = config.grid;
+  native.blockDim = config.block;
+  native.dynamicSmemBytes = config.shared_bytes;
+  native.stream = config.stream.native();
+  native.attrs = &attribute;
+  native.numAttrs = 1;
+  const cudaError_t code = cudaLaunchKernelEx(
+      &native, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
+  if (code != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // reported here, not by the next launch
+    detail::throw_launch_error(code, function, config);
+  }
 }
 
 // Blocks that cover `n` items at `per_block` each, at most `limit` of them: a kernel launched with

@@ -7,11 +7,20 @@
 
 namespace weft::kernels {
 
-// Elements that one thread reduces to one double of workspace.
+// Elements that one thread reduces to one partial result.
 constexpr std::int64_t kReduceChunk = 1 << 15;
 
+template <class T>
+struct ReduceCpuOf {
+  void (*reduce)(T* result, const T* x, std::int64_t n, Reduction kind, void* workspace);
+  void (*argmax)(std::int64_t* index, const T* x, std::int64_t n, void* workspace);
+};
+
 struct ReduceCpu {
-  void (*reduce)(float* result, const float* x, std::int64_t n, Reduction kind, double* partials);
+  ReduceCpuOf<std::int32_t> i32;
+  ReduceCpuOf<std::int64_t> i64;
+  ReduceCpuOf<float> f32;
+  ReduceCpuOf<double> f64;
 };
 
 WEFT_DECLARE_CPU_TABLE(ReduceCpu, reduce_cpu)

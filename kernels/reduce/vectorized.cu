@@ -1,116 +1,159 @@
 // SPDX-License-Identifier: MIT
-// Reduction in two stages, with 16-byte loads.
+// Reduction in two launches, with 16-byte loads.
 //
-//   stage 1   block b of B reduces its elements, strided by the grid, to partials[b]
+//   stage 1   block b of B reduces one contiguous piece of the array to partials[b]
 //   stage 2   one block reduces the B partials to the result
 //
-// B depends on n only, and so does the order of every operation: the result has the same bits on
-// every run. A thread keeps four float sums, so that four additions are under way at once, with two
-// loads in flight; partials are doubles. For n = 2^28 a thread adds 256 floats into each sum.
-#include "engine/launch.h"
-#include "kernels/device/block.cuh"
+// A thread has four 16-byte loads in flight, 64 bytes, and keeps one value for each element of a
+// vector, so that additions do not wait for one another. B is several times what the GPU holds at
+// once, so that multiprocessors that finish early get more blocks. It depends on n and the options
+// only, and so does the order of every operation: the result has the same bits on every run.
+// Partial sums of floats are doubles: for n = 2^28 a thread adds 62 floats into each of its values.
 #include "kernels/device/vector.cuh"
-#include "kernels/reduce/cuda.h"
+#include "kernels/reduce/block.cuh"
+#include "kernels/reduce/levels.cuh"
 
 namespace weft::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::int64_t kElementsPerBlock = 8 * kThreads;  // two loads for each thread
-constexpr std::int64_t kMaxBlocks = 1056;                 // 8 for each of the 132 SMs of an H100
+constexpr int kCombineThreads = 1024;
 
-struct Identity {
-  __device__ float operator()(float x) const { return x; }
+// What partial results are kept in, and the rule for them.
+template <class Rule>
+struct Partial {
+  using Next = typename Rule::Next;
 };
-struct Square {
-  __device__ float operator()(float x) const { return x * x; }
+template <>
+struct Partial<CombineRule<Sum<float>, float>> {
+  using Next = CombineRule<Sum<double>, double>;
 };
-
-// What distinguishes the kinds: how elements are mapped, combined, and what the empty result is.
-template <class Map, class Combine>
-struct Rule {
-  float empty;
-
-  __device__ __forceinline__ float map(float x) const { return Map()(x); }
-  template <class T>
-  __device__ __forceinline__ T combine(T a, T b) const {
-    return Combine()(a, b);
-  }
+template <>
+struct Partial<SquareRule<float>> {
+  using Next = CombineRule<Sum<double>, double>;
 };
 
-// Combines the elements of one 16-byte load; those past the end do not take part.
-template <class R>
-__device__ __forceinline__ void take(float (&sums)[4], const device::Float4& values,
-                                     std::int64_t offset, std::int64_t n, const R& rule) {
+template <class T>
+struct alignas(16) Vector {
+  static constexpr int kLanes = static_cast<int>(16 / sizeof(T));
+  T lane[kLanes];
+};
+
+// Vector at x + i, one load when x is aligned.
+template <class T>
+__device__ __forceinline__ Vector<T> load_vector(const T* x, std::int64_t i, bool aligned) {
+  if (aligned) return *reinterpret_cast<const Vector<T>*>(x + i);
+  Vector<T> v;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float mapped = rule.map(values.lane[i]);
-    if (offset + i < n) sums[i] = rule.combine(sums[i], mapped);
+  for (int e = 0; e < Vector<T>::kLanes; ++e) v.lane[e] = x[i + e];
+  return v;
+}
+
+// Block b reduces elements [b * piece, (b + 1) * piece), a multiple of what the block loads at
+// once.
+template <class Rule>
+__global__ void __launch_bounds__(1024)
+    vectorized_kernel(typename Partial<Rule>::Next::Value* __restrict__ partials,
+                      const typename Rule::Input* __restrict__ x, std::int64_t n,
+                      std::int64_t piece) {
+  using Input = typename Rule::Input;
+  using Total = typename Partial<Rule>::Next::Value;
+  constexpr int kLanes = Vector<Input>::kLanes;
+  const int tid = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * piece;
+  const std::int64_t end = begin + piece < n ? begin + piece : n;
+  const int row = threads * kLanes, tile = kReduceLoads * row;
+  const bool aligned = device::is_aligned(x, 16);
+  typename Rule::Value values[kLanes];
+#pragma unroll
+  for (int e = 0; e < kLanes; ++e) values[e] = Rule::identity();
+  std::int64_t first = begin;
+  for (; first + tile <= end; first += tile) {
+    const std::int64_t i = first + tid * kLanes;
+    Vector<Input> v[kReduceLoads];
+#pragma unroll
+    for (int k = 0; k < kReduceLoads; ++k) v[k] = load_vector(x, i + k * row, aligned);
+#pragma unroll
+    for (int k = 0; k < kReduceLoads; ++k) {
+#pragma unroll
+      for (int e = 0; e < kLanes; ++e) {
+        values[e] = Rule()(values[e], Rule::map(v[k].lane[e], i + k * row + e));
+      }
+    }
+  }
+  for (std::int64_t i = first + tid; i < end; i += threads) {
+    values[0] = Rule()(values[0], Rule::map(x[i], i));
+  }
+  using Next = typename Partial<Rule>::Next;
+  Total total = Next::identity();
+#pragma unroll
+  for (int e = 0; e < kLanes; ++e) total = Next()(total, static_cast<Total>(values[e]));
+  total = block_total(total, Next(), reduce_shared<Total>());
+  if (tid == 0) partials[blockIdx.x] = total;
+}
+
+template <class Rule, class Result>
+__global__ void __launch_bounds__(kCombineThreads)
+    combine_kernel(Result* __restrict__ result, const typename Rule::Value* __restrict__ partials,
+                   int count) {
+  using Value = typename Rule::Value;
+  Value total = Rule::identity();
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kCombineThreads) {
+    total = Rule()(total, partials[i]);
+  }
+  total = block_total(total, Rule(), reduce_shared<Value>());
+  if (threadIdx.x == 0) {
+    if constexpr (std::is_arithmetic_v<Value>) {
+      *result = static_cast<Result>(total);
+    } else {
+      *result = total.index;  // of argmax, the value is not asked for
+    }
   }
 }
 
-template <class Map, class Combine>
-__global__ void __launch_bounds__(kThreads)
-    partials_kernel(double* __restrict__ partials, const float* __restrict__ x, std::int64_t n,
-                    Rule<Map, Combine> rule) {
-  __shared__ device::BlockReduceStorage<double, kThreads> storage;
-  float sums[4] = {rule.empty, rule.empty, rule.empty, rule.empty};
-  const std::int64_t stride = 4 * device::grid_threads();
-  for (std::int64_t first = 4 * device::global_thread(); first < n; first += 2 * stride) {
-    const device::Float4 a = device::load4(x, first, n);
-    const device::Float4 b = device::load4(x, first + stride, n);
-    take(sums, a, first, n, rule);
-    take(sums, b, first + stride, n, rule);
-  }
-  const double low = rule.combine(static_cast<double>(sums[0]), static_cast<double>(sums[1]));
-  const double high = rule.combine(static_cast<double>(sums[2]), static_cast<double>(sums[3]));
-  const double total = device::block_reduce<kThreads>(rule.combine(low, high), Combine(), storage);
-  if (threadIdx.x == 0) partials[blockIdx.x] = total;
-}
-
-template <class Map, class Combine>
-__global__ void __launch_bounds__(kThreads)
-    combine_kernel(float* __restrict__ result, const double* __restrict__ partials, int count,
-                   Rule<Map, Combine> rule) {
-  __shared__ device::BlockReduceStorage<double, kThreads> storage;
-  double total = static_cast<double>(rule.empty);
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
-    total = rule.combine(total, partials[i]);
-  }
-  total = device::block_reduce<kThreads>(total, Combine(), storage);
-  if (threadIdx.x == 0) *result = static_cast<float>(total);
-}
-
-template <class Map, class Combine>
-void run(float* result, const float* x, std::int64_t n, Workspace workspace, float empty,
-         const Stream& stream) {
-  const Rule<Map, Combine> rule{empty};
-  double* partials = static_cast<double*>(workspace.data);
-  const unsigned blocks = blocks_for(n, kElementsPerBlock, kMaxBlocks);
-  launch(partials_kernel<Map, Combine>, Launch{blocks, kThreads, 0, stream}, partials, x, n, rule);
-  launch(combine_kernel<Map, Combine>, Launch{1, kThreads, 0, stream}, result, partials,
-         static_cast<int>(blocks), rule);
+template <class Rule, class Result>
+void run(Result* result, const typename Rule::Input* x, std::int64_t n, int threads,
+         void* workspace, const Stream& stream) {
+  using Next = typename Partial<Rule>::Next;
+  using Value = typename Next::Value;
+  constexpr std::size_t kInput = sizeof(typename Rule::Input);
+  const std::int64_t blocks = reduce_vectorized_blocks(n, kInput, threads);
+  const std::int64_t tile = threads * kReduceLoads * static_cast<std::int64_t>(16 / kInput);
+  const std::int64_t tiles = (n + tile - 1) / tile;
+  const std::int64_t piece = (tiles + blocks - 1) / blocks * tile;
+  Value* partials = static_cast<Value*>(workspace);
+  launch(vectorized_kernel<Rule>,
+         Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
+                static_cast<std::size_t>(threads) / 32 * sizeof(Value), stream},
+         partials, x, n, piece);
+  launch(combine_kernel<Next, Result>,
+         Launch{1, kCombineThreads, kCombineThreads / 32 * sizeof(Value), stream}, result, partials,
+         static_cast<int>(blocks));
 }
 
 }  // namespace
 
-std::size_t reduce_workspace_bytes(std::int64_t n) {
-  return blocks_for(n, kElementsPerBlock, kMaxBlocks) * sizeof(double);
-}
-
-void reduce(float* result, const float* x, std::int64_t n, Reduction kind, Workspace workspace,
-            const Stream& stream) {
-  switch (kind) {
+template <class T>
+void reduce_vectorized(const ReduceArguments<T>& a, const Stream& stream) {
+  if (a.index != nullptr) {
+    return run<ArgmaxRule<T>>(a.index, a.x, a.n, a.threads, a.workspace, stream);
+  }
+  switch (a.kind) {
     case Reduction::sum:
-      return run<Identity, device::Add>(result, x, n, workspace, 0.0f, stream);
+      return run<CombineRule<Sum<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
     case Reduction::sum_of_squares:
-      return run<Square, device::Add>(result, x, n, workspace, 0.0f, stream);
+      return run<SquareRule<T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
     case Reduction::min:
-      return run<Identity, device::MinNan>(result, x, n, workspace, INFINITY, stream);
+      return run<CombineRule<Min<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
     case Reduction::max:
-      return run<Identity, device::MaxNan>(result, x, n, workspace, -INFINITY, stream);
+      return run<CombineRule<Max<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
   }
 }
+
+template void reduce_vectorized(const ReduceArguments<std::int32_t>&, const Stream&);
+template void reduce_vectorized(const ReduceArguments<std::int64_t>&, const Stream&);
+template void reduce_vectorized(const ReduceArguments<float>&, const Stream&);
+template void reduce_vectorized(const ReduceArguments<double>&, const Stream&);
 
 }  // namespace weft::kernels::cuda

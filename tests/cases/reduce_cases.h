@@ -4,13 +4,17 @@
 
 #include <cstdint>
 
+#include "kernels/reduce/reduce.h"
+
 namespace weft::cases {
 
 struct ReduceCase {
   std::int64_t n;
 
-  double flops() const { return static_cast<double>(n); }
-  double bytes() const { return 4.0 * static_cast<double>(n); }
+  double flops() const { return kernels::reduce_flops(n); }
+  double bytes(std::size_t element_bytes = 4) const {
+    return kernels::reduce_bytes(n, element_bytes);
+  }
 };
 
 inline constexpr ReduceCase kReduceCases[] = {

@@ -5,12 +5,16 @@
 #include <limits>
 #include <numeric>
 
+#include "kernels/operators.h"
 #include "tests/cases/reduce_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
 
+using kernels::ReduceOptions;
+using kernels::ReduceVariant;
 using kernels::Reduction;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -28,8 +32,82 @@ float reduce_on(const Stream& stream, const std::vector<float>& x, Reduction kin
   return result.get()[0];
 }
 
+template <class T>
+std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
+  std::vector<T> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Random4 bits = philox(seed, RandomStream::data, 4, i);
+    if constexpr (std::is_integral_v<T>) {
+      x[i] = static_cast<T>(static_cast<std::uint64_t>(bits.value[0]) << 32 | bits.value[1]);
+    } else {  // small integers: sums are exact in every order, and many values are equal
+      x[i] = static_cast<T>(static_cast<int>(bits.value[0] % 9) - 4);
+    }
+  }
+  return x;
+}
+
 class ReduceTest : public DeviceTest {
  protected:
+  // Each variant of this device with each number of threads per block.
+  std::vector<ReduceOptions> all_options() const {
+    std::vector<ReduceOptions> found;
+    for (const kernels::VariantInfo& info : kernels::reduce_variants()) {
+      if (device().is_cpu() ? !info.on_cpu : !info.on_cuda) continue;
+      for (int threads = 32; threads <= 1024; threads *= 2) {
+        found.push_back({kernels::parse_reduce_variant(info.name), threads});
+      }
+    }
+    return found;
+  }
+
+  template <class T>
+  T reduce_as(const std::vector<T>& x, Reduction kind, const ReduceOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(x.size());
+    Guarded<T> in(x, stream(), options.threads == 64 ? 1 : 0), result(1, stream());
+    Guarded<std::uint8_t> scratch(
+        static_cast<std::int64_t>(kernels::reduce_workspace_bytes<T>(n, options, device())),
+        stream());
+    kernels::reduce(result.data(), in.data(), n, kind, options,
+                    {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream());
+    static_cast<void>(scratch.get());  // checks its guard bands
+    return result.get()[0];
+  }
+
+  template <class T>
+  std::int64_t argmax_of(const std::vector<T>& x, const ReduceOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(x.size());
+    Guarded<T> in(x, stream());
+    Guarded<std::int64_t> index(1, stream());
+    Guarded<std::uint8_t> scratch(
+        static_cast<std::int64_t>(kernels::reduce_workspace_bytes<T>(n, options, device())),
+        stream());
+    kernels::argmax(index.data(), in.data(), n, options,
+                    {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream());
+    static_cast<void>(scratch.get());  // checks its guard bands
+    return index.get()[0];
+  }
+
+  template <class T>
+  void every_variant_is_exact() const {
+    using A = typename kernels::detail::Arithmetic<T>::type;
+    for (const auto [n] : cases::kReduceCases) {
+      if (n > (small_tests() ? 3000 : 300007)) continue;
+      const std::vector<T> x = random_values<T>(n, 6);
+      A sum = 0;
+      for (const T value : x) sum += static_cast<A>(value);
+      const T min = *std::min_element(x.begin(), x.end());
+      const auto max = std::max_element(x.begin(), x.end());
+      for (const ReduceOptions& options : all_options()) {
+        const std::string what = str(n, " elements, variant ", static_cast<int>(options.variant),
+                                     ", ", options.threads, " threads");
+        EXPECT_EQ(reduce_as(x, Reduction::sum, options), static_cast<T>(sum)) << what;
+        EXPECT_EQ(reduce_as(x, Reduction::min, options), min) << what;
+        EXPECT_EQ(reduce_as(x, Reduction::max, options), *max) << what;
+        EXPECT_EQ(argmax_of(x, options), max - x.begin()) << what;
+      }
+    }
+  }
+
   float reduce(const std::vector<float>& x, Reduction kind, std::int64_t misalign = 0) const {
     return reduce_on(stream(), x, kind, misalign);
   }
@@ -113,6 +191,77 @@ TEST_P(ReduceTest, RefusesAShortWorkspace) {
   Guarded<float> x(100, stream()), result(1, stream());
   EXPECT_USAGE_ERROR(kernels::reduce(result.data(), x.data(), 100, Reduction::sum, {}, stream()),
                      "workspace");
+}
+
+TEST_P(ReduceTest, EveryVariantInt32) {
+  every_variant_is_exact<std::int32_t>();
+}
+TEST_P(ReduceTest, EveryVariantInt64) {
+  every_variant_is_exact<std::int64_t>();
+}
+TEST_P(ReduceTest, EveryVariantFloat) {
+  every_variant_is_exact<float>();
+}
+TEST_P(ReduceTest, EveryVariantDouble) {
+  every_variant_is_exact<double>();
+}
+
+TEST_P(ReduceTest, EveryVariantRoundsWithinItsBoundAndRepeats) {
+  const std::vector<float> x = random_floats(small_tests() ? 3001 : 700001, 7);
+  double sum = 0, squares = 0;
+  for (const float value : x) {
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  const double eps = std::numeric_limits<float>::epsilon();
+  for (const ReduceOptions& options : all_options()) {
+    const float found = reduce_as(x, Reduction::sum, options);
+    const double error = std::fabs(static_cast<double>(found) - sum);
+    EXPECT_TRUE(error <= eps * (std::fabs(sum) + 32 * std::sqrt(squares)))
+        << static_cast<int>(options.variant) << " is off by " << error;
+    EXPECT_TRUE(same_bits(std::vector<float>{found},
+                          std::vector<float>{reduce_as(x, Reduction::sum, options)}));
+  }
+}
+
+TEST_P(ReduceTest, ArgmaxOfTiesNanAndNothing) {
+  for (const ReduceOptions& options : all_options()) {
+    const int variant = static_cast<int>(options.variant);
+    EXPECT_EQ(argmax_of(std::vector<float>{}, options), -1) << variant;
+    std::vector<float> x(5003, -kInf);
+    EXPECT_EQ(argmax_of(x, options), 0) << variant;
+    x[4999] = x[1777] = 3;
+    EXPECT_EQ(argmax_of(x, options), 1777) << variant;
+    x[4000] = x[2500] = kNan;
+    EXPECT_EQ(argmax_of(x, options), 2500) << variant;
+  }
+}
+
+TEST_P(ReduceTest, EveryVariantOfNothingAndOfNan) {
+  const std::vector<std::int32_t> empty;
+  std::vector<float> x(3000, 1);
+  x[2048] = kNan;
+  for (const ReduceOptions& options : all_options()) {
+    EXPECT_EQ(reduce_as(empty, Reduction::sum, options), 0);
+    EXPECT_EQ(reduce_as(empty, Reduction::min, options), std::numeric_limits<int>::max());
+    EXPECT_EQ(reduce_as(empty, Reduction::max, options), std::numeric_limits<int>::min());
+    for (const Reduction kind : {Reduction::sum, Reduction::min, Reduction::max}) {
+      EXPECT_TRUE(std::isnan(reduce_as(x, kind, options))) << static_cast<int>(options.variant);
+    }
+  }
+}
+
+TEST_P(ReduceTest, RefusesWhatItCannotRun) {
+  Guarded<float> x(100, stream()), result(1, stream());
+  const auto run = [&](const ReduceOptions& options, Reduction kind) {
+    kernels::reduce(result.data(), x.data(), 100, kind, options, {}, stream());
+  };
+  EXPECT_USAGE_ERROR(run({ReduceVariant::automatic, 48}, Reduction::sum), "48");
+  EXPECT_USAGE_ERROR(run({ReduceVariant::automatic, 2048}, Reduction::sum), "2048");
+  EXPECT_USAGE_ERROR(kernels::parse_reduce_variant("warp"), "warp_shuffle");
+  if (device().is_cpu()) {
+    EXPECT_USAGE_ERROR(run({ReduceVariant::sequential, 256}, Reduction::sum), "sequential");
+  }
 }
 
 TEST(ReduceCpu, DoesNotDependOnThreads) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Descriptors: values that one block publishes to others while the kernel runs.
+//
+// A value of w words of 4 bytes is kept in w words of 8: the upper half of each is the state, the
+// lower half a part of the value. A word is written and read as a whole, so a reader that finds the
+// same state in all words has a value that was written with it, and no fence is needed: relaxed
+// accesses do. A state only grows, and its value is written once.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace weft::kernels::device {
+
+using DescriptorWord = unsigned long long;
+
+enum class TileState : unsigned { empty = 0, total = 1, prefix = 2 };
+
+template <class T>
+constexpr int kDescriptorWords = static_cast<int>(sizeof(T) / 4);
+
+// Relaxed at the scope of the device: seen by other blocks, not reordered with itself.
+__device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) {
+  DescriptorWord word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
+  return word;
+}
+__device__ __forceinline__ void store_relaxed(DescriptorWord* p, DescriptorWord word) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+}
+
+// One thread per descriptor calls it.
+template <class T>
+__device__ __forceinline__ void publish(DescriptorWord* descriptors, std::int64_t tile,
+                                        TileState state, const T& value) {
+  static_assert(sizeof(T) % 4 == 0, "a descriptor holds words of 4 bytes");
+  unsigned words[kDescriptorWords<T>];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int w = 0; w < kDescriptorWords<T>; ++w) {
+    store_relaxed(descriptors + tile * kDescriptorWords<T> + w,
+                  static_cast<DescriptorWord>(state) << 32 | words[w]);
+  }
+}
+
+// The state, and the value unless that is empty: empty too while a writer is between words.
+template <class T>
+__device__ __forceinline__ TileState inspect(const DescriptorWord* descriptors, std::int64_t tile,
+                                             T& value) {
+  unsigned words[kDescriptorWords<T>];
+  unsigned state = 0;
+  bool whole = true;
+#pragma unroll
+  for (int w = 0; w < kDescriptorWords<T>; ++w) {
+    const DescriptorWord word = load_relaxed(descriptors + tile * kDescriptorWords<T> + w);
+    words[w] = static_cast<unsigned>(word);
+    if (w == 0) state = static_cast<unsigned>(word >> 32);
+    whole = whole && state == static_cast<unsigned>(word >> 32);
+  }
+  if (!whole) return TileState::empty;
+  memcpy(&value, words, sizeof(T));
+  return static_cast<TileState>(state);
+}
+
+}  // namespace weft::kernels::device

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Each thread combines 8 elements in a register before the block meets: the cost of shuffles and of
+// the barrier is paid once per 8 elements, and 8 loads are in flight. Neighbouring threads still
+// load neighbouring elements.
+#include "kernels/reduce/block.cuh"
+#include "kernels/reduce/levels.cuh"
+
+namespace weft::kernels::cuda {
+
+namespace {
+
+template <class Rule>
+__global__ void __launch_bounds__(1024)
+    coarsened_kernel(typename Rule::Value* out, const typename Rule::Input* x, std::int64_t n) {
+  using Value = typename Rule::Value;
+  const int tid = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * threads * kReduceCoarsening + tid;
+  Value value = Rule::identity();
+#pragma unroll
+  for (int k = 0; k < kReduceCoarsening; ++k) {
+    value = Rule()(value, element_or_identity<Rule>(x, first + k * threads, n));
+  }
+  value = block_total(value, Rule(), reduce_shared<Value>());
+  if (tid == 0) out[blockIdx.x] = value;
+}
+
+struct Coarsened {
+  static constexpr int kPerThread = kReduceCoarsening;
+  template <class Rule>
+  static constexpr auto kernel = coarsened_kernel<Rule>;
+};
+
+}  // namespace
+
+template <class T>
+void reduce_coarsened(const ReduceArguments<T>& arguments, const Stream& stream) {
+  reduce_by_levels<Coarsened>(arguments, stream);
+}
+
+template void reduce_coarsened(const ReduceArguments<std::int32_t>&, const Stream&);
+template void reduce_coarsened(const ReduceArguments<std::int64_t>&, const Stream&);
+template void reduce_coarsened(const ReduceArguments<float>&, const Stream&);
+template void reduce_coarsened(const ReduceArguments<double>&, const Stream&);
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The CPU kernels of this family, one table per instruction set.
+#pragma once
+
+#include "kernels/isa.h"
+#include "kernels/scan/scan.h"
+
+namespace weft::kernels {
+
+// Elements that one thread scans at a time: two of them fit a second-level cache.
+constexpr std::int64_t kScanChunk = 1 << 16;
+
+template <class T>
+struct ScanCpuOf {
+  void (*sequential)(T* y, const T* x, std::int64_t n, ScanOp op, bool exclusive);
+  void (*threaded)(T* y, const T* x, std::int64_t n, ScanOp op, bool exclusive, T* totals);
+};
+
+struct ScanCpu {
+  ScanCpuOf<std::int32_t> i32;
+  ScanCpuOf<std::int64_t> i64;
+  ScanCpuOf<float> f32;
+  ScanCpuOf<double> f64;
+};
+
+WEFT_DECLARE_CPU_TABLE(ScanCpu, scan_cpu)
+
+}  // namespace weft::kernels

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/scan/scan.h"
+
+#include <array>
+#include <string>
+
+#include "kernels/checks.h"
+#include "kernels/scan/cpu_table.h"
+
+#ifdef WEFT_WITH_CUDA
+#include "kernels/scan/cuda.h"
+#endif
+
+namespace weft::kernels {
+
+namespace {
+
+struct Row {
+  ScanVariant variant;
+  VariantInfo info;
+};
+
+constexpr std::array kRows{
+    Row{ScanVariant::sequential,
+        {.name = "sequential",
+         .summary = "one loop: each result is the one before it and one more element",
+         .on_cpu = true}},
+    Row{ScanVariant::threaded,
+        {.name = "threaded",
+         .summary = "threads sum chunks, one scans the sums, threads scan the chunks",
+         .on_cpu = true}},
+    Row{ScanVariant::kogge_stone,
+        {.name = "kogge_stone",
+         .summary = "in shared memory each element adds the one 1, 2, 4, ... places to its left: "
+                    "n log n additions, two barriers a step",
+         .on_cuda = true}},
+    Row{ScanVariant::kogge_stone_double_buffered,
+        {.name = "kogge_stone_double_buffered",
+         .summary = "reads one buffer and writes another, so that one barrier a step is enough",
+         .on_cuda = true}},
+    Row{ScanVariant::warp_scan,
+        {.name = "warp_scan",
+         .summary = "warps scan in registers by shuffles, only their totals meet in shared memory",
+         .on_cuda = true}},
+    Row{ScanVariant::brent_kung,
+        {.name = "brent_kung",
+         .summary = "a tree up and a tree down: 2n additions and half the threads, twice the steps",
+         .on_cuda = true}},
+    Row{ScanVariant::three_kernel,
+        {.name = "three_kernel",
+         .summary = "scan of tiles held in registers, scan of their totals, add: full-width loads, "
+                    "but four passes over memory",
+         .on_cuda = true}},
+    Row{ScanVariant::grid_sync,
+        {.name = "grid_sync",
+         .summary = "one cooperative kernel sums, waits for the grid, and scans: three passes",
+         .on_cuda = true}},
+    Row{ScanVariant::decoupled_lookback,
+        {.name = "decoupled_lookback",
+         .summary = "one pass: a tile learns what comes before it from the descriptors that "
+                    "running tiles publish",
+         .on_cuda = true}},
+};
+
+constexpr auto kInfos = [] {
+  std::array<VariantInfo, kRows.size()> infos{};
+  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
+  return infos;
+}();
+
+// The variant that will run; throws usage when it does not run on `device`.
+ScanVariant resolved(ScanVariant variant, Device device) {
+  if (variant == ScanVariant::automatic) {
+    return device.is_cpu() ? ScanVariant::threaded : ScanVariant::decoupled_lookback;
+  }
+  for (const Row& row : kRows) {
+    if (row.variant != variant) continue;
+    if (device.is_cpu() ? row.info.on_cpu : row.info.on_cuda) return variant;
+    throw Error(ErrorKind::usage, str("scan variant ", row.info.name, " does not run on ", device));
+  }
+  throw Error(ErrorKind::usage, "unknown scan variant");
+}
+
+template <class T>
+const ScanCpuOf<T>& cpu_kernels() {
+  const ScanCpu& table = select_scan_cpu();
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    return table.i32;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return table.i64;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return table.f32;
+  } else {
+    return table.f64;
+  }
+}
+
+#ifdef WEFT_WITH_CUDA
+template <class T>
+void scan_cuda(ScanVariant variant, const cuda::ScanArguments<T>& arguments, const Stream& stream) {
+  switch (variant) {
+    case ScanVariant::kogge_stone:
+      return cuda::scan_kogge_stone(arguments, stream);
+    case ScanVariant::kogge_stone_double_buffered:
+      return cuda::scan_kogge_stone_double_buffered(arguments, stream);
+    case ScanVariant::warp_scan:
+      return cuda::scan_warp_scan(arguments, stream);
+    case ScanVariant::brent_kung:
+      return cuda::scan_brent_kung(arguments, stream);
+    case ScanVariant::three_kernel:
+      return cuda::scan_three_kernel(arguments, stream);
+    case ScanVariant::grid_sync:
+      return cuda::scan_grid_sync(arguments, stream);
+    default:
+      return cuda::scan_decoupled_lookback(arguments, stream);
+  }
+}
+#endif
+
+}  // namespace
+
+template <class T>
+std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Device device) {
+  static_cast<void>(checked_elements("scan", {n, std::int64_t{sizeof(T)}}));
+  const ScanVariant variant = resolved(options.variant, device);
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) return cuda::scan_workspace_bytes(variant, n, sizeof(T));
+#endif
+  if (variant == ScanVariant::sequential) return 0;
+  return static_cast<std::size_t>((n + kScanChunk - 1) / kScanChunk) * sizeof(T);
+}
+
+template <class T>
+void scan(T* y, const T* x, std::int64_t n, const ScanOptions& options, Workspace workspace,
+          const Stream& stream) {
+  const ScanVariant variant = resolved(options.variant, stream.device());
+  const std::size_t needed = scan_workspace_bytes<T>(n, options, stream.device());
+  if (workspace.bytes < needed) {
+    throw Error(ErrorKind::usage, str("scan: ", n, " elements need ", needed,
+                                      " bytes of workspace, found ", workspace.bytes));
+  }
+  if (n == 0) return;
+  const bool exclusive = options.kind == ScanKind::exclusive;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return scan_cuda<T>(variant, {y, x, n, options.op, exclusive, workspace.data}, stream);
+  }
+#endif
+  const ScanCpuOf<T>& cpu = cpu_kernels<T>();
+  if (variant == ScanVariant::sequential) return cpu.sequential(y, x, n, options.op, exclusive);
+  cpu.threaded(y, x, n, options.op, exclusive, static_cast<T*>(workspace.data));
+}
+
+template std::size_t scan_workspace_bytes<std::int32_t>(std::int64_t, const ScanOptions&, Device);
+template std::size_t scan_workspace_bytes<std::int64_t>(std::int64_t, const ScanOptions&, Device);
+template std::size_t scan_workspace_bytes<float>(std::int64_t, const ScanOptions&, Device);
+template std::size_t scan_workspace_bytes<double>(std::int64_t, const ScanOptions&, Device);
+template void scan(std::int32_t*, const std::int32_t*, std::int64_t, const ScanOptions&, Workspace,
+                   const Stream&);
+template void scan(std::int64_t*, const std::int64_t*, std::int64_t, const ScanOptions&, Workspace,
+                   const Stream&);
+template void scan(float*, const float*, std::int64_t, const ScanOptions&, Workspace,
+                   const Stream&);
+template void scan(double*, const double*, std::int64_t, const ScanOptions&, Workspace,
+                   const Stream&);
+
+std::span<const VariantInfo> scan_variants() {
+  return kInfos;
+}
+
+ScanVariant parse_scan_variant(std::string_view name) {
+  std::string choices = "automatic";
+  if (name == choices) return ScanVariant::automatic;
+  for (const Row& row : kRows) {
+    if (row.info.name == name) return row.variant;
+    choices += str(", ", row.info.name);
+  }
+  throw Error(ErrorKind::usage, str("unknown scan variant '", name, "'; choose from ", choices));
+}
+
+}  // namespace weft::kernels

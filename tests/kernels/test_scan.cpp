@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/scan/scan.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "kernels/scan/cpu.h"
+#include "kernels/scan/cpu_table.h"
+#include "tests/cases/cpu_isas.h"
+#include "tests/cases/scan_cases.h"
+#include "tests/cases/scan_operators.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/small.h"
+
+WEFT_CPU_TABLES(ScanCpu, scan_cpu)
+
+namespace weft::test {
+namespace {
+
+using kernels::ScanKind;
+using kernels::ScanOp;
+using kernels::ScanOptions;
+using kernels::ScanVariant;
+
+constexpr ScanOp kOps[] = {ScanOp::sum, ScanOp::min, ScanOp::max, ScanOp::product};
+constexpr ScanKind kKinds[] = {ScanKind::inclusive, ScanKind::exclusive};
+
+// Inputs whose scans are exact in T, so that every grouping gives the same bits.
+template <class T>
+std::vector<T> exact_input(ScanOp op, std::int64_t n) {
+  std::vector<T> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Random4 bits = philox(11, RandomStream::data, 3, i);
+    if constexpr (std::is_integral_v<T>) {
+      x[i] = static_cast<T>(static_cast<std::uint64_t>(bits.value[0]) << 32 | bits.value[1] | 1u);
+    } else if (op == ScanOp::product) {
+      x[i] = (i % 2 == 0 ? T(2) : T(0.5)) * (bits.value[0] % 2 == 0 ? T(1) : T(-1));
+    } else {
+      x[i] = static_cast<T>(static_cast<int>(bits.value[0] % 9) - 4);
+    }
+  }
+  return x;
+}
+
+// By the standard library; integers in the unsigned type, which wraps around.
+template <class T>
+std::vector<T> oracle(const std::vector<T>& x, ScanOp op, ScanKind kind) {
+  using A = typename kernels::detail::Arithmetic<T>::type;
+  const auto run = [&](T identity, auto combine) {
+    std::vector<T> y(x.size());
+    if (kind == ScanKind::inclusive) {
+      std::inclusive_scan(x.begin(), x.end(), y.begin(), combine);
+    } else {
+      std::exclusive_scan(x.begin(), x.end(), y.begin(), identity, combine);
+    }
+    return y;
+  };
+  using Limits = std::numeric_limits<T>;
+  switch (op) {
+    case ScanOp::sum:
+      return run(0, [](T a, T b) { return static_cast<T>(static_cast<A>(a) + static_cast<A>(b)); });
+    case ScanOp::min:
+      return run(Limits::has_infinity ? Limits::infinity() : Limits::max(),
+                 [](T a, T b) { return std::min(a, b); });
+    case ScanOp::max:
+      return run(Limits::has_infinity ? -Limits::infinity() : Limits::lowest(),
+                 [](T a, T b) { return std::max(a, b); });
+    default:
+      return run(1, [](T a, T b) { return static_cast<T>(static_cast<A>(a) * static_cast<A>(b)); });
+  }
+}
+
+struct Layout {
+  bool in_place = false;
+  std::int64_t misalign = 0;
+};
+
+template <class T>
+std::vector<T> scan_on(const Stream& stream, const std::vector<T>& x, const ScanOptions& options,
+                       Layout layout = {}) {
+  const std::int64_t n = static_cast<std::int64_t>(x.size());
+  Guarded<T> in(x, stream, layout.misalign), out(n, stream, layout.misalign);
+  Guarded<std::uint8_t> scratch(
+      static_cast<std::int64_t>(kernels::scan_workspace_bytes<T>(n, options, stream.device())),
+      stream);
+  kernels::scan(layout.in_place ? in.data() : out.data(), in.data(), n, options,
+                {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream);
+  static_cast<void>(scratch.get());  // checks its guard bands
+  if (!layout.in_place && n > 0) {
+    EXPECT_TRUE(same_bits(in.get(), x)) << "the input was changed";
+  }
+  return layout.in_place ? in.get() : out.get();
+}
+
+class ScanTest : public DeviceTest {
+ protected:
+  std::vector<ScanVariant> variants() const {
+    std::vector<ScanVariant> found = {ScanVariant::automatic};
+    for (const kernels::VariantInfo& info : kernels::scan_variants()) {
+      if (device().is_cpu() ? info.on_cpu : info.on_cuda) {
+        found.push_back(kernels::parse_scan_variant(info.name));
+      }
+    }
+    return found;
+  }
+
+  template <class T>
+  void every_operator_is_exact() const {
+    for (const auto [n] : cases::kScanCases) {
+      if (small_tests() && n > 10000) continue;
+      for (const ScanOp op : kOps) {
+        // Beyond the second level of sections one operator is enough.
+        if (n > 70000 && op != ScanOp::sum) continue;
+        const std::vector<T> x = exact_input<T>(op, n);
+        for (const ScanKind kind : kKinds) {
+          const std::vector<T> expected = oracle(x, op, kind);
+          for (const ScanVariant variant : variants()) {
+            EXPECT_TRUE(same_bits(scan_on(stream(), x, {op, kind, variant}), expected))
+                << n << " elements, operator " << static_cast<int>(op) << ", kind "
+                << static_cast<int>(kind) << ", variant " << static_cast<int>(variant);
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_P(ScanTest, Int32) {
+  every_operator_is_exact<std::int32_t>();
+}
+TEST_P(ScanTest, Int64) {
+  every_operator_is_exact<std::int64_t>();
+}
+TEST_P(ScanTest, Float) {
+  every_operator_is_exact<float>();
+}
+TEST_P(ScanTest, Double) {
+  every_operator_is_exact<double>();
+}
+
+TEST_P(ScanTest, InPlaceAndMisaligned) {
+  for (const std::int64_t n : {5, 4097, 50021}) {
+    const std::vector<std::int32_t> x = exact_input<std::int32_t>(ScanOp::sum, n);
+    for (const ScanKind kind : kKinds) {
+      const std::vector<std::int32_t> expected = oracle(x, ScanOp::sum, kind);
+      for (const ScanVariant variant : variants()) {
+        for (const Layout layout : {Layout{true, 0}, Layout{true, 1}, Layout{false, 3}}) {
+          EXPECT_TRUE(
+              same_bits(scan_on(stream(), x, {ScanOp::sum, kind, variant}, layout), expected))
+              << n << " elements, variant " << static_cast<int>(variant);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ScanTest, FloatSumsMatchAnOracleAndRepeatToTheBit) {
+  const std::int64_t n = small_tests() ? 30011 : 1500007;
+  const std::vector<float> x = random_floats(n, 12);
+  std::vector<double> expected(x.size());
+  std::inclusive_scan(x.begin(), x.end(), expected.begin(), std::plus<>(), 0.0);
+  for (const ScanVariant variant : variants()) {
+    const ScanOptions options{ScanOp::sum, ScanKind::inclusive, variant};
+    const std::vector<float> y = scan_on(stream(), x, options);
+    // i roundings of prefixes of size sqrt(i / 3) add up to about i / 6 units, several times that
+    // where the prefix wanders off.
+    double worst = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double eps = std::numeric_limits<float>::epsilon();
+      const double bound = eps * (4 + static_cast<double>(i));
+      const double error = std::fabs(static_cast<double>(y[i]) - expected[i]) / bound;
+      worst = error <= worst ? worst : error;
+    }
+    EXPECT_TRUE(worst <= 1) << "variant " << static_cast<int>(variant) << ": " << worst;
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_TRUE(same_bits(scan_on(stream(), x, options), y))
+          << "variant " << static_cast<int>(variant);
+    }
+  }
+}
+
+TEST_P(ScanTest, NanStaysFromItsPlaceOn) {
+  std::vector<float> x = random_floats(9001, 13);
+  x[5000] = std::numeric_limits<float>::quiet_NaN();
+  for (const ScanOp op : kOps) {
+    for (const ScanVariant variant : variants()) {
+      const std::vector<float> y = scan_on(stream(), x, {op, ScanKind::inclusive, variant});
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) wrong += std::isnan(y[i]) != (i >= 5000);
+      EXPECT_EQ(wrong, 0u) << static_cast<int>(op) << ", variant " << static_cast<int>(variant);
+    }
+  }
+}
+
+TEST_P(ScanTest, AllEqual) {
+  const std::vector<std::int32_t> x(100003, 1);
+  std::vector<std::int32_t> expected(x.size());
+  std::iota(expected.begin(), expected.end(), 1);
+  for (const ScanVariant variant : variants()) {
+    const ScanOptions options{ScanOp::sum, ScanKind::inclusive, variant};
+    EXPECT_TRUE(same_bits(scan_on(stream(), x, options), expected)) << static_cast<int>(variant);
+  }
+}
+
+TEST_P(ScanTest, EmptyInputWritesNothing) {
+  Guarded<float> y(2, stream());
+  const std::vector<float> before = y.get();
+  for (const ScanVariant variant : variants()) {
+    Guarded<std::uint8_t> scratch(1 << 16, stream());
+    kernels::scan(y.data(), y.data(), 0, {ScanOp::sum, ScanKind::exclusive, variant},
+                  {scratch.data(), 1 << 16}, stream());
+  }
+  EXPECT_TRUE(same_bits(y.get(), before));
+}
+
+TEST_P(ScanTest, RefusesAShortWorkspaceAndForeignVariants) {
+  Guarded<float> y(100000, stream());
+  EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), 100000, {}, {}, stream()), "workspace");
+  const ScanVariant foreign = device().is_cpu() ? ScanVariant::brent_kung : ScanVariant::sequential;
+  EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), 100000,
+                                   {ScanOp::sum, ScanKind::inclusive, foreign}, {}, stream()),
+                     "does not run on");
+  EXPECT_USAGE_ERROR(kernels::parse_scan_variant("brent"), "brent_kung");
+  EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), -1, {}, {}, stream()), "negative");
+}
+
+WEFT_ON_EACH_DEVICE(ScanTest);
+
+TEST(ScanCpu, DoesNotDependOnThreads) {
+  const Stream stream(Device::cpu());
+  const std::vector<float> x = random_floats(1000003, 14);
+  const auto [one, three] = with_thread_counts([&] {
+    return scan_on(stream, x, {ScanOp::sum, ScanKind::inclusive, ScanVariant::threaded});
+  });
+  EXPECT_TRUE(same_bits(one, three));
+}
+
+TEST(ScanCpu, EveryInstructionSet) {
+  const std::vector<float> x = exact_input<float>(ScanOp::sum, 200003);
+  std::vector<float> y(x.size()), totals(x.size() / kernels::kScanChunk + 1);
+  for (const ScanOp op : kOps) {
+    for (const auto& [isa, table] : scan_cpu_tables()) {
+      const std::int64_t n = op == ScanOp::product ? 50 : 200003;
+      const std::vector<float> part(x.begin(), x.begin() + n);
+      const std::vector<float> expected = oracle(part, op, ScanKind::exclusive);
+      y.resize(part.size());
+      table->f32.sequential(y.data(), part.data(), n, op, true);
+      EXPECT_TRUE(same_bits(y, expected)) << isa;
+      table->f32.threaded(y.data(), part.data(), n, op, true, totals.data());
+      EXPECT_TRUE(same_bits(y, expected)) << isa;
+    }
+  }
+}
+
+template <class T, class Op>
+void threaded_keeps_the_order() {
+  for (const std::int64_t n : {1, 2, 63, 64, 65, 1000}) {
+    const std::vector<std::int32_t> words = random_words<T>(n, 15);
+    for (const bool exclusive : {false, true}) {
+      std::vector<T> y = as_elements<T>(words), totals(y.size());
+      kernels::cpu::scan_threaded(y.data(), y.data(), n, exclusive, Op(), totals.data(), 64);
+      std::vector<std::int32_t> found(words.size());
+      std::memcpy(found.data(), y.data(), found.size() * 4);
+      EXPECT_TRUE(same_bits(found, scanned_words<T>(words, exclusive, Op()))) << n;
+    }
+  }
+}
+
+TEST(ScanCpu, OperatorsNeedNotCommute) {
+  threaded_keeps_the_order<Affine, Compose>();
+  threaded_keeps_the_order<Matrix, Multiply>();
+}
+
+}  // namespace
+}  // namespace weft::test
