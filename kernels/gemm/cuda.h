@@ -2,7 +2,8 @@
 // The CUDA launchers behind gemm(): one per technique, called by gemm.cpp after validation.
 //
 // Leading dimensions are resolved (never 0), m and n are positive, k may be 0. Every launcher takes
-// any size, transpose, alignment, alpha, beta, bias and epilogue; options.variant is not looked at.
+// any size, transpose, alignment, alpha, beta, bias and epilogue; options.variant is looked
+// at by gemm_strip only.
 #pragma once
 
 #include "kernels/gemm/gemm.h"
@@ -10,6 +11,9 @@
 namespace weft::kernels::cuda {
 
 void gemm_naive(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                const GemmOptions& options, const Stream& stream);
+// The strip rungs; options.variant, strip_width and strip_results say which.
+void gemm_strip(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                 const GemmOptions& options, const Stream& stream);
 void gemm_tiled(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                 const GemmOptions& options, const Stream& stream);

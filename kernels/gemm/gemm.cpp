@@ -23,7 +23,7 @@ struct Row {
   VariantInfo info;
 };
 
-constexpr std::array<Row, 5> kRows{{
+constexpr std::array<Row, 10> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -33,6 +33,26 @@ constexpr std::array<Row, 5> kRows{{
      {.name = "packed",
       .summary = "panels packed for the cache, a register tile of vectors in the innermost loop",
       .on_cpu = true}},
+    {GemmVariant::strip_k1,
+     {.name = "strip_k1",
+      .summary = "a block is a vector of neighbouring columns, 32 to 256 wide",
+      .on_cuda = true}},
+    {GemmVariant::strip_k2,
+     {.name = "strip_k2",
+      .summary = "a strip of the left operand is staged in shared memory",
+      .on_cuda = true}},
+    {GemmVariant::strip_k3,
+     {.name = "strip_k3",
+      .summary = "2 or 4 results in a row for each thread: left elements are used again",
+      .on_cuda = true}},
+    {GemmVariant::strip_k4,
+     {.name = "strip_k4",
+      .summary = "2 or 4 results in a column for each thread: right elements are used again",
+      .on_cuda = true}},
+    {GemmVariant::strip_k3k4,
+     {.name = "strip_k3k4",
+      .summary = "both: 4 columns by 2 or 4 rows of results for each thread",
+      .on_cuda = true}},
     {GemmVariant::tiled,
      {.name = "tiled",
       .summary = "square tiles in shared memory: each operand is loaded once per tile",
@@ -95,6 +115,17 @@ GemmVariant automatic(const GemmDims& dims, const GemmOptions& options, Device d
   return GemmVariant::packed;
 }
 
+void check_strip(const GemmOptions& options) {
+  const int width = options.strip_width, results = options.strip_results;
+  if (width != 32 && width != 64 && width != 128 && width != 256) {
+    throw Error(ErrorKind::usage,
+                str("gemm: strip_width must be 32, 64, 128 or 256, found ", width));
+  }
+  if (results != 2 && results != 4) {
+    throw Error(ErrorKind::usage, str("gemm: strip_results must be 2 or 4, found ", results));
+  }
+}
+
 void check_runs(GemmVariant variant, const GemmOptions& options, Device device) {
   for (const auto& [row, info] : kRows) {
     if (row != variant) continue;
@@ -126,6 +157,7 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
   const GemmVariant variant =
       options.variant == GemmVariant::automatic ? automatic(d, options, device) : options.variant;
   check_runs(variant, options, device);
+  check_strip(options);
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) {
     const GemmCpu& cpu = select_gemm_cpu();
@@ -141,6 +173,12 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
   switch (variant) {
     case GemmVariant::naive:
       return cuda::gemm_naive(c, a, b, bias, d, options, stream);
+    case GemmVariant::strip_k1:
+    case GemmVariant::strip_k2:
+    case GemmVariant::strip_k3:
+    case GemmVariant::strip_k4:
+    case GemmVariant::strip_k3k4:
+      return cuda::gemm_strip(c, a, b, bias, d, options, stream);
     case GemmVariant::tiled:
       return cuda::gemm_tiled(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:

@@ -21,7 +21,19 @@ struct GemmDims {
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: dense, the stored row length
 };
 
-enum class GemmVariant { automatic, naive, packed, tiled, register_tiled, mma_tf32 };
+enum class GemmVariant {
+  automatic,
+  naive,
+  packed,
+  strip_k1,
+  strip_k2,
+  strip_k3,
+  strip_k4,
+  strip_k3k4,
+  tiled,
+  register_tiled,
+  mma_tf32
+};
 
 struct GemmOptions {
   GemmVariant variant = GemmVariant::automatic;
@@ -29,6 +41,8 @@ struct GemmOptions {
   float alpha = 1;
   float beta = 0;
   Epilogue epilogue = Epilogue::none;
+  int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
+  int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
 };
 
 void gemm(float* c,           // (m, n), ldc

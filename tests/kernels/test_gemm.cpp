@@ -151,6 +151,25 @@ TEST_P(Gemm, TakesAnyAlignment) {
   }
 }
 
+TEST_P(Gemm, StripsHaveAnyWidth) {
+  if (device().is_cpu()) GTEST_SKIP() << "the strip rungs run on CUDA";
+  const Problem problem({{67, 259, 301, false, true}, 1, 0, true}, true);
+  for (const GemmVariant variant :
+       {GemmVariant::strip_k1, GemmVariant::strip_k2, GemmVariant::strip_k3, GemmVariant::strip_k4,
+        GemmVariant::strip_k3k4}) {
+    for (const int width : {32, 64, 128, 256}) {
+      for (const int results : {2, 4}) {
+        GemmOptions options;
+        options.variant = variant;
+        options.strip_width = width;
+        options.strip_results = results;
+        EXPECT_TRUE(compare(problem.run(options, stream()), problem.expected(), exact(),
+                            str("width ", width, ", results ", results)));
+      }
+    }
+  }
+}
+
 TEST_P(Gemm, GivesTheSameBitsTwice) {
   const Problem problem({{129, 200, 1031}}, false);
   for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
@@ -209,6 +228,12 @@ TEST_P(Gemm, RefusesWhatItCannotDo) {
     options.variant = parse_gemm_variant(info.name);
     refused({1, 1, 1}, options, std::string(info.name));
   }
+  GemmOptions strip;
+  strip.strip_width = 48;
+  refused({1, 1, 1}, strip, "strip_width must be 32, 64, 128 or 256, found 48");
+  strip = {};
+  strip.strip_results = 3;
+  refused({1, 1, 1}, strip, "strip_results must be 2 or 4, found 3");
   if (device().is_cuda()) {
     GemmOptions options;
     options.variant = GemmVariant::mma_tf32;
