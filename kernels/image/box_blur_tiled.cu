@@ -6,8 +6,8 @@
 //   what they need:      (32 + 2 radius) x (16 + 2 radius) pixels, walked in patches of 64 x 64
 //
 // Walking in patches is what makes any radius fit: for radius <= 16 one patch covers the columns of
-// a window, for larger ones a thread meets parts of its window in several. Shared memory: 4 KiB and
-// a byte of padding per row, so that a thread block's two half-warps of rows use other banks.
+// a window, for larger ones a thread meets parts of its window in several. Shared memory: 4.25 KiB,
+// rows of 68 bytes.
 #include "engine/launch.h"
 #include "kernels/image/cuda.h"
 #include "kernels/image/grey.h"

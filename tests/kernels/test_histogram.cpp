@@ -98,6 +98,9 @@ class HistogramTest : public DeviceTest {
     }
   }
 
+  // Blocks clear many counters, which a sanitizer makes slow: one case of those has to do.
+  static bool slow(std::int64_t bins) { return small_tests() && bins > 4096; }
+
   std::int64_t longest() const {
     if (small_tests()) return 8000;
     return device().is_cpu() ? 1100000 : INT64_MAX;
@@ -119,6 +122,7 @@ TEST_P(HistogramTest, IntegersMatchAnOracle) {
     for (const std::int64_t n : {1, 33, 4099, 300007}) {
       if (n > longest()) continue;
       for (const Distribution kind : cases::kDistributions) {
+        if (slow(bins.bins) && (n != 33 || kind != Distribution::uniform)) continue;
         // Values about as wide as the bins, half of them negative when the bins go there.
         const int bits = bins.upper - bins.lower > 1 << 20 ? 32 : 17;
         auto x = values_as<std::int32_t>(cases::histogram_values(n, kind, bits, 2));
@@ -136,7 +140,7 @@ TEST_P(HistogramTest, IntegersMatchAnOracle) {
 TEST_P(HistogramTest, FloatsMatchAnOracle) {
   for (const EvenBins& bins : cases::kEvenBins) {
     for (const std::int64_t n : {9, 33, 4099, 300007}) {
-      if (n > longest()) continue;
+      if (n > longest() || (slow(bins.bins) && n != 33)) continue;
       std::vector<float> x = random_floats(n, 3, -1.5f, 1.5f);
       const float special[] = {kNan,
                                kInf,
