@@ -8,12 +8,17 @@ extern const FamilyBench conv_bench;
 extern const FamilyBench pool_bench;
 extern const FamilyBench softmax_bench;
 extern const FamilyBench nbody_bench;
+extern const FamilyBench reduce_bench;
+extern const FamilyBench scan_bench;
 extern const FamilyBench histogram_bench;
+extern const FamilyBench signal_bench;
+extern const FamilyBench memory_bench;
 
 namespace {
 
 const FamilyBench* const kBenches[] = {
-    &gemm_bench, &conv_bench, &pool_bench, &softmax_bench, &nbody_bench, &histogram_bench,
+    &gemm_bench,    &reduce_bench, &scan_bench,      &conv_bench,   &pool_bench,
+    &softmax_bench, &nbody_bench,  &histogram_bench, &signal_bench, &memory_bench,
 };
 
 }  // namespace

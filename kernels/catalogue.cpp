@@ -15,6 +15,7 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/scan/scan.h"
 #include "kernels/signal/signal.h"
 #include "kernels/softmax/softmax.h"
 
@@ -24,6 +25,7 @@ namespace {
 constexpr Family kFamilies[] = {
     {"gemm", "matrix product with bias and ReLU", gemm_variants},
     {"reduce", "many values to one: sum, minimum, maximum", reduce_variants},
+    {"scan", "prefix sums, minima, maxima and products", scan_variants},
     {"histogram", "how many values fall in each bin: bytes, integers, floats", histogram_variants},
     {"nbody", "gravity between all pairs of bodies", nbody_variants},
     {"conv", "convolution layer, forward and both gradients", conv_variants},

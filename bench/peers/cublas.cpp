@@ -49,6 +49,7 @@ PeerCall bind_gemm(Work& work, bool tf32) {
                      tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "multiply");
   };
+  return {call, {}};
 }
 
 }  // namespace

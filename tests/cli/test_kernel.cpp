@@ -53,8 +53,9 @@ TEST_F(Kernel, ShowTellsWhatAVariantDoes) {
 
 TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
   const std::vector<std::vector<std::string>> runs = {
-      {"gemm", "65"},   {"conv", "1"},    {"pool", "2"},
-      {"softmax", "7"}, {"nbody", "100"}, {"histogram", "1001"},
+      {"gemm", "65"},    {"conv", "1"},         {"pool", "2"},      {"softmax", "7"},
+      {"nbody", "100"},  {"histogram", "1001"}, {"reduce", "1000"}, {"scan", "1000"},
+      {"signal", "999"}, {"memory", "33"},
   };
   for (const std::vector<std::string>& run : runs) {
     const Outcome outcome = weft({"kernel", "run", run[0], "--size", run[1], "--check", "--device",

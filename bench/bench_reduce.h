@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Sum of floats for the harness and for CUB.
+#pragma once
+
+#include "bench/harness.h"
+#include "kernels/reduce/reduce.h"
+
+namespace weft::bench {
+
+class ReduceWork final : public Work {
+ public:
+  // threads: of one block; 0 for the contract's own choice.
+  ReduceWork(std::int64_t n, int threads, const Context& made_with);
+
+  bool can_run(std::string_view) const override { return true; }
+  void call(std::string_view variant, int set) override;
+  void reset() override { result_.clear(); }
+  Verdict check(int set, Arithmetic arithmetic) override;
+
+  std::int64_t n() const { return x_.size(); }
+  int threads() const { return threads_; }
+  float* result(int set) { return result_[set]; }  // one value
+  const float* x(int set) { return x_[set]; }      // (n,)
+
+ private:
+  int threads_;
+  std::vector<float> host_x_;
+  Rotated<float> x_, result_;
+  Tensor scratch_;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Inclusive scan of floats with + for the harness and for CUB.
+#pragma once
+
+#include "bench/harness.h"
+#include "kernels/scan/scan.h"
+
+namespace weft::bench {
+
+class ScanWork final : public Work {
+ public:
+  ScanWork(std::int64_t n, const Context& made_with);
+
+  bool can_run(std::string_view) const override { return true; }
+  void call(std::string_view variant, int set) override;
+  void reset() override { y_.clear(); }
+  Verdict check(int set, Arithmetic arithmetic) override;
+
+  std::int64_t n() const { return x_.size(); }
+  float* y(int set) { return y_[set]; }        // (n,)
+  const float* x(int set) { return x_[set]; }  // (n,)
+
+ private:
+  std::vector<float> host_x_;
+  Rotated<float> x_, y_;
+  Tensor scratch_;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Convolutions of 1-D, 2-D and 3-D signals with one small filter.
+#include <cmath>
+
+#include "bench/families.h"
+#include "kernels/signal/signal.h"
+
+namespace weft::bench {
+namespace {
+
+using kernels::SignalDims;
+
+class SignalWork final : public Work {
+ public:
+  SignalWork(const SignalDims& dims, const Context& made_with)
+      : Work(made_with),
+        dims_(dims),
+        host_x_(random_values(dims.elements(), made_with.seed)),
+        host_f_(random_values(dims.taps(), made_with.seed + 1)),
+        x_(host_x_, sets_of(dims, made_with), made_with.stream),
+        f_(host_f_, 1, made_with.stream),
+        y_(dims.elements(), sets_of(dims, made_with), made_with.stream) {
+    problem =
+        str(dims.rank(), "-D, ", dims.depth, " x ", dims.height, " x ", dims.width, ", filter ",
+            dims.filter_depth, " x ", dims.filter_height, " x ", dims.filter_width);
+    bytes = kernels::signal_bytes(dims);
+    flops = kernels::signal_flops(dims);
+    sets = sets_of(dims, made_with);
+  }
+
+  bool can_run(std::string_view variant) const override {
+    return kernels::signal_takes(kernels::parse_signal_variant(variant), dims_);
+  }
+  void call(std::string_view variant, int set) override {
+    kernels::signal_convolve(y_[set], x_[set], f_[0], dims_,
+                             {kernels::parse_signal_variant(variant)}, context.stream);
+  }
+  void reset() override { y_.clear(); }
+
+  Verdict check(int set, Arithmetic) override {
+    const std::vector<float> found = y_.host(set);
+    const SignalDims& d = dims_;
+    Comparison comparison;
+    for (const std::int64_t at : sample_indices(d.elements(), 2048, context.seed)) {
+      const std::int64_t w = at % d.width, h = at / d.width % d.height;
+      const std::int64_t z = at / (d.width * d.height);
+      double sum = 0, magnitude = 0;
+      std::size_t tap = 0;
+      for (std::int64_t a = 0; a < d.filter_depth; ++a) {
+        for (std::int64_t b = 0; b < d.filter_height; ++b) {
+          for (std::int64_t c = 0; c < d.filter_width; ++c, ++tap) {
+            const std::int64_t i = z + a - d.filter_depth / 2, j = h + b - d.filter_height / 2;
+            const std::int64_t k = w + c - d.filter_width / 2;
+            if (i < 0 || i >= d.depth || j < 0 || j >= d.height || k < 0 || k >= d.width) continue;
+            const double product =
+                static_cast<double>(host_f_[tap]) *
+                static_cast<double>(
+                    host_x_[static_cast<std::size_t>((i * d.height + j) * d.width + k)]);
+            sum += product;
+            magnitude += std::fabs(product);
+          }
+        }
+      }
+      comparison.add(found[static_cast<std::size_t>(at)], sum,
+                     std::ldexp(1.0, -23) * 4 * (magnitude + std::fabs(sum)));
+    }
+    return comparison.verdict();
+  }
+
+ private:
+  static int sets_of(const SignalDims& dims, const Context& c) {
+    return sets_for(8.0 * static_cast<double>(dims.elements()), c.stream.device());
+  }
+
+  SignalDims dims_;
+  std::vector<float> host_x_, host_f_;
+  Rotated<float> x_, f_, y_;
+};
+
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  return std::make_unique<SignalWork>(SignalDims{.width = size, .filter_width = 9}, context);
+}
+
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+  const auto shape = [](const SignalDims& dims) {
+    return [=](const Context& c) { return std::make_unique<SignalWork>(dims, c); };
+  };
+  const bool gpu = device.is_cuda();
+  const std::int64_t side = gpu ? 4096 : 512;
+  return {shape({.width = std::int64_t{1} << (gpu ? 26 : 20), .filter_width = 9}),
+          shape({.height = side, .width = side, .filter_height = 5, .filter_width = 5}),
+          shape({.depth = side / 16,
+                 .height = 256,
+                 .width = 256,
+                 .filter_depth = 3,
+                 .filter_height = 3,
+                 .filter_width = 3})};
+}
+
+}  // namespace
+
+extern const FamilyBench signal_bench = {
+    "signal", "samples under 9 taps", 1 << 20, std::int64_t{1} << 31, sized, problems};
+
+}  // namespace weft::bench
