@@ -6,6 +6,8 @@
 
 namespace weft::kernels::WEFT_ISA {
 
+static_assert(kScanChunk == cpu::kScanPieces * kScanPiece, "workspace counts other pieces");
+
 namespace {
 
 template <class T>
@@ -28,7 +30,7 @@ void sequential(T* y, const T* x, std::int64_t n, ScanOp op, bool exclusive) {
 template <class T>
 void threaded(T* y, const T* x, std::int64_t n, ScanOp op, bool exclusive, T* totals) {
   const auto run = [&](auto combine) {
-    cpu::scan_threaded(y, x, n, exclusive, combine, totals, kScanChunk);
+    cpu::scan_threaded(y, x, n, exclusive, combine, totals, kScanPiece);
   };
   switch (op) {
     case ScanOp::sum:

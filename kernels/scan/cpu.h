@@ -20,30 +20,52 @@ T scan_sequential(T* y, const T* x, std::int64_t n, bool exclusive, Op op, T bef
   return before;
 }
 
-// Three phases: threads reduce chunks of `chunk` elements, one thread scans their totals, threads
-// scan the chunks. `totals` has room for one value per chunk. The chunks do not depend on the
-// number of threads, so neither does the result.
+// A chunk is scanned as so many pieces at a time, because an operation has to wait for the one
+// before it in the same piece only.
+constexpr int kScanPieces = 4;
+
+// Three phases: threads reduce chunks of kScanPieces pieces, one thread scans the totals of all
+// pieces, threads scan the chunks. `totals` has room for one value per piece. The pieces do not
+// depend on the number of threads, so neither does the result.
 template <class T, class Op>
 void scan_threaded(T* y, const T* x, std::int64_t n, bool exclusive, Op op, T* totals,
-                   std::int64_t chunk) {
-  const std::int64_t chunks = (n + chunk - 1) / chunk;
-#pragma omp parallel for schedule(static) if (chunks > 1)
-  for (std::int64_t c = 0; c < chunks - 1; ++c) {  // nothing comes after the last chunk
-    T total = Op::identity();
-    for (std::int64_t i = c * chunk; i < (c + 1) * chunk; ++i) total = op(total, x[i]);
-    totals[c] = total;
-  }
-  T before = Op::identity();
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    const T after = c + 1 < chunks ? op(before, totals[c]) : before;
-    totals[c] = before;
-    before = after;
-  }
+                   std::int64_t piece) {
+  const std::int64_t chunk = kScanPieces * piece, chunks = (n + chunk - 1) / chunk;
 #pragma omp parallel for schedule(static) if (chunks > 1)
   for (std::int64_t c = 0; c < chunks; ++c) {
-    const std::int64_t first = c * chunk;
-    const std::int64_t length = n - first < chunk ? n - first : chunk;
-    static_cast<void>(scan_sequential(y + first, x + first, length, exclusive, op, totals[c]));
+    T total[kScanPieces];
+    for (int p = 0; p < kScanPieces; ++p) total[p] = Op::identity();
+    const T* first = x + c * chunk;
+    if ((c + 1) * chunk <= n) {
+      for (std::int64_t i = 0; i < piece; ++i) {
+        for (int p = 0; p < kScanPieces; ++p) total[p] = op(total[p], first[p * piece + i]);
+      }
+    } else {  // the last chunk, where pieces may be short or empty
+      for (std::int64_t i = 0; i < n - c * chunk; ++i) {
+        total[i / piece] = op(total[i / piece], first[i]);
+      }
+    }
+    for (int p = 0; p < kScanPieces; ++p) totals[c * kScanPieces + p] = total[p];
+  }
+  static_cast<void>(
+      scan_sequential(totals, totals, chunks * kScanPieces, true, op, Op::identity()));
+#pragma omp parallel for schedule(static) if (chunks > 1)
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    T before[kScanPieces];
+    for (int p = 0; p < kScanPieces; ++p) before[p] = totals[c * kScanPieces + p];
+    const T* from = x + c * chunk;
+    T* to = y + c * chunk;
+    if ((c + 1) * chunk <= n) {
+      for (std::int64_t i = 0; i < piece; ++i) {
+        for (int p = 0; p < kScanPieces; ++p) {
+          const T after = op(before[p], from[p * piece + i]);
+          to[p * piece + i] = exclusive ? before[p] : after;
+          before[p] = after;
+        }
+      }
+    } else {
+      static_cast<void>(scan_sequential(to, from, n - c * chunk, exclusive, op, before[0]));
+    }
   }
 }
 

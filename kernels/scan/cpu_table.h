@@ -7,8 +7,9 @@
 
 namespace weft::kernels {
 
-// Elements that one thread scans at a time: two of them fit a second-level cache.
+// Elements that one thread scans at a time, and of one of the pieces of cpu.h.
 constexpr std::int64_t kScanChunk = 1 << 16;
+constexpr std::int64_t kScanPiece = 1 << 14;
 
 template <class T>
 struct ScanCpuOf {

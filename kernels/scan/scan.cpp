@@ -127,7 +127,8 @@ std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Dev
   if (device.is_cuda()) return cuda::scan_workspace_bytes(variant, n, sizeof(T));
 #endif
   if (variant == ScanVariant::sequential) return 0;
-  return static_cast<std::size_t>((n + kScanChunk - 1) / kScanChunk) * sizeof(T);
+  const std::int64_t chunks = (n + kScanChunk - 1) / kScanChunk;
+  return static_cast<std::size_t>(chunks * (kScanChunk / kScanPiece)) * sizeof(T);
 }
 
 template <class T>

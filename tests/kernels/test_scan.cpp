@@ -238,7 +238,7 @@ TEST(ScanCpu, DoesNotDependOnThreads) {
 
 TEST(ScanCpu, EveryInstructionSet) {
   const std::vector<float> x = exact_input<float>(ScanOp::sum, 200003);
-  std::vector<float> y(x.size()), totals(x.size() / kernels::kScanChunk + 1);
+  std::vector<float> y(x.size()), totals(x.size() / kernels::kScanPiece + 4);
   for (const ScanOp op : kOps) {
     for (const auto& [isa, table] : scan_cpu_tables()) {
       const std::int64_t n = op == ScanOp::product ? 50 : 200003;
@@ -258,8 +258,8 @@ void threaded_keeps_the_order() {
   for (const std::int64_t n : {1, 2, 63, 64, 65, 1000}) {
     const std::vector<std::int32_t> words = random_words<T>(n, 15);
     for (const bool exclusive : {false, true}) {
-      std::vector<T> y = as_elements<T>(words), totals(y.size());
-      kernels::cpu::scan_threaded(y.data(), y.data(), n, exclusive, Op(), totals.data(), 64);
+      std::vector<T> y = as_elements<T>(words), totals(y.size() + 4);
+      kernels::cpu::scan_threaded(y.data(), y.data(), n, exclusive, Op(), totals.data(), 16);
       std::vector<std::int32_t> found(words.size());
       std::memcpy(found.data(), y.data(), found.size() * 4);
       EXPECT_TRUE(same_bits(found, scanned_words<T>(words, exclusive, Op()))) << n;
