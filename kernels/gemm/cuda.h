@@ -19,6 +19,15 @@ void gemm_tiled(float* c, const float* a, const float* b, const float* bias, con
                 const GemmOptions& options, const Stream& stream);
 void gemm_register_tiled(float* c, const float* a, const float* b, const float* bias,
                          const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_vectorized(float* c, const float* a, const float* b, const float* bias,
+                     const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_warp_tiled(float* c, const float* a, const float* b, const float* bias,
+                     const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_pipelined(float* c, const float* a, const float* b, const float* bias,
+                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Takes scratch memory from the stream's pool when C has few tiles.
+void gemm_split_k(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                  const GemmOptions& options, const Stream& stream);
 // Needs sm_80. Rounds operands to tf32, or to bf16 when options.mode is bf16.
 void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);

@@ -23,7 +23,7 @@ struct Row {
   VariantInfo info;
 };
 
-constexpr std::array<Row, 10> kRows{{
+constexpr std::array<Row, 14> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -60,6 +60,23 @@ constexpr std::array<Row, 10> kRows{{
     {GemmVariant::register_tiled,
      {.name = "register_tiled",
       .summary = "each thread owns a tile of outputs in registers: more arithmetic per load",
+      .on_cuda = true}},
+    {GemmVariant::vectorized,
+     {.name = "vectorized",
+      .summary = "operands travel as quads of 16 bytes, to k-major shared memory",
+      .on_cuda = true}},
+    {GemmVariant::warp_tiled,
+     {.name = "warp_tiled",
+      .summary =
+          "a tile for each warp, 16 by 8 results in a thread, the next fragments on their way",
+      .on_cuda = true}},
+    {GemmVariant::pipelined,
+     {.name = "pipelined",
+      .summary = "asynchronous copies keep two chunks in flight while a third is multiplied",
+      .on_cuda = true}},
+    {GemmVariant::split_k,
+     {.name = "split_k",
+      .summary = "blocks share the inner extent of a tile, the last one adds their parts in order",
       .on_cuda = true}},
     {GemmVariant::mma_tf32,
      {.name = "mma_tf32",
@@ -181,6 +198,14 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_strip(c, a, b, bias, d, options, stream);
     case GemmVariant::tiled:
       return cuda::gemm_tiled(c, a, b, bias, d, options, stream);
+    case GemmVariant::vectorized:
+      return cuda::gemm_vectorized(c, a, b, bias, d, options, stream);
+    case GemmVariant::warp_tiled:
+      return cuda::gemm_warp_tiled(c, a, b, bias, d, options, stream);
+    case GemmVariant::pipelined:
+      return cuda::gemm_pipelined(c, a, b, bias, d, options, stream);
+    case GemmVariant::split_k:
+      return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:
       return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
     default:

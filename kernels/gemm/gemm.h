@@ -32,6 +32,10 @@ enum class GemmVariant {
   strip_k3k4,
   tiled,
   register_tiled,
+  vectorized,
+  warp_tiled,
+  pipelined,
+  split_k,
   mma_tf32
 };
 
