@@ -33,11 +33,10 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) return;
   const float x = bodies[i].x, y = bodies[i].y, z = bodies[i].z;
-  float3 a = {0, 0, 0};
-  for (std::int64_t j = 0; j < n; ++j) {
-    pull_plain(a, bodies[j].x - x, bodies[j].y - y, bodies[j].z - z, bodies[j].mass,
+  const float3 a = sum_of_pulls(n, [&](float3& part, std::int64_t j) {
+    pull_plain(part, bodies[j].x - x, bodies[j].y - y, bodies[j].z - z, bodies[j].mass,
                force.softening2);
-  }
+  });
   acceleration[i] = finished(a, force.gravity);
 }
 

@@ -30,6 +30,21 @@ __device__ __forceinline__ void pull_plain(float3& a, float dx, float dy, float 
   a.z += weight * dz;
 }
 
+// The sum of pull(part, j) for j in [0, n). Runs of 1024 are added on their own, so that rounding
+// errors do not grow with the number of bodies.
+template <class Pull>
+__device__ __forceinline__ float3 sum_of_pulls(std::int64_t n, const Pull& pull) {
+  constexpr int kRun = 1024;
+  float3 total = {0, 0, 0};
+  for (std::int64_t first = 0; first < n; first += kRun) {
+    const int count = static_cast<int>(min(std::int64_t{kRun}, n - first));
+    float3 part = {0, 0, 0};
+    for (int k = 0; k < count; ++k) pull(part, first + k);
+    total = make_float3(total.x + part.x, total.y + part.y, total.z + part.z);
+  }
+  return total;
+}
+
 __device__ __forceinline__ float4 finished(const float3& a, float gravity) {
   return make_float4(gravity * a.x, gravity * a.y, gravity * a.z, 0.0f);
 }

@@ -18,11 +18,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) return;
   const float4 self = bodies[i];
-  float3 a = {0, 0, 0};
-  for (std::int64_t j = 0; j < n; ++j) {
+  const float3 a = sum_of_pulls(n, [&](float3& part, std::int64_t j) {
     const float4 other = bodies[j];
-    pull_plain(a, other.x - self.x, other.y - self.y, other.z - self.z, other.w, force.softening2);
-  }
+    pull_plain(part, other.x - self.x, other.y - self.y, other.z - self.z, other.w,
+               force.softening2);
+  });
   acceleration[i] = finished(a, force.gravity);
 }
 

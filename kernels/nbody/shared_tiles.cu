@@ -27,12 +27,14 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t j = first + threadIdx.x;
     tile[threadIdx.x] = j < n ? bodies[j] : none;
     __syncthreads();
+    float3 part = {0, 0, 0};  // a tile's pulls are added on their own, for small rounding errors
 #pragma unroll 16
     for (int k = 0; k < kThreads; ++k) {
       const float4 other = tile[k];
-      pull_plain(a, other.x - self.x, other.y - self.y, other.z - self.z, other.w,
+      pull_plain(part, other.x - self.x, other.y - self.y, other.z - self.z, other.w,
                  force.softening2);
     }
+    a = make_float3(a.x + part.x, a.y + part.y, a.z + part.z);
     __syncthreads();  // the tile is read before the next one overwrites it
   }
   if (i < n) acceleration[i] = finished(a, force.gravity);

@@ -31,10 +31,9 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= n) return;
   const float *xs = arrays, *ys = xs + n, *zs = ys + n, *masses = zs + n;  // (n,) each
   const float x = xs[i], y = ys[i], z = zs[i];
-  float3 a = {0, 0, 0};
-  for (std::int64_t j = 0; j < n; ++j) {
-    pull_plain(a, xs[j] - x, ys[j] - y, zs[j] - z, masses[j], force.softening2);
-  }
+  const float3 a = sum_of_pulls(n, [&](float3& part, std::int64_t j) {
+    pull_plain(part, xs[j] - x, ys[j] - y, zs[j] - z, masses[j], force.softening2);
+  });
   acceleration[i] = finished(a, force.gravity);
 }
 
