@@ -16,6 +16,7 @@ class ByteHistogramWork final : public Work {
   ByteHistogramWork(std::int64_t n, HistogramInput input, const Context& made_with);
 
   bool can_run(std::string_view variant) const override;
+  bool takes_block() const override { return context.stream.device().is_cuda(); }
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
@@ -26,6 +27,7 @@ class ByteHistogramWork final : public Work {
 
  private:
   std::vector<std::uint8_t> host_x_;
+  std::vector<std::int64_t> expected_;
   Rotated<std::uint8_t> x_;
   Rotated<std::int64_t> counts_;
 };
@@ -35,6 +37,7 @@ class FloatHistogramWork final : public Work {
   FloatHistogramWork(std::int64_t n, std::int64_t bins, const Context& made_with);
 
   bool can_run(std::string_view variant) const override;
+  bool takes_block() const override { return context.stream.device().is_cuda(); }
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
@@ -46,6 +49,7 @@ class FloatHistogramWork final : public Work {
 
  private:
   std::vector<float> host_x_;
+  std::vector<std::int64_t> expected_;
   Rotated<float> x_;
   Rotated<std::int64_t> counts_;
 };

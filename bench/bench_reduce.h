@@ -13,6 +13,7 @@ class ReduceWork final : public Work {
   ReduceWork(std::int64_t n, int threads, const Context& made_with);
 
   bool can_run(std::string_view) const override { return true; }
+  bool takes_block() const override { return context.stream.device().is_cuda(); }
   void call(std::string_view variant, int set) override;
   void reset() override { result_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;

@@ -186,6 +186,16 @@ std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low, 
   return values;
 }
 
+std::vector<float> random_integers(std::int64_t n, std::uint64_t seed) {
+  std::vector<float> values = random_values(n, seed, 0, 9);
+#pragma omp parallel for schedule(static) if (n > 16384)
+  for (std::int64_t i = 0; i < n; ++i) {
+    float& value = values[static_cast<std::size_t>(i)];
+    value = std::floor(value) - 4;
+  }
+  return values;
+}
+
 std::vector<std::int64_t> sample_indices(std::int64_t n, std::int64_t count, std::uint64_t seed) {
   std::vector<std::int64_t> indices;
   if (n <= count) {

@@ -119,6 +119,7 @@ class Work {
   virtual bool can_run(std::string_view variant) const = 0;
   // Ways of calling the family that are no row of its table, as a compute mode.
   virtual std::vector<std::string_view> further_variants() const { return {}; }
+  virtual bool takes_block() const { return false; }  // does Context::block mean anything?
   virtual void call(std::string_view variant, int set) = 0;
   // Forgets the outputs, so that a call that writes nothing cannot pass.
   virtual void reset() = 0;
@@ -140,6 +141,8 @@ double product_error(Arithmetic arithmetic);
 // Uniform values in [low, high), the same for the same seed; made by all threads.
 std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low = -1,
                                  float high = 1);
+// Whole numbers from -4 to 4: their sums are exact in any order while they stay below 2^24.
+std::vector<float> random_integers(std::int64_t n, std::uint64_t seed);
 // `count` indices in [0, n), among them 0 and n - 1.
 std::vector<std::int64_t> sample_indices(std::int64_t n, std::int64_t count, std::uint64_t seed);
 

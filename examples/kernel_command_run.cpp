@@ -149,6 +149,10 @@ int run_kernel(const KernelRun& run) {
                                static_cast<int>(run.block)};
   const std::unique_ptr<bench::Work> work =
       family.sized(run.size > 0 ? run.size : family.default_size, context);
+  if (run.block > 0 && !work->takes_block()) {
+    throw Error(ErrorKind::usage, fmt::format("--block: kernel family {} takes no block size on {}",
+                                              name.family->name, to_string(device)));
+  }
   std::vector<std::string> variants = bench::runnable_variants(name.family->name, *work);
   if (name.variant != nullptr) {
     check_runs_here(name, *work);

@@ -97,6 +97,8 @@ TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
   expect_error(weft({"kernel", "run", "gemm", "--iterations", "-1"}), 2, "--iterations: expected");
   expect_error(weft({"kernel", "run", "gemm/tiled", "--device", "cpu"}), 2, "runs on a GPU only");
   expect_error(weft({"kernel", "run", "dropout", "--device", "cpu"}), 2, "no problem to run alone");
+  expect_error(weft({"kernel", "run", "gemm", "--block", "64", "--device", "cpu"}), 2,
+               "--block: kernel family gemm takes no block size on cpu");
   expect_error(weft({"bench"}), 2, "FAMILY");
   expect_error(weft({"bench", "gem", "--device", "cpu"}), 2, "did you mean 'gemm'?");
   expect_error(weft({"bench", "gemm", "--seconds", "0"}), 2, "--seconds: expected");

@@ -22,9 +22,8 @@ const std::vector<Wanted>& wanted() {
   static const std::vector<Wanted> list = {
       {"gemm",
        {"naive", "strip_k1", "strip_k2", "strip_k3", "strip_k4", "strip_k3k4", "tiled",
-        "register_tiled", "mma_tf32"},
-       {"vectorized", "warp_tiled", "pipelined", "split_k", "wmma_tf32", "mma_bf16", "wgmma_tf32",
-        "wgmma_bf16", "tf32x3"}},
+        "register_tiled", "vectorized", "warp_tiled", "pipelined", "split_k", "mma_tf32"},
+       {"wmma_tf32", "mma_bf16", "wgmma_tf32", "wgmma_bf16", "tf32x3"}},
       {"reduce",
        {"interleaved_divergent", "interleaved", "sequential", "first_add", "unrolled",
         "warp_shuffle", "cooperative_groups", "two_stage_warp", "coarsened", "vectorized"},
