@@ -62,6 +62,9 @@ class CopyWork final : public Work {
         y_(n, sets_of(n, access, made_with), made_with.stream) {
     problem = access.stride == 1 ? str("copy of ", n, " floats, offset ", access.offset)
                                  : str("copy of ", n, " floats, stride ", access.stride);
+    table = str("copy of ", n, " floats, GB/s of use by ", access.stride == 1 ? "offset" : "stride",
+                " in floats");
+    column = str(access.stride == 1 ? access.offset : access.stride);
     bytes = kernels::copy_strided_bytes_moved(n);
     sets = sets_of(n, access, made_with);
   }

@@ -67,8 +67,9 @@ class NbodyWork final : public Work {
         for (int k = 0; k < 3; ++k) sum[k] += factor * d[k];
         magnitude += factor * std::sqrt(square);
       }
-      // Each term is off by a few roundings, the running sum by the root of their number.
-      const double bound = std::ldexp(1.0, -23) * magnitude * 16;
+      // Each term is off by a few roundings, a sum one by one by the root of their number.
+      const double roundings = 16 + std::sqrt(static_cast<double>(n_)) / 2;
+      const double bound = std::ldexp(1.0, -23) * magnitude * roundings;
       for (int k = 0; k < 3; ++k) {
         comparison.add(found[static_cast<std::size_t>(4 * i + k)], sum[k], bound);
       }

@@ -14,7 +14,11 @@ ReduceWork::ReduceWork(std::int64_t n, int threads, const Context& made_with)
       result_(1, sets_for(4.0 * static_cast<double>(n), made_with.stream.device()),
               made_with.stream) {
   problem = str("sum of ", n, " floats");
-  if (threads > 0) problem += str(", ", threads, " threads per block");
+  if (threads > 0) {
+    table = str(problem, ", GB/s by threads per block");
+    column = str(threads);
+    problem += str(", ", threads, " threads per block");
+  }
   bytes = kernels::reduce_bytes(n, sizeof(float));
   flops = kernels::reduce_flops(n);
   sets = sets_for(bytes, made_with.stream.device());

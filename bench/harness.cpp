@@ -7,6 +7,9 @@
 #include "engine/error.h"
 #include "engine/random.h"
 #include "engine/timer.h"
+#ifdef WEFT_WITH_CUDA
+#include <cuda_runtime.h>
+#endif
 
 namespace weft::bench {
 namespace {
@@ -31,12 +34,21 @@ class Sample {
       graph_ = std::make_unique<Graph>(stream, [this] { launch_all(); });
     } catch (const Error&) {
       graph_.reset();  // what cannot be captured is launched call by call
+#ifdef WEFT_WITH_CUDA
+      static_cast<void>(cudaGetLastError());  // of the capture; the next launch must not report it
+#endif
     }
   }
 
-  void queue() { graph_ ? graph_->launch() : launch_all(); }
-  bool graph() const { return graph_ != nullptr; }
-  int last_set() const { return (next_ + sets_ - 1) % sets_; }
+  void queue() {
+    graph_ ? graph_->launch() : launch_all();
+  }
+  bool graph() const {
+    return graph_ != nullptr;
+  }
+  int last_set() const {
+    return (next_ + sets_ - 1) % sets_;
+  }
 
  private:
   void launch_all() {
@@ -103,12 +115,13 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
   }
   stream.synchronize();
   std::sort(seconds.begin(), seconds.end());
-  return {percentile(seconds, 0.5),
-          percentile(seconds, 0.1),
-          percentile(seconds, 0.9),
-          static_cast<int>(seconds.size()),
-          calls,
-          sample.graph()};
+  return {.median = percentile(seconds, 0.5),
+          .p10 = percentile(seconds, 0.1),
+          .p90 = percentile(seconds, 0.9),
+          .count = static_cast<int>(seconds.size()),
+          .calls = calls,
+          .last_set = sample.last_set(),
+          .graph = sample.graph()};
 }
 
 int sets_for(double footprint, Device device) {

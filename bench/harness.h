@@ -127,6 +127,7 @@ class Work {
   virtual Verdict check(int set, Arithmetic arithmetic) = 0;
 
   std::string problem;          // "4096 x 4096 x 4096"
+  std::string table, column;    // one of a series to be shown as a table, or empty
   double bytes = 0, flops = 0;  // of one call, by the formula
   bool by_flops = false;        // the table shows FLOP/s, else bytes/s
   int sets = 1;

@@ -180,6 +180,25 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
   return html + "</table></div>\n";
 }
 
+std::string series_html(const Series& series) {
+  std::string html =
+      fmt::format("<h3>{}</h3>\n<div class=\"scroll\"><table><tr><th></th>", escaped(series.title));
+  for (const std::string& column : series.columns) {
+    html += fmt::format("<th>{}</th>", escaped(column));
+  }
+  html += "</tr>\n";
+  for (std::size_t i = 0; i < series.names.size(); ++i) {
+    html += fmt::format("<tr><td>{}</td>", escaped(series.names[i]));
+    for (const Row* row : series.cells[i]) {
+      html += row == nullptr ? "<td></td>"
+                             : fmt::format("<td{}>{:.1f}</td>", row->ok() ? "" : " class=\"bad\"",
+                                           row->bytes_per_second() * 1e-9);
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table></div>\n";
+}
+
 std::vector<const Row*> timed(const std::vector<const Row*>& rows) {
   std::vector<const Row*> out;
   for (const Row* row : rows) {
@@ -223,6 +242,7 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
     for (const Row& row : rows) {
       if (row.family != family) continue;
       all.push_back(&row);
+      if (!row.table.empty() && row.error.empty()) continue;  // shown in a table of its own
       if (std::find(problems.begin(), problems.end(), row.problem) == problems.end()) {
         problems.push_back(row.problem);
       }
@@ -236,6 +256,7 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
       if (!timed(group).empty()) html += ladder_svg(timed(group), machine);
       html += table_html(group, machine);
     }
+    for (const Series& series : series_of(rows, family)) html += series_html(series);
     std::vector<const Row*> with_flops = timed(all);
     std::erase_if(with_flops, [](const Row* row) { return !(row->flops > 0); });
     if (!with_flops.empty() && machine.fp32 > 0) {

@@ -15,6 +15,8 @@ Row run_one(Work& work, std::string_view family, const std::string& name, Arithm
   Row row;
   row.family = family;
   row.problem = work.problem;
+  row.table = work.table;
+  row.column = work.column;
   row.name = name;
   row.by_flops = work.by_flops;
   row.arithmetic = arithmetic;
@@ -92,6 +94,32 @@ std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& 
     }
   }
   return rows;
+}
+
+std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view family) {
+  const auto place = [](std::vector<std::string>& list, const std::string& word) {
+    const auto found = std::find(list.begin(), list.end(), word);
+    if (found != list.end()) return static_cast<std::size_t>(found - list.begin());
+    list.push_back(word);
+    return list.size() - 1;
+  };
+  std::vector<Series> all;
+  std::vector<std::string> titles;
+  for (const Row& row : rows) {
+    if (row.family != family || row.table.empty() || !row.error.empty()) continue;
+    const std::size_t at = place(titles, row.table);
+    if (at == all.size()) all.push_back({row.table, {}, {}, {}});
+    Series& series = all[at];
+    const std::size_t line = place(series.names, row.name);
+    const std::size_t column = place(series.columns, row.column);
+    if (line == series.cells.size()) series.cells.emplace_back();
+    series.cells[line].resize(std::max(series.cells[line].size(), column + 1));
+    series.cells[line][column] = &row;
+  }
+  for (Series& series : all) {
+    for (auto& line : series.cells) line.resize(series.columns.size());
+  }
+  return all;
 }
 
 std::string time_text(double seconds) {

@@ -25,6 +25,7 @@ struct Peer {
 
 struct Row {
   std::string family, problem, name;
+  std::string table, column;  // of Work
   bool peer = false, by_flops = false;
   Arithmetic arithmetic = Arithmetic::fp32;
   double bytes = 0, flops = 0;
@@ -52,6 +53,14 @@ std::vector<std::string> runnable_variants(std::string_view family, const Work& 
 std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
                             const Context& context, const TimingOptions& options,
                             const std::function<void(const Row&)>& seen);
+
+// The rows of one Work::table: a line for each variant, a column for each problem.
+struct Series {
+  std::string title;
+  std::vector<std::string> columns, names;
+  std::vector<std::vector<const Row*>> cells;  // [name][column]; null where nothing was measured
+};
+std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view family);
 
 std::string rate_text(const Row& row);                         // "37.20 TFLOP/s", "4.26 TB/s"
 std::string time_text(double seconds);                         // "12.3 us"

@@ -92,6 +92,16 @@ std::string usage_text(const KernelUsage& kernel) {
       kernel.blocks_per_multiprocessor, percent(kernel.occupancy), kernel.limit);
 }
 
+// Empty for what cannot be captured: a copy from pageable memory, for one.
+std::vector<KernelUsage> usage_of(bench::Work& work, const std::string& variant) {
+  try {
+    return kernels_launched_by([&] { work.call(variant, 0); }, work.context.stream);
+  } catch (const Error& error) {
+    print_notice(error.what());
+    return {};
+  }
+}
+
 nlohmann::ordered_json usage_json(const KernelUsage& kernel) {
   return {{"kernel", kernel.name},
           {"grid", kernel.grid},
@@ -243,8 +253,7 @@ int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
       event["share_of_bound"] = row.share(machine);
       event["ok"] = row.ok();
       event["kernels"] = nlohmann::ordered_json::array();
-      for (const KernelUsage& kernel :
-           kernels_launched_by([&] { work->call(variant, 0); }, context.stream)) {
+      for (const KernelUsage& kernel : usage_of(*work, variant)) {
         pairs.emplace_back("launches", usage_text(kernel));
         event["kernels"].push_back(usage_json(kernel));
       }
