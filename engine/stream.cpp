@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -134,6 +135,35 @@ Buffer::~Buffer() {
 void Buffer::release() noexcept {
   if (data_ != nullptr) state_->release(data_, bytes_);
   data_ = nullptr;
+}
+
+void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
+                const Stream& stream) {
+  if (bytes == 0) return;
+  if (dst_device.is_cpu() && src_device.is_cpu()) {
+    stream.synchronize();  // work queued on a GPU stream may still read or write host memory
+    std::memcpy(dst, src, bytes);
+    return;
+  }
+#ifdef WEFT_WITH_CUDA
+  const cudaMemcpyKind kind = dst_device.is_cpu()   ? cudaMemcpyDeviceToHost
+                              : src_device.is_cpu() ? cudaMemcpyHostToDevice
+                                                    : cudaMemcpyDeviceToDevice;
+  cuda_check(cudaMemcpyAsync(dst, src, bytes, kind, stream.native()), "copy memory");
+#else
+  throw Error(ErrorKind::device, "copy to or from a GPU: built without CUDA");
+#endif
+}
+
+void zero_bytes(void* dst, std::size_t bytes, const Stream& stream) {
+  if (bytes == 0) return;
+  if (stream.device().is_cpu()) {
+    std::memset(dst, 0, bytes);
+    return;
+  }
+#ifdef WEFT_WITH_CUDA
+  cuda_check(cudaMemsetAsync(dst, 0, bytes, stream.native()), "clear memory");
+#endif
 }
 
 Event::Event(Device device) : device_(device) {

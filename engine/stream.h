@@ -66,6 +66,11 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+// Raw copies and fills, in stream order. Source and destination must not overlap.
+void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
+                const Stream& stream);
+void zero_bytes(void* dst, std::size_t bytes, const Stream& stream);
+
 // A point in a stream, for timing. On the CPU it is a clock reading.
 class Event {
  public:

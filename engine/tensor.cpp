@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/tensor.h"
 
-#include <cstring>
-
-#ifdef WEFT_WITH_CUDA
-#include "engine/cuda_check.h"
-#endif
-
 namespace weft {
 
 Shape::Shape(std::span<const std::int64_t> extents) : rank_(static_cast<int>(extents.size())) {
@@ -89,35 +83,6 @@ void* Tensor::checked(DType wanted) const {
                                       name_of(wanted)));
   }
   return buffer_.data();
-}
-
-void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
-                const Stream& stream) {
-  if (bytes == 0) return;
-  if (dst_device.is_cpu() && src_device.is_cpu()) {
-    stream.synchronize();  // work queued on a GPU stream may still read or write host memory
-    std::memcpy(dst, src, bytes);
-    return;
-  }
-#ifdef WEFT_WITH_CUDA
-  const cudaMemcpyKind kind = dst_device.is_cpu()   ? cudaMemcpyDeviceToHost
-                              : src_device.is_cpu() ? cudaMemcpyHostToDevice
-                                                    : cudaMemcpyDeviceToDevice;
-  cuda_check(cudaMemcpyAsync(dst, src, bytes, kind, stream.native()), "copy memory");
-#else
-  throw Error(ErrorKind::device, "copy to or from a GPU: built without CUDA");
-#endif
-}
-
-void zero_bytes(void* dst, std::size_t bytes, const Stream& stream) {
-  if (bytes == 0) return;
-  if (stream.device().is_cpu()) {
-    std::memset(dst, 0, bytes);
-    return;
-  }
-#ifdef WEFT_WITH_CUDA
-  cuda_check(cudaMemsetAsync(dst, 0, bytes, stream.native()), "clear memory");
-#endif
 }
 
 }  // namespace weft

@@ -137,11 +137,6 @@ class Tensor {
   Buffer buffer_;
 };
 
-// Raw copies and fills, in stream order. Source and destination must not overlap.
-void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
-                const Stream& stream);
-void zero_bytes(void* dst, std::size_t bytes, const Stream& stream);
-
 // Host to device. Blocks until `src` may be reused.
 template <class T>
 void copy_from_host(TensorView<T> dst, std::span<const std::type_identity_t<T>> src,

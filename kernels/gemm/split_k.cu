@@ -10,7 +10,7 @@
 
 #include "engine/device.h"
 #include "engine/launch.h"
-#include "engine/tensor.h"
+#include "engine/stream.h"
 #include "kernels/device/register_tile.cuh"
 #include "kernels/gemm/quad_stream.cuh"
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "engine/error.h"
-#include "engine/tensor.h"
+#include "engine/stream.h"
 #include "kernels/checks.h"
 #include "kernels/histogram/cpu_table.h"
 #ifdef WEFT_WITH_CUDA

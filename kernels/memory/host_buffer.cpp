@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
-#include "engine/tensor.h"
+#include "engine/stream.h"
 #include "kernels/memory/memory.h"
 #ifdef WEFT_WITH_CUDA
 #include "engine/cuda_check.h"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "engine/error.h"
-#include "engine/tensor.h"
+#include "engine/stream.h"
 #include "kernels/checks.h"
 #include "kernels/memory/cpu_table.h"
 #ifdef WEFT_WITH_CUDA

@@ -26,7 +26,7 @@
 
 #include "engine/device.h"
 #include "engine/launch.h"
-#include "engine/tensor.h"
+#include "engine/stream.h"
 #include "kernels/device/warp.cuh"
 #include "kernels/nbody/partial_accelerations.cuh"
 
