@@ -25,7 +25,7 @@ double footprint(const ConvDims& d) {
   return 4.0 * static_cast<double>(inputs(d) + outputs(d) + weights(d));
 }
 
-// "implicit_gemm_tensor_core" of the catalogue is implicit_gemm with tf32 asked for.
+// "im2col_gemm_tensor_core" is im2col_gemm with tf32 asked for: its GEMM then runs on tensor cores.
 constexpr std::string_view kTensorCore = "_tensor_core";
 
 kernels::ConvOptions options_of(std::string_view variant) {
@@ -75,10 +75,7 @@ bool ConvWork::can_run(std::string_view variant) const {
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  for (const kernels::VariantInfo& info : kernels::conv_variants()) {
-    if (info.name == "implicit_gemm_tensor_core") return {};  // it has become a row
-  }
-  return {"im2col_gemm_tensor_core", "implicit_gemm_tensor_core"};
+  return {"im2col_gemm_tensor_core"};
 }
 
 Rotated<float>& ConvWork::output() {
