@@ -45,10 +45,12 @@ for stage in "${stages[@]}"; do
   start=$SECONDS
   if "stage_$stage" >"$OUT/$stage.log" 2>&1; then verdict[$stage]=ok; else verdict[$stage]=FAILED; fi
   verdict[$stage]+=" $((SECONDS - start)) s"
+  case $stage-${verdict[$stage]} in build-FAILED*) break ;; esac  # the rest would measure nothing
 done
 
 status=0
 for stage in "${stages[@]}"; do
+  verdict[$stage]=${verdict[$stage]:-not run}
   case ${verdict[$stage]} in FAILED*) status=1; echo "== end of $stage.log"; tail -n 40 "$OUT/$stage.log" ;; esac
 done
 for stage in "${stages[@]}"; do printf '%-10s %s\n' "$stage" "${verdict[$stage]}"; done
