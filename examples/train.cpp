@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 
+#include "data/file_io.h"
 #include "engine/timer.h"
 #include "examples/curves.h"
 #include "examples/flags.h"
@@ -54,7 +55,7 @@ void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
   const models::TrainConfig& config = trainer.config();
   const std::string title =
       fmt::format("{} on {}, batch {}", config.network.name, config.dataset, config.batch_size);
-  models::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
+  data::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
 }
 
 int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset& dataset,

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/file_io.h"
+#include "data/file_io.h"
 
 namespace weft::models {
 
@@ -49,7 +49,7 @@ RunDirectory RunDirectory::create(const fs::path& path) {
   for (fs::directory_iterator entry(path, code), end; !code && entry != end;
        entry.increment(code)) {
     const std::string name = entry->path().filename().string();
-    if (is_temporary_name(name)) continue;
+    if (data::is_temporary_name(name)) continue;
     throw Error(ErrorKind::usage,
                 str("expected an empty folder for the run, found ", name, " in ", path.string()));
   }
@@ -76,8 +76,8 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
   const RunState& state = checkpoint.state;
   const auto net = make_network(state.config.network);
   write_safetensors(checkpoint_path(), checkpoint_content(checkpoint, *net));
-  write_file_atomically(path_ / "config.json", to_json(state.config) + "\n");
-  write_file_atomically(path_ / "metrics.jsonl", metrics_lines(state));
+  data::write_file_atomically(path_ / "config.json", to_json(state.config) + "\n");
+  data::write_file_atomically(path_ / "metrics.jsonl", metrics_lines(state));
   if (state.step > 0) {
     const auto epochs = static_cast<int>(state.history.size());
     write_safetensors(
@@ -88,7 +88,7 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
     write_safetensors(path_ / "best.safetensors",
                       model_file(info_after(info, state, best, true), checkpoint.best));
   }
-  write_file_atomically(path_ / "state.json", progress_json(state));
+  data::write_file_atomically(path_ / "state.json", progress_json(state));
 }
 
 ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_exact) {

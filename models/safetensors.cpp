@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "data/file_io.h"
 #include "models/json_check.h"
 
 namespace weft::models {
@@ -154,7 +155,7 @@ const NamedTensor* SafeTensors::find(std::string_view name) const {
 }
 
 SafeTensors read_safetensors(const std::filesystem::path& path) {
-  const InputFile file(path);
+  const data::InputFile file(path);
   const std::string where = path.string();
   if (file.size() < kPrefixBytes) {
     throw Error(ErrorKind::data,
@@ -217,7 +218,7 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensors& con
     if (size > 0) std::memcpy(out, tensor.values.data(), size);
     out += size;
   }
-  write_file_atomically(path, bytes);
+  data::write_file_atomically(path, bytes);
 }
 
 }  // namespace weft::models

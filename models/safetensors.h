@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "engine/tensor.h"
-#include "models/file_io.h"
 
 namespace weft::models {
 

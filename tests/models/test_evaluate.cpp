@@ -6,7 +6,7 @@
 
 #include "models/evaluate.h"
 #include "tests/models/blocks.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 #include "tests/support/device_test.h"
 
 namespace weft::models {

@@ -8,7 +8,7 @@
 
 #include "models/model.h"
 #include "models/records.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

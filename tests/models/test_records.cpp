@@ -7,7 +7,7 @@
 
 #include "models/json_check.h"
 #include "models/records.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

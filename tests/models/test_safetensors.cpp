@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "models/safetensors.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "models/schedule.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

@@ -7,7 +7,7 @@
 #include "models/fingerprint.h"
 #include "models/split.h"
 #include "tests/models/blocks.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

@@ -12,7 +12,7 @@
 #include "models/split.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
-#include "tests/models/folder.h"
+#include "tests/support/folder.h"
 #include "tests/support/device_test.h"
 
 namespace weft::models {

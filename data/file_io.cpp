@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "models/file_io.h"
+#include "data/file_io.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include "engine/error.h"
 
-namespace weft::models {
+namespace weft::data {
 
 namespace fs = std::filesystem;
 
@@ -68,14 +68,16 @@ class Descriptor {
 };
 
 // 0 or the errno of the call that failed.
-int write_and_sync(const fs::path& path, std::span<const std::byte> bytes) {
+int write_and_sync(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return errno;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  for (std::span<const std::byte> bytes : parts) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return errno;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
   }
   if (::fsync(file.get()) != 0) return errno;
   return file.close() ? 0 : errno;
@@ -94,13 +96,14 @@ bool is_temporary_name(std::string_view file_name) {
   return owner_of(file_name) > 0;
 }
 
-void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+void write_file_atomically(const fs::path& path,
+                           std::initializer_list<std::span<const std::byte>> parts) {
   static std::atomic<std::uint64_t> counter = 0;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   remove_stale_temporaries(folder);
   const fs::path temporary = folder / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
   ::unlink(temporary.c_str());  // left by a killed process that had this one's number
-  if (const int code = write_and_sync(temporary, bytes); code != 0) {
+  if (const int code = write_and_sync(temporary, parts); code != 0) {
     ::unlink(temporary.c_str());
     fail("write", path, code);
   }
@@ -110,6 +113,10 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
     fail("write", path, code);
   }
   sync_folder(folder);
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  write_file_atomically(path, {bytes});
 }
 
 void write_file_atomically(const fs::path& path, std::string_view text) {
@@ -149,4 +156,4 @@ void InputFile::read(std::span<std::byte> out, std::uint64_t offset) const {
   }
 }
 
-}  // namespace weft::models
+}  // namespace weft::data

@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
-namespace weft::models {
+namespace weft::data {
 
 // Replaces `path` in one step: a temporary file beside it, fsync, rename, fsync of the folder.
 // Readers see the old content or the new, whatever happens. When it fails (no space, no permission)
@@ -16,6 +17,9 @@ namespace weft::models {
 // a killed process left in the same folder are removed as well.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+// The parts one after the other, for a header before data that is not to be copied.
+void write_file_atomically(const std::filesystem::path& path,
+                           std::initializer_list<std::span<const std::byte>> parts);
 
 // Is this the name of a temporary that write_file_atomically() makes?
 bool is_temporary_name(std::string_view file_name);
@@ -38,4 +42,4 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace weft::models
+}  // namespace weft::data

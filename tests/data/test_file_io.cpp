@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "models/file_io.h"
-#include "tests/models/folder.h"
+#include "data/file_io.h"
+#include "tests/support/folder.h"
 
-namespace weft::models {
+namespace weft::data {
 namespace {
 
 using test::read_text;
@@ -122,4 +122,4 @@ TEST(InputFile, ReadsRangesAndReportsAnEarlyEnd) {
 }
 
 }  // namespace
-}  // namespace weft::models
+}  // namespace weft::data
