@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "engine/launch.h"
+#include "engine/launch_cluster.h"
 
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "engine/error.h"
@@ -52,6 +53,31 @@ int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, D
                                                            shared_bytes),
              "ask for the occupancy of a kernel");
   return per_multiprocessor * device_properties(device).multiprocessors;
+}
+
+int resident_clusters(const void* kernel, int threads, std::size_t shared_bytes, int blocks,
+                      Device device) {
+  static std::mutex mutex;
+  static std::map<std::tuple<const void*, int, std::size_t, int>, int> known;  // a slow question
+  if (shared_bytes > 48 * 1024) allow_shared_bytes(kernel, shared_bytes);
+  const std::lock_guard lock(mutex);
+  int& clusters = known[{kernel, threads, shared_bytes, blocks}];
+  if (clusters > 0) return clusters;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = static_cast<unsigned>(blocks);
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  const int multiprocessors = device_properties(device).multiprocessors;
+  cudaLaunchConfig_t native{};
+  native.gridDim = dim3(static_cast<unsigned>(multiprocessors / blocks * blocks));
+  native.blockDim = dim3(static_cast<unsigned>(threads));
+  native.dynamicSmemBytes = shared_bytes;
+  native.attrs = &attribute;
+  native.numAttrs = 1;
+  cuda_check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &native),
+             "ask for the occupancy of a kernel");
+  return clusters;
 }
 
 void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch) {

@@ -38,6 +38,30 @@ Parameter braced(Argument&& argument) {
   return parameter;
 }
 
+// launch() with one attribute.
+template <class... Parameters, class... Arguments>
+void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), const Launch& config,
+                 Arguments&&... arguments) {
+  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
+                "launch: the kernel takes another number of arguments");
+  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
+  const void* function = reinterpret_cast<const void*>(kernel);
+  if (config.shared_bytes > 48 * 1024) allow_shared_bytes(function, config.shared_bytes);
+  cudaLaunchConfig_t native{};
+  native.gridDim = config.grid;
+  native.blockDim = config.block;
+  native.dynamicSmemBytes = config.shared_bytes;
+  native.stream = config.stream.native();
+  native.attrs = &attribute;
+  native.numAttrs = 1;
+  const cudaError_t code = cudaLaunchKernelEx(
+      &native, kernel, braced<Parameters>(std::forward<Arguments>(arguments))...);
+  if (code != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // reported here, not by the next launch
+    throw_launch_error(code, function, config);
+  }
+}
+
 }  // namespace detail
 
 template <class... Parameters, class... Arguments>
@@ -67,27 +91,10 @@ int resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shar
 template <class... Parameters, class... Arguments>
 void launch_cooperative(void (*kernel)(Parameters...), const Launch& config,
                         Arguments&&... arguments) {
-  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
-                "launch_cooperative: the kernel takes another number of arguments");
-  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
-  const void* function = reinterpret_cast<const void*>(kernel);
-  if (config.shared_bytes > 48 * 1024) detail::allow_shared_bytes(function, config.shared_bytes);
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeCooperative;
   attribute.val.cooperative = 1;
-  cudaLaunchConfig_t native{};
-  native.gridDim = config.grid;
-  native.blockDim = config.block;
-  native.dynamicSmemBytes = config.shared_bytes;
-  native.stream = config.stream.native();
-  native.attrs = &attribute;
-  native.numAttrs = 1;
-  const cudaError_t code = cudaLaunchKernelEx(
-      &native, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
-  if (code != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // reported here, not by the next launch
-    detail::throw_launch_error(code, function, config);
-  }
+  detail::launch_with(attribute, kernel, config, std::forward<Arguments>(arguments)...);
 }
 
 // Blocks that cover `n` items at `per_block` each, at most `limit` of them: a kernel launched with
