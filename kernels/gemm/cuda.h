@@ -31,6 +31,14 @@ void gemm_split_k(float* c, const float* a, const float* b, const float* bias, c
 // Needs sm_80. Rounds operands to tf32, or to bf16 when options.mode is bf16.
 void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Needs sm_80. bfloat16 storage.
+void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
+                   const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Needs exactly sm_90a, and base pointers and leading dimensions that are multiples of 16 bytes.
+void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias,
+                     const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_wgmma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
+                     const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 
 // Many products of the same dimensions in one launch, for im2col convolution.
 struct GemmBatch {
@@ -45,10 +53,5 @@ void gemm_register_tiled_batched(float* c, const float* a, const float* b, const
 void gemm_mma_tf32_batched(float* c, const float* a, const float* b, const float* bias,
                            const GemmDims& dims, const GemmOptions& options, const GemmBatch& batch,
                            const Stream& stream);
-
-// What `automatic` means on a device of this compute capability (90 is sm_90). A tensor-core mode
-// on a device without tf32 tensor cores runs in fp32.
-GemmVariant gemm_automatic(const GemmDims& dims, const GemmOptions& options,
-                           int compute_capability);
 
 }  // namespace weft::kernels::cuda

@@ -9,8 +9,10 @@
 #include <string>
 
 #include "engine/error.h"
+#include "kernels/gemm/automatic.h"
 #include "kernels/gemm/cpu_table.h"
 #include "kernels/gemm/scratch.h"
+#include "kernels/gemm/widened.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/gemm/cuda.h"
 #endif
@@ -18,9 +20,13 @@
 namespace weft::kernels {
 namespace {
 
+constexpr bool kRounds = true;
+
 struct Row {
   GemmVariant variant;
   VariantInfo info;
+  bool rounds = false;                           // operands of fp32: only if the mode allows it
+  GemmStorage cuda_storage = GemmStorage::fp32;  // CPU variants take both
 };
 
 constexpr std::array<Row, 14> kRows{{
@@ -83,7 +89,8 @@ constexpr std::array<Row, 14> kRows{{
       .summary = "tensor cores: warps multiply tf32 fragments and accumulate in fp32",
       .on_cuda = true,
       .compute_capability = 80,
-      .needs = "ComputeMode tf32 or bf16"}},
+      .needs = "ComputeMode tf32 or bf16"},
+     kRounds},
 }};
 
 constexpr auto kInfos = [] {
@@ -98,7 +105,7 @@ std::string describe(const GemmDims& d) {
 }
 
 // The same dimensions with every leading dimension written out.
-GemmDims resolved(GemmDims d) {
+GemmDims resolved(GemmDims d, std::size_t element_bytes) {
   if (d.m < 0 || d.n < 0 || d.k < 0) {
     throw Error(ErrorKind::usage, str(describe(d), ": extents must not be negative"));
   }
@@ -111,7 +118,7 @@ GemmDims resolved(GemmDims d) {
                                         " is shorter than a row of ", row_length));
     }
     if (__builtin_mul_overflow(rows, ld, &bytes) ||
-        __builtin_mul_overflow(bytes, std::int64_t{sizeof(float)}, &bytes)) {
+        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(element_bytes), &bytes)) {
       throw Error(ErrorKind::usage, str(describe(d), ": ", rows, " rows of ", name, " = ", ld,
                                         " do not fit in memory"));
     }
@@ -120,16 +127,6 @@ GemmDims resolved(GemmDims d) {
   resolve("ldb", d.ldb, d.transpose_b ? d.n : d.k, d.transpose_b ? d.k : d.n);
   resolve("ldc", d.ldc, d.m, d.n);
   return d;
-}
-
-GemmVariant automatic(const GemmDims& dims, const GemmOptions& options, Device device) {
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    return cuda::gemm_automatic(dims, options, device_properties(device).compute_capability);
-  }
-#endif
-  (void)dims, (void)options, (void)device;
-  return GemmVariant::packed;
 }
 
 void check_strip(const GemmOptions& options) {
@@ -143,38 +140,58 @@ void check_strip(const GemmOptions& options) {
   }
 }
 
-void check_runs(GemmVariant variant, const GemmOptions& options, Device device) {
-  for (const auto& [row, info] : kRows) {
-    if (row != variant) continue;
-    if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
-      throw Error(ErrorKind::usage, str("gemm variant ", info.name, " does not run on ", device));
-    }
-    if (variant == GemmVariant::mma_tf32 && options.mode == ComputeMode::fp32) {
-      throw Error(ErrorKind::usage,
-                  "gemm variant mma_tf32 rounds its operands to tf32: ask for "
-                  "ComputeMode tf32, found fp32");
-    }
-    if (device.is_cuda() &&
-        device_properties(device).compute_capability < info.compute_capability) {
-      throw Error(ErrorKind::usage, str("gemm variant ", info.name, " needs compute capability ",
-                                        info.compute_capability, ", ", device, " has ",
-                                        device_properties(device).compute_capability));
-    }
-    return;
+const Row& row_of(GemmVariant variant) {
+  for (const Row& row : kRows) {
+    if (row.variant == variant) return row;
   }
   throw Error(ErrorKind::usage, "unknown gemm variant");
+}
+
+void check_runs(const Row& row, GemmStorage storage, const GemmOptions& options, Device device) {
+  const VariantInfo& info = row.info;
+  if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
+    throw Error(ErrorKind::usage, str("gemm variant ", info.name, " does not run on ", device));
+  }
+  if (device.is_cpu()) return;
+  if (storage != row.cuda_storage) {
+    const bool bf16 = storage == GemmStorage::bf16;
+    throw Error(ErrorKind::usage,
+                str("gemm variant ", info.name, " on ", device, " takes matrices of ",
+                    bf16 ? "floats" : "bfloat16", ", found ", bf16 ? "bfloat16" : "floats"));
+  }
+  if (row.rounds && options.mode == ComputeMode::fp32) {
+    throw Error(ErrorKind::usage, str("gemm variant ", info.name,
+                                      " rounds its operands to tf32: ask for ComputeMode tf32, "
+                                      "found fp32"));
+  }
+  const int capability = device_properties(device).compute_capability;
+  if (capability < info.compute_capability) {
+    throw Error(ErrorKind::usage, str("gemm variant ", info.name, " needs compute capability ",
+                                      info.compute_capability, ", ", device, " has ", capability));
+  }
+}
+
+// Validates a call and settles which variant it means.
+GemmVariant resolve_variant(const GemmDims& dims, GemmStorage storage, const GemmOptions& options,
+                            Device device) {
+  GemmVariant variant = options.variant;
+  if (variant == GemmVariant::automatic) {
+    variant = device.is_cpu() ? GemmVariant::packed
+                              : gemm_automatic(dims, storage, options.mode,
+                                               device_properties(device).compute_capability);
+  }
+  check_runs(row_of(variant), storage, options, device);
+  check_strip(options);
+  return variant;
 }
 
 }  // namespace
 
 void gemm(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
           const GemmOptions& options, const Stream& stream) {
-  const GemmDims d = resolved(dims);
+  const GemmDims d = resolved(dims, sizeof(float));
   const Device device = stream.device();
-  const GemmVariant variant =
-      options.variant == GemmVariant::automatic ? automatic(d, options, device) : options.variant;
-  check_runs(variant, options, device);
-  check_strip(options);
+  const GemmVariant variant = resolve_variant(d, GemmStorage::fp32, options, device);
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) {
     const GemmCpu& cpu = select_gemm_cpu();
@@ -212,6 +229,22 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_register_tiled(c, a, b, bias, d, options, stream);
   }
 #endif
+}
+
+void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
+          const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
+  const GemmDims d = resolved(dims, sizeof(Bfloat16));
+  const Device device = stream.device();
+  const GemmVariant variant = resolve_variant(d, GemmStorage::bf16, options, device);
+  if (d.m == 0 || d.n == 0) return;
+  gemm_widened(c, a, b, bias, d, options, variant);
+}
+
+bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device) {
+  const Row& row = row_of(variant);
+  if (device.is_cpu()) return row.info.on_cpu;
+  return row.info.on_cuda && row.cuda_storage == storage &&
+         device_properties(device).compute_capability >= row.info.compute_capability;
 }
 
 std::span<const VariantInfo> gemm_variants() {

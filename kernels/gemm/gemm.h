@@ -7,10 +7,14 @@
 //
 // beta == 0 does not read C. k == 0 gives epilogue(beta * C + bias). C must not overlap A or B.
 // FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
+//
+// A, B and C are floats, or all three are Bfloat16: half the traffic, and each result is rounded
+// once, to nearest even. Leading dimensions count elements.
 #pragma once
 
 #include <span>
 
+#include "kernels/bfloat16.h"
 #include "kernels/common.h"
 
 namespace weft::kernels {
@@ -36,7 +40,8 @@ enum class GemmVariant {
   warp_tiled,
   pipelined,
   split_k,
-  mma_tf32
+  mma_tf32,
+  mma_bf16
 };
 
 struct GemmOptions {
@@ -54,6 +59,18 @@ void gemm(float* c,           // (m, n), ldc
           const float* b,     // op(B) is (k, n), ldb
           const float* bias,  // (n,) or null
           const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+
+// On bfloat16 storage. Products of two bfloat16 are exact in fp32, so options.mode changes nothing.
+void gemm(Bfloat16* c,        // (m, n), ldc
+          const Bfloat16* a,  // op(A) is (m, k), lda
+          const Bfloat16* b,  // op(B) is (k, n), ldb
+          const float* bias,  // (n,) or null
+          const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+
+enum class GemmStorage { fp32, bf16 };  // of A, B and C
+
+// Does this device run the variant on matrices stored so?
+bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device);
 
 // The ladder, in teaching order; automatic is not a row.
 std::span<const VariantInfo> gemm_variants();

@@ -122,14 +122,4 @@ void gemm_register_tiled(float* c, const float* a, const float* b, const float* 
   gemm_register_tiled_batched(c, a, b, bias, dims, options, GemmBatch{}, stream);
 }
 
-GemmVariant gemm_automatic(const GemmDims& dims, const GemmOptions& options,
-                           int compute_capability) {
-  if (options.mode == ComputeMode::fp32 || compute_capability < 80) {
-    return GemmVariant::register_tiled;
-  }
-  // With fewer than 64 tiles of 64 x 64 latency decides, and tiles that split k among warps win.
-  const double elements = static_cast<double>(dims.m) * static_cast<double>(dims.n);
-  return elements >= 512.0 * 512.0 ? GemmVariant::mma_tf32 : GemmVariant::register_tiled;
-}
-
 }  // namespace weft::kernels::cuda

@@ -209,7 +209,7 @@ TEST_P(Gemm, EmptyExtentsWriteNothing) {
 TEST_P(Gemm, RefusesWhatItCannotDo) {
   const auto refused = [&](const GemmDims& dims, GemmOptions options, const std::string& part) {
     try {
-      gemm(nullptr, nullptr, nullptr, nullptr, dims, options, stream());
+      gemm(static_cast<float*>(nullptr), nullptr, nullptr, nullptr, dims, options, stream());
       ADD_FAILURE() << "not refused: " << part;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::usage);
