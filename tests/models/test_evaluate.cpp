@@ -6,8 +6,8 @@
 
 #include "models/evaluate.h"
 #include "tests/models/blocks.h"
-#include "tests/support/folder.h"
 #include "tests/support/device_test.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {

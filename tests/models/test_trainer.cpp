@@ -12,8 +12,8 @@
 #include "models/split.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
-#include "tests/support/folder.h"
 #include "tests/support/device_test.h"
+#include "tests/support/folder.h"
 
 namespace weft::models {
 namespace {
