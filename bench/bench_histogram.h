@@ -20,6 +20,7 @@ class ByteHistogramWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {counts_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }
   std::int64_t* counts(int set) { return counts_[set]; }  // (256,)
@@ -41,6 +42,7 @@ class FloatHistogramWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {counts_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }
   std::int64_t bins() const { return counts_.size(); }

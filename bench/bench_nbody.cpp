@@ -51,6 +51,7 @@ class NbodyWork final : public Work {
   }
 
   void reset() override { accelerations_.clear(); }
+  std::vector<Bytes> written(int set) override { return {accelerations_.bytes(set)}; }
 
   Verdict check(int set, Arithmetic) override {
     const std::vector<float> found = accelerations_.host(set);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench_pool.h"
 
+#include <cmath>
+
 #include "bench/families.h"
 #include "kernels/pool/cpu.h"
 
@@ -55,6 +57,95 @@ Verdict PoolWork::check(int set, Arithmetic) {
 
 namespace {
 
+using Pass = PoolPassWork::Pass;
+
+double pass_footprint(const kernels::PoolDims& d, Pass pass) {
+  return footprint(d) + (pass == Pass::max_backward ? 4.0 * static_cast<double>(outputs(d)) : 0);
+}
+int sets_of(const kernels::PoolDims& d, Pass pass, const Context& c) {
+  return sets_for(pass_footprint(d, pass), c.stream.device());
+}
+const char* name_of(Pass pass) {
+  return pass == Pass::max_backward      ? "max backward "
+         : pass == Pass::average_forward ? "average "
+                                         : "average backward ";
+}
+
+}  // namespace
+
+PoolPassWork::PoolPassWork(const kernels::PoolDims& d, Pass which, const Context& made_with)
+    : Work(made_with),
+      dims(d),
+      pass(which),
+      host_in_(
+          random_values(which == Pass::average_forward ? inputs(d) : outputs(d), made_with.seed)),
+      in_(host_in_, sets_of(d, which, made_with), made_with.stream),
+      out_(which == Pass::average_forward ? outputs(d) : inputs(d), sets_of(d, which, made_with),
+           made_with.stream),
+      argmax_(which == Pass::max_backward ? outputs(d) : 1, sets_of(d, which, made_with),
+              made_with.stream) {
+  problem = str(name_of(pass), d.kh, "x", d.kw, " of ", d.n, " x ", d.c, " x ", d.h, " x ", d.w);
+  bytes = pass_footprint(d, pass);
+  flops = static_cast<double>(outputs(d) * (pass == Pass::max_backward ? 1 : d.kh * d.kw));
+  sets = sets_of(d, pass, made_with);
+  if (pass != Pass::max_backward) return;
+  host_x_ = random_values(inputs(d), made_with.seed + 1);
+  host_y_.resize(static_cast<std::size_t>(outputs(d)));
+  host_argmax_.resize(host_y_.size());
+  kernels::cpu::max_pool2d_forward<float>(host_y_.data(), host_argmax_.data(), host_x_.data(), d);
+  for (int set = 0; set < sets; ++set) {
+    copy_bytes(argmax_[set], made_with.stream.device(), host_argmax_.data(), Device::cpu(),
+               argmax_.bytes(set).count, made_with.stream);
+  }
+  made_with.stream.synchronize();
+}
+
+void PoolPassWork::call(std::string_view, int set) {
+  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  if (pass == Pass::max_backward) {
+    kernels::max_pool2d_backward(out_[set], in_[set], argmax_[set], dims, kOverwrite,
+                                 context.stream);
+  } else if (pass == Pass::average_forward) {
+    kernels::avg_pool2d_forward(out_[set], in_[set], dims, context.stream);
+  } else {
+    kernels::avg_pool2d_backward(out_[set], in_[set], dims, kOverwrite, context.stream);
+  }
+}
+
+Verdict PoolPassWork::check(int set, Arithmetic) {
+  const std::vector<float> found = out_.host(set);
+  kernels::PoolDims plane = dims;
+  plane.n = plane.c = 1;
+  const std::int64_t small = dims.oh() * dims.ow(), large = dims.h * dims.w;
+  const std::int64_t in = pass == Pass::average_forward ? large : small;
+  const std::int64_t out = pass == Pass::average_forward ? small : large;
+  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  std::vector<double> from(static_cast<std::size_t>(in)), expected(static_cast<std::size_t>(out));
+  Comparison comparison;
+  for (const std::int64_t p : sample_indices(dims.n * dims.c, 64, context.seed)) {
+    for (std::int64_t i = 0; i < in; ++i) {
+      from[static_cast<std::size_t>(i)] =
+          static_cast<double>(host_in_[static_cast<std::size_t>(p * in + i)]);
+    }
+    if (pass == Pass::max_backward) {
+      kernels::cpu::max_pool2d_backward<double>(expected.data(), from.data(),
+                                                host_argmax_.data() + p * small, plane, kOverwrite);
+    } else if (pass == Pass::average_forward) {
+      kernels::cpu::avg_pool2d_forward<double>(expected.data(), from.data(), plane);
+    } else {
+      kernels::cpu::avg_pool2d_backward<double>(expected.data(), from.data(), plane, kOverwrite);
+    }
+    const double bound = std::ldexp(1.0, -23) * static_cast<double>(dims.kh * dims.kw);
+    for (std::int64_t i = 0; i < out; ++i) {
+      comparison.add(found[static_cast<std::size_t>(p * out + i)],
+                     expected[static_cast<std::size_t>(i)], bound);
+    }
+  }
+  return comparison.verdict();
+}
+
+namespace {
+
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return std::make_unique<PoolWork>(kernels::PoolDims{.n = size, .c = 32, .h = 28, .w = 28},
                                     context);
@@ -64,10 +155,24 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
   const auto shape = [](const kernels::PoolDims& dims) {
     return [=](const Context& c) { return std::make_unique<PoolWork>(dims, c); };
   };
-  if (device.is_cpu()) return {shape({.n = 64, .c = 32, .h = 28, .w = 28})};
+  const auto with = [](const kernels::PoolDims& dims, Pass pass) {
+    return [=](const Context& c) { return std::make_unique<PoolPassWork>(dims, pass, c); };
+  };
+  const kernels::PoolDims small = {.n = 64, .c = 32, .h = 28, .w = 28};
+  if (device.is_cpu()) {
+    return {shape(small), with(small, Pass::max_backward), with(small, Pass::average_forward),
+            with(small, Pass::average_backward)};
+  }
+  const kernels::PoolDims halved = {.n = 256, .c = 64, .h = 112, .w = 112};
+  const kernels::PoolDims overlapping = {
+      .n = 64, .c = 64, .h = 112, .w = 112, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
   return {shape({.n = 256, .c = 6, .h = 28, .w = 28}),
-          shape({.n = 256, .c = 64, .h = 112, .w = 112}),
-          shape({.n = 64, .c = 64, .h = 112, .w = 112, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1})};
+          shape(halved),
+          shape(overlapping),
+          with(halved, Pass::max_backward),
+          with(overlapping, Pass::max_backward),
+          with(halved, Pass::average_forward),
+          with(halved, Pass::average_backward)};
 }
 
 }  // namespace

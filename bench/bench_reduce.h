@@ -17,6 +17,7 @@ class ReduceWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { result_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {result_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }
   int threads() const { return threads_; }

@@ -36,6 +36,7 @@ class SignalWork final : public Work {
                              {kernels::parse_signal_variant(variant)}, context.stream);
   }
   void reset() override { y_.clear(); }
+  std::vector<Bytes> written(int set) override { return {y_.bytes(set)}; }
 
   Verdict check(int set, Arithmetic) override {
     const std::vector<float> found = y_.host(set);

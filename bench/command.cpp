@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "engine/error.h"
+#include "engine/timer.h"
 
 namespace weft::bench {
 namespace {
@@ -40,9 +41,9 @@ void print_row(const Row& row, const Machine& machine) {
   if (!row.error.empty()) {
     fmt::print("  {:<26} {}\n", row.name, row.error);
   } else {
-    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>7.1f} %  {}\n", row.name,
+    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.name,
                time_text(row.timing.median), time_text(row.timing.p10), time_text(row.timing.p90),
-               row.timing.count, rate_text(row), 100 * row.share(machine),
+               row.timing.count, rate_text(row), share_text(row, machine),
                row.ok() ? "ok" : "WRONG: " + row.verdict.text);
   }
   std::fflush(stdout);
@@ -71,7 +72,10 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
   fmt::print("{}: {:.2f} TB/s measured ({:.2f} copying), {:.2f} TFLOP/s fp32 measured\n",
              machine.name, machine.bandwidth * 1e-12, machine.copy * 1e-12, machine.fp32 * 1e-12);
   std::vector<Row> rows;
+  std::string times;
   for (const FamilyBench* family : families) {
+    const Timer timer;
+    const std::size_t before = rows.size();
     std::string problem;
     const auto seen = [&](const Row& row) {
       if (row.problem != problem) {
@@ -86,7 +90,10 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
       rows.push_back(std::move(row));
     }
     for (const Series& series : series_of(rows, family->family)) print_series(series);
+    times += fmt::format("  {:<26} {:>9} {:>12}\n", family->family, time_text(timer.seconds()),
+                         rows.size() - before);
   }
+  fmt::print("\n  {:<26} {:>9} {:>12}\n{}", "family", "took", "measurements", times);
   if (!request.json.empty()) {
     std::string text = machine_json(machine) + "\n";
     for (const Row& row : rows) text += row_json(row, machine) + "\n";

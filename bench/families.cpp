@@ -13,12 +13,21 @@ extern const FamilyBench scan_bench;
 extern const FamilyBench histogram_bench;
 extern const FamilyBench signal_bench;
 extern const FamilyBench memory_bench;
+extern const FamilyBench activation_bench;
+extern const FamilyBench batch_norm_bench;
+extern const FamilyBench dropout_bench;
+extern const FamilyBench loss_bench;
+extern const FamilyBench image_bench;
+extern const FamilyBench optimizer_bench;
+extern const FamilyBench batch_bench;
 
 namespace {
 
 const FamilyBench* const kBenches[] = {
-    &gemm_bench,    &reduce_bench, &scan_bench,      &conv_bench,   &pool_bench,
-    &softmax_bench, &nbody_bench,  &histogram_bench, &signal_bench, &memory_bench,
+    &gemm_bench,       &reduce_bench,     &scan_bench,      &conv_bench,   &pool_bench,
+    &softmax_bench,    &nbody_bench,      &histogram_bench, &signal_bench, &memory_bench,
+    &activation_bench, &batch_norm_bench, &dropout_bench,   &loss_bench,   &image_bench,
+    &optimizer_bench,  &batch_bench,
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ class Sample {
       graph_ = std::make_unique<Graph>(stream, [this] { launch_all(); });
     } catch (const Error&) {
       graph_.reset();  // what cannot be captured is launched call by call
+      next_ = 0;
 #ifdef WEFT_WITH_CUDA
       static_cast<void>(cudaGetLastError());  // of the capture; the next launch must not report it
 #endif
@@ -48,6 +49,11 @@ class Sample {
   }
   int last_set() const {
     return (next_ + sets_ - 1) % sets_;
+  }
+  // Calls on `set` in `samples` samples of which the first began with set 0.
+  std::int64_t runs_of(int set, std::int64_t samples) const {
+    const std::int64_t all = samples * calls_;
+    return all / sets_ + (set < all % sets_ ? 1 : 0);
   }
 
  private:
@@ -73,12 +79,26 @@ double seconds_of(const std::function<void()>& work, const Stream& stream) {
 
 }  // namespace
 
+Timing timing_of(std::vector<double> seconds) {
+  if (seconds.empty()) throw Error(ErrorKind::usage, "no sample was taken");
+  std::sort(seconds.begin(), seconds.end());
+  Timing timing;
+  timing.median = percentile(seconds, 0.5);
+  timing.p10 = percentile(seconds, 0.1);
+  timing.p90 = percentile(seconds, 0.9);
+  timing.count = static_cast<int>(seconds.size());
+  return timing;
+}
+
 Timing measure(const Call& call, int sets, const TimingOptions& options, const Stream& stream) {
   call(0);  // first use: code is loaded, scratch memory allocated
   stream.synchronize();
+  std::vector<std::int64_t> before(static_cast<std::size_t>(sets));  // calls before the samples
+  before[0] = 1;
   double once = 1e30;
   for (int i = 0; i < 3 && (i == 0 || once < 0.5); ++i) {
     once = std::min(once, seconds_of([&] { call(i % sets); }, stream));
+    ++before[static_cast<std::size_t>(i % sets)];
   }
   // A sample is long beside the cost of starting it. Replayed as a graph it passes through every
   // set; calls that are long by themselves need no graph.
@@ -114,14 +134,25 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
     }
   }
   stream.synchronize();
-  std::sort(seconds.begin(), seconds.end());
-  return {.median = percentile(seconds, 0.5),
-          .p10 = percentile(seconds, 0.1),
-          .p90 = percentile(seconds, 0.9),
-          .count = static_cast<int>(seconds.size()),
-          .calls = calls,
-          .last_set = sample.last_set(),
-          .graph = sample.graph()};
+  const std::int64_t samples = static_cast<std::int64_t>(seconds.size()) + 1;  // and the warm-up
+  const int last = sample.last_set();
+  Timing timing = timing_of(std::move(seconds));
+  timing.calls = calls;
+  timing.last_set = last;
+  timing.runs = before[static_cast<std::size_t>(last)] + sample.runs_of(last, samples);
+  timing.graph = sample.graph();
+  return timing;
+}
+
+void forget_bytes(void* data, std::size_t bytes, const Stream& stream) {
+  // A seed of ones from the host, then doubled on the device.
+  const std::vector<unsigned char> ones(std::min<std::size_t>(bytes, 4096), 0xff);
+  copy_bytes(data, stream.device(), ones.data(), Device::cpu(), ones.size(), stream);
+  stream.synchronize();
+  for (std::size_t done = ones.size(); done < bytes; done *= 2) {
+    copy_bytes(static_cast<unsigned char*>(data) + done, stream.device(), data, stream.device(),
+               std::min(done, bytes - done), stream);
+  }
 }
 
 int sets_for(double footprint, Device device) {

@@ -28,6 +28,7 @@ struct Timing {
   int count = 0;                        // samples
   int calls = 1;                        // calls in one sample
   int last_set = 0;                     // of the last timed call: what to verify
+  std::int64_t runs = 0;                // calls on last_set since the start, timed or not
   bool graph = false;                   // replayed as a CUDA graph
 };
 
@@ -39,7 +40,13 @@ struct TimingOptions {
 // Queues one call on buffer set `set`.
 using Call = std::function<void(int set)>;
 
+// Median, 10th and 90th percentile (interpolated) and count of the samples, in any order.
+Timing timing_of(std::vector<double> seconds);
+
 Timing measure(const Call& call, int sets, const TimingOptions& options, const Stream& stream);
+
+// Overwrites device memory with bytes of ones: NaN in floats, -1 in integers.
+void forget_bytes(void* data, std::size_t bytes, const Stream& stream);
 
 // Sets of buffers of `footprint` bytes that together pass three times the last-level cache.
 int sets_for(double footprint, Device device);
@@ -64,6 +71,12 @@ class Comparison {
   std::string first_failure_;
 };
 
+// A piece of device memory.
+struct Bytes {
+  void* data = nullptr;
+  std::size_t count = 0;
+};
+
 // The same n values in several places of device memory.
 template <class T>
 class Rotated {
@@ -82,8 +95,13 @@ class Rotated {
 
   T* operator[](int set) { return sets_[static_cast<std::size_t>(set)].template data<T>(); }
   std::int64_t size() const { return n_; }
+  // For outputs: what a call does not write is then wrong, also where zero would be right.
   void clear() {
-    for (Tensor& set : sets_) zero_bytes(set.raw(), set.bytes(), stream_);
+    for (Tensor& set : sets_) forget_bytes(set.raw(), set.bytes(), stream_);
+  }
+  Bytes bytes(int set) {
+    const Tensor& of = sets_[static_cast<std::size_t>(set)];
+    return {of.raw(), of.bytes()};
   }
   std::vector<T> host(int set) const {
     const Tensor& from = sets_[static_cast<std::size_t>(set)];
@@ -103,10 +121,18 @@ class Rotated {
 struct Context {
   Stream stream;
   std::uint64_t seed = 1;
-  int block = 0;  // threads per block; 0: the family's own choice
+  int block = 0;                  // threads per block; 0: the family's own choice
+  std::string_view variant = {};  // what will run, for families of several operations; or empty
 };
 
 enum class Arithmetic { fp32, tf32, bf16 };
+
+// Where the bytes of a Work go, and so which bandwidth bounds it.
+enum class Traffic {
+  device_memory,
+  shared_memory,  // 32 banks of 4 bytes in each multiprocessor and cycle
+  host_bus        // PCIe or the like, whose peak is not known here: no bound
+};
 
 class Work {
  public:
@@ -125,12 +151,16 @@ class Work {
   virtual void reset() = 0;
   // Compares the outputs in `set` with the oracle, at the precision of `arithmetic`.
   virtual Verdict check(int set, Arithmetic arithmetic) = 0;
+  // What one call writes and check() reads, for the test that check() can fail.
+  virtual std::vector<Bytes> written(int) { return {}; }
 
   std::string problem;          // "4096 x 4096 x 4096"
   std::string table, column;    // one of a series to be shown as a table, or empty
   double bytes = 0, flops = 0;  // of one call, by the formula
   bool by_flops = false;        // the table shows FLOP/s, else bytes/s
+  Traffic traffic = Traffic::device_memory;
   int sets = 1;
+  std::int64_t runs = 1;  // calls since reset() on the set to check; matters to updates in place
   const Context context;
 };
 

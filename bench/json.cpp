@@ -17,6 +17,18 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json json_of(const KernelUsage& kernel) {
+  return {{"kernel", kernel.name},
+          {"grid", kernel.grid},
+          {"block", kernel.block},
+          {"registers", kernel.registers},
+          {"shared_bytes", kernel.shared_bytes},
+          {"local_bytes", kernel.local_bytes},
+          {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor},
+          {"occupancy", kernel.occupancy},
+          {"limited_by", kernel.limit}};
+}
+
 }  // namespace
 
 std::string row_json(const Row& row, const Machine& machine) {
@@ -46,8 +58,18 @@ std::string row_json(const Row& row, const Machine& machine) {
   json["flops"] = row.flops;
   json["bytes_per_second"] = row.bytes_per_second();
   json["flops_per_second"] = row.flops_per_second();
-  json["share_of_bound"] = row.share(machine);
+  json["share_of_bound"] = row.bound(machine) > 0 ? Json(row.share(machine)) : Json();
+  if (!row.table.empty()) {
+    json["table"] = row.table;
+    json["column"] = row.column;
+  }
+  if (!row.kernels.empty()) json["kernels"] = Json::array();
+  for (const KernelUsage& kernel : row.kernels) json["kernels"].push_back(json_of(kernel));
   return line_of(json);
+}
+
+std::string usage_json(const KernelUsage& kernel) {
+  return line_of(json_of(kernel));
 }
 
 std::string machine_json(const Machine& machine) {

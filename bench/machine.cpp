@@ -113,9 +113,11 @@ double Machine::peak(Arithmetic arithmetic) const {
   return tensor > 0 ? tensor : fp32;
 }
 
-double Machine::bound(double bytes, double flops, Arithmetic arithmetic) const {
-  return std::max(bandwidth > 0 ? bytes / bandwidth : 0.0,
-                  fp32 > 0 ? flops / peak(arithmetic) : 0.0);
+double Machine::bound(double bytes, double flops, Arithmetic arithmetic, Traffic traffic) const {
+  const double rate = traffic == Traffic::device_memory   ? bandwidth
+                      : traffic == Traffic::shared_memory ? shared
+                                                          : 0.0;
+  return std::max(rate > 0 ? bytes / rate : 0.0, fp32 > 0 ? flops / peak(arithmetic) : 0.0);
 }
 
 Machine measure_machine(const Stream& stream) {
@@ -136,6 +138,9 @@ Machine measure_machine(const Stream& stream) {
   const double clocks = 1e6 * m.clock_mhz * m.multiprocessors;
   m.tf32 = clocks * tensor_flops_per_clock(m.compute_capability, Arithmetic::tf32);
   m.bf16 = clocks * tensor_flops_per_clock(m.compute_capability, Arithmetic::bf16);
+
+  constexpr double kSharedBytesPerClock = 128;  // of one SM: 32 banks of 4 bytes
+  m.shared = clocks * kSharedBytesPerClock;
 
   const TimingOptions quick = {0.05, 10};
   double flops = 0;

@@ -17,10 +17,12 @@ struct Machine {
   double fp32 = 0;       // FLOP/s of a loop of fused multiply-adds
   double tf32 = 0;       // FLOP/s of dense tensor cores, computed from clock and SMs; 0: none
   double bf16 = 0;
+  double shared = 0;  // bytes/s of all shared memories, computed from clock and SMs; 0: none
 
   double peak(Arithmetic arithmetic) const;
-  // Seconds below which no kernel can do this work on this device.
-  double bound(double bytes, double flops, Arithmetic arithmetic) const;
+  // Seconds below which no kernel can do this work on this device; 0 where no bound is known.
+  double bound(double bytes, double flops, Arithmetic arithmetic,
+               Traffic traffic = Traffic::device_memory) const;
 };
 
 // Takes a few tenths of a second. The commit comes from the environment variable WEFT_COMMIT.

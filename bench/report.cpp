@@ -170,10 +170,10 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
     }
     html += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} x {}</td><td>{}</td>"
-        "<td>{:.1f} %</td><td>{}</td><td{}>{}</td></tr>\n",
+        "<td>{}</td><td>{}</td><td{}>{}</td></tr>\n",
         escaped(row->name), time_text(row->timing.median), time_text(row->timing.p10),
         time_text(row->timing.p90), row->timing.count, row->timing.calls, rate_text(*row),
-        100 * row->share(machine),
+        share_text(*row, machine),
         yardstick > 0 ? fmt::format("{:.2f}", rate(*row) / yardstick) : "",
         row->ok() ? "" : " class=\"bad\"", row->ok() ? "ok" : escaped(row->verdict.text));
   }
@@ -199,10 +199,11 @@ std::string series_html(const Series& series) {
   return html + "</table></div>\n";
 }
 
-std::vector<const Row*> timed(const std::vector<const Row*>& rows) {
+// Those that belong in a chart: timed, and with a bound to be drawn beside.
+std::vector<const Row*> timed(const std::vector<const Row*>& rows, const Machine& machine) {
   std::vector<const Row*> out;
   for (const Row* row : rows) {
-    if (row->error.empty() && row->bytes > 0) out.push_back(row);
+    if (row->error.empty() && row->bytes > 0 && row->bound(machine) > 0) out.push_back(row);
   }
   return out;
 }
@@ -253,11 +254,11 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
         if (row->problem == problem) group.push_back(row);
       }
       html += fmt::format("<h3>{}</h3>\n", escaped(problem));
-      if (!timed(group).empty()) html += ladder_svg(timed(group), machine);
+      if (!timed(group, machine).empty()) html += ladder_svg(timed(group, machine), machine);
       html += table_html(group, machine);
     }
     for (const Series& series : series_of(rows, family)) html += series_html(series);
-    std::vector<const Row*> with_flops = timed(all);
+    std::vector<const Row*> with_flops = timed(all, machine);
     std::erase_if(with_flops, [](const Row* row) { return !(row->flops > 0); });
     if (!with_flops.empty() && machine.fp32 > 0) {
       html += "<h3>Roofline</h3>\n" + roofline_svg(with_flops, machine);

@@ -7,6 +7,9 @@
 
 #include "engine/error.h"
 #include "kernels/catalogue.h"
+#ifdef WEFT_WITH_CUDA
+#include <cuda_runtime.h>
+#endif
 
 namespace weft::bench {
 
@@ -22,16 +25,29 @@ Row run_one(Work& work, std::string_view family, const std::string& name, Arithm
   row.arithmetic = arithmetic;
   row.bytes = work.bytes;
   row.flops = work.flops;
+  row.traffic = work.traffic;
   row.sets = work.sets;
   try {
     work.reset();
     row.timing = measure(call.call, work.sets, options, work.context.stream);
+    work.runs = row.timing.runs;
     if (call.finish) call.finish(row.timing.last_set);
     row.verdict = work.check(row.timing.last_set, arithmetic);
   } catch (const Error& error) {
     row.error = error.what();
   }
   return row;
+}
+
+std::vector<KernelUsage> usage_of(Work& work, const std::string& variant) {
+  try {
+    return kernels_launched_by([&] { work.call(variant, 0); }, work.context.stream);
+  } catch (const Error&) {
+#ifdef WEFT_WITH_CUDA
+    static_cast<void>(cudaGetLastError());  // of the capture; the next launch must not report it
+#endif
+    return {};
+  }
 }
 
 std::vector<std::string> runnable_variants(std::string_view family, const Work& work) {
@@ -75,7 +91,9 @@ std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& 
     }
     for (const std::string& name : runnable_variants(family.family, *work)) {
       const PeerCall call = {[&](int set) { work->call(name, set); }, {}};
-      keep(run_one(*work, family.family, name, arithmetic_of(name), call, options));
+      Row row = run_one(*work, family.family, name, arithmetic_of(name), call, options);
+      if (row.error.empty()) row.kernels = usage_of(*work, name);
+      keep(std::move(row));
     }
     for (const Peer& peer : peers) {
       Row row;
@@ -120,6 +138,11 @@ std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view fam
     for (auto& line : series.cells) line.resize(series.columns.size());
   }
   return all;
+}
+
+std::string share_text(const Row& row, const Machine& machine) {
+  const double share = row.share(machine);
+  return share > 0 ? fmt::format("{:.1f} %", 100 * share) : "";
 }
 
 std::string time_text(double seconds) {

@@ -8,6 +8,7 @@
 
 #include "bench/families.h"
 #include "bench/machine.h"
+#include "engine/kernel_usage.h"
 
 namespace weft::bench {
 
@@ -29,22 +30,29 @@ struct Row {
   bool peer = false, by_flops = false;
   Arithmetic arithmetic = Arithmetic::fp32;
   double bytes = 0, flops = 0;
+  Traffic traffic = Traffic::device_memory;
   int sets = 1;
   Timing timing;
   Verdict verdict;
-  std::string error;  // why there is no timing
+  std::vector<KernelUsage> kernels;  // of one call, in the order of their launch; GPU only
+  std::string error;                 // why there is no timing
 
   bool ok() const { return error.empty() && verdict.ok; }
   double flops_per_second() const { return flops / timing.median; }
   double bytes_per_second() const { return bytes / timing.median; }
-  double share(const Machine& machine) const {  // of the roofline bound
-    return machine.bound(bytes, flops, arithmetic) / timing.median;
+  double bound(const Machine& machine) const {  // roofline, seconds; 0: none is known
+    return machine.bound(bytes, flops, arithmetic, traffic);
   }
+  double share(const Machine& machine) const { return bound(machine) / timing.median; }
 };
 
 // Times `call` on `work` and verifies what the last timed call wrote.
 Row run_one(Work& work, std::string_view family, const std::string& name, Arithmetic arithmetic,
             const PeerCall& call, const TimingOptions& options);
+
+// What one call of a variant launches; empty on the CPU, and for what cannot be captured, as a copy
+// from pageable memory.
+std::vector<KernelUsage> usage_of(Work& work, const std::string& variant);
 
 // The variants of a family that this problem and device can run, in the order of the ladder.
 std::vector<std::string> runnable_variants(std::string_view family, const Work& work);
@@ -62,9 +70,11 @@ struct Series {
 };
 std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view family);
 
-std::string rate_text(const Row& row);                         // "37.20 TFLOP/s", "4.26 TB/s"
-std::string time_text(double seconds);                         // "12.3 us"
-std::string row_json(const Row& row, const Machine& machine);  // one JSON object
+std::string rate_text(const Row& row);                           // "37.20 TFLOP/s", "4.26 TB/s"
+std::string share_text(const Row& row, const Machine& machine);  // "87.2 %", or "" without a bound
+std::string time_text(double seconds);                           // "12.3 us"
+std::string row_json(const Row& row, const Machine& machine);    // one JSON object
+std::string usage_json(const KernelUsage& kernel);               // one JSON object
 std::string machine_json(const Machine& machine);
 // A self-contained page: per family and problem a ladder chart, a roofline plot and the table.
 std::string report_html(const std::vector<Row>& rows, const Machine& machine);

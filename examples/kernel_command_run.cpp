@@ -57,7 +57,8 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-void print_rows(const std::vector<Row>& rows, const bench::Machine& machine) {
+// Consecutive rows of one problem as a table.
+void print_rows(std::span<const Row> rows, const bench::Machine& machine) {
   const Terminal terminal = detect_terminal(kStdout);
   std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
@@ -68,7 +69,8 @@ void print_rows(const std::vector<Row>& rows, const bench::Machine& machine) {
     cells.push_back({row.name, bench::time_text(row.timing.median),
                      bench::time_text(row.timing.p10), bench::time_text(row.timing.p90),
                      fmt::format("{}", row.timing.count), bench::rate_text(row),
-                     percent(row.share(machine)), (row.ok() ? "" : "WRONG: ") + row.verdict.text});
+                     bench::share_text(row, machine),
+                     (row.ok() ? "" : "WRONG: ") + row.verdict.text});
   }
   write_out(fmt::format("{} on {}\n", rows.front().problem, printable(machine.name)) +
             format_table({{"variant", Align::left},
@@ -92,26 +94,16 @@ std::string usage_text(const KernelUsage& kernel) {
       kernel.blocks_per_multiprocessor, percent(kernel.occupancy), kernel.limit);
 }
 
-// Empty for what cannot be captured: a copy from pageable memory, for one.
-std::vector<KernelUsage> usage_of(bench::Work& work, const std::string& variant) {
-  try {
-    return kernels_launched_by([&] { work.call(variant, 0); }, work.context.stream);
-  } catch (const Error& error) {
-    print_notice(error.what());
-    return {};
-  }
-}
-
-nlohmann::ordered_json usage_json(const KernelUsage& kernel) {
-  return {{"kernel", kernel.name},
-          {"grid", kernel.grid},
-          {"block", kernel.block},
-          {"registers", kernel.registers},
-          {"shared_bytes", kernel.shared_bytes},
-          {"local_bytes", kernel.local_bytes},
-          {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor},
-          {"occupancy", kernel.occupancy},
-          {"limited_by", kernel.limit}};
+std::string bound_text(const bench::Work& work, double bound, const bench::Machine& machine) {
+  if (!(bound > 0)) return "none: the peak of what it uses is not known";
+  const bool arithmetic =
+      bound > machine.bound(work.bytes, 0, bench::Arithmetic::fp32, work.traffic);
+  const bool shared = work.traffic == bench::Traffic::shared_memory;
+  return fmt::format("{}, by {} of {}", bench::time_text(bound),
+                     arithmetic ? "the arithmetic"
+                     : shared   ? "the shared memory"
+                                : "the memory",
+                     printable(machine.name));
 }
 
 bool runs_on(const kernels::VariantInfo& info, Device device) {
@@ -155,32 +147,53 @@ int run_kernel(const KernelRun& run) {
   }
   const Device device = select_device(run.device);
   announce_device(run.device, device);
-  const bench::Context context{Stream(device), static_cast<std::uint64_t>(run.seed),
-                               static_cast<int>(run.block)};
-  const std::unique_ptr<bench::Work> work =
-      family.sized(run.size > 0 ? run.size : family.default_size, context);
+  bench::Context context{Stream(device), static_cast<std::uint64_t>(run.seed),
+                         static_cast<int>(run.block)};
+  const auto make = [&](std::string_view variant) {
+    context.variant = variant;
+    return family.sized(run.size > 0 ? run.size : family.default_size, context);
+  };
+  std::unique_ptr<bench::Work> work = make(name.variant == nullptr ? "" : name.variant->name);
   if (run.block > 0 && !work->takes_block()) {
     throw Error(ErrorKind::usage, fmt::format("--block: kernel family {} takes no block size on {}",
                                               name.family->name, to_string(device)));
   }
-  std::vector<std::string> variants = bench::runnable_variants(name.family->name, *work);
-  if (name.variant != nullptr) {
-    check_runs_here(name, *work);
-    variants = {std::string(name.variant->name)};
-  }
+  if (name.variant != nullptr) check_runs_here(name, *work);
   bench::TimingOptions options;
   if (run.iterations > 0) options = {0, static_cast<int>(run.iterations)};
   const bench::Machine machine = bench::measure_machine(context.stream);
   std::vector<Row> rows;
-  for (const std::string& variant : variants) {
-    rows.push_back(measure_variant(*work, *name.family, variant, options));
+  const auto measure = [&](std::string_view variant) {
+    rows.push_back(measure_variant(*work, *name.family, std::string(variant), options));
     // One variant that was asked for by name and fails is an error and not a row.
     if (name.variant != nullptr && !rows.back().error.empty()) {
       throw Error(ErrorKind::usage, rows.back().error);
     }
     if (run.json) write_out(bench::row_json(rows.back(), machine) + "\n");
+  };
+  if (name.variant != nullptr) {
+    measure(name.variant->name);
+  } else {
+    for (const std::string& variant : bench::runnable_variants(name.family->name, *work)) {
+      measure(variant);
+    }
+    // Families of several operations have a problem for each.
+    for (const kernels::VariantInfo& info : name.family->variants()) {
+      if (!runs_on(info, device) || work->can_run(info.name)) continue;
+      const bool done = std::any_of(rows.begin(), rows.end(),
+                                    [&](const Row& row) { return row.name == info.name; });
+      std::unique_ptr<bench::Work> other = done ? nullptr : make(info.name);
+      if (other == nullptr || !other->can_run(info.name)) continue;
+      work = std::move(other);
+      for (const std::string& variant : bench::runnable_variants(name.family->name, *work)) {
+        measure(variant);
+      }
+    }
   }
-  if (!run.json) print_rows(rows, machine);
+  for (std::size_t first = 0, last = 0; !run.json && first < rows.size(); first = last) {
+    while (last < rows.size() && rows[last].problem == rows[first].problem) ++last;
+    print_rows(std::span(rows).subspan(first, last - first), machine);
+  }
   int wrong = 0;
   for (const Row& row : rows) wrong += row.ok() ? 0 : 1;
   if (run.check && wrong > 0) {
@@ -220,12 +233,12 @@ int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
   if (family == nullptr) {
     pairs.emplace_back("measured", "no: this family has no problem to run alone");
   } else {
-    const bench::Context context{Stream(device)};
+    bench::Context context{Stream(device)};
+    context.variant = info.name;
     const std::unique_ptr<bench::Work> work = family->sized(family->default_size, context);
     const bench::Machine machine = bench::measure_machine(context.stream);
     const bench::Arithmetic arithmetic = bench::arithmetic_of(info.name);
-    const double bound = machine.bound(work->bytes, work->flops, arithmetic);
-    const bool memory = work->bytes / machine.bandwidth >= bound;
+    const double bound = machine.bound(work->bytes, work->flops, arithmetic, work->traffic);
     event["problem"] = work->problem;
     event["bytes"] = work->bytes;
     event["flops"] = work->flops;
@@ -235,9 +248,7 @@ int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
     pairs.emplace_back("intensity",
                        fmt::format("{:.3g} FLOP per byte: {:.3g} FLOP, {:.3g} bytes",
                                    work->flops / work->bytes, work->flops, work->bytes));
-    pairs.emplace_back("bound here", fmt::format("{}, by {} of {}", bench::time_text(bound),
-                                                 memory ? "the memory" : "the arithmetic",
-                                                 printable(machine.name)));
+    pairs.emplace_back("bound here", bound_text(*work, bound, machine));
     if (!runs_on(info, device) || !work->can_run(info.name)) {
       pairs.emplace_back("measured", fmt::format("no: it does not run on {}", to_string(device)));
     } else {
@@ -253,9 +264,9 @@ int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
       event["share_of_bound"] = row.share(machine);
       event["ok"] = row.ok();
       event["kernels"] = nlohmann::ordered_json::array();
-      for (const KernelUsage& kernel : usage_of(*work, variant)) {
+      for (const KernelUsage& kernel : bench::usage_of(*work, variant)) {
         pairs.emplace_back("launches", usage_text(kernel));
-        event["kernels"].push_back(usage_json(kernel));
+        event["kernels"].push_back(nlohmann::ordered_json::parse(bench::usage_json(kernel)));
       }
     }
   }

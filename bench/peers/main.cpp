@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
 #endif
 #ifdef WEFT_WITH_CUDNN
       add(weft::bench::cudnn_peers());
+      add(weft::bench::cudnn_layer_peers());
 #endif
     }
     return weft::bench::run_bench(request, peers);

@@ -11,5 +11,6 @@ namespace weft::bench {
 std::vector<Peer> cublas_peers();
 std::vector<Peer> cub_peers();
 std::vector<Peer> cudnn_peers();
+std::vector<Peer> cudnn_layer_peers();
 
 }  // namespace weft::bench

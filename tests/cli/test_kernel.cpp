@@ -35,7 +35,7 @@ TEST_F(Kernel, ShowTellsWhatAVariantDoes) {
   EXPECT_EQ(family.exit_code, 0) << family.err;
   EXPECT_NE(family.out.find("--size counts"), std::string::npos) << family.out;
 
-  const Outcome variant = weft({"kernel", "show", "softmax/warp_per_row", "--device", "cpu"});
+  const Outcome variant = weft({"kernel", "show", "softmax/three_pass", "--device", "cpu"});
   EXPECT_EQ(variant.exit_code, 0) << variant.err;
   for (const char* word : {"this rung", "intensity", "bound here", "the result is right"}) {
     EXPECT_NE(variant.out.find(word), std::string::npos) << word << " in " << variant.out;
@@ -53,16 +53,26 @@ TEST_F(Kernel, ShowTellsWhatAVariantDoes) {
 
 TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
   const std::vector<std::vector<std::string>> runs = {
-      {"gemm", "65"},    {"conv", "1"},         {"pool", "2"},      {"softmax", "7"},
-      {"nbody", "100"},  {"histogram", "1001"}, {"reduce", "1000"}, {"scan", "1000"},
-      {"signal", "999"}, {"memory", "33"},
+      {"gemm", "65"},       {"conv", "1"},         {"pool", "2"},        {"softmax", "7"},
+      {"nbody", "100"},     {"histogram", "1001"}, {"reduce", "1000"},   {"scan", "1000"},
+      {"signal", "999"},    {"memory", "33"},      {"activation", "99"}, {"batch_norm", "1"},
+      {"dropout", "101"},   {"loss", "3"},         {"image", "35"},      {"batch", "2"},
+      {"optimizer", "103"},
   };
+  std::set<std::string> families;
+  for (const std::vector<std::string>& run : runs) families.insert(run[0]);
+  for (const nlohmann::json& event : json_lines(weft({"kernel", "list", "--json"}).out)) {
+    EXPECT_TRUE(families.contains(event["family"])) << event["family"];
+  }
   for (const std::vector<std::string>& run : runs) {
     const Outcome outcome = weft({"kernel", "run", run[0], "--size", run[1], "--check", "--device",
                                   "cpu", "--iterations", "3", "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << run[0] << outcome.err;
     const std::vector<nlohmann::json> events = json_lines(outcome.out);
     EXPECT_FALSE(events.empty()) << run[0];
+    std::set<std::string> variants;
+    for (const nlohmann::json& event : events) variants.insert(event["variant"]);
+    EXPECT_EQ(variants.size(), events.size()) << run[0] << ": a variant ran twice";
     for (const nlohmann::json& event : events) {
       EXPECT_EQ(event["family"], run[0]);
       EXPECT_EQ(event["ok"], true) << event;
@@ -73,6 +83,16 @@ TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
       EXPECT_LE(event["seconds_p10"].get<double>(), event["seconds"].get<double>());
       EXPECT_LE(event["seconds"].get<double>(), event["seconds_p90"].get<double>());
     }
+  }
+}
+
+TEST_F(Kernel, FamiliesOfSeveralOperationsRunEachByName) {
+  for (const char* name : {"memory/read_by_stride", "memory/pinned_transfer", "loss/block",
+                           "image/box_blur_running_sums"}) {
+    const Outcome outcome = weft({"kernel", "run", name, "--size", "33", "--iterations", "2",
+                                  "--device", "cpu", "--check", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << name << outcome.err;
+    EXPECT_EQ(json_lines(outcome.out).size(), 1u) << outcome.out;
   }
 }
 
@@ -96,7 +116,6 @@ TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
                "--size: expected at most");
   expect_error(weft({"kernel", "run", "gemm", "--iterations", "-1"}), 2, "--iterations: expected");
   expect_error(weft({"kernel", "run", "gemm/tiled", "--device", "cpu"}), 2, "runs on a GPU only");
-  expect_error(weft({"kernel", "run", "dropout", "--device", "cpu"}), 2, "no problem to run alone");
   expect_error(weft({"kernel", "run", "gemm", "--block", "64", "--device", "cpu"}), 2,
                "--block: kernel family gemm takes no block size on cpu");
   expect_error(weft({"bench"}), 2, "FAMILY");
