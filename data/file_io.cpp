@@ -11,6 +11,7 @@
 #include <charconv>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "engine/error.h"
 
@@ -48,46 +49,13 @@ void remove_stale_temporaries(const fs::path& folder) {
   }
 }
 
-// Closes on scope exit; close() reports what a delayed write could not do.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  int get() const { return value_; }
-  bool close() {
-    const int value = value_;
-    value_ = -1;
-    return value < 0 || ::close(value) == 0;
-  }
-
- private:
-  int value_;
-};
-
-// 0 or the errno of the call that failed.
-int write_and_sync(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return errno;
-  for (std::span<const std::byte> bytes : parts) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return errno;
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-  if (::fsync(file.get()) != 0) return errno;
-  return file.close() ? 0 : errno;
-}
-
 void sync_folder(const fs::path& folder) {
-  Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.get() < 0) fail("open the folder", folder, errno);
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) fail("open the folder", folder, errno);
+  const int code = ::fsync(opened) == 0 ? 0 : errno;
+  ::close(opened);
   // EINVAL: a file system without fsync for folders.
-  if (::fsync(opened.get()) != 0 && errno != EINVAL) fail("sync the folder", folder, errno);
+  if (code != 0 && code != EINVAL) fail("sync the folder", folder, code);
 }
 
 }  // namespace
@@ -96,27 +64,47 @@ bool is_temporary_name(std::string_view file_name) {
   return owner_of(file_name) > 0;
 }
 
-void write_file_atomically(const fs::path& path,
-                           std::initializer_list<std::span<const std::byte>> parts) {
+AtomicFile::AtomicFile(const fs::path& path)
+    : path_(path), folder_(path.has_parent_path() ? path.parent_path() : fs::path(".")) {
   static std::atomic<std::uint64_t> counter = 0;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  remove_stale_temporaries(folder);
-  const fs::path temporary = folder / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
-  ::unlink(temporary.c_str());  // left by a killed process that had this one's number
-  if (const int code = write_and_sync(temporary, parts); code != 0) {
-    ::unlink(temporary.c_str());
-    fail("write", path, code);
+  remove_stale_temporaries(folder_);
+  temporary_ = folder_ / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
+  ::unlink(temporary_.c_str());  // left by a killed process that had this one's number
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("write", path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int code = errno;
-    ::unlink(temporary.c_str());
-    fail("write", path, code);
-  }
-  sync_folder(folder);
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text)));
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail("write", path_, errno);
+  // close() reports what a delayed write could not do.
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_, errno);
+  committed_ = true;
+  sync_folder(folder_);
 }
 
 void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
-  write_file_atomically(path, {bytes});
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
 }
 
 void write_file_atomically(const fs::path& path, std::string_view text) {

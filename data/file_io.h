@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -17,9 +16,24 @@ namespace weft::data {
 // a killed process left in the same folder are removed as well.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
-// The parts one after the other, for a header before data that is not to be copied.
-void write_file_atomically(const std::filesystem::path& path,
-                           std::initializer_list<std::span<const std::byte>> parts);
+
+// The same for a file that is written part by part; without commit() nothing of it stays.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  std::filesystem::path path_, folder_, temporary_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
 
 // Is this the name of a temporary that write_file_atomically() makes?
 bool is_temporary_name(std::string_view file_name);

@@ -23,12 +23,6 @@ bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-bool is_supported(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kMagics[] = {"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "BM", "P5", "P6"};
-  return std::any_of(std::begin(kMagics), std::end(kMagics),
-                     [&](std::string_view magic) { return begins_with(bytes, magic); });
-}
-
 // Brightness of (r, g, b) by the weights of ITU-R BT.601, in 1/256.
 int brightness(const std::uint8_t* rgb) {
   return (77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2]) >> 8;
@@ -38,24 +32,20 @@ int over_white(int grey, int alpha) {
   return (grey * alpha + 255 * (255 - alpha) + 127) / 255;
 }
 
-void to_grey(const std::uint8_t* source, int channels, std::vector<std::uint8_t>& grey) {
-  const bool colour = channels >= 3, alpha = channels == 2 || channels == 4;
-  for (std::uint8_t& pixel : grey) {
-    int value = colour ? brightness(source) : int{source[0]};
-    if (alpha) value = over_white(value, source[channels - 1]);
-    pixel = static_cast<std::uint8_t>(value);
-    source += channels;
-  }
-}
+struct Decoded {
+  std::int64_t width = 0, height = 0;
+  int channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
+  std::unique_ptr<stbi_uc, void (*)(void*)> pixels;
+  bool is_colour() const { return channels >= 3; }
+  bool has_alpha() const { return channels % 2 == 0; }
+};
 
-}  // namespace
-
-GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {
+Decoded decode(std::span<const std::uint8_t> bytes, const std::string& name) {
   if (bytes.empty()) throw bad(name, "empty file, expected a picture");
   if (bytes.size() > kMaxImageFileBytes) {
     throw bad(name, str(bytes.size(), " bytes, at most ", kMaxImageFileBytes, " are accepted"));
   }
-  if (!is_supported(bytes)) {
+  if (!is_picture(bytes)) {
     throw bad(name, "not a picture in a known format: expected PNG, JPEG, BMP or binary PNM");
   }
   // Enough for headers and JPEG's tables while the dimensions are still unknown.
@@ -76,17 +66,61 @@ GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::stri
   // Four channels, twice for the decoder's doubling buffers.
   const std::size_t depth = stbi_is_16_bit_from_memory(bytes.data(), length) != 0 ? 2 : 1;
   set_stb_allocation_limit(kFixedBytes + 2 * 4 * depth * static_cast<std::size_t>(pixels));
-  const std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
+  std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
       stbi_load_from_memory(bytes.data(), length, &width, &height, &channels, 0), stbi_image_free);
   if (decoded == nullptr) throw bad(name, "damaged picture: it cannot be decoded");
-  GreyImage image{width, height, {}};
-  image.pixels.resize(static_cast<std::size_t>(std::int64_t{width} * height));
-  to_grey(decoded.get(), channels, image.pixels);
+  return {width, height, channels, std::move(decoded)};
+}
+
+// One value of each pixel, on white paper where it is transparent.
+template <class ValueOf>
+std::vector<std::uint8_t> plane(const Decoded& decoded, ValueOf value_of) {
+  std::vector<std::uint8_t> values(static_cast<std::size_t>(decoded.width * decoded.height));
+  const std::uint8_t* source = decoded.pixels.get();
+  for (std::uint8_t& pixel : values) {
+    int value = value_of(source);
+    if (decoded.has_alpha()) value = over_white(value, source[decoded.channels - 1]);
+    pixel = static_cast<std::uint8_t>(value);
+    source += decoded.channels;
+  }
+  return values;
+}
+
+std::vector<std::uint8_t> grey_plane(const Decoded& decoded) {
+  if (decoded.is_colour()) return plane(decoded, brightness);
+  return plane(decoded, [](const std::uint8_t* grey) { return int{grey[0]}; });
+}
+
+}  // namespace
+
+bool is_picture(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kMagics[] = {"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "BM", "P5", "P6"};
+  return std::any_of(std::begin(kMagics), std::end(kMagics),
+                     [&](std::string_view magic) { return begins_with(bytes, magic); });
+}
+
+GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {
+  const Decoded decoded = decode(bytes, name);
+  return {decoded.width, decoded.height, grey_plane(decoded)};
+}
+
+RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
+  const Decoded decoded = decode(bytes, name);
+  RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {}};
+  image.grey = grey_plane(decoded);
+  if (image.is_grey) return image;
+  image.red = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[0]}; });
+  image.green = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[1]}; });
+  image.blue = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[2]}; });
   return image;
 }
 
 GreyImage load_grey_image(const std::filesystem::path& path) {
   return decode_grey_image(read_file(path, kMaxImageFileBytes), path.string());
+}
+
+RgbImage load_rgb_image(const std::filesystem::path& path) {
+  return decode_rgb_image(read_file(path, kMaxImageFileBytes), path.string());
 }
 
 Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,

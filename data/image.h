@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Picture files: PNG, JPEG, BMP and binary PNM in as grey, PNG out.
+// Picture files: PNG, JPEG, BMP and binary PNM in as grey or colour, PNG out.
 //
 // Formats are told by magic number. File size, dimensions and memory are bounded before anything is
 // decoded, so no file can make the program allocate without limit.
@@ -24,9 +24,20 @@ struct GreyImage {
   std::vector<std::uint8_t> pixels;  // (height, width); 0 black, 255 white
 };
 
+struct RgbImage {
+  std::int64_t width = 0, height = 0;
+  bool is_grey = false;                        // the file has no colour: only `grey` is filled
+  std::vector<std::uint8_t> red, green, blue;  // (height, width) each
+  std::vector<std::uint8_t> grey;              // brightness, as in GreyImage
+};
+
+bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
+
 // Transparent parts are shown on white paper. Throws data for anything that is not such a picture.
 GreyImage load_grey_image(const std::filesystem::path& path);
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name);
+RgbImage load_rgb_image(const std::filesystem::path& path);
+RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name);
 
 // `pixels` is (height, width, channels) with 1 channel (grey) or 3 (RGB).
 Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,

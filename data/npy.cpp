@@ -150,8 +150,10 @@ void write_npy(const std::string& path, const NpyArray& array) {
                 str(path, ": ", array.bytes.size(), " bytes do not fill the shape of ",
                     array.shape.size(), " dimensions of ", array.dtype));
   }
-  const std::string header = npy_header(array.dtype, array.shape);
-  write_file_atomically(path, {std::as_bytes(std::span(header)), array.bytes});
+  AtomicFile file(path);
+  file.write(npy_header(array.dtype, array.shape));
+  file.write(array.bytes);
+  file.commit();
 }
 
 }  // namespace weft::data

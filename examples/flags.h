@@ -34,6 +34,8 @@ void add_train(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_scan(CLI::App& app, Action& action);
+void add_histogram(CLI::App& app, Action& action);
 
 // Options whose text must be a number in [low, high]; NaN is in no range.
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,

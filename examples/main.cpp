@@ -67,6 +67,7 @@ int run(std::vector<std::string> arguments) {
   add_doctor(app, action);
   add_kernel(app, action);
   add_bench(app, action);
+  add_scan(app, action);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
