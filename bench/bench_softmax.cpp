@@ -4,62 +4,86 @@
 #include "bench/families.h"
 #include "kernels/softmax/cpu.h"
 #include "kernels/softmax/softmax.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/softmax/cuda.h"
-#endif
 
 namespace weft::bench {
+namespace {
 
-SoftmaxWork::SoftmaxWork(std::int64_t row_count, std::int64_t col_count, const Context& made_with)
+using kernels::GradientMode;
+
+double bytes_of(std::int64_t rows, std::int64_t cols, SoftmaxPass pass) {
+  return (pass == SoftmaxPass::forward ? 8.0 : 12.0) * static_cast<double>(rows * cols);
+}
+
+// Numbers that add up to about 1 in each row.
+std::vector<float> probabilities(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+  return random_values(rows * cols, seed, 0, 2.0f / static_cast<float>(cols));
+}
+
+}  // namespace
+
+SoftmaxWork::SoftmaxWork(std::int64_t row_count, std::int64_t col_count, SoftmaxPass which,
+                         const Context& made_with)
     : Work(made_with),
       rows(row_count),
       cols(col_count),
-      host_x_(random_values(rows * cols, made_with.seed, -8, 8)),
-      x_(host_x_, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
+      pass(which),
+      host_in_(random_values(rows * cols, made_with.seed, pass == SoftmaxPass::forward ? -8.0f : -1,
+                             pass == SoftmaxPass::forward ? 8.0f : 1)),
+      host_y_(pass == SoftmaxPass::forward ? std::vector<float>()
+                                           : probabilities(rows, cols, made_with.seed + 1)),
+      in_(host_in_, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
+          made_with.stream),
+      y_(host_y_, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
          made_with.stream),
-      y_(rows * cols, sets_for(8.0 * static_cast<double>(rows * cols), made_with.stream.device()),
-         made_with.stream) {
-  problem = str(rows, " rows of ", cols);
-  bytes = 8.0 * static_cast<double>(rows * cols);
-  flops = 5.0 * static_cast<double>(rows * cols);
+      out_(rows * cols, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
+           made_with.stream) {
+  problem = str(pass == SoftmaxPass::forward ? "" : "backward, ", rows, " rows of ", cols);
+  bytes = bytes_of(rows, cols, pass);
+  flops = (pass == SoftmaxPass::forward ? 5.0 : 4.0) * static_cast<double>(rows * cols);
   sets = sets_for(bytes, made_with.stream.device());
 }
 
 bool SoftmaxWork::can_run(std::string_view variant) const {
-#ifdef WEFT_WITH_CUDA
-  if (variant == "warp_per_row" && context.stream.device().is_cuda()) {
-    return cols <= kernels::cuda::kWarpColumns;
-  }
-#endif
-  return variant == "warp_per_row" || variant == "block_per_row";
+  return kernels::softmax_takes(kernels::parse_softmax_variant(variant), cols,
+                                context.stream.device());
 }
 
-void SoftmaxWork::call(std::string_view variant, int set) {
-#ifdef WEFT_WITH_CUDA
-  if (context.stream.device().is_cuda()) {
-    return variant == "warp_per_row"
-               ? kernels::cuda::softmax_forward_warp(y_[set], x_[set], rows, cols, context.stream)
-               : kernels::cuda::softmax_forward_block(y_[set], x_[set], rows, cols, context.stream);
+void SoftmaxWork::call(std::string_view name, int set) {
+  const kernels::SoftmaxVariant variant = kernels::parse_softmax_variant(name);
+  if (pass == SoftmaxPass::forward) {
+    kernels::softmax_forward(out_[set], in_[set], rows, cols, variant, context.stream);
+  } else {
+    kernels::softmax_backward(out_[set], in_[set], y_[set], rows, cols, GradientMode::overwrite,
+                              variant, context.stream);
   }
-#endif
-  static_cast<void>(variant);
-  kernels::softmax_forward(y_[set], x_[set], rows, cols, context.stream);
+}
+
+// By the formula in double; bounds are those of float with |x - max| <= 16.
+void SoftmaxWork::expect_row(std::vector<double>& expected, std::vector<double>& bound,
+                             std::int64_t row) const {
+  const auto row_of = [&](const std::vector<float>& values) {
+    return std::vector<double>(values.begin() + row * cols, values.begin() + (row + 1) * cols);
+  };
+  const std::vector<double> in = row_of(host_in_);
+  if (pass == SoftmaxPass::forward) {
+    kernels::cpu::softmax_forward<double>(expected.data(), in.data(), 1, cols);
+    for (std::size_t c = 0; c < bound.size(); ++c) bound[c] = 2e-5 * expected[c] + 1e-30;
+  } else {
+    const std::vector<double> y = row_of(host_y_);
+    kernels::cpu::softmax_backward<double>(expected.data(), in.data(), y.data(), 1, cols,
+                                           GradientMode::overwrite);
+    for (std::size_t c = 0; c < bound.size(); ++c) bound[c] = 2e-6 * y[c] + 1e-30;
+  }
 }
 
 Verdict SoftmaxWork::check(int set, Arithmetic) {
-  const std::vector<float> found = y_.host(set);
-  std::vector<double> x(static_cast<std::size_t>(cols)), y(x.size());
+  const std::vector<float> found = out_.host(set);
+  std::vector<double> expected(static_cast<std::size_t>(cols)), bound(expected.size());
   Comparison comparison;
   for (const std::int64_t row : sample_indices(rows, 64, context.seed)) {
-    const std::int64_t first = row * cols;
-    for (std::int64_t c = 0; c < cols; ++c) {
-      x[static_cast<std::size_t>(c)] =
-          static_cast<double>(host_x_[static_cast<std::size_t>(first + c)]);
-    }
-    kernels::cpu::softmax_forward<double>(y.data(), x.data(), 1, cols);
-    for (std::int64_t c = 0; c < cols; ++c) {
-      const double expected = y[static_cast<std::size_t>(c)];
-      comparison.add(found[static_cast<std::size_t>(first + c)], expected, 2e-5 * expected + 1e-30);
+    expect_row(expected, bound, row);
+    for (std::size_t c = 0; c < expected.size(); ++c) {
+      comparison.add(found[static_cast<std::size_t>(row * cols) + c], expected[c], bound[c]);
     }
   }
   return comparison.verdict();
@@ -68,15 +92,26 @@ Verdict SoftmaxWork::check(int set, Arithmetic) {
 namespace {
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return std::make_unique<SoftmaxWork>(size, 1000, context);
+  return std::make_unique<SoftmaxWork>(size, 1000, SoftmaxPass::forward, context);
 }
 
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  const auto shape = [](std::int64_t rows, std::int64_t cols) {
-    return [=](const Context& c) { return std::make_unique<SoftmaxWork>(rows, cols, c); };
+  const auto shape = [](std::int64_t rows, std::int64_t cols, SoftmaxPass pass) {
+    return [=](const Context& c) { return std::make_unique<SoftmaxWork>(rows, cols, pass, c); };
   };
-  if (device.is_cpu()) return {shape(4096, 1000), shape(256, 10)};
-  return {shape(256, 10), shape(65536, 1000), shape(8192, 32000)};
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> made;
+  for (const SoftmaxPass pass : {SoftmaxPass::forward, SoftmaxPass::backward}) {
+    if (device.is_cpu()) {
+      made.push_back(shape(4096, 1000, pass));
+      made.push_back(shape(256, 10, pass));
+      continue;
+    }
+    made.push_back(shape(256, 10, pass));
+    made.push_back(shape(65536, 1000, pass));
+    made.push_back(shape(32768, 8000, pass));
+    made.push_back(shape(8192, 32000, pass));
+  }
+  return made;
 }
 
 }  // namespace

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Softmax over rows, forward, for the harness and for cuDNN.
+// Softmax over rows, forward and backward, for the harness and for cuDNN.
 #pragma once
 
 #include "bench/harness.h"
 
 namespace weft::bench {
 
+enum class SoftmaxPass { forward, backward };
+
 class SoftmaxWork final : public Work {
  public:
-  SoftmaxWork(std::int64_t rows, std::int64_t cols, const Context& made_with);
+  SoftmaxWork(std::int64_t rows, std::int64_t cols, SoftmaxPass pass, const Context& made_with);
 
   bool can_run(std::string_view variant) const override;
   void call(std::string_view variant, int set) override;
-  void reset() override { y_.clear(); }
+  void reset() override { out_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
 
   const std::int64_t rows, cols;
-  float* y(int set) { return y_[set]; }        // (rows, cols)
-  const float* x(int set) { return x_[set]; }  // (rows, cols)
+  const SoftmaxPass pass;
+  float* out(int set) { return out_[set]; }  // y, or dx: (rows, cols)
+  float* in(int set) { return in_[set]; }    // x, or dy: (rows, cols)
+  float* y(int set) { return y_[set]; }      // (rows, cols), backward only
 
  private:
-  std::vector<float> host_x_;
-  Rotated<float> x_, y_;
+  void expect_row(std::vector<double>& expected, std::vector<double>& bound,
+                  std::int64_t row) const;
+
+  std::vector<float> host_in_, host_y_;
+  Rotated<float> in_, y_, out_;
 };
 
 }  // namespace weft::bench

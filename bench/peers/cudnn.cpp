@@ -147,8 +147,12 @@ PeerCall bind_softmax(Work& work) {
   describe(s->x, softmax->rows, softmax->cols, 1, 1);
   const Call call = [=](int set) {
     const float one = 1, zero = 0;
-    check(cudnnSoftmaxForward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE, &one,
-                              s->x, softmax->x(set), &zero, s->x, softmax->y(set)),
+    check(softmax->pass == SoftmaxPass::forward
+              ? cudnnSoftmaxForward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
+                                    &one, s->x, softmax->in(set), &zero, s->x, softmax->out(set))
+              : cudnnSoftmaxBackward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
+                                     &one, s->x, softmax->y(set), s->x, softmax->in(set), &zero,
+                                     s->x, softmax->out(set)),
           "compute a softmax");
   };
   return {call, {}};

@@ -1,115 +1,116 @@
 // SPDX-License-Identifier: MIT
-// A block per row, for rows of any length.
+// A block per row, for rows of at most 16384 columns: 16 registers per thread hold the row, and
+// reductions go through shuffles and one value per warp in shared memory.
 //
-// Three passes over the row: maximum, sum of exponentials, output. Only the first comes from
-// memory as long as the rows in flight fit the L2 cache (132 blocks x 100k columns are 50 MB).
-// 8 floats of shared memory per reduction.
-#include <climits>
+// The block has 128 to 1024 threads, the fewest that hold the row. About 40 registers a thread: 12
+// blocks of 128 per SM, but only one of 1024, which then has nothing to load while it computes.
+#include <type_traits>
 
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
 #include "kernels/softmax/cuda.h"
+#include "kernels/softmax/row.cuh"
 
 namespace weft::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
-using FloatStorage = device::BlockReduceStorage<float, kThreads>;
-using IntStorage = device::BlockReduceStorage<int, kThreads>;
+constexpr int kPerThread = 16;
 
-// A NaN does not become the maximum; it reaches the result through the sum.
-__device__ __forceinline__ float row_max(const float* x, int cols, FloatStorage& storage) {
-  float max = -INFINITY;
-  for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) max = fmaxf(max, x[c]);
-  return device::block_reduce<kThreads>(max, device::MaxNumber(), storage);
-}
+template <int kThreads>
+class Block {
+ public:
+  struct Storage {
+    device::BlockReduceStorage<float, kThreads> values;
+    device::BlockReduceStorage<int, kThreads> columns;
+  };
+  __device__ explicit Block(Storage& storage) : storage_(storage) {}
 
-__device__ __forceinline__ float row_sum_exp(const float* x, float max, int cols,
-                                             FloatStorage& storage) {
-  float sum = 0.0f;
-  for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) sum += expf(x[c] - max);
-  return device::block_reduce<kThreads>(sum, device::Add(), storage);
-}
+  static constexpr __device__ int size() { return kThreads; }
+  static __device__ int rank() { return static_cast<int>(threadIdx.x); }
+  __device__ float max(float value) {
+    return device::block_reduce<kThreads>(value, device::MaxNumber(), storage_.values);
+  }
+  __device__ float sum(float value) {
+    return device::block_reduce<kThreads>(value, device::Add(), storage_.values);
+  }
+  __device__ int lowest(int value) {
+    return device::block_reduce<kThreads>(value, device::MinInt(), storage_.columns);
+  }
 
+ private:
+  Storage& storage_;
+};
+
+template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     forward_kernel(float* __restrict__ y, const float* __restrict__ x, int cols) {
-  __shared__ FloatStorage storage;
-  const float* in = x + static_cast<std::int64_t>(blockIdx.x) * cols;
-  float* out = y + static_cast<std::int64_t>(blockIdx.x) * cols;
-  const float max = row_max(in, cols, storage);
-  const float inverse = 1.0f / row_sum_exp(in, max, cols, storage);
-  for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) {
-    out[c] = expf(in[c] - max) * inverse;
-  }
+  __shared__ typename Block<kThreads>::Storage storage;
+  Block<kThreads> block(storage);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * cols;
+  forward_row<kPerThread>(y + first, x + first, cols, block);
 }
 
+template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
                     const float* __restrict__ y, int cols, bool accumulate) {
-  __shared__ FloatStorage storage;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
-  float dot = 0.0f;
-  for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) {
-    dot += dy[row + c] * y[row + c];
-  }
-  dot = device::block_reduce<kThreads>(dot, device::Add(), storage);
-  for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) {
-    const float value = y[row + c] * (dy[row + c] - dot);
-    dx[row + c] = accumulate ? dx[row + c] + value : value;
-  }
+  __shared__ typename Block<kThreads>::Storage storage;
+  Block<kThreads> block(storage);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * cols;
+  backward_row<kPerThread>(dx + first, dy + first, y + first, cols, accumulate, block);
 }
 
+template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
                          const std::int32_t* __restrict__ labels, float scale, int cols) {
-  __shared__ FloatStorage storage;
-  __shared__ IntStorage int_storage;
-  const float* in = x + static_cast<std::int64_t>(blockIdx.x) * cols;
-  const int label = labels[blockIdx.x];
-  const bool valid = label >= 0 && label < cols;
-  const float max = row_max(in, cols, storage);
-  const float sum = row_sum_exp(in, max, cols, storage);
-  if (prediction != nullptr) {
-    int best = INT_MAX;  // the lowest column that holds the maximum; none does when all are NaN
-    for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) {
-      if (in[c] == max && c < best) best = c;
-    }
-    best = device::block_reduce<kThreads>(best, device::MinInt(), int_storage);
-    if (threadIdx.x == 0) prediction[blockIdx.x] = best == INT_MAX ? 0 : best;
-  }
-  if (loss != nullptr && threadIdx.x == 0) {
-    loss[blockIdx.x] = logf(sum) - ((valid ? in[label] : NAN) - max);
-  }
-  if (dx != nullptr) {
-    float* out = dx + static_cast<std::int64_t>(blockIdx.x) * cols;
-    const float factor = valid ? scale / sum : NAN;
-    for (int c = static_cast<int>(threadIdx.x); c < cols; c += kThreads) {
-      out[c] = factor * expf(in[c] - max) - (c == label ? scale : 0.0f);
-    }
-  }
+  __shared__ typename Block<kThreads>::Storage storage;
+  Block<kThreads> block(storage);
+  const std::int64_t row = blockIdx.x;
+  cross_entropy_row<kPerThread>(loss == nullptr ? nullptr : loss + row,
+                                dx == nullptr ? nullptr : dx + row * cols,
+                                prediction == nullptr ? nullptr : prediction + row, x + row * cols,
+                                labels[row], scale, cols, block);
+}
+
+// Calls run(integral_constant<int, kThreads>) with the fewest threads that hold a row.
+template <class Run>
+void with_threads(std::int64_t cols, Run run) {
+  if (cols <= 128 * kPerThread) return run(std::integral_constant<int, 128>());
+  if (cols <= 256 * kPerThread) return run(std::integral_constant<int, 256>());
+  if (cols <= 512 * kPerThread) return run(std::integral_constant<int, 512>());
+  static_assert(kBlockColumns == 1024 * kPerThread, "the last case must cover the longest row");
+  run(std::integral_constant<int, 1024>());
 }
 
 }  // namespace
 
 void softmax_forward_block(float* y, const float* x, std::int64_t rows, std::int64_t cols,
                            const Stream& stream) {
-  launch(forward_kernel, Launch{blocks_for(rows, 1), kThreads, 0, stream}, y, x,
-         static_cast<int>(cols));
+  with_threads(cols, [&](auto threads) {
+    launch(forward_kernel<threads.value>, Launch{blocks_for(rows, 1), threads.value, 0, stream}, y,
+           x, static_cast<int>(cols));
+  });
 }
 
 void softmax_backward_block(float* dx, const float* dy, const float* y, std::int64_t rows,
                             std::int64_t cols, GradientMode mode, const Stream& stream) {
-  launch(backward_kernel, Launch{blocks_for(rows, 1), kThreads, 0, stream}, dx, dy, y,
-         static_cast<int>(cols), mode == GradientMode::accumulate);
+  with_threads(cols, [&](auto threads) {
+    launch(backward_kernel<threads.value>, Launch{blocks_for(rows, 1), threads.value, 0, stream},
+           dx, dy, y, static_cast<int>(cols), mode == GradientMode::accumulate);
+  });
 }
 
 void softmax_cross_entropy_block(float* loss, float* dx, std::int32_t* prediction, const float* x,
                                  const std::int32_t* labels, float scale, std::int64_t rows,
                                  std::int64_t cols, const Stream& stream) {
-  launch(cross_entropy_kernel, Launch{blocks_for(rows, 1), kThreads, 0, stream}, loss, dx,
-         prediction, x, labels, scale, static_cast<int>(cols));
+  with_threads(cols, [&](auto threads) {
+    launch(cross_entropy_kernel<threads.value>,
+           Launch{blocks_for(rows, 1), threads.value, 0, stream}, loss, dx, prediction, x, labels,
+           scale, static_cast<int>(cols));
+  });
 }
 
 }  // namespace weft::kernels::cuda

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Launchers of warp_per_row.cu (cols <= kWarpColumns) and block_per_row.cu (any cols >= 1); same
-// parameters as the contracts in softmax.h.
+// Launchers of the CUDA rungs, one file each; same parameters as the contracts in softmax.h.
 #pragma once
 
 #include "kernels/softmax/softmax.h"
 
 namespace weft::kernels::cuda {
 
-// The longest row that a warp keeps in registers, 32 values per lane.
-constexpr std::int64_t kWarpColumns = 1024;
+// The longest rows that fit the registers of a warp, a block and a cluster; three_pass and online
+// take any.
+constexpr std::int64_t kWarpColumns = 1024, kBlockColumns = 16384, kClusterColumns = 131072;
 
-void softmax_forward_warp(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                          const Stream& stream);
-void softmax_forward_block(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                           const Stream& stream);
-void softmax_backward_warp(float* dx, const float* dy, const float* y, std::int64_t rows,
-                           std::int64_t cols, GradientMode mode, const Stream& stream);
-void softmax_backward_block(float* dx, const float* dy, const float* y, std::int64_t rows,
-                            std::int64_t cols, GradientMode mode, const Stream& stream);
-void softmax_cross_entropy_warp(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                const std::int32_t* labels, float scale, std::int64_t rows,
-                                std::int64_t cols, const Stream& stream);
-void softmax_cross_entropy_block(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                 const std::int32_t* labels, float scale, std::int64_t rows,
-                                 std::int64_t cols, const Stream& stream);
+#define WEFT_SOFTMAX_LAUNCHERS(technique)                                                          \
+  void softmax_forward_##technique(float* y, const float* x, std::int64_t rows, std::int64_t cols, \
+                                   const Stream& stream);                                          \
+  void softmax_backward_##technique(float* dx, const float* dy, const float* y, std::int64_t rows, \
+                                    std::int64_t cols, GradientMode mode, const Stream& stream);   \
+  void softmax_cross_entropy_##technique(float* loss, float* dx, std::int32_t* prediction,         \
+                                         const float* x, const std::int32_t* labels, float scale,  \
+                                         std::int64_t rows, std::int64_t cols,                     \
+                                         const Stream& stream);
+
+WEFT_SOFTMAX_LAUNCHERS(three_pass)
+WEFT_SOFTMAX_LAUNCHERS(online)
+WEFT_SOFTMAX_LAUNCHERS(warp)
+WEFT_SOFTMAX_LAUNCHERS(block)
+WEFT_SOFTMAX_LAUNCHERS(cluster)  // sm_90
+#undef WEFT_SOFTMAX_LAUNCHERS
 
 }  // namespace weft::kernels::cuda

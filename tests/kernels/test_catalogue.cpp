@@ -43,7 +43,7 @@ const std::vector<Wanted>& wanted() {
       {"conv",
        {"direct", "im2col_gemm", "implicit_gemm"},
        {"direct_constant", "tiled", "implicit_gemm_tensor_core", "fused_relu_pool"}},
-      {"softmax", {"warp_per_row", "block_per_row"}, {"three_pass", "online"}},
+      {"softmax", {"three_pass", "online", "warp_per_row", "block_per_row", "cluster_per_row"}, {}},
       {"signal",
        {"naive", "constant_memory", "tiled_halo_internal", "tiled_input", "tiled_cached_halo",
         "tiled"},
