@@ -2,8 +2,9 @@
 // A block per row, for rows of at most 16384 columns: 16 registers per thread hold the row, and
 // reductions go through shuffles and one value per warp in shared memory.
 //
-// The block has 128 to 1024 threads, the fewest that hold the row. About 40 registers a thread: 12
-// blocks of 128 per SM, but only one of 1024, which then has nothing to load while it computes.
+// The block has 128 to 1024 threads, the fewest that hold the row. Forward takes 32 registers a
+// thread and backward, which holds two rows, 58: at 1024 threads an SM has two blocks or one, and
+// one alone has nothing to load while it computes.
 #include <type_traits>
 
 #include "engine/launch.h"
