@@ -16,6 +16,7 @@ class ConvWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override;
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {output().bytes(set)}; }
 
   const kernels::ConvDims dims;
   const kernels::ConvPass pass;

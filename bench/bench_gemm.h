@@ -15,6 +15,7 @@ class GemmWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { c_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {c_.bytes(set)}; }
 
   const kernels::GemmDims dims;
   float* c(int set) { return c_[set]; }        // (m, n)

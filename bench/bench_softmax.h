@@ -16,6 +16,7 @@ class SoftmaxWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { out_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {out_.bytes(set)}; }
 
   const std::int64_t rows, cols;
   const SoftmaxPass pass;
