@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Builds, tests and measures Weft on a machine with a GPU, in one call.
 #
-#   bench/device.sh [STAGE...]   build test sanitize interop train train_cpu   (default: all, in turn)
+#   bench/device.sh [STAGE...]   build test sanitize interop bench train train_cpu   (default: all, in turn)
 #
 # OUT=FOLDER          where results and logs go (default: bench/results)
+# WEFT_COMMIT         the commit measured, where there is no history to ask
 # STB_INCLUDE_DIR     folder of stb_image.h where it is not installed
-# Exits non-zero when a stage failed; a short table comes last.
+# Exits non-zero when a stage failed; short tables come last.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 OUT=${OUT:-bench/results}
 mkdir -p "$OUT"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop train train_cpu)
+[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop bench train train_cpu)
 declare -A verdict
 
 stage_build() {
@@ -35,6 +36,12 @@ stage_sanitize() {
 
 stage_interop() { python3 tests/interop/torch_interop.py --weft build/cuda/weft; }
 
+# Every family beside its yardsticks; bench/results/kernels-h200.jsonl is such a file.
+stage_bench() {
+  WEFT_COMMIT=${WEFT_COMMIT:-$(git rev-parse --short HEAD)} timeout 480 build/cuda/weft bench all \
+    --device cuda --json "$OUT/kernels-cuda.jsonl" --report "$OUT/kernels-cuda.html"
+}
+
 stage_train() { python3 bench/train.py --weft build/cuda/weft --device cuda --out "$OUT/train-cuda.json"; }
 
 stage_train_cpu() {
@@ -54,4 +61,10 @@ for stage in "${stages[@]}"; do
   case ${verdict[$stage]} in FAILED*) status=1; echo "== end of $stage.log"; tail -n 40 "$OUT/$stage.log" ;; esac
 done
 for stage in "${stages[@]}"; do printf '%-10s %s\n' "$stage" "${verdict[$stage]}"; done
+case " ${stages[*]} " in *' bench '*)
+  sed -n '/^  family  *took/,$p' "$OUT/bench.log"  # the time of each family
+  if [ -s "$OUT/kernels-cuda.jsonl" ]; then
+    python3 bench/update_readme.py --weft build/cuda/weft --summary "$OUT/kernels-cuda.jsonl"
+  fi ;;
+esac
 exit $status

@@ -1,16 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rewrites the results of README.md, between its markers, from the files of bench/results/.
+"""Rewrites the results in README.md and kernels/*/README.md, between markers, from bench/results/.
 
-    bench/update_readme.py          write
-    bench/update_readme.py --check  exit 1 when README.md is out of date
+    bench/update_readme.py                  write
+    bench/update_readme.py --check          exit 1 when a page is out of date
+    bench/update_readme.py --summary FILE   print what `weft bench all --json FILE` measured, in short
+
+The order of the rungs is that of the program's catalogue: --weft names the program, which is looked
+for in build/ otherwise.
 """
+import argparse
 import json
 import pathlib
+import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import kernel_tables  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+KERNELS = ROOT / "bench/results/kernels-h200.jsonl"
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
 
@@ -46,19 +55,12 @@ def training_tables():
     return "\n\n".join("\n".join(table_of(result)) for result in results)
 
 
-def rate(row):
-    if row["family"] in ("gemm", "conv"):
-        return f"{row['flops_per_second'] / 1e12:.1f} TFLOP/s"
-    return f"{row['bytes_per_second'] / 1e12:.2f} TB/s"
-
-
-def kernel_table():
+def kernel_table(results):
     """Per problem and arithmetic: the fastest right rung against the fastest right yardstick of the same run."""
-    events = [json.loads(line) for line in (ROOT / "bench/results/kernels-h200.jsonl").read_text().splitlines()]
-    machine = next(event for event in events if event["event"] == "machine")
+    machine = results.machine
     groups = {}
-    for row in events:
-        if row["event"] == "measurement" and row["ok"]:
+    for row in results.rows:
+        if row["ok"]:
             groups.setdefault((row["family"], row["problem"], row["arithmetic"]), []).append(row)
     lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench all`; medians:", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
@@ -68,9 +70,9 @@ def kernel_table():
                 for peer in (False, True)}
         if best[False] is None or best[True] is None:
             continue
-        lines.append(f"| {family} | {problem}{', tf32' if arithmetic == 'tf32' else ''} | {best[False]['variant']} "
-                     f"| {rate(best[False])} | {best[True]['variant']} | {rate(best[True])} "
-                     f"| {best[True]['seconds'] / best[False]['seconds']:.2f} |")
+        lines.append(f"| {family} | {problem}{'' if arithmetic == 'fp32' else ', ' + arithmetic} | {best[False]['variant']} "
+                     f"| {kernel_tables.rate_of(best[False])} | {best[True]['variant']} "
+                     f"| {kernel_tables.rate_of(best[True])} | {best[True]['seconds'] / best[False]['seconds']:.2f} |")
     return "\n".join(lines)
 
 
@@ -80,12 +82,39 @@ def replaced(text, section, body):
     return f"{before}{begin}\n{body}\n{end}{rest.split(end)[1]}"
 
 
+def catalogue_of(program):
+    found = [program] if program else [ROOT / "build" / name / "weft" for name in ("cuda", "cpu")]
+    for path in map(pathlib.Path, found):
+        if path.exists():
+            text = subprocess.run([path, "kernel", "list", "--json"], check=True, capture_output=True, text=True).stdout
+            return [json.loads(line) for line in text.splitlines()]
+    sys.exit("no weft program in build/: build it, or name it with --weft")
+
+
 def main():
-    text = README.read_text()
-    updated = replaced(replaced(text, "results", training_tables()), "kernels", kernel_table())
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if updated == text else "README.md is out of date: run bench/update_readme.py")
-    README.write_text(updated)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--summary", type=pathlib.Path)
+    parser.add_argument("--weft")
+    wanted = parser.parse_args()
+    results = kernel_tables.Results(wanted.summary or KERNELS, catalogue_of(wanted.weft))
+    if wanted.summary:
+        return print(kernel_tables.summary(results))
+    sections = {ROOT / "README.md": {"results": training_tables(), "kernels": kernel_table(results)}}
+    for family in dict.fromkeys(row["family"] for row in results.catalogue):
+        page = ROOT / "kernels" / family / "README.md"
+        sections[page] = {"measured": kernel_tables.family_table(results, family)}
+    stale = []
+    for page, bodies in sections.items():
+        text = updated = page.read_text()
+        for section, body in bodies.items():
+            updated = replaced(updated, section, body)
+        if updated != text:
+            stale.append(str(page.relative_to(ROOT)))
+            if not wanted.check:
+                page.write_text(updated)
+    if wanted.check and stale:
+        sys.exit(f"out of date, run bench/update_readme.py: {', '.join(stale)}")
 
 
 if __name__ == "__main__":
