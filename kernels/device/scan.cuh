@@ -80,12 +80,10 @@ struct ScanTile {
     }
   }
 
-  // Scans each vector in place and leaves in before[k] what comes before it in the tile. Returns
-  // the tile's total, to all threads. All threads of the block must call it.
+  // Scans each vector in place and leaves in before[k] what comes before it in its warp's part of
+  // the tile. Returns the total of that part. All lanes of the warp must call it.
   template <class Op>
-  static __device__ __forceinline__ T scan(Items& items, T (&before)[kRows], Op op,
-                                           Storage& storage) {
-    const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+  static __device__ __forceinline__ T scan_warp(Items& items, T (&before)[kRows], Op op) {
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
     T row[kRows];
 #pragma unroll
@@ -110,8 +108,39 @@ struct ScanTile {
       before[k] = lane == 0 ? carry : op(carry, below);
       carry = op(carry, shuffle(row[k], kWarpSize - 1));
     }
+    return carry;
+  }
+
+  // The total of a warp's part of the tile, to its first lane. All lanes of the warp must call it.
+  template <class Op>
+  static __device__ __forceinline__ T reduce_warp(const Items& items, Op op) {
+    T row[kRows];
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      row[k] = items[k][0];
+#pragma unroll
+      for (int e = 1; e < kLanes; ++e) row[k] = op(row[k], items[k][e]);
+    }
+#pragma unroll
+    for (int delta = 1; delta < kWarpSize; delta *= 2) {
+#pragma unroll
+      for (int k = 0; k < kRows; ++k) row[k] = op(row[k], shuffle_down(row[k], delta));
+    }
+    T total = row[0];
+#pragma unroll
+    for (int k = 1; k < kRows; ++k) total = op(total, row[k]);
+    return total;
+  }
+
+  // Scans the tile as scan_warp() does, with what comes before in the whole tile. Returns the
+  // tile's total, to all threads. All threads of the block must call it.
+  template <class Op>
+  static __device__ __forceinline__ T scan(Items& items, T (&before)[kRows], Op op,
+                                           Storage& storage) {
+    const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
+    const T warp_total = scan_warp(items, before, op);
     __syncthreads();  // reads of an earlier call are done before its storage is written again
-    if (lane == 0) storage.warp[warp] = carry;
+    if (threadIdx.x % kWarpSize == 0) storage.warp[warp] = warp_total;
     __syncthreads();  // all warps have written before any thread reads
     T total = Op::identity(), warp_before = Op::identity();
 #pragma unroll

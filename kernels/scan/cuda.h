@@ -31,6 +31,8 @@ template <class T>
 void scan_grid_sync(const ScanArguments<T>& arguments, const Stream& stream);
 template <class T>
 void scan_decoupled_lookback(const ScanArguments<T>& arguments, const Stream& stream);
+template <class T>
+void scan_lookahead(const ScanArguments<T>& arguments, const Stream& stream);
 
 // Workspace of a variant, in bytes, for elements of 4 or 8 bytes.
 std::size_t scan_workspace_bytes(ScanVariant variant, std::int64_t n, std::size_t element_bytes);

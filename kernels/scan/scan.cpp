@@ -60,6 +60,12 @@ constexpr std::array kRows{
          .summary = "one pass: a tile learns what comes before it from the descriptors that "
                     "running tiles publish",
          .on_cuda = true}},
+    Row{ScanVariant::lookahead,
+        {.name = "lookahead",
+         .summary = "one pass: blocks sweep together, and publish the totals of tiles two rounds "
+                    "before they scan them",
+         .on_cuda = true,
+         .compute_capability = 80}},
 };
 
 constexpr auto kInfos = [] {
@@ -68,15 +74,31 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
+// Below this many elements one sweep of the blocks is all, and a plain grid barrier is quicker
+// than descriptors (measured on an H200, README.md).
+constexpr std::int64_t kLookaheadElements = std::int64_t{1} << 21;
+
+ScanVariant automatic(std::int64_t n, Device device) {
+  if (device.is_cpu()) return ScanVariant::threaded;
+  if (device_properties(device).compute_capability < 80) return ScanVariant::decoupled_lookback;
+  return n < kLookaheadElements ? ScanVariant::grid_sync : ScanVariant::lookahead;
+}
+
 // The variant that will run; throws usage when it does not run on `device`.
-ScanVariant resolved(ScanVariant variant, Device device) {
-  if (variant == ScanVariant::automatic) {
-    return device.is_cpu() ? ScanVariant::threaded : ScanVariant::decoupled_lookback;
-  }
+ScanVariant resolved(ScanVariant variant, std::int64_t n, Device device) {
+  if (variant == ScanVariant::automatic) return automatic(n, device);
   for (const Row& row : kRows) {
     if (row.variant != variant) continue;
-    if (device.is_cpu() ? row.info.on_cpu : row.info.on_cuda) return variant;
-    throw Error(ErrorKind::usage, str("scan variant ", row.info.name, " does not run on ", device));
+    if (device.is_cpu() ? !row.info.on_cpu : !row.info.on_cuda) {
+      throw Error(ErrorKind::usage,
+                  str("scan variant ", row.info.name, " does not run on ", device));
+    }
+    if (device.is_cuda() &&
+        device_properties(device).compute_capability < row.info.compute_capability) {
+      throw Error(ErrorKind::usage, str("scan variant ", row.info.name,
+                                        " needs compute capability ", row.info.compute_capability));
+    }
+    return variant;
   }
   throw Error(ErrorKind::usage, "unknown scan variant");
 }
@@ -111,6 +133,8 @@ void scan_cuda(ScanVariant variant, const cuda::ScanArguments<T>& arguments, con
       return cuda::scan_three_kernel(arguments, stream);
     case ScanVariant::grid_sync:
       return cuda::scan_grid_sync(arguments, stream);
+    case ScanVariant::lookahead:
+      return cuda::scan_lookahead(arguments, stream);
     default:
       return cuda::scan_decoupled_lookback(arguments, stream);
   }
@@ -122,7 +146,7 @@ void scan_cuda(ScanVariant variant, const cuda::ScanArguments<T>& arguments, con
 template <class T>
 std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Device device) {
   static_cast<void>(checked_elements("scan", {n, std::int64_t{sizeof(T)}}));
-  const ScanVariant variant = resolved(options.variant, device);
+  const ScanVariant variant = resolved(options.variant, n, device);
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) return cuda::scan_workspace_bytes(variant, n, sizeof(T));
 #endif
@@ -134,7 +158,7 @@ std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Dev
 template <class T>
 void scan(T* y, const T* x, std::int64_t n, const ScanOptions& options, Workspace workspace,
           const Stream& stream) {
-  const ScanVariant variant = resolved(options.variant, stream.device());
+  const ScanVariant variant = resolved(options.variant, n, stream.device());
   const std::size_t needed = scan_workspace_bytes<T>(n, options, stream.device());
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage, str("scan: ", n, " elements need ", needed,

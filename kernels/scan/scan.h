@@ -9,8 +9,8 @@
 // on any type of 4-byte words: cpu.h, and cuda::KoggeStone::run() and its like in the .cuh files.
 //
 // y may be x; other overlaps are not allowed. n == 0 writes nothing. Every variant gives the same
-// bits on every run; sums of floats may differ between variants (and for grid_sync between kinds of
-// GPU), because their grouping does. Least traffic: 2n elements.
+// bits on every run; sums of floats may differ between variants (and for grid_sync and lookahead
+// between kinds of GPU), because their grouping does. Least traffic: 2n elements.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ enum class ScanOp { sum, min, max, product };
 enum class ScanKind { inclusive, exclusive };
 
 enum class ScanVariant {
-  automatic,  // threaded on the CPU, decoupled_lookback on a GPU
+  automatic,  // threaded on the CPU; on a GPU lookahead, or grid_sync for short arrays
   sequential,
   threaded,
   kogge_stone,
@@ -33,6 +33,7 @@ enum class ScanVariant {
   three_kernel,
   grid_sync,
   decoupled_lookback,
+  lookahead,
 };
 
 struct ScanOptions {

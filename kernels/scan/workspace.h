@@ -11,12 +11,18 @@ constexpr int kScanBlock = 512;        // threads of the block-level rungs
 constexpr int kScanTileThreads = 256;  // threads of a tile, see device/scan.cuh
 constexpr int kScanTileRows = 4;       // 16-byte vectors per thread
 constexpr int kScanGridBlocks = 1024;  // most blocks of grid_sync
+constexpr int kLookaheadThreads = 512;
+constexpr int kLookaheadRows = 3;  // 16-byte vectors per thread
 
-// Elements of a tile.
+// Elements of a 16-byte vector, and of the tiles.
+constexpr std::int64_t scan_lanes(std::size_t element_bytes) {
+  return 16 % element_bytes == 0 ? static_cast<std::int64_t>(16 / element_bytes) : 1;
+}
 constexpr std::int64_t scan_tile(std::size_t element_bytes) {
-  const std::int64_t lanes =
-      16 % element_bytes == 0 ? static_cast<std::int64_t>(16 / element_bytes) : 1;
-  return kScanTileThreads * kScanTileRows * lanes;
+  return kScanTileThreads * kScanTileRows * scan_lanes(element_bytes);
+}
+constexpr std::int64_t lookahead_tile(std::size_t element_bytes) {
+  return kLookaheadThreads * kLookaheadRows * scan_lanes(element_bytes);
 }
 
 // Totals of all levels above the array.
@@ -33,6 +39,12 @@ constexpr std::int64_t scan_level_elements(std::int64_t n, std::int64_t section)
 constexpr std::int64_t scan_lookback_words(std::int64_t n, std::size_t element_bytes) {
   const std::int64_t tile = scan_tile(element_bytes);
   return 1 + (n + tile - 1) / tile * static_cast<std::int64_t>(element_bytes / 4);
+}
+
+// A descriptor for each tile.
+constexpr std::size_t lookahead_bytes(std::int64_t n, std::size_t element_bytes) {
+  const std::int64_t tile = lookahead_tile(element_bytes);
+  return static_cast<std::size_t>((n + tile - 1) / tile) * (element_bytes / 4) * 8;
 }
 
 }  // namespace weft::kernels::cuda
