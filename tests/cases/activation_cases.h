@@ -27,4 +27,8 @@ inline constexpr BiasCase kBiasCases[] = {
     {64, 6, 784}, {32, 16, 100}, {8, 32, 676}, {1000, 1, 1},
 };
 
+inline constexpr BiasCase kFewBiasCases[] = {
+    {3, 5, 1}, {33, 31, 1}, {4, 3, 33}, {1, 2, 1009}, {256, 40, 1}, {16, 6, 100}, {300, 1, 1},
+};
+
 }  // namespace weft::cases

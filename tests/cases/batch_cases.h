@@ -30,4 +30,6 @@ inline constexpr BatchCase kBatchCases[] = {
     {64, 28, 28, 64}, {33, 31, 33, 8}, {7, 1, 9, 3},   {300, 5, 7, 32},
 };
 
+inline constexpr BatchCase kFewBatchCases[] = {{5, 3, 5, 2}, {17, 4, 4, 17}, {33, 31, 33, 8}};
+
 }  // namespace weft::cases

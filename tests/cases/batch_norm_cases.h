@@ -27,4 +27,8 @@ inline constexpr BatchNormCase kBatchNormCases[] = {
     {{600, 2, 1}}, {{64, 6, 784}}, {{8, 32, 676}},
 };
 
+inline constexpr BatchNormCase kFewBatchNormCases[] = {
+    {{2, 1, 1}}, {{5, 3, 9}}, {{4, 3, 33}}, {{600, 2, 1}}, {{8, 6, 100}},
+};
+
 }  // namespace weft::cases

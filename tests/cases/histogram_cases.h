@@ -29,12 +29,16 @@ inline constexpr std::int64_t kHistogramLengths[] = {
     1,     2,     15,    16,    17,    31,     32,      33,      255,   256,
     257,   1023,  1024,  1025,  7679,  7680,   7681,    16383,   16384, 16385,
     61439, 61440, 61441, 65537, 99991, 300007, 1000003, 16777217};
+inline constexpr std::int64_t kFewHistogramLengths[] = {33, 7681};
 
 enum class Distribution { uniform, one_value, skewed, one_bank, alternating };
 
 inline constexpr Distribution kDistributions[] = {Distribution::uniform, Distribution::one_value,
                                                   Distribution::skewed, Distribution::one_bank,
                                                   Distribution::alternating};
+
+inline constexpr Distribution kFewDistributions[] = {Distribution::uniform,
+                                                     Distribution::one_value};
 
 inline std::ostream& operator<<(std::ostream& out, Distribution d) {
   constexpr const char* kNames[] = {"uniform", "one value", "skewed", "one bank", "alternating"};
@@ -86,8 +90,11 @@ inline constexpr kernels::IntegerBins kIntegerBins[] = {
     {0, 65536, 4096},
 };
 
+inline constexpr kernels::IntegerBins kFewIntegerBins[] = {{-100, 157, 257}, {-3, 70000, 70003}};
+
 inline constexpr kernels::EvenBins kEvenBins[] = {
     {0, 1, 256}, {-1, 1, 100}, {-0.3f, 0.7f, 17}, {0, 1, 1}, {0, 1, 4096}, {-2, 3, 100003},
 };
+inline constexpr kernels::EvenBins kFewEvenBins[] = {{-1, 1, 100}, {0, 1, 1}};
 
 }  // namespace weft::cases

@@ -12,6 +12,7 @@ namespace weft::cases {
 // Around vectors of 16 pixels and blocks of 4096.
 inline constexpr std::int64_t kGreyPixels[] = {1,  2,  3,    4,    5,    15,   16,    17,
                                                31, 33, 4095, 4096, 4097, 9973, 100003};
+inline constexpr std::int64_t kFewGreyPixels[] = {1, 17, 4097};
 
 struct BlurCase {
   kernels::ImageDims dims;
@@ -36,6 +37,13 @@ inline constexpr BlurCase kBlurCases[] = {
     {{33, 47, 3}, 3},   {{64, 64, 1}, 15},   {{65, 63, 1}, 16},   {{65, 129, 1}, 17},
     {{129, 65, 2}, 7},  {{130, 200, 1}, 40}, {{200, 70, 1}, 100}, {{37, 41, 4}, 1000},
     {{300, 301, 3}, 2},
+};
+
+inline constexpr BlurCase kFewBlurCases[] = {
+    {{1, 1, 1}, 5},
+    {{17, 33, 1}, 2},
+    {{33, 47, 3}, 3},
+    {{65, 129, 1}, 7},
 };
 
 }  // namespace weft::cases

@@ -22,7 +22,10 @@ inline constexpr kernels::Access kAccesses[] = {
     {0, 2}, {0, 3}, {0, 4}, {0, 7}, {0, 8}, {0, 16}, {0, 31}, {0, 32}, {5, 33},
 };
 
+inline constexpr kernels::Access kFewAccesses[] = {{0, 1}, {3, 1}, {0, 2}, {5, 33}};
+
 inline constexpr int kSharedStrides[] = {1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 1000003};
+inline constexpr int kFewSharedStrides[] = {1, 32, 1000003};
 
 struct RowsCopyCase {
   std::int64_t rows, cols;

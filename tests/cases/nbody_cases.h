@@ -21,4 +21,6 @@ inline constexpr NbodyCase kNbodyCases[] = {
     {256}, {257}, {509}, {1023}, {1024}, {1025}, {1531}, {2048}, {3001}, {4096},
 };
 
+inline constexpr NbodyCase kFewNbodyCases[] = {{1}, {33}, {257}, {1025}};
+
 }  // namespace weft::cases

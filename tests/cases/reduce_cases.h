@@ -23,4 +23,6 @@ inline constexpr ReduceCase kReduceCases[] = {
     {32768}, {32769}, {65536}, {99991}, {300007}, {2200013},
 };
 
+inline constexpr ReduceCase kFewReduceCases[] = {{1}, {33}, {2049}, {99991}};
+
 }  // namespace weft::cases

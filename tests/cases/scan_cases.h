@@ -24,4 +24,6 @@ inline constexpr ScanCase kScanCases[] = {
     {9973}, {65535}, {65536}, {65537}, {131072}, {262145}, {524289}, {1048577}, {2200013},
 };
 
+inline constexpr ScanCase kFewScanCases[] = {{33}, {9973}};
+
 }  // namespace weft::cases

@@ -51,4 +51,13 @@ inline std::vector<SignalCase> signal_cases() {
   return cases;
 }
 
+// Those of a sanitizer run: several blocks with tails, and filters that reach across them.
+inline std::vector<SignalCase> few_signal_cases() {
+  return {
+      {{1, 1, 1, 1, 1, 5}},   {{1, 1, 2049, 1, 1, 5}},  {{1, 1, 1021, 1, 1, 512}},
+      {{1, 33, 37, 1, 3, 3}}, {{1, 40, 130, 1, 2, 32}}, {{5, 9, 33, 3, 3, 3}},
+      {{9, 17, 65, 2, 4, 6}},
+  };
+}
+
 }  // namespace weft::test

@@ -31,7 +31,7 @@ inline constexpr RowsCase kSoftmaxCases[] = {
 };
 
 // One of each path, for sanitizers.
-inline constexpr RowsCase kSmallSoftmaxCases[] = {
+inline constexpr RowsCase kFewSoftmaxCases[] = {
     {1, 1},    {9, 10},   {5, 33},   {2, 127},   {2, 200},   {2, 500},   {1, 1000},   {2, 1025},
     {1, 2049}, {1, 4099}, {1, 8193}, {1, 16385}, {1, 32769}, {1, 65537}, {1, 131073},
 };

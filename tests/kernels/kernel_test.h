@@ -13,14 +13,14 @@
 #include "tests/support/device_test.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
+#include "tests/support/small.h"
 
 namespace weft::test {
 
 // Extents around warp, vector and block boundaries, a prime, and one that wakes several threads.
-inline const std::vector<std::int64_t>& linear_sizes() {
-  static const std::vector<std::int64_t> sizes = {1,    2,    3,    4,    5,    31,    32,    33,
-                                                  1021, 1023, 1024, 1025, 2049, 40000, 100003};
-  return sizes;
+inline std::vector<std::int64_t> linear_sizes() {
+  return sizes_here({1, 2, 3, 4, 5, 31, 32, 33, 1021, 1023, 1024, 1025, 2049, 40000, 100003},
+                    {1, 33, 2049});
 }
 
 // NaNs compare by their bits too.

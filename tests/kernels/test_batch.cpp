@@ -85,7 +85,7 @@ class Gatherer {
 class BatchTest : public DeviceTest {};
 
 TEST_P(BatchTest, AnEpochShowsEachImageOnce) {
-  for (const BatchCase& c : cases::kBatchCases) {
+  for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
     Gatherer gatherer(c, stream());
     std::vector<std::int64_t> previous;
     for (const bool shuffle : {false, true}) {
@@ -112,7 +112,7 @@ TEST_P(BatchTest, AnEpochShowsEachImageOnce) {
 }
 
 TEST_P(BatchTest, PixelsAndLabelsAreThoseOfTheIndex) {
-  for (const BatchCase& c : cases::kBatchCases) {
+  for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
     for (const std::int64_t misalign : {0, 1}) {
       Gatherer gatherer(c, stream(), misalign);
       const kernels::draw::Line line = kernels::draw::line_of(kMnist);
@@ -139,7 +139,7 @@ TEST_P(BatchTest, PixelsAndLabelsAreThoseOfTheIndex) {
 }
 
 TEST_P(BatchTest, AugmentationMatchesOracle) {
-  for (const BatchCase& c : cases::kBatchCases) {
+  for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
     Gatherer gatherer(c, stream());
     for (const Augmentation& augmentation :
          {kStrong, Augmentation{0, 0, 0, 1.5f}, Augmentation{180, 0, 0, 0},

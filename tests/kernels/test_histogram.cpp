@@ -88,41 +88,40 @@ class HistogramTest : public DeviceTest {
   }
 
   template <class Value, class Bins>
-  void expect_all_variants(const std::vector<Value>& x, const Bins& bins, const std::string& what) {
+  void expect_all_variants(const std::vector<Value>& x, const Bins& bins, const std::string& what,
+                           const std::vector<std::int64_t>& misalignments = sizes_here({0, 1},
+                                                                                       {0})) {
     const Counts expected = oracle(x, bins);
     for (const HistogramVariant variant : variants(sizeof(Value) == 1, bins.bins)) {
-      for (const std::int64_t misalign : {0, 1}) {
+      for (const std::int64_t misalign : misalignments) {
         EXPECT_EQ(histogram_on(stream(), x, bins, {variant, 0}, misalign), expected)
             << what << ", variant " << static_cast<int>(variant) << ", misaligned by " << misalign;
       }
     }
   }
 
-  // Blocks clear many counters, which a sanitizer makes slow: one case of those has to do.
+  // Blocks clear many counters, which a sanitizer makes slow: few values have to do.
   static bool slow(std::int64_t bins) { return small_tests() && bins > 4096; }
-
-  std::int64_t longest() const {
-    if (small_tests()) return 8000;
-    return device().is_cpu() ? 1100000 : INT64_MAX;
-  }
 };
 
 TEST_P(HistogramTest, BytesMatchAnOracle) {
-  for (const std::int64_t n : cases::kHistogramLengths) {
-    if (n > longest()) continue;
-    for (const Distribution kind : cases::kDistributions) {
+  for (const std::int64_t n : all_or_few(cases::kHistogramLengths, cases::kFewHistogramLengths)) {
+    if (device().is_cpu() && n > 1100000) continue;
+    for (const Distribution kind : all_or_few(cases::kDistributions, cases::kFewDistributions)) {
       const auto x = values_as<std::uint8_t>(cases::histogram_values(n, kind, 8, 1));
-      expect_all_variants(x, kByteBins, str(n, " bytes, ", kind));
+      const bool both = !small_tests() || kind == Distribution::uniform;
+      expect_all_variants(x, kByteBins, str(n, " bytes, ", kind),
+                          both ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0});
     }
   }
 }
 
 TEST_P(HistogramTest, IntegersMatchAnOracle) {
-  for (const IntegerBins& bins : cases::kIntegerBins) {
-    for (const std::int64_t n : {1, 33, 4099, 300007}) {
-      if (n > longest()) continue;
-      for (const Distribution kind : cases::kDistributions) {
-        if (slow(bins.bins) && (n != 33 || kind != Distribution::uniform)) continue;
+  for (const IntegerBins& bins : all_or_few(cases::kIntegerBins, cases::kFewIntegerBins)) {
+    for (const std::int64_t n : sizes_here({1, 33, 4099, 300007}, {33, 4099})) {
+      for (const Distribution kind : all_or_few(cases::kDistributions, cases::kFewDistributions)) {
+        if (small_tests() && slow(bins.bins) != (n == 33)) continue;
+        if (slow(bins.bins) && kind != Distribution::uniform) continue;
         // Values about as wide as the bins, half of them negative when the bins go there.
         const int bits = bins.upper - bins.lower > 1 << 20 ? 32 : 17;
         auto x = values_as<std::int32_t>(cases::histogram_values(n, kind, bits, 2));
@@ -138,9 +137,8 @@ TEST_P(HistogramTest, IntegersMatchAnOracle) {
 }
 
 TEST_P(HistogramTest, FloatsMatchAnOracle) {
-  for (const EvenBins& bins : cases::kEvenBins) {
-    for (const std::int64_t n : {9, 33, 4099, 300007}) {
-      if (n > longest() || (slow(bins.bins) && n != 33)) continue;
+  for (const EvenBins& bins : all_or_few(cases::kEvenBins, cases::kFewEvenBins)) {
+    for (const std::int64_t n : sizes_here({9, 33, 4099, 300007}, {4099})) {
       std::vector<float> x = random_floats(n, 3, -1.5f, 1.5f);
       const float special[] = {kNan,
                                kInf,
@@ -161,11 +159,12 @@ TEST_P(HistogramTest, FloatsMatchAnOracle) {
 
 // Bin edges and differences are exact here, so float arithmetic agrees with double.
 TEST_P(HistogramTest, FloatsMatchADoubleOracle) {
-  const std::vector<float> x = random_floats(20011, 4, 0, 1);
+  const std::int64_t n = small_tests() ? 4099 : 20011;
+  const std::vector<float> x = random_floats(n, 4, 0, 1);
   const std::vector<double> exact = to_double(x);
   const kernels::EvenBinning<double> bins{1024, 0, 1, 1024};
   Counts expected(1024), scratch(2 * 4 * 1025);
-  kernels::cpu::histogram_privatized(expected.data(), exact.data(), 20011, bins,
+  kernels::cpu::histogram_privatized(expected.data(), exact.data(), n, bins,
                                      {scratch.data(), 2, 4});
   for (const HistogramVariant variant : variants(false, 1024)) {
     EXPECT_EQ(histogram_on(stream(), x, EvenBins{0, 1, 1024}, {variant, 0}), expected);
@@ -173,20 +172,22 @@ TEST_P(HistogramTest, FloatsMatchADoubleOracle) {
 }
 
 TEST_P(HistogramTest, EveryValueIsCountedOnce) {
-  const std::vector<float> x = random_floats(50021, 5, -3, 5);
-  for (const std::int64_t bins : {1, 3, 1000, 99991}) {
+  const std::int64_t n = small_tests() ? 4099 : 50021;
+  const std::vector<float> x = random_floats(n, 5, -3, 5);
+  for (const std::int64_t bins : sizes_here({1, 3, 1000, 99991}, {3})) {
     const Counts counts = histogram_on(stream(), x, EvenBins{-3, 5, bins}, {});
     std::int64_t sum = 0;
     for (const std::int64_t count : counts) sum += count;
-    EXPECT_EQ(sum, 50021) << bins;
+    EXPECT_EQ(sum, n) << bins;
   }
 }
 
 TEST_P(HistogramTest, BlockSizesDoNotMatter) {
   if (device().is_cpu()) GTEST_SKIP() << "no blocks on the CPU";
-  const auto x =
-      values_as<std::uint8_t>(cases::histogram_values(40000, Distribution::uniform, 8, 6));
+  const auto x = values_as<std::uint8_t>(
+      cases::histogram_values(small_tests() ? 4099 : 40000, Distribution::uniform, 8, 6));
   for (const int block : {32, 96, 256, 1024}) {
+    if (small_tests() && block != 96) continue;
     for (const HistogramVariant variant :
          {HistogramVariant::automatic, HistogramVariant::global_atomics,
           HistogramVariant::privatized, HistogramVariant::privatized_coarsened,

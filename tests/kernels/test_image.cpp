@@ -66,7 +66,7 @@ class ImageTest : public DeviceTest {
 };
 
 TEST_P(ImageTest, GreyMatchesAnOracle) {
-  for (const std::int64_t pixels : cases::kGreyPixels) {
+  for (const std::int64_t pixels : all_or_few(cases::kGreyPixels, cases::kFewGreyPixels)) {
     const Bytes rgb = random_bytes(3 * pixels, 1);
     for (const ImageVariant variant : variants(kernels::rgb_to_grey_variants())) {
       for (const std::int64_t misalign : {0, 1}) {
@@ -92,8 +92,7 @@ TEST_P(ImageTest, GreyKeepsGreys) {
 }
 
 TEST_P(ImageTest, BlurMatchesAnOracle) {
-  for (const cases::BlurCase& c : cases::kBlurCases) {
-    if (too_large(c.flops())) continue;
+  for (const cases::BlurCase& c : all_or_few(cases::kBlurCases, cases::kFewBlurCases)) {
     const Bytes x = random_bytes(c.dims.elements(), 2);
     const Bytes expected = blur_oracle(x, c.dims, c.radius);
     for (const ImageVariant variant : variants(kernels::box_blur_variants())) {

@@ -61,9 +61,8 @@ TEST_P(MemoryTest, VectorAddIsExact) {
 }
 
 TEST_P(MemoryTest, StridedCopiesAndReadsAreExact) {
-  for (const Access& access : cases::kAccesses) {
-    for (const std::int64_t n : {1, 31, 33, 2047, 2048, 2049, 50021}) {
-      if (small_tests() && n > 3000) continue;
+  for (const Access& access : all_or_few(cases::kAccesses, cases::kFewAccesses)) {
+    for (const std::int64_t n : sizes_here({1, 31, 33, 2047, 2048, 2049, 50021}, {33, 2049})) {
       const std::vector<float> x = random_floats(access.extent(n), 3);
       const std::vector<std::int32_t> k = random_ints(access.extent(n), 4);
       std::vector<float> expected;
@@ -86,7 +85,7 @@ TEST_P(MemoryTest, StridedCopiesAndReadsAreExact) {
 }
 
 TEST_P(MemoryTest, SharedReadsSumWhatTheyRead) {
-  for (const int stride : cases::kSharedStrides) {
+  for (const int stride : all_or_few(cases::kSharedStrides, cases::kFewSharedStrides)) {
     for (const auto& [blocks, rounds] : {std::pair(1, 0), {1, 1}, {3, 17}, {2, 1100}}) {
       if (small_tests() && rounds > 100) continue;
       Guarded<std::int32_t> sums(blocks * kernels::kSharedThreads, stream());

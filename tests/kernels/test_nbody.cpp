@@ -146,8 +146,7 @@ class Nbody : public DeviceTest {
 };
 
 TEST_P(Nbody, MatchesTheOracle) {
-  for (const cases::NbodyCase& c : cases::kNbodyCases) {
-    if (too_large(c.flops())) continue;
+  for (const cases::NbodyCase& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
     const std::vector<float> bodies = random_bodies(c.n, 1);
     for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
       EXPECT_TRUE(close(accelerations(bodies, options), oracle(bodies, options),
@@ -159,7 +158,7 @@ TEST_P(Nbody, MatchesTheOracle) {
 
 // Forces come in opposite pairs, so the total of m a is zero up to rounding.
 TEST_P(Nbody, ConservesMomentum) {
-  for (const std::int64_t n : {std::int64_t{257}, std::int64_t{small_tests() ? 600 : 5000}}) {
+  for (const std::int64_t n : sizes_here({257, 5000}, {257})) {
     const std::vector<float> bodies = random_bodies(n, 2);
     for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
       const std::vector<float> a = accelerations(bodies, options);
@@ -202,7 +201,7 @@ TEST_P(Nbody, TwoBodiesAttractEachOther) {
 }
 
 TEST_P(Nbody, GivesTheSameBitsTwice) {
-  const std::vector<float> bodies = random_bodies(small_tests() ? 700 : 3001, 3);
+  const std::vector<float> bodies = random_bodies(small_tests() ? 257 : 3001, 3);
   for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
     EXPECT_TRUE(same_bits(accelerations(bodies, options), accelerations(bodies, options)))
         << variant;
@@ -240,7 +239,7 @@ TEST_P(Nbody, AdvanceKicksThenDrifts) {
 }
 
 TEST_P(Nbody, TotalsMatchTheOracle) {
-  for (const std::int64_t n : {1, 2, 63, 64, 65, 127, 128, 129, 1009}) {
+  for (const std::int64_t n : sizes_here({1, 2, 63, 64, 65, 127, 128, 129, 1009}, {1, 129})) {
     const std::vector<float> bodies = random_bodies(n, 7), velocity = random_floats(4 * n, 8);
     NbodyOptions options;
     options.softening = 0.05f;
@@ -344,8 +343,7 @@ TEST(NbodyCpuIsas, MatchTheOracle) {
   NbodyOptions options;
   options.softening = 0.05f;
   for (const auto& [isa, table] : nbody_cpu_tables()) {
-    for (const cases::NbodyCase& c : cases::kNbodyCases) {
-      if (too_large(c.flops())) continue;
+    for (const cases::NbodyCase& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
       const std::vector<float> bodies = random_bodies(c.n, 9);
       const std::vector<double> expected = oracle(bodies, options);
       const std::vector<double> pulls = sums_of_pulls(bodies, options);

@@ -48,16 +48,20 @@ std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
 
 class ReduceTest : public DeviceTest {
  protected:
-  // Each variant of this device with each number of threads per block.
-  std::vector<ReduceOptions> all_options() const {
+  // Each variant of this device with each of these numbers of threads per block.
+  std::vector<ReduceOptions> options_with(const std::vector<int>& block_sizes) const {
     std::vector<ReduceOptions> found;
     for (const kernels::VariantInfo& info : kernels::reduce_variants()) {
       if (device().is_cpu() ? !info.on_cpu : !info.on_cuda) continue;
-      for (int threads = 32; threads <= 1024; threads *= small_tests() ? 8 : 2) {
+      for (const int threads : block_sizes) {
         found.push_back({kernels::parse_reduce_variant(info.name), threads});
       }
     }
     return found;
+  }
+  std::vector<ReduceOptions> all_options() const {
+    if (small_tests()) return options_with({256});
+    return options_with({32, 64, 128, 256, 512, 1024});
   }
 
   template <class T>
@@ -87,22 +91,32 @@ class ReduceTest : public DeviceTest {
     return index.get()[0];
   }
 
+  // Of `few`, the kinds for a sanitizer run: the kernel is the same for each.
   template <class T>
-  void every_variant_is_exact() const {
+  void every_variant_is_exact(const std::vector<Reduction>& few) const {
     using A = typename kernels::detail::Arithmetic<T>::type;
+    std::vector<Reduction> kinds = {Reduction::sum, Reduction::min, Reduction::max};
+    if (small_tests()) kinds = few;
     for (const auto [n] : cases::kReduceCases) {
-      if (n > (small_tests() ? 3000 : 300007)) continue;
+      // 2049 elements are three levels of blocks of 32 threads, and two blocks of 1024.
+      if (small_tests() ? n != 1 && n != 2049 : n > 300007) continue;
       const std::vector<T> x = random_values<T>(n, 6);
       A sum = 0;
       for (const T value : x) sum += static_cast<A>(value);
       const T min = *std::min_element(x.begin(), x.end());
       const auto max = std::max_element(x.begin(), x.end());
-      for (const ReduceOptions& options : all_options()) {
+      const std::vector<ReduceOptions> here =
+          small_tests() ? options_with(n == 1 ? std::vector{64} : std::vector{32, 1024})
+                        : all_options();
+      for (const ReduceOptions& options : here) {
         const std::string what = str(n, " elements, variant ", static_cast<int>(options.variant),
                                      ", ", options.threads, " threads");
-        EXPECT_EQ(reduce_as(x, Reduction::sum, options), static_cast<T>(sum)) << what;
-        EXPECT_EQ(reduce_as(x, Reduction::min, options), min) << what;
-        EXPECT_EQ(reduce_as(x, Reduction::max, options), *max) << what;
+        for (const Reduction kind : kinds) {
+          const T expected = kind == Reduction::sum   ? static_cast<T>(sum)
+                             : kind == Reduction::min ? min
+                                                      : *max;
+          EXPECT_EQ(reduce_as(x, kind, options), expected) << what;
+        }
         EXPECT_EQ(argmax_of(x, options), max - x.begin()) << what;
       }
     }
@@ -115,7 +129,7 @@ class ReduceTest : public DeviceTest {
 
 TEST_P(ReduceTest, SumsMatchAnOracle) {
   const double eps = std::numeric_limits<float>::epsilon();
-  for (const auto [n] : cases::kReduceCases) {
+  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     for (const std::int64_t misalign : {0, 1}) {
       const std::vector<float> x = random_floats(n, 1);
       double sum = 0, squares = 0;
@@ -136,7 +150,7 @@ TEST_P(ReduceTest, SumsMatchAnOracle) {
 }
 
 TEST_P(ReduceTest, IntegersAndCancellationAreExact) {
-  for (const auto [n] : cases::kReduceCases) {
+  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     // Pairs +-k at distance n / 2 cancel; what remains is the sum of small integers.
     std::vector<float> x = random_integers(n, 2);
     const double expected = std::accumulate(x.begin(), x.end(), 0.0);
@@ -149,7 +163,7 @@ TEST_P(ReduceTest, IntegersAndCancellationAreExact) {
 }
 
 TEST_P(ReduceTest, MinimumAndMaximumFindEveryPlace) {
-  for (const auto [n] : cases::kReduceCases) {
+  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     std::vector<float> x = random_floats(n, 3);
     EXPECT_EQ(reduce(x, Reduction::min, 1), *std::min_element(x.begin(), x.end())) << n;
     EXPECT_EQ(reduce(x, Reduction::max, 2), *std::max_element(x.begin(), x.end())) << n;
@@ -180,7 +194,7 @@ TEST_P(ReduceTest, InfinitiesAndEmptyInput) {
 }
 
 TEST_P(ReduceTest, RepeatsToTheBit) {
-  const std::vector<float> x = random_floats(1000003, 4);
+  const std::vector<float> x = random_floats(small_tests() ? 99991 : 1000003, 4);
   for (const Reduction kind : {Reduction::sum, Reduction::sum_of_squares}) {
     EXPECT_TRUE(
         same_bits(std::vector<float>{reduce(x, kind)}, std::vector<float>{reduce(x, kind)}));
@@ -194,16 +208,16 @@ TEST_P(ReduceTest, RefusesAShortWorkspace) {
 }
 
 TEST_P(ReduceTest, EveryVariantInt32) {
-  every_variant_is_exact<std::int32_t>();
+  every_variant_is_exact<std::int32_t>({Reduction::sum});
 }
 TEST_P(ReduceTest, EveryVariantInt64) {
-  every_variant_is_exact<std::int64_t>();
+  every_variant_is_exact<std::int64_t>({Reduction::min});
 }
 TEST_P(ReduceTest, EveryVariantFloat) {
-  every_variant_is_exact<float>();
+  every_variant_is_exact<float>({Reduction::max});
 }
 TEST_P(ReduceTest, EveryVariantDouble) {
-  every_variant_is_exact<double>();
+  every_variant_is_exact<double>({Reduction::sum});
 }
 
 TEST_P(ReduceTest, EveryVariantRoundsWithinItsBoundAndRepeats) {

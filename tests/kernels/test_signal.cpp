@@ -55,8 +55,7 @@ class Signal : public DeviceTest {
 };
 
 TEST_P(Signal, MatchesTheOracle) {
-  for (const SignalCase& c : signal_cases()) {
-    if (too_large(c.flops())) continue;
+  for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
     const std::vector<float> x = random_floats(c.dims.elements(), 1);
     const std::vector<float> filter = random_floats(c.dims.taps(), 2);
     const std::vector<double> expected = oracle(x, filter, c.dims);
@@ -71,8 +70,7 @@ TEST_P(Signal, MatchesTheOracle) {
 TEST_P(Signal, IsExactOnIntegers) {
   Bound bound = exact();
   bound.zero_is_right = true;
-  for (const SignalCase& c : signal_cases()) {
-    if (too_large(c.flops())) continue;
+  for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
     const std::vector<float> x = random_integers(c.dims.elements(), 3);
     const std::vector<float> filter = random_integers(c.dims.taps(), 4);
     const std::vector<double> expected = oracle(x, filter, c.dims);
@@ -156,8 +154,7 @@ WEFT_ON_EACH_DEVICE(Signal);
 
 TEST(SignalCpuIsas, MatchTheOracle) {
   for (const auto& [isa, table] : signal_cpu_tables()) {
-    for (const SignalCase& c : signal_cases()) {
-      if (too_large(c.flops())) continue;
+    for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
       const std::vector<float> x = random_floats(c.dims.elements(), 6);
       const std::vector<float> filter = random_floats(c.dims.taps(), 7);
       std::vector<float> y(x.size());

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 #include "kernels/softmax/cpu.h"
 #include "tests/cases/softmax_cases.h"
 #include "tests/kernels/kernel_test.h"
-#include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
@@ -72,10 +70,6 @@ TEST(SoftmaxOracle, KnownValues) {
 
 class SoftmaxTest : public DeviceTest {
  protected:
-  static std::span<const cases::RowsCase> all_cases() {
-    if (small_tests()) return cases::kSmallSoftmaxCases;
-    return cases::kSoftmaxCases;
-  }
   // Calls check(variant, name) for the automatic choice and every rung that takes such rows here.
   template <class Check>
   void for_each_variant(std::int64_t cols, Check check) const {
@@ -91,7 +85,7 @@ class SoftmaxTest : public DeviceTest {
 constexpr Bound kProbabilityBound{1e-12, 4e-6, false};
 
 TEST_P(SoftmaxTest, ForwardMatchesOracleAndRepeats) {
-  for (const cases::RowsCase& c : all_cases()) {
+  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     const std::vector<float> x = random_floats(c.elements(), 3, -8, 8);
     const std::vector<double> expected = softmax_oracle(to_double(x), c.rows, c.cols);
     Guarded<float> in(x, stream(), 1);
@@ -106,7 +100,7 @@ TEST_P(SoftmaxTest, ForwardMatchesOracleAndRepeats) {
 }
 
 TEST_P(SoftmaxTest, BackwardMatchesOracle) {
-  for (const cases::RowsCase& c : all_cases()) {
+  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     std::vector<float> y(static_cast<std::size_t>(c.elements()));
     const std::vector<double> probabilities =
         softmax_oracle(to_double(random_floats(c.elements(), 3, -8, 8)), c.rows, c.cols);
@@ -125,7 +119,8 @@ TEST_P(SoftmaxTest, BackwardMatchesOracle) {
                                   variant, stream());
         // The sum of dy y, whose terms are at most 1 in sum, and a few roundings of each element.
         Bound bound{1e-6, 1e-6, c.cols == 1};  // one class: the gradient is exactly zero
-        if (mode == GradientMode::overwrite) bound.absolute = 1e-6 / std::sqrt(static_cast<double>(c.cols));
+        if (mode == GradientMode::overwrite)
+          bound.absolute = 1e-6 / std::sqrt(static_cast<double>(c.cols));
         EXPECT_TRUE(compare(dx.get(), expected, bound, str(name, " ", c)));
       });
     }
@@ -133,7 +128,7 @@ TEST_P(SoftmaxTest, BackwardMatchesOracle) {
 }
 
 TEST_P(SoftmaxTest, CrossEntropyMatchesOracle) {
-  for (const cases::RowsCase& c : all_cases()) {
+  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     const std::vector<float> x = random_floats(c.elements(), 6, -8, 8);
     const std::vector<std::int32_t> label_values = random_labels(c.rows, c.cols);
     const float scale = 1.0f / static_cast<float>(c.rows);

@@ -6,6 +6,7 @@
 #include "tests/layers/instance.h"
 #include "tests/support/compare.h"
 #include "tests/support/device_test.h"
+#include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
@@ -160,6 +161,9 @@ TEST_P(Gradients, EveryKernelChoice) {
                 linear("fc", 96, 9)),
           random_floats(4 * 108, 24), 4, {tolerance, tolerance}, kernels);
   };
+  check_choice("tf32", {.mode = ComputeMode::tf32});
+  check_choice("bf16", {.mode = ComputeMode::bf16});
+  if (small_tests()) return;  // the tests of the kernels have each variant
   for (const auto& info : kernels::conv_variants()) {
     if (!runs_here(info)) continue;
     check_choice(str("conv ", info.name), {.conv = kernels::parse_conv_variant(info.name)});
@@ -171,8 +175,6 @@ TEST_P(Gradients, EveryKernelChoice) {
                  {.mode = needs_tf32 ? ComputeMode::tf32 : ComputeMode::fp32,
                   .gemm = kernels::parse_gemm_variant(info.name)});
   }
-  check_choice("tf32", {.mode = ComputeMode::tf32});
-  check_choice("bf16", {.mode = ComputeMode::bf16});
 }
 
 TEST_P(Gradients, ClassifierWithCrossEntropy) {
