@@ -8,7 +8,8 @@
 
 namespace weft {
 
-enum class TensorMapType { fp32, bf16 };
+// tf32 is fp32 in memory, rounded to nearest on its way to shared memory.
+enum class TensorMapType { tf32, bf16 };
 
 struct MatrixExtents {
   std::int64_t rows = 0, columns = 0;  // at least 1 and less than 2^31

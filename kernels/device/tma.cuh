@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The bulk tensor copy engine (TMA) and the barriers in shared memory that it completes on (PTX
+// ISA, "mbarrier" and "cp.async.bulk.tensor"). Needs sm_90.
+//
+// A barrier completes a phase when its expected threads have arrived and its expected bytes have
+// landed; waiting names the parity of the phase, which begins with 0. Functions with `rank` act in
+// the block of that rank in the cluster.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace weft::kernels::device {
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+#if __CUDA_ARCH__ >= 900
+
+// One thread initialises; the others of the cluster see it after fence_barrier_init and a barrier.
+__device__ __forceinline__ void barrier_init(std::uint64_t* barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(arrivals));
+}
+
+__device__ __forceinline__ void fence_barrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+// Arrives and adds bytes that this phase waits for.
+__device__ __forceinline__ void barrier_expect(std::uint64_t* barrier, int bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
+// Says that this thread is done with reading; what it wrote is not ordered for other blocks.
+__device__ __forceinline__ void barrier_arrive(std::uint64_t* barrier, int rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(shared_address(barrier)),
+      "r"(rank)
+      : "memory");
+}
+
+// Waits until the phase of this parity is complete.
+__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+  std::uint32_t done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, done;\n"
+        "}"
+        : "=r"(done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  }
+}
+
+// Copies the box of `map` whose first element is (x, y), x along rows of memory, to shared memory;
+// its bytes count at `barrier`. Elements outside of the tensor become 0.
+__device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, int x, int y,
+                                         std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier))
+      : "memory");
+}
+
+// The same to every block of the cluster whose bit is set in `ranks`, at the same place and counted
+// at the same barrier of each.
+__device__ __forceinline__ void tma_load_multicast(void* shared, const CUtensorMap& map, int x,
+                                                   int y, std::uint64_t* barrier,
+                                                   std::uint16_t ranks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(ranks)
+      : "memory");
+}
+
+__device__ __forceinline__ void tma_prefetch(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+__device__ __forceinline__ int cluster_rank() {
+  std::uint32_t rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return static_cast<int>(rank);
+}
+
+// A barrier of all threads of the cluster.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
+
+#endif
+
+}  // namespace weft::kernels::device
