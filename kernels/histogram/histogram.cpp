@@ -187,9 +187,14 @@ void run_cpu(HistogramVariant variant, std::int64_t* counts, const typename Binn
 
 #ifdef WEFT_WITH_CUDA
 
+// Below this many bytes, clearing and adding up counters for each lane costs more than collisions
+// (measured on an H200, README.md).
+constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 26;
+
 // Up to four passes over the values cost less than atomics in memory.
-HistogramVariant cuda_variant(bool bytes, std::int64_t bins, std::int64_t shared_bytes) {
-  if (bytes) return HistogramVariant::lane_private_atomics;
+HistogramVariant cuda_variant(bool bytes, std::int64_t n, std::int64_t bins,
+                              std::int64_t shared_bytes) {
+  if (bytes && n >= kLanePrivateBytes) return HistogramVariant::lane_private_atomics;
   if (cuda::histogram_fits(bins, shared_bytes)) return HistogramVariant::vectorized;
   return cuda::histogram_fits(bins, 4 * shared_bytes) ? HistogramVariant::multi_pass
                                                       : HistogramVariant::global_atomics;
@@ -251,7 +256,7 @@ void run(std::int64_t* counts, const typename Binning::Value* x, std::int64_t n,
                                    options.block};
     if (variant == HistogramVariant::automatic) {
       // A block size is for the rungs that take one.
-      variant = cuda_variant(kBytes && options.block == 0, bins.bins, plan.shared_bytes);
+      variant = cuda_variant(kBytes && options.block == 0, n, bins.bins, plan.shared_bytes);
     }
     check_options(options, variant, kBytes, device);
     return run_cuda(variant, counts, x, n, bins, plan, stream);
