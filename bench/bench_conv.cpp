@@ -25,19 +25,19 @@ double footprint(const ConvDims& d) {
   return 4.0 * static_cast<double>(inputs(d) + outputs(d) + weights(d));
 }
 
-// "im2col_gemm_tensor_core" is im2col_gemm with tf32 asked for: its GEMM then runs on tensor cores.
-constexpr std::string_view kTensorCore = "_tensor_core";
+// Names beyond the table: the arithmetic asked for is in the name, and the variant is what is left
+// without it. "im2col_gemm_tensor_core" is im2col_gemm with tf32 asked for.
+constexpr std::string_view kInTf32 = "im2col_gemm_tensor_core";
+constexpr std::string_view kInBf16 = "implicit_gemm_tensor_core_bf16";
 
 kernels::ConvOptions options_of(std::string_view variant) {
   kernels::ConvOptions options;
-  if (arithmetic_of(variant) == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
-  for (const kernels::VariantInfo& info : kernels::conv_variants()) {
-    if (info.name == variant) options.variant = kernels::parse_conv_variant(variant);
-  }
-  if (options.variant == kernels::ConvVariant::automatic && variant.ends_with(kTensorCore)) {
-    variant.remove_suffix(kTensorCore.size());
-    options.variant = kernels::parse_conv_variant(variant);
-  }
+  const Arithmetic arithmetic = arithmetic_of(variant);
+  if (arithmetic == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
+  if (arithmetic == Arithmetic::bf16) options.mode = kernels::ComputeMode::bf16;
+  options.variant = variant == kInTf32   ? kernels::ConvVariant::im2col_gemm
+                    : variant == kInBf16 ? kernels::ConvVariant::implicit_gemm_tensor_core
+                                         : kernels::parse_conv_variant(variant);
   return options;
 }
 
@@ -69,13 +69,13 @@ ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with)
 
 bool ConvWork::can_run(std::string_view variant) const {
   const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
-  return !slow && variant != "fused_relu_pool";
+  return !slow && kernels::conv_has_pass(options_of(variant).variant, pass);
 }
 
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  return {"im2col_gemm_tensor_core"};
+  return {kInTf32, kInBf16};
 }
 
 Rotated<float>& ConvWork::output() {
@@ -200,17 +200,18 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
         .n = n, .c = c, .h = side, .w = side, .oc = oc, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
   };
   constexpr auto kForward = ConvPass::forward;
+  constexpr auto kData = ConvPass::backward_data, kWeights = ConvPass::backward_weights;
   if (device.is_cpu()) {
-    add(same(16, 16, 28, 32), {kForward, ConvPass::backward_data, ConvPass::backward_weights});
+    add(same(16, 16, 28, 32), {kForward, kData, kWeights});
     return all;
   }
   // LeNet's two layers, then the 3x3 layers of ResNet.
   add({.n = 256, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
       {kForward});
   add({.n = 256, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5}, {kForward});
-  add(same(64, 64, 56, 64), {kForward, ConvPass::backward_data, ConvPass::backward_weights});
-  add(same(64, 128, 28, 128), {kForward});
-  add(same(64, 256, 14, 256), {kForward});
+  add(same(64, 64, 56, 64), {kForward, kData, kWeights});
+  add(same(64, 128, 28, 128), {kForward, kData, kWeights});
+  add(same(64, 256, 14, 256), {kForward, kData, kWeights});
   return all;
 }
 

@@ -5,7 +5,9 @@
 #include "kernels/conv/conv.h"
 
 #include <array>
+#include <initializer_list>
 #include <string>
+#include <type_traits>
 
 #include <omp.h>
 
@@ -19,17 +21,38 @@
 namespace weft::kernels {
 namespace {
 
+struct Passes {
+  bool forward = true, backward_data = true, backward_weights = true;
+};
+constexpr Passes kAllPasses, kNoWeights{.backward_weights = false};
+constexpr bool kRounds = true;
+
 struct Row {
   ConvVariant variant;
   VariantInfo info;
+  Passes passes = kAllPasses;
+  bool rounds = false;  // operands: only if the mode allows it
 };
 
-constexpr std::array<Row, 3> kRows{{
+constexpr std::array<Row, 6> kRows{{
     {ConvVariant::direct,
      {.name = "direct",
       .summary = "the sums as written: one thread per output, no extra memory",
       .on_cpu = true,
       .on_cuda = true}},
+    {ConvVariant::direct_constant,
+     {.name = "direct_constant",
+      .summary = "filters in constant memory: one access serves a warp",
+      .on_cuda = true,
+      .needs = "filters of at most 16384 weights; one stream at a time; no backward weights"},
+     kNoWeights},
+    {ConvVariant::tiled,
+     {.name = "tiled",
+      .summary =
+          "a tile of the image with its halo in shared memory, read once for all its windows",
+      .on_cuda = true,
+      .needs = "one window fits in 48 KiB; no backward weights"},
+     kNoWeights},
     {ConvVariant::im2col_gemm,
      {.name = "im2col_gemm",
       .summary = "every window is copied to a column of a matrix, then one GEMM per batch",
@@ -39,6 +62,14 @@ constexpr std::array<Row, 3> kRows{{
       .summary = "the same GEMM, its operand read from the image through a table of offsets",
       .on_cpu = true,
       .on_cuda = true}},
+    {ConvVariant::implicit_gemm_tensor_core,
+     {.name = "implicit_gemm_tensor_core",
+      .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by channels",
+      .on_cuda = true,
+      .compute_capability = 80,
+      .needs = "ComputeMode tf32 or bf16"},
+     kAllPasses,
+     kRounds},
 }};
 
 constexpr auto kInfos = [] {
@@ -64,6 +95,7 @@ void check_bytes(const ConvDims& d, std::initializer_list<std::int64_t> extents)
 
 void check_dims(const ConvDims& d) {
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // keeps sums of extents in range
+  constexpr std::int64_t kMaxStride = std::int64_t{1} << 31;
   const auto require = [&](bool holds, const char* what) {
     if (!holds) throw Error(ErrorKind::usage, str(describe(d), ": ", what));
   };
@@ -71,8 +103,8 @@ void check_dims(const ConvDims& d) {
   require(d.h >= 0 && d.w >= 0 && d.kh > 0 && d.kw > 0, "the image or the kernel has no size");
   require(d.stride_h > 0 && d.stride_w > 0, "strides must be positive");
   require(d.pad_h >= 0 && d.pad_w >= 0, "pads must not be negative");
-  for (const std::int64_t extent :
-       {d.h, d.w, d.kh, d.kw, d.stride_h, d.stride_w, d.pad_h, d.pad_w}) {
+  require(d.stride_h < kMaxStride && d.stride_w < kMaxStride, "a stride is too large");
+  for (const std::int64_t extent : {d.h, d.w, d.kh, d.kw, d.pad_h, d.pad_w}) {
     require(extent <= kMaxExtent, "an extent is too large");
   }
   require(d.h + 2 * d.pad_h >= d.kh && d.w + 2 * d.pad_w >= d.kw,
@@ -82,26 +114,66 @@ void check_dims(const ConvDims& d) {
   check_bytes(d, {d.oc, d.c, d.kh, d.kw});
 }
 
+// Above some thousand weights the tiles of a product reuse more than a direct thread can. Tensor
+// cores pay when channels and filters fill their tiles (a chunk is 16 channels, a tile 64 filters)
+// and the work outlasts packing the operands, which is some 10 us of launches.
+[[maybe_unused]] bool fills_tensor_cores(const ConvDims& d) {
+  const double flops = 2.0 * static_cast<double>(d.n) * static_cast<double>(d.oh() * d.ow()) *
+                       static_cast<double>(d.oc * d.c * d.kh * d.kw);
+  return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
+}
+
 ConvVariant automatic(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                       Device device) {
 #ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) return cuda::conv_automatic(pass, dims, options);
+  if (device.is_cuda()) {
+    const int capability = device_properties(device).compute_capability;
+    if (options.mode != ComputeMode::fp32 && capability >= 80 && fills_tensor_cores(dims)) {
+      return ConvVariant::implicit_gemm_tensor_core;
+    }
+    const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
+    const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
+    return few_weights && cuda::direct_fits(pass, dims) ? ConvVariant::direct
+                                                        : ConvVariant::implicit_gemm;
+  }
 #endif
   (void)pass, (void)dims, (void)options, (void)device;
   return ConvVariant::implicit_gemm;
 }
 
+const Row& row_of(ConvVariant variant) {
+  for (const Row& row : kRows) {
+    if (row.variant == variant) return row;
+  }
+  throw Error(ErrorKind::usage, "unknown conv variant");
+}
+
+const char* name_of(ConvPass pass) {
+  return pass == ConvPass::forward         ? "forward"
+         : pass == ConvPass::backward_data ? "backward data"
+                                           : "backward weights";
+}
+
 // The variant that runs a pass; throws when the one asked for cannot.
 ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& options, Device device) {
   if (options.variant == ConvVariant::automatic) return automatic(pass, dims, options, device);
-  for (const auto& [row, info] : kRows) {
-    if (row != options.variant) continue;
-    if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
-      throw Error(ErrorKind::usage, str("conv variant ", info.name, " does not run on ", device));
-    }
-    return row;
+  const Row& row = row_of(options.variant);
+  const VariantInfo& info = row.info;
+  const auto refuse = [&](const auto&... parts) {
+    throw Error(ErrorKind::usage, str("conv variant ", info.name, parts...));
+  };
+  if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) refuse(" does not run on ", device);
+  if (!conv_has_pass(row.variant, pass)) refuse(" has no ", name_of(pass), " pass");
+  if (device.is_cpu()) return row.variant;
+  if (row.rounds && options.mode == ComputeMode::fp32) {
+    refuse(" rounds its operands: expected ComputeMode tf32 or bf16, found fp32");
   }
-  throw Error(ErrorKind::usage, "unknown conv variant");
+  const int capability = device_properties(device).compute_capability;
+  if (capability < info.compute_capability) {
+    refuse(" needs compute capability ", info.compute_capability, ", ", device, " has ",
+           capability);
+  }
+  return row.variant;
 }
 
 bool has_empty_extent(const ConvDims& d) {
@@ -126,16 +198,25 @@ float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& d
 }
 
 #ifdef WEFT_WITH_CUDA
+// The launcher of one pass: `direct`, or one of the others in the order of ConvVariant; null where
+// there is none.
 template <class Function>
-Function* pick(ConvVariant variant, Function* direct, Function* im2col_gemm,
-               Function* implicit_gemm) {
-  return variant == ConvVariant::direct        ? direct
-         : variant == ConvVariant::im2col_gemm ? im2col_gemm
-                                               : implicit_gemm;
+Function* pick(ConvVariant variant, Function* direct,
+               std::initializer_list<std::type_identity_t<Function>*> others) {
+  const int after_direct = static_cast<int>(variant) - static_cast<int>(ConvVariant::direct);
+  return after_direct == 0 ? direct : others.begin()[after_direct - 1];
 }
 #endif
 
 }  // namespace
+
+bool conv_has_pass(ConvVariant variant, ConvPass pass) {
+  if (variant == ConvVariant::automatic) return true;
+  const Passes& passes = row_of(variant).passes;
+  return pass == ConvPass::forward         ? passes.forward
+         : pass == ConvPass::backward_data ? passes.backward_data
+                                           : passes.backward_weights;
+}
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                                    Device device) {
@@ -143,7 +224,7 @@ std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const Co
   const ConvVariant variant = chosen(pass, dims, options, device);
   if (has_empty_extent(dims) || (dims.n == 0 && pass != ConvPass::backward_weights)) return 0;
 #ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) return cuda::conv2d_workspace_bytes(pass, dims, variant);
+  if (device.is_cuda()) return cuda::conv2d_workspace_bytes(pass, dims, variant, options.mode);
 #endif
   (void)pass;
   (void)variant;
@@ -166,9 +247,11 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_forward_direct, cuda::conv2d_forward_im2col_gemm,
-       cuda::conv2d_forward_implicit_gemm)(y, x, w, bias, dims, epilogue, options, workspace,
-                                           stream);
+  pick(variant, cuda::conv2d_forward_direct,
+       {cuda::conv2d_forward_direct_constant, cuda::conv2d_forward_tiled,
+        cuda::conv2d_forward_im2col_gemm, cuda::conv2d_forward_implicit_gemm,
+        cuda::conv2d_forward_implicit_gemm_tensor_core})(y, x, w, bias, dims, epilogue, options,
+                                                         workspace, stream);
 #endif
 }
 
@@ -189,8 +272,11 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_backward_data_direct, cuda::conv2d_backward_data_im2col_gemm,
-       cuda::conv2d_backward_data_implicit_gemm)(dx, dy, w, dims, mode, options, workspace, stream);
+  pick(variant, cuda::conv2d_backward_data_direct,
+       {cuda::conv2d_backward_data_direct_constant, cuda::conv2d_backward_data_tiled,
+        cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
+        cuda::conv2d_backward_data_implicit_gemm_tensor_core})(dx, dy, w, dims, mode, options,
+                                                               workspace, stream);
 #endif
 }
 
@@ -211,9 +297,11 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_backward_weights_direct, cuda::conv2d_backward_weights_im2col_gemm,
-       cuda::conv2d_backward_weights_implicit_gemm)(dw, db, dy, x, dims, mode, options, workspace,
-                                                    stream);
+  pick(variant, cuda::conv2d_backward_weights_direct,
+       {nullptr, nullptr, cuda::conv2d_backward_weights_im2col_gemm,
+        cuda::conv2d_backward_weights_implicit_gemm,
+        cuda::conv2d_backward_weights_implicit_gemm_tensor_core})(dw, db, dy, x, dims, mode,
+                                                                  options, workspace, stream);
 #endif
 }
 

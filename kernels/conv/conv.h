@@ -29,12 +29,23 @@ struct ConvDims {
 };
 
 enum class ConvPass { forward, backward_data, backward_weights };
-enum class ConvVariant { automatic, direct, im2col_gemm, implicit_gemm };
+enum class ConvVariant {
+  automatic,
+  direct,
+  direct_constant,
+  tiled,
+  im2col_gemm,
+  implicit_gemm,
+  implicit_gemm_tensor_core,
+};
 
 struct ConvOptions {
   ConvVariant variant = ConvVariant::automatic;
   ComputeMode mode = ComputeMode::fp32;
 };
+
+// Some variants lack passes; a call that names one all the same throws usage.
+bool conv_has_pass(ConvVariant variant, ConvPass pass);
 
 // Bytes of scratch that one call of this pass needs on this device; may be 0.
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,

@@ -10,13 +10,16 @@
 
 namespace weft::kernels::cuda {
 
-// `variant` is not automatic: resolve it with conv_automatic() first.
-std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVariant variant);
+// `variant` is not automatic.
+std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVariant variant,
+                                   ComputeMode mode);
 
-// What `automatic` means for this pass and shape. The tensor-core modes go to im2col_gemm, the only
-// variant that looks at options.mode (below sm_80 it computes in fp32).
-ConvVariant conv_automatic(ConvPass pass, const ConvDims& dims, const ConvOptions& options);
+// Does `direct` keep the images of this pass and shape in shared memory? Otherwise it falls back to
+// one thread or block for each result.
+bool direct_fits(ConvPass pass, const ConvDims& dims);
 
+// im2col_gemm and implicit_gemm_tensor_core look at options.mode; im2col_gemm computes in fp32
+// below sm_80.
 void conv2d_forward_direct(float* y, const float* x, const float* w, const float* bias,
                            const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
                            Workspace workspace, const Stream& stream);
@@ -52,5 +55,35 @@ void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const float* dy
                                            const ConvDims& dims, GradientMode mode,
                                            const ConvOptions& options, Workspace workspace,
                                            const Stream& stream);
+
+void conv2d_forward_implicit_gemm_tensor_core(float* y, const float* x, const float* w,
+                                              const float* bias, const ConvDims& dims,
+                                              Epilogue epilogue, const ConvOptions& options,
+                                              Workspace workspace, const Stream& stream);
+void conv2d_backward_data_implicit_gemm_tensor_core(float* dx, const float* dy, const float* w,
+                                                    const ConvDims& dims, GradientMode mode,
+                                                    const ConvOptions& options, Workspace workspace,
+                                                    const Stream& stream);
+void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, const float* dy,
+                                                       const float* x, const ConvDims& dims,
+                                                       GradientMode mode,
+                                                       const ConvOptions& options,
+                                                       Workspace workspace, const Stream& stream);
+
+void conv2d_forward_direct_constant(float* y, const float* x, const float* w, const float* bias,
+                                    const ConvDims& dims, Epilogue epilogue,
+                                    const ConvOptions& options, Workspace workspace,
+                                    const Stream& stream);
+void conv2d_backward_data_direct_constant(float* dx, const float* dy, const float* w,
+                                          const ConvDims& dims, GradientMode mode,
+                                          const ConvOptions& options, Workspace workspace,
+                                          const Stream& stream);
+
+void conv2d_forward_tiled(float* y, const float* x, const float* w, const float* bias,
+                          const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
+                          Workspace workspace, const Stream& stream);
+void conv2d_backward_data_tiled(float* dx, const float* dy, const float* w, const ConvDims& dims,
+                                GradientMode mode, const ConvOptions& options, Workspace workspace,
+                                const Stream& stream);
 
 }  // namespace weft::kernels::cuda

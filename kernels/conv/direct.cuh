@@ -10,9 +10,6 @@ namespace weft::kernels::cuda {
 // Shared memory a direct kernel may ask for: what every device from sm_75 up has.
 constexpr std::int64_t kDirectSharedBytes = 64 * 1024;
 
-// Do the kernels that keep images in shared memory cover this pass and shape? Otherwise direct
-// falls back to one thread or block for each result.
-bool direct_fits(ConvPass pass, const ConvDims& dims);
 bool direct_weights_fit(const ConvDims& dims);
 
 // Some planes (height, width) of one image and their place in shared memory.

@@ -14,6 +14,7 @@
 #include "engine/launch.h"
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/direct.cuh"
+#include "kernels/conv/packed_cells.cuh"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/gemm/cuda.h"
 
@@ -222,21 +223,14 @@ void conv2d_backward_weights_im2col_gemm(float* dw, float* db, const float* dy, 
   }
 }
 
-std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVariant variant) {
+std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVariant variant,
+                                   ComputeMode mode) {
+  if (variant == ConvVariant::implicit_gemm_tensor_core) {
+    return tensor_core_workspace_bytes(pass, dims, mode);
+  }
   const std::size_t sums = pass == ConvPass::backward_weights ? weight_chunks(dims).bytes() : 0;
   if (variant != ConvVariant::im2col_gemm) return sums;
   return std::max(sums, ImageGroups(pass, dims).bytes);
-}
-
-ConvVariant conv_automatic(ConvPass pass, const ConvDims& dims, const ConvOptions& options) {
-  const std::int64_t taps = dims.c * dims.kh * dims.kw;
-  // Few filters or taps leave a tensor core's tile mostly empty.
-  if (options.mode != ComputeMode::fp32 && dims.oc >= 32 && taps >= 32) {
-    return ConvVariant::im2col_gemm;
-  }
-  // Above some thousand weights the tiles of a product reuse more than a direct thread can.
-  const bool few_weights = pass != ConvPass::backward_weights || dims.oc * taps <= 4096;
-  return few_weights && direct_fits(pass, dims) ? ConvVariant::direct : ConvVariant::implicit_gemm;
 }
 
 }  // namespace weft::kernels::cuda

@@ -58,6 +58,12 @@ inline std::vector<ConvCase> conv_cases() {
       {{2, 32, 7, 12, 64, 3, 3, 1, 1, 1, 1}},
       {{1, 70, 5, 13, 12, 3, 3, 1, 1, 0, 0}},  // more than one block of channels
       {{1, 127, 3, 5, 31, 2, 3, 1, 1, 1, 1}},
+      {{3, 20, 9, 9, 70, 3, 3, 2, 2, 1, 1}},  // strided, channels and filters beyond a tile
+      {{2, 16, 11, 13, 130, 3, 3, 1, 1, 1, 1}},
+      {{40, 17, 4, 5, 18, 3, 3, 1, 1, 1, 1}},  // pixels of many images in one tile
+      {{3, 65, 9, 9, 65, 1, 1, 1, 1, 0, 0}},
+      {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}},  // strides larger than the image
+      {{1, 3, 9, 9, 4, 3, 3, 5, 11, 2, 0}},
   };
   for (const ConvCase& c : network_conv_cases(3)) cases.push_back(c);
   return cases;

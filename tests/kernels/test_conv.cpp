@@ -24,7 +24,7 @@ namespace {
 
 using namespace weft::kernels;
 
-// What the three passes produce.
+// What the three passes produce; empty where the variant has no such pass.
 template <class T>
 struct Results {
   std::vector<T> y, dx, dw, db;
@@ -79,16 +79,27 @@ struct Problem {
     const auto workspace = [&](ConvPass pass) {
       return Buffer(conv2d_workspace_bytes(pass, c.dims, options, stream.device()), stream);
     };
-    const Buffer forward = workspace(ConvPass::forward);
-    conv2d_forward(y_.data(), x_.data(), w_.data(), bias_.data(), c.dims, epilogue, options,
-                   {forward.data(), forward.bytes()}, stream);
-    const Buffer data = workspace(ConvPass::backward_data);
-    conv2d_backward_data(dx_.data(), dy_.data(), w_.data(), c.dims, mode, options,
-                         {data.data(), data.bytes()}, stream);
-    const Buffer weights = workspace(ConvPass::backward_weights);
-    conv2d_backward_weights(dw_.data(), db_.data(), dy_.data(), x_.data(), c.dims, mode, options,
-                            {weights.data(), weights.bytes()}, stream);
-    return {y_.get(), dx_.get(), dw_.get(), db_.get()};
+    Results<float> r;
+    if (conv_has_pass(options.variant, ConvPass::forward)) {
+      const Buffer scratch = workspace(ConvPass::forward);
+      conv2d_forward(y_.data(), x_.data(), w_.data(), bias_.data(), c.dims, epilogue, options,
+                     {scratch.data(), scratch.bytes()}, stream);
+      r.y = y_.get();
+    }
+    if (conv_has_pass(options.variant, ConvPass::backward_data)) {
+      const Buffer scratch = workspace(ConvPass::backward_data);
+      conv2d_backward_data(dx_.data(), dy_.data(), w_.data(), c.dims, mode, options,
+                           {scratch.data(), scratch.bytes()}, stream);
+      r.dx = dx_.get();
+    }
+    if (conv_has_pass(options.variant, ConvPass::backward_weights)) {
+      const Buffer scratch = workspace(ConvPass::backward_weights);
+      conv2d_backward_weights(dw_.data(), db_.data(), dy_.data(), x_.data(), c.dims, mode, options,
+                              {scratch.data(), scratch.bytes()}, stream);
+      r.dw = dw_.get();
+      r.db = db_.get();
+    }
+    return r;
   }
 
   // A random walk of `length` roundings of partial sums of size sqrt(length) / 3, with room for
@@ -99,19 +110,33 @@ struct Problem {
   }
 };
 
+// The rounding of each operand in a mode.
+double unit_of(ComputeMode mode) {
+  if (mode == ComputeMode::fp32) return 0;
+  return std::ldexp(1.0, mode == ComputeMode::bf16 ? -8 : -11);
+}
+
 void expect_equal(const Results<float>& found, const Results<double>& expected, const Problem& p,
-                  const std::string& what, bool integers, double unit = 0) {
+                  const std::string& what, bool integers, const ConvOptions& options = {}) {
   const ConvDims& d = p.c.dims;
   Bound none = exact();
   none.zero_is_right = true;
   const auto bound = [&](std::int64_t length) {
-    return integers ? none : Problem::bound(length, unit);
+    return integers ? none : Problem::bound(length, unit_of(options.mode));
   };
   const std::int64_t taps = d.kh * d.kw, pixels = d.n * d.oh() * d.ow();
-  EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps), what + " y"));
-  EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps), what + " dx"));
-  EXPECT_TRUE(compare(found.dw, expected.dw, bound(pixels), what + " dw"));
-  EXPECT_TRUE(compare(found.db, expected.db, bound(pixels), what + " db"));
+  if (conv_has_pass(options.variant, ConvPass::forward)) {
+    EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps), what + " y"));
+  }
+  if (conv_has_pass(options.variant, ConvPass::backward_data)) {
+    EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps), what + " dx"));
+  }
+  if (conv_has_pass(options.variant, ConvPass::backward_weights)) {
+    EXPECT_TRUE(compare(found.dw, expected.dw, bound(pixels), what + " dw"));
+    // The bias is a plain sum of dy: nothing is rounded for it.
+    const Bound plain = integers ? none : Problem::bound(pixels, 0);
+    EXPECT_TRUE(compare(found.db, expected.db, plain, what + " db"));
+  }
 }
 
 bool runs_on(const VariantInfo& info, Device device) {
@@ -119,13 +144,26 @@ bool runs_on(const VariantInfo& info, Device device) {
   return info.on_cuda && device_properties(device).compute_capability >= info.compute_capability;
 }
 
+bool rounds(ConvVariant variant) {
+  return variant == ConvVariant::implicit_gemm_tensor_core;
+}
+
+// Every variant that runs here; those that round their operands in both modes.
 void for_each_variant(Device device,
                       const std::function<void(const std::string&, const ConvOptions&)>& body) {
   for (const VariantInfo& info : conv_variants()) {
     if (!runs_on(info, device)) continue;
     ConvOptions options;
     options.variant = parse_conv_variant(info.name);
-    body(std::string(info.name), options);
+    if (!conv_has_pass(options.variant, ConvPass::forward)) continue;
+    if (!rounds(options.variant)) {
+      body(std::string(info.name), options);
+      continue;
+    }
+    options.mode = ComputeMode::tf32;
+    body(str(info.name, " tf32"), options);
+    options.mode = ComputeMode::bf16;
+    body(str(info.name, " bf16"), options);
   }
   body("automatic", {});
 }
@@ -142,7 +180,7 @@ TEST_P(Conv, MatchesTheOracle) {
     const Results<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
-                   false);
+                   false, options);
     });
     if (HasFailure()) return;
   }
@@ -155,7 +193,7 @@ TEST_P(Conv, IsExactOnIntegers) {
     const Results<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
-                   true);
+                   true, options);
     });
     if (HasFailure()) return;
   }
@@ -166,14 +204,32 @@ TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
     if (too_large(c.flops())) continue;
     const Problem problem(c, false);
     const Results<double> expected = problem.expected();
-    for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
-      ConvOptions options;
-      options.mode = mode;
-      const bool bf16 = mode == ComputeMode::bf16;
-      expect_equal(problem.run(options, stream()), expected, problem,
-                   str(bf16 ? "bf16 " : "tf32 ", c.name()), false,
-                   std::ldexp(1.0, bf16 ? -8 : -11));
-    }
+    for_each_variant(device(), [&](const std::string& variant, ConvOptions options) {
+      for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
+        options.mode = mode;
+        expect_equal(problem.run(options, stream()), expected, problem,
+                     str(variant, mode == ComputeMode::bf16 ? " in bf16 " : " in tf32 ", c.name()),
+                     false, options);
+      }
+    });
+  }
+}
+
+// Tiles of 128 x 128 and 64 x 256 are used only where they keep every multiprocessor busy; images
+// of many channels go through several chunks, and a wide layer through several slices.
+TEST_P(Conv, FillsLargeTiles) {
+  if (device().is_cpu()) GTEST_SKIP() << "tiles of tensor cores";
+  for (const ConvCase& c :
+       {ConvCase{{44, 17, 28, 28, 128, 2, 1, 1, 1, 1, 0}}, ConvCase{{87, 16, 28, 28, 40, 1, 1}},
+        ConvCase{{8, 96, 14, 14, 96, 3, 3, 1, 1, 1, 1}}}) {
+    if (too_large(c.flops())) continue;
+    const Problem problem(c, true);
+    const Results<double> expected = problem.expected();
+    for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
+      if (!rounds(options.variant)) return;
+      expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
+                   true, options);
+    });
   }
 }
 
@@ -182,7 +238,7 @@ TEST_P(Conv, TakesAnyAlignment) {
     const Problem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream(), misalign), problem.expected(), problem,
-                   str(variant, " misaligned by ", misalign), true);
+                   str(variant, " misaligned by ", misalign), true, options);
     });
   }
 }
@@ -210,13 +266,14 @@ TEST_P(Conv, WorksWithoutBias) {
     const Guarded<float> x(problem.x, stream()), w(problem.w, stream()), dy(problem.dy, stream());
     Guarded<float> y(problem.c.outputs(), stream()), dw(problem.c.weights(), stream());
     const Buffer forward(conv2d_workspace_bytes(ConvPass::forward, d, options, device()), stream());
-    const Buffer backward(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
-                          stream());
     conv2d_forward(y.data(), x.data(), w.data(), nullptr, d, Epilogue::none, options,
                    {forward.data(), forward.bytes()}, stream());
+    EXPECT_TRUE(compare(y.get(), y64, exact(), variant));
+    if (!conv_has_pass(options.variant, ConvPass::backward_weights)) return;
+    const Buffer backward(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
+                          stream());
     conv2d_backward_weights(dw.data(), nullptr, dy.data(), x.data(), d, GradientMode::overwrite,
                             options, {backward.data(), backward.bytes()}, stream());
-    EXPECT_TRUE(compare(y.get(), y64, exact(), variant));
     EXPECT_TRUE(compare(dw.get(), dw64, exact(), variant));
   });
 }
@@ -225,6 +282,13 @@ TEST_P(Conv, AnEmptyBatchHasZeroWeightGradients) {
   const ConvDims d{0, 2, 6, 6, 3, 3, 3};
   for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
     Guarded<float> dw(54, stream()), db(3, stream()), image(4, stream());
+    dw.set(std::vector<float>(54, 3.0f));
+    conv2d_forward(image.data(), image.data(), dw.data(), nullptr, d, Epilogue::none, options, {},
+                   stream());
+    conv2d_backward_data(image.data(), image.data(), dw.data(), d, GradientMode::overwrite, options,
+                         {}, stream());
+    for (const float value : image.get()) EXPECT_TRUE(std::isnan(value)) << variant;
+    if (!conv_has_pass(options.variant, ConvPass::backward_weights)) return;
     const Buffer buffer(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
                         stream());
     const Workspace workspace{buffer.data(), buffer.bytes()};
@@ -236,11 +300,6 @@ TEST_P(Conv, AnEmptyBatchHasZeroWeightGradients) {
     conv2d_backward_weights(dw.data(), db.data(), image.data(), image.data(), d,
                             GradientMode::accumulate, options, workspace, stream());
     EXPECT_EQ(dw.get(), std::vector<float>(54, 3.0f)) << variant;
-    conv2d_forward(image.data(), image.data(), dw.data(), nullptr, d, Epilogue::none, options, {},
-                   stream());
-    conv2d_backward_data(image.data(), image.data(), dw.data(), d, GradientMode::overwrite, options,
-                         {}, stream());
-    for (const float value : image.get()) EXPECT_TRUE(std::isnan(value)) << variant;
   });
 }
 
@@ -266,6 +325,29 @@ TEST_P(Conv, RefusesWhatItCannotDo) {
     ConvOptions options;
     options.variant = parse_conv_variant(info.name);
     refused({1, 1, 4, 4, 1, 3, 3}, options, std::string(info.name));
+  }
+  if (device().is_cpu()) return;
+  ConvOptions options;
+  options.variant = ConvVariant::implicit_gemm_tensor_core;
+  refused({1, 1, 4, 4, 1, 3, 3}, options, "implicit_gemm_tensor_core rounds its operands");
+  options.variant = ConvVariant::direct_constant;
+  refused({1, 2000, 4, 4, 1, 3, 3}, options, "at most 16384 weights");
+  options.variant = ConvVariant::tiled;
+  refused({1, 1, 200, 200, 1, 200, 200}, options, "shared memory");
+}
+
+TEST_P(Conv, RefusesThePassesThatAVariantLacks) {
+  const ConvDims d{1, 1, 4, 4, 1, 3, 3};
+  for (const VariantInfo& info : conv_variants()) {
+    if (!runs_on(info, device())) continue;
+    ConvOptions options;
+    options.variant = parse_conv_variant(info.name);
+    for (const ConvPass pass :
+         {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
+      if (conv_has_pass(options.variant, pass)) continue;
+      EXPECT_FALSE(info.needs.empty()) << info.name << " does not say what it lacks";
+      EXPECT_THROW(conv2d_workspace_bytes(pass, d, options, device()), Error) << info.name;
+    }
   }
 }
 

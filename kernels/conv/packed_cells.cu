@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Packing images and filters into cells for the tensor cores.
+//
+// Four lanes share a cell, each with one 16-byte quad of it. Lanes of one quad lie along 8 pixels,
+// so a warp reads whole 32-byte sectors of the channel planes and writes 512 bytes in a row. A
+// thread packs kCells pixels at a time, all of their loads in flight together.
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/launch.h"
+#include "kernels/conv/packed_cells.cuh"
+#include "kernels/device/mma.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using device::FastDivide;
+
+constexpr int kThreads = 256;
+constexpr int kCells = 4;  // of one thread
+constexpr std::int64_t kMostPackedBytes = std::int64_t{1} << 30;
+
+// A quad of cells from the values of its channels.
+template <CellType kType>
+__device__ __forceinline__ uint4 make_quad(const float (&v)[kCellChannels<kType> / 4]) {
+  if constexpr (kType == CellType::tf32) {
+    return {device::to_tf32(v[0]), device::to_tf32(v[1]), device::to_tf32(v[2]),
+            device::to_tf32(v[3])};
+  } else if constexpr (kType == CellType::bf16_as_fp32) {
+    return {device::to_bf16(v[0]), device::to_bf16(v[1]), device::to_bf16(v[2]),
+            device::to_bf16(v[3])};
+  } else {
+    const auto pair = [&](int i) {
+      return device::to_bf16(v[i]) >> 16 | (device::to_bf16(v[i + 1]) & 0xffff0000u);
+    };
+    return {pair(0), pair(2), pair(4), pair(6)};
+  }
+}
+
+struct ImagePack {
+  int channels, height, width, top, left;
+  FastDivide by_cell_width, by_cell_height, by_groups;
+  std::int64_t cells;  // of all images
+};
+
+template <CellType kType>
+__global__ void __launch_bounds__(kThreads)
+    pack_images_kernel(uint4* __restrict__ to, const float* __restrict__ x, ImagePack p) {
+  constexpr int kChannels = kCellChannels<kType> / 4;  // of a quad
+  constexpr int kBlockCells = kThreads / kCellQuads;
+  const int quad = threadIdx.x % kCellQuads;
+  const std::int64_t cell0 =
+      static_cast<std::int64_t>(blockIdx.x) * kBlockCells * kCells + threadIdx.x / kCellQuads;
+  const std::int64_t plane = std::int64_t{p.height} * p.width;
+  float values[kCells][kChannels];
+#pragma unroll
+  for (int k = 0; k < kCells; ++k) {
+    const std::int64_t cell = min(cell0 + k * kBlockCells, p.cells - 1);
+    int u = 0, v = 0, group = 0;
+    const std::int64_t image = p.by_groups.divide(
+        p.by_cell_height.divide(p.by_cell_width.divide(static_cast<int>(cell), v), u), group);
+    const int i = u - p.top, j = v - p.left;
+    const int channel = group * kCellChannels<kType> + quad * kChannels;
+    const bool inside = static_cast<unsigned>(i) < static_cast<unsigned>(p.height) &&
+                        static_cast<unsigned>(j) < static_cast<unsigned>(p.width);
+    const float* from = x + (image * p.channels + channel) * plane + std::int64_t{i} * p.width + j;
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) {
+      values[k][c] = inside && channel + c < p.channels ? __ldg(from + c * plane) : 0.0f;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kCells; ++k) {
+    const std::int64_t cell = cell0 + k * kBlockCells;
+    if (cell < p.cells) to[cell * kCellQuads + quad] = make_quad<kType>(values[k]);
+  }
+}
+
+// One thread packs one quad.
+template <CellType kType>
+__global__ void __launch_bounds__(kThreads)
+    pack_filters_kernel(uint4* __restrict__ to, const float* __restrict__ w, CellFilters p,
+                        std::int64_t quads) {
+  constexpr int kChannels = kCellChannels<kType> / 4;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (at >= quads) return;
+  const std::int64_t cell = at / kCellQuads, taps = p.taps_h * p.taps_w;
+  const std::int64_t row = cell % p.padded_rows, tap = cell / p.padded_rows % taps;
+  const std::int64_t group = cell / p.padded_rows / taps;
+  const std::int64_t channel = group * kCellChannels<kType> + at % kCellQuads * kChannels;
+  const std::int64_t r = p.r0 + tap / p.taps_w * p.r_step, s = p.s0 + tap % p.taps_w * p.s_step;
+  const float* from = w + row * p.row_stride + channel * p.channel_stride + r * p.kw + s;
+  float values[kChannels];
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) {
+    const bool inside = row < p.rows && channel + c < p.channels;
+    values[c] = inside ? __ldg(from + c * p.channel_stride) : 0.0f;
+  }
+  to[at] = make_quad<kType>(values);
+}
+
+template <class Start>
+void with_type(CellType type, const Start& start) {
+  if (type == CellType::tf32) {
+    start(std::integral_constant<CellType, CellType::tf32>());
+  } else if (type == CellType::bf16) {
+    start(std::integral_constant<CellType, CellType::bf16>());
+  } else {
+    start(std::integral_constant<CellType, CellType::bf16_as_fp32>());
+  }
+}
+
+}  // namespace
+
+std::int64_t images_at_a_time(std::int64_t n, std::int64_t bytes_per_image) {
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 29;
+  if (bytes_per_image / kCellBytes >= kMostCells) {
+    throw Error(ErrorKind::usage,
+                str("conv2d on tensor cores: expected fewer than 2^29 cells of ", kCellBytes,
+                    " bytes an image, found ", bytes_per_image / kCellBytes));
+  }
+  return std::clamp(kMostPackedBytes / std::max<std::int64_t>(bytes_per_image, 1), std::int64_t{1},
+                    std::max<std::int64_t>(n, 1));
+}
+
+void pack_images(void* cells, const float* x, std::int64_t images, const CellImages& layout,
+                 const Stream& stream) {
+  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  const ImagePack p{narrow(layout.channels),
+                    narrow(layout.height),
+                    narrow(layout.width),
+                    narrow(layout.top),
+                    narrow(layout.left),
+                    FastDivide(layout.cell_width),
+                    FastDivide(layout.cell_height),
+                    FastDivide(layout.groups()),
+                    images * layout.cells()};
+  constexpr std::int64_t kBlockCells = std::int64_t{kThreads} / kCellQuads * kCells;
+  const Launch config{dim3(blocks_for(p.cells, kBlockCells)), dim3(kThreads), 0, stream};
+  with_type(layout.type, [&](auto type) {
+    launch(pack_images_kernel<type()>, config, static_cast<uint4*>(cells), x, p);
+  });
+}
+
+void pack_filters(void* cells, const float* w, const CellFilters& layout, const Stream& stream) {
+  const std::int64_t quads = layout.cells() * kCellQuads;
+  const Launch config{dim3(blocks_for(quads, kThreads)), dim3(kThreads), 0, stream};
+  with_type(layout.type, [&](auto type) {
+    launch(pack_filters_kernel<type()>, config, static_cast<uint4*>(cells), w, layout, quads);
+  });
+}
+
+}  // namespace weft::kernels::cuda
