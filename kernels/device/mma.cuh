@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Tensor-core multiply-add of one warp on fp32 data: mma.sync.m16n8k8 with tf32 operands (PTX ISA,
-// "Warp-level matrix instructions"). Needs sm_80; on older devices the kernel traps.
+// Tensor cores from one warp: mma.sync, and ldmatrix that feeds it (PTX ISA, "Warp-level matrix
+// instructions"). Needs sm_80; on older devices the kernel traps.
 //
 // With group = lane / 4 and member = lane % 4, a lane holds
-//   a[0..3]  A (16, 8) at (group, member), (group + 8, member), (group, member + 4),
-//            (group + 8, member + 4)
-//   b[0..1]  B (8, 8) at (member, group), (member + 4, group)
-//   d[0..3]  D (16, 8) at (group, 2 member), (group, 2 member + 1), and both again at group + 8
+//   tf32, m16n8k8
+//     a[0..3]  A (16, 8) at (group, member), (group + 8, member), (group, member + 4),
+//              (group + 8, member + 4)
+//     b[0..1]  B (8, 8) at (member, group), (member + 4, group)
+//   bf16, m16n8k8: pairs of neighbours along k, the lower one in the lower half
+//     a[0..1]  A (16, 8) from (group, 2 member), (group + 8, 2 member)
+//     b        B (8, 8) from (2 member, group)
+//   bf16, m16n8k16: two of those along k
+//     a[0..3]  A (16, 16) from (group, 2 member), (group + 8, 2 member), and both at k + 8
+//     b[0..1]  B (16, 8) from (2 member, group), (2 member + 8, group)
+//   d[0..3]    D (16, 8) at (group, 2 member), (group, 2 member + 1), and both again at group + 8
 #pragma once
 
 #include <cuda_bf16.h>
@@ -30,6 +37,55 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const std::uint3
 #endif
 }
 
+__device__ __forceinline__ void mma_m16n8k8_bf16(float (&d)[4], const std::uint32_t (&a)[2],
+                                                 std::uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b));
+#else
+  (void)d, (void)a, (void)b;
+  __trap();
+#endif
+}
+
+__device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const std::uint32_t (&a)[4],
+                                                  const std::uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  (void)d, (void)a, (void)b;
+  __trap();
+#endif
+}
+
+// Four matrices of 8 rows of 16 bytes. Lane l names row l % 8 of matrix l / 8, in shared memory,
+// and receives 32-bit word l % 4 of row l / 4 of matrix i in words[i].
+__device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], const void* row) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+
+// The same for transposed matrices of 8 x 8 halves: a lane receives column l / 4 of rows
+// 2 (l % 4) and 2 (l % 4) + 1.
+__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&words)[4],
+                                                         const void* row) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+
 // Rounds to 10 mantissa bits, halves away from zero.
 __device__ __forceinline__ std::uint32_t to_tf32(float value) {
 #if __CUDA_ARCH__ >= 800
@@ -41,9 +97,27 @@ __device__ __forceinline__ std::uint32_t to_tf32(float value) {
 #endif
 }
 
+// The same as an operand of mma, which ignores the 13 lowest bits: half a unit of the place above
+// them is added. Two instructions without a predicate; NaN and infinity stay what they are.
+__device__ __forceinline__ std::uint32_t tf32_operand(std::uint32_t word) {
+  const float power = __uint_as_float(word & 0xff800000u);  // sign and exponent: +-2^e
+  return __float_as_uint(fmaf(power, 0x1p-11f, __uint_as_float(word)));
+}
+
 // Rounds to bf16, halves to even: a number that tf32 represents exactly.
 __device__ __forceinline__ std::uint32_t to_bf16(float value) {
   return __float_as_uint(__bfloat162float(__float2bfloat16_rn(value)));
+}
+
+// The same for two, in one word.
+__device__ __forceinline__ std::uint32_t to_bf16_pair(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  std::uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+#else
+  return to_bf16(low) >> 16 | to_bf16(high);
+#endif
 }
 
 }  // namespace weft::kernels::device

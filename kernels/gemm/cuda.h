@@ -28,6 +28,9 @@ void gemm_pipelined(float* c, const float* a, const float* b, const float* bias,
 // Takes scratch memory from the stream's pool when C has few tiles.
 void gemm_split_k(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                   const GemmOptions& options, const Stream& stream);
+// Needs sm_80. Rounds operands to tf32.
+void gemm_wmma_tf32(float* c, const float* a, const float* b, const float* bias,
+                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 // Needs sm_80. Rounds operands to tf32, or to bf16 when options.mode is bf16.
 void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);

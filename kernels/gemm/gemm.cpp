@@ -29,7 +29,7 @@ struct Row {
   GemmStorage cuda_storage = GemmStorage::fp32;  // CPU variants take both
 };
 
-constexpr std::array<Row, 14> kRows{{
+constexpr std::array<Row, 16> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -84,13 +84,28 @@ constexpr std::array<Row, 14> kRows{{
      {.name = "split_k",
       .summary = "blocks share the inner extent of a tile, the last one adds their parts in order",
       .on_cuda = true}},
-    {GemmVariant::mma_tf32,
-     {.name = "mma_tf32",
-      .summary = "tensor cores: warps multiply tf32 fragments and accumulate in fp32",
+    {GemmVariant::wmma_tf32,
+     {.name = "wmma_tf32",
+      .summary = "tensor cores: a warp multiplies whole fragments, by the fragment API",
       .on_cuda = true,
       .compute_capability = 80,
       .needs = "ComputeMode tf32 or bf16"},
      kRounds},
+    {GemmVariant::mma_tf32,
+     {.name = "mma_tf32",
+      .summary = "fragments in registers, read from swizzled shared memory that copies keep filled",
+      .on_cuda = true,
+      .compute_capability = 80,
+      .needs = "ComputeMode tf32 or bf16"},
+     kRounds},
+    {GemmVariant::mma_bf16,
+     {.name = "mma_bf16",
+      .summary = "half the bytes: operands and result are bfloat16, sums fp32",
+      .on_cuda = true,
+      .compute_capability = 80,
+      .needs = "bfloat16 matrices"},
+     false,
+     GemmStorage::bf16},
 }};
 
 constexpr auto kInfos = [] {
@@ -223,6 +238,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_pipelined(c, a, b, bias, d, options, stream);
     case GemmVariant::split_k:
       return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
+    case GemmVariant::wmma_tf32:
+      return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:
       return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
     default:
@@ -237,7 +254,10 @@ void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
   const Device device = stream.device();
   const GemmVariant variant = resolve_variant(d, GemmStorage::bf16, options, device);
   if (d.m == 0 || d.n == 0) return;
-  gemm_widened(c, a, b, bias, d, options, variant);
+  if (device.is_cpu()) return gemm_widened(c, a, b, bias, d, options, variant);
+#ifdef WEFT_WITH_CUDA
+  cuda::gemm_mma_bf16(c, a, b, bias, d, options, stream);
+#endif
 }
 
 bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device) {

@@ -40,6 +40,7 @@ enum class GemmVariant {
   warp_tiled,
   pipelined,
   split_k,
+  wmma_tf32,
   mma_tf32,
   mma_bf16
 };

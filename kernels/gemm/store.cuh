@@ -9,19 +9,27 @@
 namespace weft::kernels::cuda {
 
 // Where and how a kernel stores: C = epilogue(alpha * sum + beta * C + bias).
-struct GemmOutput {
-  float* c;           // (m, n), ldc
+template <class Element>
+struct MatrixOutput {
+  Element* c;         // (m, n), ldc
   const float* bias;  // (n,), (m,) when bias_per_row, or null
   std::int64_t m, n, ldc;
   float alpha, beta;
   bool relu, bias_per_row;
   bool vector;  // rows start on 16-byte boundaries
 };
+using GemmOutput = MatrixOutput<float>;
 
-inline GemmOutput gemm_output(float* c, const float* bias, const GemmDims& dims,
-                              const GemmOptions& options, const GemmBatch& batch = {}) {
-  const bool vector =
-      reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && dims.ldc % 4 == 0 && batch.stride_c % 4 == 0;
+template <class Element>
+bool rows_aligned(const Element* matrix, std::int64_t ld, std::int64_t stride = 0) {
+  constexpr std::int64_t kQuantum = 16 / sizeof(Element);
+  return reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0 && ld % kQuantum == 0 &&
+         stride % kQuantum == 0;
+}
+
+template <class Element>
+MatrixOutput<Element> gemm_output(Element* c, const float* bias, const GemmDims& dims,
+                                  const GemmOptions& options, const GemmBatch& batch = {}) {
   return {c,
           bias,
           dims.m,
@@ -31,14 +39,22 @@ inline GemmOutput gemm_output(float* c, const float* bias, const GemmDims& dims,
           options.beta,
           options.epilogue == Epilogue::relu,
           batch.bias_per_row,
-          vector};
+          rows_aligned(c, dims.ldc, batch.stride_c)};
+}
+
+__device__ __forceinline__ float as_float(float value) {
+  return value;
+}
+__device__ __forceinline__ float as_float(Bfloat16 value) {
+  return __uint_as_float(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
 // The value for (row, column), which must lie inside C.
-__device__ __forceinline__ float finished(const GemmOutput& out, std::int64_t row,
+template <class Element>
+__device__ __forceinline__ float finished(const MatrixOutput<Element>& out, std::int64_t row,
                                           std::int64_t column, float sum) {
   float value = out.alpha * sum;
-  if (out.beta != 0) value += out.beta * out.c[row * out.ldc + column];
+  if (out.beta != 0) value += out.beta * as_float(out.c[row * out.ldc + column]);
   if (out.bias != nullptr) value += out.bias[out.bias_per_row ? row : column];
   return out.relu && value < 0 ? 0.0f : value;  // keeps NaN
 }

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -69,6 +70,45 @@ struct Problem {
             4 * eps, true};
   }
 
+  // A, B and C as bfloat16 hold; the oracle then starts from the same values.
+  void round_to_bfloat16() {
+    for (std::vector<float>* values : {&a, &b, &before}) {
+      for (float& value : *values) value = to_float(to_bfloat16(value));
+    }
+  }
+
+  // The same product on bfloat16 storage, widened.
+  std::vector<float> run_bfloat16(GemmOptions options, const Stream& stream,
+                                  std::int64_t misalign = 0) const {
+    options.alpha = c.alpha;
+    options.beta = c.beta;
+    options.epilogue = c.epilogue;
+    const auto narrow = [](const std::vector<float>& values) {
+      std::vector<std::uint8_t> bytes(values.size() * sizeof(Bfloat16));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const Bfloat16 value = to_bfloat16(values[i]);
+        std::memcpy(&bytes[i * sizeof(Bfloat16)], &value, sizeof(Bfloat16));
+      }
+      return bytes;
+    };
+    const std::int64_t shift = misalign * static_cast<std::int64_t>(sizeof(Bfloat16));
+    Guarded<std::uint8_t> a_device(narrow(a), stream, shift), b_device(narrow(b), stream, shift);
+    Guarded<std::uint8_t> c_device(narrow(before), stream, shift);
+    Guarded<float> bias_device(bias, stream, misalign);
+    gemm(reinterpret_cast<Bfloat16*>(c_device.data()),
+         reinterpret_cast<const Bfloat16*>(a_device.data()),
+         reinterpret_cast<const Bfloat16*>(b_device.data()), c.bias ? bias_device.data() : nullptr,
+         c.dims, options, stream);
+    const std::vector<std::uint8_t> bytes = c_device.get();
+    std::vector<float> result(before.size());
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      Bfloat16 value;
+      std::memcpy(&value, &bytes[i * sizeof(Bfloat16)], sizeof(Bfloat16));
+      result[i] = to_float(value);
+    }
+    return result;
+  }
+
   std::vector<float> run(GemmOptions options, const Stream& stream,
                          std::int64_t misalign = 0) const {
     options.alpha = c.alpha;
@@ -82,26 +122,34 @@ struct Problem {
   }
 };
 
-bool runs_on(const VariantInfo& info, Device device) {
-  if (device.is_cpu()) return info.on_cpu;
-  return info.on_cuda && device_properties(device).compute_capability >= info.compute_capability;
-}
-
-// Calls `body` for every variant that this device has, in each mode that the variant knows.
+// Calls `body` for every variant that this device has for floats, in each mode that it knows.
 void for_each_variant(Device device,
                       const std::function<void(const std::string&, const GemmOptions&)>& body) {
   for (const VariantInfo& info : gemm_variants()) {
-    if (!runs_on(info, device)) continue;
+    GemmOptions options;
+    options.variant = parse_gemm_variant(info.name);
+    if (!gemm_runs_on(options.variant, GemmStorage::fp32, device)) continue;
+    const bool rounds = info.needs.find("ComputeMode") != std::string_view::npos;
     for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
-      GemmOptions options;
-      options.variant = parse_gemm_variant(info.name);
       options.mode = mode;
-      const bool tensor_cores = options.variant == GemmVariant::mma_tf32;
-      if (tensor_cores == (mode == ComputeMode::fp32)) continue;
+      if (rounds == (mode == ComputeMode::fp32)) continue;
       body(str(info.name, mode == ComputeMode::bf16 ? " bf16" : ""), options);
     }
   }
   body("automatic", {});
+}
+
+// The same for those that take bfloat16.
+void for_each_bfloat16_variant(
+    Device device, const std::function<void(const std::string&, const GemmOptions&)>& body) {
+  for (const VariantInfo& info : gemm_variants()) {
+    GemmOptions options;
+    options.variant = parse_gemm_variant(info.name);
+    if (gemm_runs_on(options.variant, GemmStorage::bf16, device)) {
+      body(str(info.name, " on bfloat16"), options);
+    }
+  }
+  body("automatic on bfloat16", {});
 }
 
 double rounding_of(const GemmOptions& options) {
@@ -138,6 +186,74 @@ TEST_P(Gemm, IsExactOnIntegers) {
           compare(problem.run(options, stream()), expected, bound, variant + " " + c.name()));
     });
     if (HasFailure()) return;
+  }
+}
+
+TEST_P(Gemm, OnBfloat16MatchesTheOracle) {
+  for (const GemmCase& c : gemm_cases()) {
+    if (too_large(c.flops())) continue;
+    Problem problem(c, false);
+    problem.round_to_bfloat16();
+    const std::vector<double> expected = problem.expected();
+    Bound bound = problem.bound();
+    bound.relative += std::ldexp(1.0, -8) * 1.001;  // the result is rounded to nearest, once
+    for_each_bfloat16_variant(device(),
+                              [&](const std::string& variant, const GemmOptions& options) {
+                                EXPECT_TRUE(compare(problem.run_bfloat16(options, stream()),
+                                                    expected, bound, variant + " " + c.name()));
+                              });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Gemm, OnBfloat16IsRoundedIntegers) {
+  for (const GemmCase& c : gemm_cases()) {
+    if (too_large(c.flops()) || c.dims.k > 1100) continue;
+    const Problem problem(c, true);
+    std::vector<double> expected = problem.expected();
+    for (double& value : expected) {
+      value = static_cast<double>(to_float(to_bfloat16(static_cast<float>(value))));
+    }
+    Bound bound = exact();
+    bound.zero_is_right = true;
+    for_each_bfloat16_variant(
+        device(), [&](const std::string& variant, const GemmOptions& options) {
+          for (const std::int64_t misalign : {0, 1, 4}) {
+            if (misalign != 0 && c.dims.m * c.dims.n > 5000) continue;
+            EXPECT_TRUE(compare(problem.run_bfloat16(options, stream(), misalign), expected, bound,
+                                str(variant, " misaligned by ", misalign, " ", c.name())));
+          }
+        });
+    if (HasFailure()) return;
+  }
+}
+
+// Products of 256 x 128 and 128 x 128 tiles, which the other cases are too small for.
+TEST_P(Gemm, IsExactOnLargeProducts) {
+  if (device().is_cpu() || small_tests()) GTEST_SKIP() << "for the tiles of large products";
+  for (const bool wide : {false, true}) {
+    for (int transposes = 0; transposes < 4; ++transposes) {
+      const std::int64_t m = wide ? 1600 : 1920, n = wide ? 1800 : 2088, k = 104;
+      const GemmCase c{{m, n, k, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, n + 8},
+                       1,
+                       wide ? 1.0f : 0.0f,
+                       true};
+      const Problem problem(c, true);
+      std::vector<double> expected = problem.expected();
+      for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+        if (options.mode == ComputeMode::fp32) return;
+        EXPECT_TRUE(
+            compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
+      });
+      for (double& value : expected) {
+        value = static_cast<double>(to_float(to_bfloat16(static_cast<float>(value))));
+      }
+      for_each_bfloat16_variant(device(),
+                                [&](const std::string& variant, const GemmOptions& options) {
+                                  EXPECT_TRUE(compare(problem.run_bfloat16(options, stream()),
+                                                      expected, exact(), variant + " " + c.name()));
+                                });
+    }
   }
 }
 
@@ -223,9 +339,9 @@ TEST_P(Gemm, RefusesWhatItCannotDo) {
   refused({4, 5, 6, false, false, 0, 0, 4}, {}, "ldc = 4 is shorter than a row of 5");
   refused({huge, huge, 1}, {}, "do not fit in memory");
   for (const VariantInfo& info : gemm_variants()) {
-    if (runs_on(info, device())) continue;
     GemmOptions options;
     options.variant = parse_gemm_variant(info.name);
+    if (gemm_runs_on(options.variant, GemmStorage::fp32, device())) continue;
     refused({1, 1, 1}, options, std::string(info.name));
   }
   GemmOptions strip;

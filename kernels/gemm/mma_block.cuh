@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The block of a tensor-core GEMM by mma.sync: what mma_tf32, mma_bf16 and tf32x3 share.
+//
+//   memory --cp.async--> ring of chunks in shared memory --ldmatrix--> fragments --mma--> sums
+//
+// Copies run kStages - 1 chunks ahead of the arithmetic and take no registers. A chunk is four
+// steps along k; the fragments of a step are read while the step before is multiplied, across the
+// border of chunks too, so that the one barrier of a chunk finds the tensor cores busy. Tiles are
+// numbered in groups of eight rows of tiles: blocks that run at the same time share operands in L2.
+#pragma once
+
+#include "engine/launch.h"
+#include "kernels/gemm/mma_operand.cuh"
+#include "kernels/gemm/store.cuh"
+
+namespace weft::kernels::cuda {
+
+// kBlocks: blocks that share an SM, which bounds the registers.
+template <int kM_, int kN_, int kWarpM_, int kWarpN_, int kStages_, int kBlocks_>
+struct MmaTile {
+  static constexpr int kM = kM_, kN = kN_, kWarpM = kWarpM_, kWarpN = kWarpN_;
+  static constexpr int kStages = kStages_, kBlocks = kBlocks_;
+  static constexpr int kWarpColumns = kN / kWarpN;
+  static constexpr int kThreads = 32 * (kM / kWarpM) * kWarpColumns;
+  static constexpr int kFragmentsM = kWarpM / 16, kFragmentsN = kWarpN / 16;
+  static constexpr int kStageBytes = (kM + kN) * kChunkBytes;
+  static constexpr std::size_t kSharedBytes = std::size_t{kStages} * kStageBytes;
+  static_assert(kM % kWarpM == 0 && kN % kWarpN == 0 && kWarpM % 32 == 0 && kWarpN % 32 == 0,
+                "warps tile the block, pairs of fragments the warp");
+};
+
+// Sums of a warp's tile: fragment of rows, fragment of columns and its half, words of mma.
+template <class Tile>
+using MmaSums = float[Tile::kFragmentsM][Tile::kFragmentsN][2][4];
+
+// How tiles of C are numbered.
+struct TileOrder {
+  int rows, columns;  // tiles
+
+  static constexpr int kGroup = 8;
+  __device__ void place(int tile, int& row, int& column) const {
+    const int per_group = kGroup * columns;
+    const int first = tile / per_group * kGroup;
+    const int height = min(kGroup, rows - first), within = tile % per_group;
+    row = first + within % height;
+    column = within / height;
+  }
+};
+
+template <class Tile>
+TileOrder tile_order(const GemmDims& dims) {
+  return {static_cast<int>((dims.m + Tile::kM - 1) / Tile::kM),
+          static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
+}
+
+// Has the device the shared memory for this tile, and the product tiles for nearly every
+// multiprocessor?
+template <class Tile>
+bool fills_device(const GemmDims& dims, std::int64_t products, const Stream& stream) {
+  const DeviceProperties& device = device_properties(stream.device());
+  const TileOrder order = tile_order<Tile>(dims);
+  return device.shared_bytes_per_block >= Tile::kSharedBytes && dims.m > Tile::kM / 2 &&
+         dims.n > Tile::kN / 2 &&
+         products * order.rows * order.columns >= device.multiprocessors * 9 / 10;
+}
+
+// The corner of this thread's warp in a block's tile.
+template <class Tile>
+__device__ __forceinline__ int warp_row() {
+  return static_cast<int>(threadIdx.x) / 32 / Tile::kWarpColumns * Tile::kWarpM;
+}
+template <class Tile>
+__device__ __forceinline__ int warp_column() {
+  return static_cast<int>(threadIdx.x) / 32 % Tile::kWarpColumns * Tile::kWarpN;
+}
+
+// The tile of C at (row0, column0), by all threads of the block; `sums` is what this lane holds.
+// Math says how fragments are multiplied; after_chunk() is called behind every chunk.
+template <class Math, class Tile, bool kTransposeA, bool kTransposeB, class AfterChunk>
+__device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
+                                              const typename Math::Element* __restrict__ a,
+                                              const typename Math::Element* __restrict__ b,
+                                              std::int64_t row0, std::int64_t column0,
+                                              std::int64_t m, std::int64_t n, std::int64_t k,
+                                              std::int64_t lda, std::int64_t ldb, bool aligned_a,
+                                              bool aligned_b, const AfterChunk& after_chunk) {
+  using Element = typename Math::Element;
+  using CopyA = MmaCopy<Element, Tile::kM, !kTransposeA, Tile::kThreads>;
+  using CopyB = MmaCopy<Element, Tile::kN, kTransposeB, Tile::kThreads>;
+  constexpr int kK = CopyA::Chunk::kK;
+  CopyA a_copy(a, row0, m, lda, aligned_a);
+  CopyB b_copy(b, column0, n, ldb, aligned_b);
+  std::int64_t k_left = k;  // of what has not been asked for
+  const auto copy = [&](char* stage) {
+    if (k_left > 0) {
+      a_copy.copy(stage, k_left);
+      b_copy.copy(stage + CopyA::Chunk::kBytes, k_left);
+    }
+    device::async_commit();  // also when empty: groups are counted
+    k_left -= kK;
+  };
+
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const typename Math::template Fragments<Tile::kM, !kTransposeA, true> a_lane(warp_row<Tile>(),
+                                                                               lane);
+  const typename Math::template Fragments<Tile::kN, kTransposeB, false> b_lane(warp_column<Tile>(),
+                                                                               lane);
+  std::uint32_t a_words[2][Tile::kFragmentsM][4], b_words[2][Tile::kFragmentsN][4];
+  const auto load = [&](int buffer, const char* stage, int step) {
+    a_lane.load(a_words[buffer], stage, step);
+    b_lane.load(b_words[buffer], stage + CopyA::Chunk::kBytes, step);
+  };
+
+#pragma unroll 1
+  for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
+    copy(shared + stage * Tile::kStageBytes);
+  }
+  device::async_wait<Tile::kStages - 2>();
+  __syncthreads();  // the first chunk is there
+  load(0, shared, 0);
+  char* const last = shared + (Tile::kStages - 1) * Tile::kStageBytes;
+  char* now = shared;
+  char* filled = last;  // the stage that is filled next: the one read before `now`
+#pragma unroll 1
+  for (std::int64_t done = 0; done < k; done += kK) {
+    char* const next = now == last ? shared : now + Tile::kStageBytes;
+#pragma unroll
+    for (int step = 0; step < kChunkSteps; ++step) {
+      if (step + 1 < kChunkSteps) {
+        load((step + 1) % 2, now, step + 1);
+      } else {
+        device::async_wait<Tile::kStages - 2>();
+        __syncthreads();  // the next chunk is there for all, and this one read by all
+        load((step + 1) % 2, next, 0);
+      }
+      if (step == 0) copy(filled);
+      Math::multiply(sums, a_words[step % 2], b_words[step % 2]);
+    }
+    after_chunk();
+    filled = now;
+    now = next;
+  }
+  device::async_wait<0>();
+}
+
+// Sums of floats, in the order of float_place(): quads along a row.
+template <class Tile>
+__device__ __forceinline__ void store_float_sums(const GemmOutput& out, std::int64_t row0,
+                                                 std::int64_t column0, const MmaSums<Tile>& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, group = lane / 4, member = lane % 4;
+  row0 += warp_row<Tile>();
+  column0 += warp_column<Tile>();
+#pragma unroll
+  for (int i = 0; i < Tile::kFragmentsM; ++i) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {  // words 0, 1: rows low; of column groups 2 member and the next
+      const std::int64_t row = row0 + float_place(i, r / 2, group);
+#pragma unroll
+      for (int j = 0; j < Tile::kFragmentsN; j += 2) {
+        const float4 quad = {sums[i][j][0][r], sums[i][j][1][r], sums[i][j + 1][0][r],
+                             sums[i][j + 1][1][r]};
+        store_quad(out, row, column0 + float_place(j, 0, 2 * member + r % 2), quad);
+      }
+    }
+  }
+}
+
+}  // namespace weft::kernels::cuda
