@@ -15,6 +15,9 @@ class GemmWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { c_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Fact> facts(std::string_view variant) const override {
+    return gemm_facts(dims, variant);
+  }
   std::vector<Bytes> written(int set) override { return {c_.bytes(set)}; }
 
   const kernels::GemmDims dims;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench_histogram.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "bench/families.h"
 #include "engine/random.h"
@@ -45,6 +45,13 @@ Verdict compare(const std::vector<std::int64_t>& found, const std::vector<std::i
   return comparison.verdict();
 }
 
+std::vector<Fact> facts_of(std::int64_t n, const std::vector<std::int64_t>& counts, Device device,
+                           std::string_view variant) {
+  const std::int64_t fullest = *std::max_element(counts.begin(), counts.end());
+  return histogram_facts(n, static_cast<std::int64_t>(counts.size()), fullest,
+                         device_properties(device).multiprocessors, variant);
+}
+
 }  // namespace
 
 ByteHistogramWork::ByteHistogramWork(std::int64_t n, HistogramInput input, const Context& made_with)
@@ -67,6 +74,10 @@ bool ByteHistogramWork::can_run(std::string_view variant) const {
 void ByteHistogramWork::call(std::string_view variant, int set) {
   kernels::histogram(counts_[set], x_[set], x_.size(),
                      {kernels::parse_histogram_variant(variant), context.block}, context.stream);
+}
+
+std::vector<Fact> ByteHistogramWork::facts(std::string_view variant) const {
+  return facts_of(x_.size(), expected_, context.stream.device(), variant);
 }
 
 Verdict ByteHistogramWork::check(int set, Arithmetic) {
@@ -99,6 +110,10 @@ void FloatHistogramWork::call(std::string_view variant, int set) {
   const kernels::EvenBins even{0, 1, counts_.size()};
   kernels::histogram(counts_[set], x_[set], x_.size(), even,
                      {kernels::parse_histogram_variant(variant), context.block}, context.stream);
+}
+
+std::vector<Fact> FloatHistogramWork::facts(std::string_view variant) const {
+  return facts_of(x_.size(), expected_, context.stream.device(), variant);
 }
 
 Verdict FloatHistogramWork::check(int set, Arithmetic) {

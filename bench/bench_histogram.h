@@ -20,6 +20,7 @@ class ByteHistogramWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Fact> facts(std::string_view variant) const override;
   std::vector<Bytes> written(int set) override { return {counts_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }
@@ -42,6 +43,7 @@ class FloatHistogramWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { counts_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Fact> facts(std::string_view variant) const override;
   std::vector<Bytes> written(int set) override { return {counts_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }

@@ -51,6 +51,9 @@ class NbodyWork final : public Work {
   }
 
   void reset() override { accelerations_.clear(); }
+  std::vector<Fact> facts(std::string_view variant) const override {
+    return nbody_facts(n_, variant);
+  }
   std::vector<Bytes> written(int set) override { return {accelerations_.bytes(set)}; }
 
   Verdict check(int set, Arithmetic) override {

@@ -17,6 +17,10 @@ class ReduceWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { result_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Fact> facts(std::string_view variant) const override {
+    const int threads = threads_ > 0 ? threads_ : kernels::ReduceOptions().threads;
+    return reduce_facts(x_.size(), threads, variant);
+  }
   std::vector<Bytes> written(int set) override { return {result_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }

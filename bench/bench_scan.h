@@ -15,6 +15,7 @@ class ScanWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override { y_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Fact> facts(std::string_view variant) const override { return scan_facts(variant); }
   std::vector<Bytes> written(int set) override { return {y_.bytes(set)}; }
 
   std::int64_t n() const { return x_.size(); }

@@ -36,6 +36,9 @@ class SignalWork final : public Work {
                              {kernels::parse_signal_variant(variant)}, context.stream);
   }
   void reset() override { y_.clear(); }
+  std::vector<Fact> facts(std::string_view variant) const override {
+    return signal_facts(dims_, variant);
+  }
   std::vector<Bytes> written(int set) override { return {y_.bytes(set)}; }
 
   Verdict check(int set, Arithmetic) override {
@@ -79,6 +82,11 @@ class SignalWork final : public Work {
 };
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  if (context.variant == "tiled") {  // of images and volumes
+    const auto side = std::max<std::int64_t>(1, std::llround(std::sqrt(static_cast<double>(size))));
+    return std::make_unique<SignalWork>(
+        SignalDims{.height = side, .width = side, .filter_height = 5, .filter_width = 5}, context);
+  }
   return std::make_unique<SignalWork>(SignalDims{.width = size, .filter_width = 9}, context);
 }
 
@@ -100,7 +108,8 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
 
 }  // namespace
 
-extern const FamilyBench signal_bench = {
-    "signal", "samples under 9 taps", 1 << 20, std::int64_t{1} << 31, sized, problems};
+extern const FamilyBench signal_bench = {"signal", "samples under 9 taps, or pixels under 5 x 5",
+                                         1 << 20,  std::int64_t{1} << 31,
+                                         sized,    problems};
 
 }  // namespace weft::bench

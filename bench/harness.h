@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/by_hand.h"
 #include "engine/tensor.h"
 #include "kernels/common.h"
 
@@ -151,6 +152,8 @@ class Work {
   virtual void reset() = 0;
   // Compares the outputs in `set` with the oracle, at the precision of `arithmetic`.
   virtual Verdict check(int set, Arithmetic arithmetic) = 0;
+  // What students compute by hand about a variant on this problem.
+  virtual std::vector<Fact> facts(std::string_view) const { return {}; }
   // What one call writes and check() reads, for the test that check() can fail.
   virtual std::vector<Bytes> written(int) { return {}; }
 

@@ -51,6 +51,13 @@ int list_kernels(bool json) {
   return 0;
 }
 
+void add_problem_flags(CLI::App& sub, KernelRun& run) {
+  add_whole(sub, "--size", run.size, 1, std::int64_t{1} << 40,
+            "size of the problem; show FAMILY says what it counts");
+  add_whole(sub, "--block", run.block, 1, 1024, "threads per block, where the family takes it");
+  add_whole(sub, "--seed", run.seed, 0, INT64_MAX, "of the random data")->capture_default_str();
+}
+
 }  // namespace
 
 std::vector<std::string> family_names() {
@@ -87,27 +94,20 @@ void add_kernel(CLI::App& app, Action& action) {
 
   CLI::App* show =
       sub->add_subcommand("show", "What a variant does, what it uses, and how fast it is here");
-  auto name = std::make_shared<std::string>();
-  auto show_device = std::make_shared<DeviceFlags>();
-  auto show_json = std::make_shared<bool>(false);
-  show->add_option("NAME", *name, "FAMILY or FAMILY/VARIANT")->required();
-  show->add_flag("--json", *show_json, "one JSON object instead of text");
-  add_device_flags(*show, *show_device, false);
-  show->callback(
-      [=, &action] { action = [=] { return show_kernel(*name, *show_device, *show_json); }; });
+  auto shown = std::make_shared<KernelRun>();
+  show->add_option("NAME", shown->name, "FAMILY or FAMILY/VARIANT")->required();
+  add_problem_flags(*show, *shown);
+  show->add_flag("--json", shown->json, "one JSON object instead of text");
+  add_device_flags(*show, shown->device, false);
+  show->callback([=, &action] { action = [=] { return show_kernel(*shown); }; });
 
   CLI::App* run =
       sub->add_subcommand("run", "Runs one variant, or all of a family, on random data");
   auto request = std::make_shared<KernelRun>();
   run->add_option("NAME", request->name, "FAMILY or FAMILY/VARIANT")->required();
-  add_whole(*run, "--size", request->size, 1, std::int64_t{1} << 40,
-            "size of the problem; show FAMILY says what it counts");
-  add_whole(*run, "--block", request->block, 1, 1024,
-            "threads per block, where the family takes it");
+  add_problem_flags(*run, *request);
   add_whole(*run, "--iterations", request->iterations, 1, 1000000,
             "samples; default: 0.2 s of them");
-  add_whole(*run, "--seed", request->seed, 0, INT64_MAX, "of the random data")
-      ->capture_default_str();
   run->add_flag("--check", request->check,
                 "exit 1 unless the result agrees with the double oracle");
   run->add_flag("--json", request->json, "one JSON object per variant");

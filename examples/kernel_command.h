@@ -27,6 +27,6 @@ struct KernelRun {
 };
 
 int run_kernel(const KernelRun& run);
-int show_kernel(const std::string& name, const DeviceFlags& device, bool json);
+int show_kernel(const KernelRun& run);
 
 }  // namespace weft::cli

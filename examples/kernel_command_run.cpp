@@ -136,24 +136,31 @@ int show_family(const kernels::Family& family, bool json) {
   return 0;
 }
 
+void check_size(const KernelRun& run, const bench::FamilyBench& family) {
+  if (run.size <= family.largest_size) return;
+  throw Error(ErrorKind::usage, fmt::format("--size: expected at most {} {}, found {}",
+                                            family.largest_size, family.size_meaning, run.size));
+}
+
+// The problem of `family` that was asked for; `variant` may be empty.
+std::unique_ptr<bench::Work> make_work(const KernelRun& run, const bench::FamilyBench& family,
+                                       std::string_view variant, const Stream& stream) {
+  return family.sized(
+      run.size > 0 ? run.size : family.default_size,
+      {stream, static_cast<std::uint64_t>(run.seed), static_cast<int>(run.block), variant});
+}
+
 }  // namespace
 
 int run_kernel(const KernelRun& run) {
   const KernelName name = parse_kernel_name(run.name);
   const bench::FamilyBench& family = bench_of(*name.family);
-  if (run.size > family.largest_size) {
-    throw Error(ErrorKind::usage, fmt::format("--size: expected at most {} {}, found {}",
-                                              family.largest_size, family.size_meaning, run.size));
-  }
+  check_size(run, family);
   const Device device = select_device(run.device);
   announce_device(run.device, device);
-  bench::Context context{Stream(device), static_cast<std::uint64_t>(run.seed),
-                         static_cast<int>(run.block)};
-  const auto make = [&](std::string_view variant) {
-    context.variant = variant;
-    return family.sized(run.size > 0 ? run.size : family.default_size, context);
-  };
-  std::unique_ptr<bench::Work> work = make(name.variant == nullptr ? "" : name.variant->name);
+  const Stream stream(device);
+  std::unique_ptr<bench::Work> work =
+      make_work(run, family, name.variant == nullptr ? "" : name.variant->name, stream);
   if (run.block > 0 && !work->takes_block()) {
     throw Error(ErrorKind::usage, fmt::format("--block: kernel family {} takes no block size on {}",
                                               name.family->name, to_string(device)));
@@ -161,7 +168,7 @@ int run_kernel(const KernelRun& run) {
   if (name.variant != nullptr) check_runs_here(name, *work);
   bench::TimingOptions options;
   if (run.iterations > 0) options = {0, static_cast<int>(run.iterations)};
-  const bench::Machine machine = bench::measure_machine(context.stream);
+  const bench::Machine machine = bench::measure_machine(stream);
   std::vector<Row> rows;
   const auto measure = [&](std::string_view variant) {
     rows.push_back(measure_variant(*work, *name.family, std::string(variant), options));
@@ -182,7 +189,8 @@ int run_kernel(const KernelRun& run) {
       if (!runs_on(info, device) || work->can_run(info.name)) continue;
       const bool done = std::any_of(rows.begin(), rows.end(),
                                     [&](const Row& row) { return row.name == info.name; });
-      std::unique_ptr<bench::Work> other = done ? nullptr : make(info.name);
+      std::unique_ptr<bench::Work> other =
+          done ? nullptr : make_work(run, family, info.name, stream);
       if (other == nullptr || !other->can_run(info.name)) continue;
       work = std::move(other);
       for (const std::string& variant : bench::runnable_variants(name.family->name, *work)) {
@@ -203,12 +211,14 @@ int run_kernel(const KernelRun& run) {
   return 0;
 }
 
-int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
-  const KernelName name = parse_kernel_name(text);
+int show_kernel(const KernelRun& run) {
+  const KernelName name = parse_kernel_name(run.name);
+  const bool json = run.json;
   if (name.variant == nullptr) return show_family(*name.family, json);
   const kernels::VariantInfo& info = *name.variant;
-  const bench::FamilyBench* family = bench::find_family_bench(name.family->name);
-  const Device device = select_device(flags);
+  const bench::FamilyBench& family = bench_of(*name.family);
+  check_size(run, family);
+  const Device device = select_device(run.device);
 
   std::vector<std::pair<std::string, std::string>> pairs = {
       {"kernel", fmt::format("{}/{}", name.family->name, info.name)},
@@ -230,44 +240,45 @@ int show_kernel(const std::string& text, const DeviceFlags& flags, bool json) {
   event["on_cpu"] = info.on_cpu;
   event["on_cuda"] = info.on_cuda;
   event["device"] = to_string(device);
-  if (family == nullptr) {
-    pairs.emplace_back("measured", "no: this family has no problem to run alone");
+
+  const Stream stream(device);
+  const std::unique_ptr<bench::Work> work = make_work(run, family, info.name, stream);
+  const bench::Machine machine = bench::measure_machine(stream);
+  const bench::Arithmetic arithmetic = bench::arithmetic_of(info.name);
+  const double bound = machine.bound(work->bytes, work->flops, arithmetic, work->traffic);
+  event["problem"] = work->problem;
+  event["bytes"] = work->bytes;
+  event["flops"] = work->flops;
+  event["flops_per_byte"] = work->flops / work->bytes;
+  event["bound_seconds"] = bound;
+  pairs.emplace_back("problem", work->problem);
+  pairs.emplace_back("intensity", fmt::format("{:.3g} FLOP per byte: {:.3g} FLOP, {:.3g} bytes",
+                                              work->flops / work->bytes, work->flops, work->bytes));
+  event["by_hand"] = nlohmann::ordered_json::array();
+  for (const bench::Fact& fact : work->facts(info.name)) {
+    pairs.emplace_back(fact.name, fact.text);
+    event["by_hand"].push_back({{"name", fact.name}, {"value", fact.value}, {"text", fact.text}});
+  }
+  pairs.emplace_back("bound here", bound_text(*work, bound, machine));
+  if (!runs_on(info, device) || !work->can_run(info.name)) {
+    pairs.emplace_back("measured", fmt::format("no: it does not run on {}", to_string(device)));
   } else {
-    bench::Context context{Stream(device)};
-    context.variant = info.name;
-    const std::unique_ptr<bench::Work> work = family->sized(family->default_size, context);
-    const bench::Machine machine = bench::measure_machine(context.stream);
-    const bench::Arithmetic arithmetic = bench::arithmetic_of(info.name);
-    const double bound = machine.bound(work->bytes, work->flops, arithmetic, work->traffic);
-    event["problem"] = work->problem;
-    event["bytes"] = work->bytes;
-    event["flops"] = work->flops;
-    event["flops_per_byte"] = work->flops / work->bytes;
-    event["bound_seconds"] = bound;
-    pairs.emplace_back("problem", work->problem);
-    pairs.emplace_back("intensity",
-                       fmt::format("{:.3g} FLOP per byte: {:.3g} FLOP, {:.3g} bytes",
-                                   work->flops / work->bytes, work->flops, work->bytes));
-    pairs.emplace_back("bound here", bound_text(*work, bound, machine));
-    if (!runs_on(info, device) || !work->can_run(info.name)) {
-      pairs.emplace_back("measured", fmt::format("no: it does not run on {}", to_string(device)));
-    } else {
-      const std::string variant(info.name);
-      const Row row = measure_variant(*work, *name.family, variant, {0.1, 20});
-      if (!row.error.empty()) throw Error(ErrorKind::device, row.error);
-      pairs.emplace_back(
-          "measured",
-          fmt::format("{}, {}, {} of the bound; {}", bench::time_text(row.timing.median),
-                      bench::rate_text(row), percent(row.share(machine)),
-                      row.ok() ? "the result is right" : "the result is WRONG"));
-      event["seconds"] = row.timing.median;
-      event["share_of_bound"] = row.share(machine);
-      event["ok"] = row.ok();
-      event["kernels"] = nlohmann::ordered_json::array();
-      for (const KernelUsage& kernel : bench::usage_of(*work, variant)) {
-        pairs.emplace_back("launches", usage_text(kernel));
-        event["kernels"].push_back(nlohmann::ordered_json::parse(bench::usage_json(kernel)));
-      }
+    const std::string variant(info.name);
+    const Row row = measure_variant(*work, *name.family, variant, {0.1, 20});
+    if (!row.error.empty()) throw Error(ErrorKind::device, row.error);
+    const std::string share = bench::share_text(row, machine);
+    pairs.emplace_back(
+        "measured",
+        fmt::format("{}, {}{}; {}", bench::time_text(row.timing.median), bench::rate_text(row),
+                    share.empty() ? "" : fmt::format(", {} of the bound", share),
+                    row.ok() ? "the result is right" : "the result is WRONG"));
+    event["seconds"] = row.timing.median;
+    event["share_of_bound"] = row.share(machine);
+    event["ok"] = row.ok();
+    event["kernels"] = nlohmann::ordered_json::array();
+    for (const KernelUsage& kernel : bench::usage_of(*work, variant)) {
+      pairs.emplace_back("launches", usage_text(kernel));
+      event["kernels"].push_back(nlohmann::ordered_json::parse(bench::usage_json(kernel)));
     }
   }
   write_out(json ? json_line(event) : format_pairs(pairs, detect_terminal(kStdout)));

@@ -49,6 +49,15 @@ TEST_F(Kernel, ShowTellsWhatAVariantDoes) {
   EXPECT_EQ(events[0]["on_cpu"], false);
   EXPECT_GT(events[0]["flops_per_byte"].get<double>(), 1);
   EXPECT_FALSE(events[0].contains("seconds")) << "it does not run on a CPU";
+  ASSERT_FALSE(events[0]["by_hand"].empty());
+  EXPECT_EQ(events[0]["by_hand"][0]["name"], "global loads");
+
+  const Outcome block = weft(
+      {"kernel", "show", "reduce/sequential", "--block", "1024", "--size", "5", "--device", "cpu"});
+  EXPECT_EQ(block.exit_code, 0) << block.err;
+  EXPECT_NE(block.out.find("0 0 0 0 0 1 1 1 1 1 in the steps of a block of 1024 threads"),
+            std::string::npos)
+      << block.out;
 }
 
 TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
