@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "examples/plot.h"
+
 namespace weft::cli {
 namespace {
 
@@ -25,30 +27,6 @@ struct Series {
 struct Axis {
   double low = 0, high = 1, step = 1;
 };
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
-
-// The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most `parts`.
-double nice_step(double range, int parts) {
-  const double power = std::pow(10.0, std::floor(std::log10(range / parts)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (range / (factor * power) <= parts + 1e-9) return factor * power;
-  }
-  return 10 * power;
-}
 
 Axis value_axis(const std::vector<Series>& series, double floor, double ceiling) {
   double low = ceiling, high = floor;
@@ -192,7 +170,7 @@ std::string curves_svg(const std::vector<models::EpochRecord>& history, std::str
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}"
       "<text class=\"title\" x=\"{4}\" y=\"35\">{2}</text>\n",
-      kWidth, kHeight, escaped(title), kStyle, kLeft[0]);
+      kWidth, kHeight, escaped_for_xml(title), kStyle, kLeft[0]);
   if (!loss.empty()) {
     const int first = history.front().epoch, last = history.back().epoch;
     const Axis loss_axis = value_axis(loss, 0, 1e30), accuracy_axis = value_axis(accuracy, 0, 100);

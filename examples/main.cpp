@@ -68,6 +68,7 @@ int run(std::vector<std::string> arguments) {
   add_kernel(app, action);
   add_bench(app, action);
   add_scan(app, action);
+  add_histogram(app, action);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
