@@ -6,9 +6,14 @@
 
 namespace weft::kernels {
 
-// For a device of this compute capability (90 is sm_90). A tensor-core mode on a device without
+struct GemmDevice {
+  int compute_capability = 0;  // 90 is sm_90
+  bool hopper = false;         // it runs code for sm_90a, and there is some
+};
+
+// `aligned`: rows of A and B start on 16-byte boundaries. A tensor-core mode on a device without
 // tf32 tensor cores runs in fp32.
 GemmVariant gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
-                           int compute_capability);
+                           bool aligned, const GemmDevice& device);
 
 }  // namespace weft::kernels

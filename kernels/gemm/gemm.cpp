@@ -27,9 +27,10 @@ struct Row {
   VariantInfo info;
   bool rounds = false;                           // operands of fp32: only if the mode allows it
   GemmStorage cuda_storage = GemmStorage::fp32;  // CPU variants take both
+  bool hopper = false;                           // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 16> kRows{{
+constexpr std::array<Row, 18> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -106,6 +107,26 @@ constexpr std::array<Row, 16> kRows{{
       .needs = "bfloat16 matrices"},
      false,
      GemmStorage::bf16},
+    {GemmVariant::wgmma_tf32,
+     {.name = "wgmma_tf32",
+      .summary =
+          "Hopper's tensor cores read shared memory that the copy engine fills; threads only "
+          "direct",
+      .on_cuda = true,
+      .compute_capability = 90,
+      .needs = "sm_90a, no later one; ComputeMode tf32 or bf16"},
+     kRounds,
+     GemmStorage::fp32,
+     true},
+    {GemmVariant::wgmma_bf16,
+     {.name = "wgmma_bf16",
+      .summary = "the same on bfloat16, where the tensor cores read every transpose in place",
+      .on_cuda = true,
+      .compute_capability = 90,
+      .needs = "sm_90a, no later one; bfloat16 matrices, rows of A and B aligned to 16 bytes"},
+     false,
+     GemmStorage::bf16,
+     true},
 }};
 
 constexpr auto kInfos = [] {
@@ -162,6 +183,10 @@ const Row& row_of(GemmVariant variant) {
   throw Error(ErrorKind::usage, "unknown gemm variant");
 }
 
+bool has_hopper_code() {
+  return built_cuda_architectures().find("90a") != std::string_view::npos;
+}
+
 void check_runs(const Row& row, GemmStorage storage, const GemmOptions& options, Device device) {
   const VariantInfo& info = row.info;
   if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
@@ -180,23 +205,59 @@ void check_runs(const Row& row, GemmStorage storage, const GemmOptions& options,
                                       "found fp32"));
   }
   const int capability = device_properties(device).compute_capability;
+  if (row.hopper && (capability != 90 || !has_hopper_code())) {
+    throw Error(ErrorKind::usage,
+                str("gemm variant ", info.name, " needs a GPU of compute capability 90 and code ",
+                    "built for sm_90a; ", device, " has ", capability, ", built for ",
+                    built_cuda_architectures()));
+  }
   if (capability < info.compute_capability) {
     throw Error(ErrorKind::usage, str("gemm variant ", info.name, " needs compute capability ",
                                       info.compute_capability, ", ", device, " has ", capability));
   }
 }
 
+// Throws when a matrix cannot be read by the copy engine of Hopper.
+template <class Element>
+void check_rows(std::string_view variant, const char* name, const Element* matrix,
+                std::int64_t ld) {
+  const std::int64_t bytes = ld * static_cast<std::int64_t>(sizeof(Element));
+  const auto address = reinterpret_cast<std::uintptr_t>(matrix);
+  if (address % 16 == 0 && bytes % 16 == 0) return;
+  throw Error(ErrorKind::usage,
+              str("gemm variant ", variant, " needs rows that start on 16-byte boundaries: ",
+                  address % 16 != 0 ? str(name, " starts ", address % 16, " bytes past one")
+                                    : str("those of ", name, " are ", ld, " elements (", bytes,
+                                          " bytes) apart")));
+}
+
 // Validates a call and settles which variant it means.
-GemmVariant resolve_variant(const GemmDims& dims, GemmStorage storage, const GemmOptions& options,
-                            Device device) {
+template <class Element>
+GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& dims,
+                            GemmStorage storage, const GemmOptions& options, Device device) {
+  constexpr std::int64_t kVector = 16 / sizeof(Element);
   GemmVariant variant = options.variant;
   if (variant == GemmVariant::automatic) {
-    variant = device.is_cpu() ? GemmVariant::packed
-                              : gemm_automatic(dims, storage, options.mode,
-                                               device_properties(device).compute_capability);
+    if (device.is_cpu()) {
+      variant = GemmVariant::packed;
+    } else {
+      const int capability = device_properties(device).compute_capability;
+      const bool aligned =
+          (reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) % 16 == 0 &&
+          dims.lda % kVector == 0 && dims.ldb % kVector == 0;
+      variant = gemm_automatic(dims, storage, options.mode, aligned,
+                               {capability, capability == 90 && has_hopper_code()});
+    }
   }
-  check_runs(row_of(variant), storage, options, device);
+  const Row& row = row_of(variant);
+  check_runs(row, storage, options, device);
   check_strip(options);
+  if (variant == GemmVariant::wgmma_bf16) {
+    check_rows(row.info.name, "A", a, dims.lda);
+    check_rows(row.info.name, "B", b, dims.ldb);
+  }
+  if (row.hopper && dims.k == 0)
+    return storage == GemmStorage::bf16 ? GemmVariant::mma_bf16 : GemmVariant::mma_tf32;
   return variant;
 }
 
@@ -206,7 +267,7 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
           const GemmOptions& options, const Stream& stream) {
   const GemmDims d = resolved(dims, sizeof(float));
   const Device device = stream.device();
-  const GemmVariant variant = resolve_variant(d, GemmStorage::fp32, options, device);
+  const GemmVariant variant = resolve_variant(a, b, d, GemmStorage::fp32, options, device);
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) {
     const GemmCpu& cpu = select_gemm_cpu();
@@ -240,6 +301,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
     case GemmVariant::wmma_tf32:
       return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
+    case GemmVariant::wgmma_tf32:
+      return cuda::gemm_wgmma_tf32(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:
       return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
     default:
@@ -252,19 +315,22 @@ void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
           const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
   const GemmDims d = resolved(dims, sizeof(Bfloat16));
   const Device device = stream.device();
-  const GemmVariant variant = resolve_variant(d, GemmStorage::bf16, options, device);
+  const GemmVariant variant = resolve_variant(a, b, d, GemmStorage::bf16, options, device);
   if (d.m == 0 || d.n == 0) return;
   if (device.is_cpu()) return gemm_widened(c, a, b, bias, d, options, variant);
 #ifdef WEFT_WITH_CUDA
-  cuda::gemm_mma_bf16(c, a, b, bias, d, options, stream);
+  const auto run = variant == GemmVariant::wgmma_bf16 ? cuda::gemm_wgmma_bf16 : cuda::gemm_mma_bf16;
+  run(c, a, b, bias, d, options, stream);
 #endif
 }
 
 bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device) {
   const Row& row = row_of(variant);
   if (device.is_cpu()) return row.info.on_cpu;
+  const int capability = device_properties(device).compute_capability;
   return row.info.on_cuda && row.cuda_storage == storage &&
-         device_properties(device).compute_capability >= row.info.compute_capability;
+         (row.hopper ? capability == 90 && has_hopper_code()
+                     : capability >= row.info.compute_capability);
 }
 
 std::span<const VariantInfo> gemm_variants() {

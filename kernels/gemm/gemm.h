@@ -42,7 +42,9 @@ enum class GemmVariant {
   split_k,
   wmma_tf32,
   mma_tf32,
-  mma_bf16
+  mma_bf16,
+  wgmma_tf32,
+  wgmma_bf16
 };
 
 struct GemmOptions {
