@@ -23,9 +23,10 @@ LADDERS = {
 }
 # Families of one rung: a line for each problem instead.
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]
-# Families whose variants are several operations: those of one problem begin or end like this.
+# Rungs that a problem is for, where it is not for all of the family.
 OPERATIONS = {
     "histogram": {"268435456 floats": r"(?!lane_private)"},
+    "softmax": {"8192 rows": r"(?!warp_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},
     "memory": {"vector": r"vector_add", "copy of 1048576 rows": r".*_rows$", "transfer": r".*_transfer$"},
     "signal": {"1-D": r"(?!tiled$)", "2-D": r"(naive|constant_memory|tiled)$", "3-D": r"(naive|constant_memory|tiled)$"},
@@ -124,7 +125,8 @@ def ladder(results, family, beginning):
     problems = results.problems(family, beginning)
     if not problems:
         return [f"**{beginning}**: {NOT_MEASURED}."]
-    rows = results.of(family, problems[0])
+    # Products of one shape are one ladder, however the matrices are stored.
+    rows = [row for problem in (problems if family == "gemm" else problems[:1]) for row in results.of(family, problem)]
     own = {row["variant"]: row for row in rows if not row["yardstick"]}
     rungs = results.rungs(family, beginning)
     rungs += [name for name in own if name not in rungs and any(row is own[name] for row in rows)]
