@@ -88,6 +88,22 @@ TEST(Image, TransparencyShowsWhitePaper) {
   EXPECT_EQ(colour.pixels, (Bytes{255}));
 }
 
+TEST(Image, ColourChannels) {
+  const RgbImage image = decode_rgb_image(
+      make_png(2, 2, 6, {0, 10, 20, 30, 255, 40, 50, 60, 0, 0, 200, 100, 0, 255, 9, 8, 7, 255}),
+      "x");
+  EXPECT_EQ(image.width, 2);
+  EXPECT_EQ(image.height, 2);
+  EXPECT_FALSE(image.is_grey);
+  EXPECT_EQ(image.red, (Bytes{10, 255, 200, 9}));  // the second pixel is transparent: white
+  EXPECT_EQ(image.green, (Bytes{20, 255, 100, 8}));
+  EXPECT_EQ(image.blue, (Bytes{30, 255, 0, 7}));
+  const RgbImage grey = decode_rgb_image(make_png(3, 1, 0, {0, 1, 2, 3}), "x");
+  EXPECT_TRUE(grey.is_grey);
+  EXPECT_EQ(grey.grey, (Bytes{1, 2, 3}));
+  EXPECT_TRUE(grey.red.empty());
+}
+
 TEST(Image, ReadsPnmAndBmp) {
   EXPECT_EQ(decode_grey_image(text(std::string("P5 2 1 255\n") + "\x10\x20"), "x").pixels,
             (Bytes{0x10, 0x20}));
