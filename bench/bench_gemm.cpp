@@ -35,7 +35,8 @@ GemmWork::GemmWork(const kernels::GemmDims& d, const Context& made_with)
 bool GemmWork::can_run(std::string_view variant) const {
   // The triple loop on a CPU takes minutes where others take a second.
   const bool slow = context.stream.device().is_cpu() && variant == "naive" && flops > 5e9;
-  return !slow;
+  return !slow && kernels::gemm_runs_on(kernels::parse_gemm_variant(variant),
+                                        kernels::GemmStorage::fp32, context.stream.device());
 }
 
 void GemmWork::call(std::string_view variant, int set) {

@@ -37,6 +37,9 @@ void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
 // Needs sm_80. bfloat16 storage.
 void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Needs sm_80. As accurate as fp32, on tensor cores.
+void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                 const GemmOptions& options, const Stream& stream);
 // Needs exactly sm_90a, and base pointers and leading dimensions that are multiples of 16 bytes.
 void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);

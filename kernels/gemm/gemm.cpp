@@ -30,7 +30,7 @@ struct Row {
   bool hopper = false;                           // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 18> kRows{{
+constexpr std::array<Row, 19> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -107,6 +107,11 @@ constexpr std::array<Row, 18> kRows{{
       .needs = "bfloat16 matrices"},
      false,
      GemmStorage::bf16},
+    {GemmVariant::tf32x3,
+     {.name = "tf32x3",
+      .summary = "fp32 accuracy from tensor cores: three products of the tf32 parts of numbers",
+      .on_cuda = true,
+      .compute_capability = 80}},
     {GemmVariant::wgmma_tf32,
      {.name = "wgmma_tf32",
       .summary =
@@ -301,6 +306,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
     case GemmVariant::wmma_tf32:
       return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
+    case GemmVariant::tf32x3:
+      return cuda::gemm_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::wgmma_tf32:
       return cuda::gemm_wgmma_tf32(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:

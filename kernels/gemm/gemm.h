@@ -43,6 +43,7 @@ enum class GemmVariant {
   wmma_tf32,
   mma_tf32,
   mma_bf16,
+  tf32x3,
   wgmma_tf32,
   wgmma_bf16
 };

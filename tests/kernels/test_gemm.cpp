@@ -269,6 +269,30 @@ TEST_P(Gemm, IsExactOnLargeProducts) {
   }
 }
 
+// Root of the mean squared error, against fp32 multiply-adds in the order of k.
+TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
+  if (!gemm_runs_on(GemmVariant::tf32x3, GemmStorage::fp32, device())) {
+    GTEST_SKIP() << "tf32x3 does not run here";
+  }
+  for (const std::int64_t k : {64, 4096}) {
+    const Problem problem({{96, 100, small_tests() ? 64 : k, false, true}}, false);
+    const std::vector<double> expected = problem.expected();
+    const auto error_of = [&](GemmVariant variant) {
+      GemmOptions options;
+      options.variant = variant;
+      const std::vector<float> found = problem.run(options, stream());
+      double squares = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        squares += std::pow(static_cast<double>(found[i]) - expected[i], 2);
+      }
+      return std::sqrt(squares / static_cast<double>(found.size()));
+    };
+    const double fp32 = error_of(GemmVariant::naive);
+    EXPECT_GT(fp32, 0);
+    EXPECT_LE(error_of(GemmVariant::tf32x3), 2 * fp32) << "k = " << k;
+  }
+}
+
 TEST_P(Gemm, TakesAnyAlignment) {
   for (const std::int64_t misalign : {1, 2, 3}) {
     const Problem problem({{65, 67, 71, false, true}, 1, 1, true}, true);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// GEMM, rung "tf32x3": fp32 accuracy from tensor cores that know 10 mantissa bits. sm_80 and later.
+//
+//   x = big + small + rest     big = tf32(x), small = tf32(x - big), |rest| <= 2^-23 |x|
+//   a b = big_a big_b + big_a small_b + small_a big_b     what is left out: 2^-21 |a b| at most
+//
+// x - big has 12 bits; the tensor core ignores the last, so only big is rounded.
+//
+// Three products of which each takes its time on the tensor cores, and still above the rate of fp32
+// multiply-adds. Tensor cores cut off, where fp32 additions round: over a long k that would cost
+// more than the splitting. So they only add up a chunk of 32 along k, and its sums are added to
+// totals in fp32. mma_block.cuh tells the pipeline. An operand that is infinite, or too large to be
+// rounded to tf32 (from 2^128 - 2^116 on), gives NaN.
+//
+//   tile        warps   per warp   sums and totals   shared memory   for
+//   128 x 128   8       64 x 32    64 + 64           96 KiB          large products
+//   64 x 64     4       32 x 32    32 + 32           64 KiB          a small C
+#include "kernels/device/dynamic_shared.cuh"
+#include "kernels/gemm/mma_block.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using Tile128 = MmaTile<128, 128, 64, 32, 3, 1>;
+using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
+
+struct Tf32x3 {
+  using Element = float;
+  template <int kX, bool kAlongK, bool kLeft>
+  using Fragments = FloatFragments<kX, kAlongK, kLeft>;
+
+  template <int kCount>
+  __device__ __forceinline__ static void split(std::uint32_t (&big)[kCount][4],
+                                               std::uint32_t (&small)[kCount][4],
+                                               const std::uint32_t (&from)[kCount][4]) {
+#pragma unroll
+    for (int f = 0; f < kCount; ++f) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        big[f][w] = device::tf32_operand(from[f][w]) & 0xffffe000u;
+        small[f][w] = __float_as_uint(__uint_as_float(from[f][w]) - __uint_as_float(big[f][w]));
+      }
+    }
+  }
+
+  template <int kM, int kN>
+  __device__ __forceinline__ static void multiply_parts(float (&sums)[kM][kN][2][4],
+                                                        const std::uint32_t (&a)[kM][4],
+                                                        const std::uint32_t (&b)[kN][4]) {
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+        device::mma_m16n8k8_tf32(sums[i][j][0], a[i], {b[j][0], b[j][1]});
+        device::mma_m16n8k8_tf32(sums[i][j][1], a[i], {b[j][2], b[j][3]});
+      }
+    }
+  }
+
+  template <int kM, int kN>
+  __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
+                                                  const std::uint32_t (&a_words)[kM][4],
+                                                  const std::uint32_t (&b_words)[kN][4]) {
+    std::uint32_t a_big[kM][4], a_small[kM][4], b_big[kN][4], b_small[kN][4];
+    split(a_big, a_small, a_words);
+    split(b_big, b_small, b_words);
+    multiply_parts(sums, a_big, b_small);
+    multiply_parts(sums, a_small, b_big);
+    multiply_parts(sums, a_big, b_big);
+  }
+};
+
+template <class Tile, bool kTransposeA, bool kTransposeB>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    gemm_tf32x3_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
+                       std::int64_t k, std::int64_t lda, std::int64_t ldb, bool aligned_a,
+                       bool aligned_b, TileOrder order) {
+  float4* shared_quads = device::dynamic_shared<float4>();  // kStages x (A chunk, B chunk)
+  int tile_row, tile_column;
+  order.place(static_cast<int>(blockIdx.x), tile_row, tile_column);
+  const std::int64_t row0 = std::int64_t{tile_row} * Tile::kM;
+  const std::int64_t column0 = std::int64_t{tile_column} * Tile::kN;
+  MmaSums<Tile> sums = {}, totals = {};
+  const auto add_to_totals = [&] {
+#pragma unroll
+    for (int i = 0; i < Tile::kFragmentsM; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kFragmentsN; ++j) {
+#pragma unroll
+        for (int w = 0; w < 8; ++w) {
+          totals[i][j][w / 4][w % 4] += sums[i][j][w / 4][w % 4];
+          sums[i][j][w / 4][w % 4] = 0;
+        }
+      }
+    }
+  };
+  multiply_tile<Tf32x3, Tile, kTransposeA, kTransposeB>(sums, reinterpret_cast<char*>(shared_quads),
+                                                        a, b, row0, column0, out.m, out.n, k, lda,
+                                                        ldb, aligned_a, aligned_b, add_to_totals);
+  store_float_sums<Tile>(out, row0, column0, totals);
+}
+
+template <class Tile>
+void launch_tile(const GemmOutput& out, const float* a, const float* b, const GemmDims& dims,
+                 const Stream& stream) {
+  const TileOrder order = tile_order<Tile>(dims);
+  const Launch config{blocks_for(std::int64_t{order.rows} * order.columns, 1), Tile::kThreads,
+                      Tile::kSharedBytes, stream};
+  with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
+    launch(gemm_tf32x3_kernel<Tile, transpose_a(), transpose_b()>, config, out, a, b, dims.k,
+           dims.lda, dims.ldb, rows_aligned(a, dims.lda), rows_aligned(b, dims.ldb), order);
+  });
+}
+
+}  // namespace
+
+void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+                 const GemmOptions& options, const Stream& stream) {
+  const GemmOutput out = gemm_output(c, bias, dims, options);
+  if (fills_device<Tile128>(dims, 1, stream)) {
+    launch_tile<Tile128>(out, a, b, dims, stream);
+  } else {
+    launch_tile<Tile64>(out, a, b, dims, stream);
+  }
+}
+
+}  // namespace weft::kernels::cuda
