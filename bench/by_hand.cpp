@@ -180,6 +180,7 @@ std::vector<Fact> signal_facts(const kernels::SignalDims& d, std::string_view va
     add_loads(facts, taps * outputs, outputs, flops, "an element for each product");
     return facts;
   }
+  if (!variant.starts_with("tiled")) return facts;
   // Outputs of a block, and elements with their halo.
   const std::int64_t depth = d.rank() == 3 ? 4 : 1;
   const std::int64_t height = d.rank() == 3 ? 8 : d.rank() == 2 ? 32 : 1;

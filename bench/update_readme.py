@@ -84,7 +84,7 @@ def replaced(text, section, body):
 
 def catalogue_of(program):
     found = [program] if program else [ROOT / "build" / name / "weft" for name in ("cuda", "cpu")]
-    for path in map(pathlib.Path, found):
+    for path in (pathlib.Path(name).resolve() for name in found):
         if path.exists():
             text = subprocess.run([path, "kernel", "list", "--json"], check=True, capture_output=True, text=True).stdout
             return [json.loads(line) for line in text.splitlines()]
