@@ -13,6 +13,7 @@
 
 #include "engine/error.h"
 #include "kernels/conv/cpu_table.h"
+#include "kernels/conv/validate.h"
 #include "kernels/gemm/scratch.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/conv/cuda.h"
@@ -24,7 +25,7 @@ namespace {
 struct Passes {
   bool forward = true, backward_data = true, backward_weights = true;
 };
-constexpr Passes kAllPasses, kNoWeights{.backward_weights = false};
+constexpr Passes kAllPasses, kNoWeights{.backward_weights = false}, kNone{false, false, false};
 constexpr bool kRounds = true;
 
 struct Row {
@@ -34,7 +35,7 @@ struct Row {
   bool rounds = false;  // operands: only if the mode allows it
 };
 
-constexpr std::array<Row, 6> kRows{{
+constexpr std::array<Row, 7> kRows{{
     {ConvVariant::direct,
      {.name = "direct",
       .summary = "the sums as written: one thread per output, no extra memory",
@@ -70,6 +71,14 @@ constexpr std::array<Row, 6> kRows{{
       .needs = "ComputeMode tf32 or bf16"},
      kAllPasses,
      kRounds},
+    {ConvVariant::fused_relu_pool,
+     {.name = "fused_relu_pool",
+      .summary =
+          "convolution, bias, ReLU and max pooling in one kernel: the large map is never stored",
+      .on_cpu = true,
+      .on_cuda = true,
+      .needs = "conv2d_relu_pool_forward() and _backward()"},
+     kNone},
 }};
 
 constexpr auto kInfos = [] {
@@ -93,7 +102,9 @@ void check_bytes(const ConvDims& d, std::initializer_list<std::int64_t> extents)
   }
 }
 
-void check_dims(const ConvDims& d) {
+}  // namespace
+
+void check_conv_dims(const ConvDims& d) {
   constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // keeps sums of extents in range
   constexpr std::int64_t kMaxStride = std::int64_t{1} << 31;
   const auto require = [&](bool holds, const char* what) {
@@ -113,6 +124,8 @@ void check_dims(const ConvDims& d) {
   check_bytes(d, {d.n, d.oc, d.oh(), d.ow()});
   check_bytes(d, {d.oc, d.c, d.kh, d.kw});
 }
+
+namespace {
 
 // Above some thousand weights the tiles of a product reuse more than a direct thread can. Tensor
 // cores pay when channels and filters fill their tiles (a chunk is 16 channels, a tile 64 filters)
@@ -163,6 +176,7 @@ ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& optio
     throw Error(ErrorKind::usage, str("conv variant ", info.name, parts...));
   };
   if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) refuse(" does not run on ", device);
+  if (row.variant == ConvVariant::fused_relu_pool) refuse(" is called as conv2d_relu_pool_*()");
   if (!conv_has_pass(row.variant, pass)) refuse(" has no ", name_of(pass), " pass");
   if (device.is_cpu()) return row.variant;
   if (row.rounds && options.mode == ComputeMode::fp32) {
@@ -183,7 +197,7 @@ bool has_empty_extent(const ConvDims& d) {
 // Checks everything that a pass asks for and returns the variant that runs it.
 ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
                     Workspace workspace, Device device) {
-  check_dims(d);
+  check_conv_dims(d);
   const ConvVariant variant = chosen(pass, d, options, device);
   const std::size_t needed = conv2d_workspace_bytes(pass, d, options, device);
   if (workspace.bytes < needed) {
@@ -220,7 +234,7 @@ bool conv_has_pass(ConvVariant variant, ConvPass pass) {
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                                    Device device) {
-  check_dims(dims);
+  check_conv_dims(dims);
   const ConvVariant variant = chosen(pass, dims, options, device);
   if (has_empty_extent(dims) || (dims.n == 0 && pass != ConvPass::backward_weights)) return 0;
 #ifdef WEFT_WITH_CUDA

@@ -37,6 +37,7 @@ enum class ConvVariant {
   im2col_gemm,
   implicit_gemm,
   implicit_gemm_tensor_core,
+  fused_relu_pool,  // has functions of its own: kernels/conv/fused_relu_pool.h
 };
 
 struct ConvOptions {

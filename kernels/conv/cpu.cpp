@@ -4,6 +4,7 @@
 
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/implicit_gemm.h"
+#include "kernels/conv/relu_pool_cpu.h"
 #include "kernels/conv/weight_gradient.h"
 
 namespace weft::kernels::WEFT_ISA {
@@ -18,6 +19,9 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_forward_scratch,
     cpu::conv2d_backward_data_scratch,
     cpu::conv2d_backward_weights_scratch,
+    cpu::conv2d_relu_pool_forward<float>,
+    cpu::conv2d_relu_pool_backward_data<float>,
+    cpu::conv2d_relu_pool_backward_weights<float>,
 };
 
 }  // namespace weft::kernels::WEFT_ISA

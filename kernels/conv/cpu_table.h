@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/fused_relu_pool.h"
 #include "kernels/isa.h"
 
 namespace weft::kernels {
@@ -26,6 +27,14 @@ struct ConvCpu {
   std::size_t (*forward_scratch)(const ConvDims& dims, int threads);
   std::size_t (*backward_data_scratch)(const ConvDims& dims, int threads);
   std::size_t (*backward_weights_scratch)(const ConvDims& dims, int threads);
+
+  void (*relu_pool_forward)(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                            const float* bias, const ReluPoolDims& dims);
+  void (*relu_pool_backward_data)(float* dx, const float* dy, const std::uint8_t* argmax,
+                                  const float* w, const ReluPoolDims& dims, GradientMode mode);
+  void (*relu_pool_backward_weights)(float* dw, float* db, const float* dy,
+                                     const std::uint8_t* argmax, const float* x,
+                                     const ReluPoolDims& dims, GradientMode mode);
 };
 
 WEFT_DECLARE_CPU_TABLE(ConvCpu, conv_cpu)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/fused_relu_pool.h"
 
 namespace weft::kernels::cuda {
 
@@ -85,5 +86,17 @@ void conv2d_forward_tiled(float* y, const float* x, const float* w, const float*
 void conv2d_backward_data_tiled(float* dx, const float* dy, const float* w, const ConvDims& dims,
                                 GradientMode mode, const ConvOptions& options, Workspace workspace,
                                 const Stream& stream);
+
+void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                              const float* bias, const ReluPoolDims& dims, const Stream& stream);
+void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
+                                    const float* w, const ReluPoolDims& dims, GradientMode mode,
+                                    const Stream& stream);
+// dims.conv.n, and the windows of an image, may be 0.
+void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
+                                       const std::uint8_t* argmax, const float* x,
+                                       const ReluPoolDims& dims, GradientMode mode,
+                                       Workspace workspace, const Stream& stream);
+std::size_t relu_pool_workspace_bytes(const ReluPoolDims& dims);
 
 }  // namespace weft::kernels::cuda

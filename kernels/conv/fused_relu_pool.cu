@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+// Convolution, rung "fused_relu_pool": forward and the gradient of the data.
+//
+// Square kernels of 3 or 5 with stride 1 under windows of 2 x 2, when they fit: a thread computes
+// one window for kPlanes filters, so the four values that compete never leave its registers. Some
+// channels of some images lie in shared memory behind a border of zeros, and their weights, those
+// of one tap in a row:
+//
+//        rows 2u + r, 2u + r + 1      kKernel + 1 values each; a row is loaded once, as pairs,
+//        o  o  o  o  o  o             and serves as the lower row of one r and the upper of the
+//        o  o  o  o  o  o             next: 4 kPlanes products for kPlanes weights
+//
+// Channels that do not fit at once come in turns, while the sums stay in registers. The gradient of
+// the data is the same computation on dz, made on the way into shared memory from dy and the bytes
+// of argmax, with the kernels turned around and filters and channels exchanged.
+// Any other shape: one thread for each result, reading through the caches.
+#include <algorithm>
+
+#include "engine/launch.h"
+#include "kernels/conv/cuda.h"
+#include "kernels/conv/partial_sums.cuh"
+#include "kernels/device/fast_divide.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using device::FastDivide;
+
+constexpr int kMaxThreads = 256;
+constexpr int kGatherThreads = 256;
+constexpr std::int64_t kSharedBytes = 48 * 1024;
+
+struct FusedPlan {
+  int channels, height, width;  // of the source: x, or dz
+  int top, left;                // border in front of it
+  int planes, out_height, out_width;
+  int pitch, staged_rows, stage_channels;
+  int weight_stride;  // floats between the taps in shared memory
+  int items, parts, items_per_part, block_images;
+  std::int64_t images;
+  bool accumulate;
+  // Of a thread's item: column, row, group of planes; of a staged element: column, row, channel.
+  FastDivide by_item_columns, by_item_rows, by_plane_groups, by_pitch, by_staged_rows, by_channels;
+};
+
+struct Source {
+  const float* values;         // x (n, c, h, w), or dy (n, oc, rows, columns)
+  const std::uint8_t* argmax;  // of dy, or null
+
+  // dz at (i, j) of a plane of height x width: windows of 2 x 2.
+  __device__ __forceinline__ float read(std::int64_t plane, int i, int j, int height,
+                                        int width) const {
+    if (argmax == nullptr) return __ldg(values + (plane * height + i) * width + j);
+    const std::int64_t at = (plane * (height / 2) + i / 2) * (width / 2) + j / 2;
+    return argmax[at] == i % 2 * 2 + j % 2 ? __ldg(values + at) : 0.0f;
+  }
+};
+
+template <int kPlanes>
+struct alignas(kPlanes % 4 == 0 ? 16 : 8) PlaneVector {
+  float value[kPlanes];
+};
+
+// Channels [c0, c0 + stage_channels) of the block's images, and their weights (channel, tap,
+// weight_stride). kTurned: w is (channels, planes, taps), read backwards.
+template <int kKernel, bool kTurned>
+__device__ __forceinline__ void load_stage(float* weights, float* images, const Source& source,
+                                           const float* __restrict__ w, const FusedPlan& p,
+                                           std::int64_t image0, int c0) {
+  constexpr int kTaps = kKernel * kKernel;
+  for (int i = threadIdx.x; i < p.stage_channels * kTaps * p.planes; i += blockDim.x) {
+    int plane = 0, c = 0;
+    const int tap = i % kTaps;
+    if (kTurned) {
+      plane = i / kTaps % p.planes, c = i / kTaps / p.planes;
+    } else {
+      plane = p.by_channels.divide(i / kTaps, c);
+    }
+    const std::int64_t from =
+        kTurned ? (std::int64_t{c0 + c} * p.planes + plane) * kTaps + kTaps - 1 - tap
+                : (std::int64_t{plane} * p.channels + c0 + c) * kTaps + tap;
+    weights[(c * kTaps + tap) * p.weight_stride + plane] =
+        c0 + c < p.channels ? __ldg(w + from) : 0.0f;
+  }
+  const int count = p.block_images * p.stage_channels * p.staged_rows * p.pitch;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    int column = 0, row = 0, c = 0;
+    const int image =
+        p.by_channels.divide(p.by_staged_rows.divide(p.by_pitch.divide(i, column), row), c);
+    const int from_row = row - p.top, from_column = column - p.left;
+    const bool inside = static_cast<unsigned>(from_row) < static_cast<unsigned>(p.height) &&
+                        static_cast<unsigned>(from_column) < static_cast<unsigned>(p.width) &&
+                        c0 + c < p.channels && image0 + image < p.images;
+    const std::int64_t plane = (image0 + image) * p.channels + c0 + c;
+    images[i] = inside ? source.read(plane, from_row, from_column, p.height, p.width) : 0.0f;
+  }
+}
+
+// sum[row][column][plane] of the 2 x 2 outputs at `corner` += the stage's products.
+template <int kKernel, int kPlanes>
+__device__ __forceinline__ void add_products(float (&sum)[2][2][kPlanes], const float* corner,
+                                             const float* taps, const FusedPlan& p) {
+  constexpr int kWidth = kKernel + 1;
+  const auto load_row = [&](float(&row)[kWidth], const float* from) {
+#pragma unroll
+    for (int i = 0; i < kWidth; i += 2) {
+      const float2 pair = *reinterpret_cast<const float2*>(from + i);
+      row[i] = pair.x, row[i + 1] = pair.y;
+    }
+  };
+  for (int c = 0; c < p.stage_channels; ++c, corner += p.staged_rows * p.pitch) {
+    float upper[kWidth], lower[kWidth];
+    load_row(upper, corner);
+#pragma unroll
+    for (int r = 0; r < kKernel; ++r) {
+      load_row(lower, corner + (r + 1) * p.pitch);
+#pragma unroll
+      for (int s = 0; s < kKernel; ++s, taps += p.weight_stride) {
+        const auto weight = *reinterpret_cast<const PlaneVector<kPlanes>*>(taps);
+#pragma unroll
+        for (int f = 0; f < kPlanes; ++f) {
+          sum[0][0][f] += upper[s] * weight.value[f];
+          sum[0][1][f] += upper[s + 1] * weight.value[f];
+          sum[1][0][f] += lower[s] * weight.value[f];
+          sum[1][1][f] += lower[s + 1] * weight.value[f];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) upper[i] = lower[i];
+    }
+  }
+}
+
+// A thread's place: a 2 x 2 square of outputs of kPlanes planes of an image.
+struct Item {
+  int row, column, plane0;
+  std::int64_t image;
+  bool active;
+};
+
+// Runs the products of one block and hands the sums to finish(item, sum).
+template <int kKernel, int kPlanes, bool kTurned, class Finish>
+__device__ __forceinline__ void fused_block(const Source& source, const float* __restrict__ w,
+                                            const FusedPlan& p, const Finish& finish) {
+  extern __shared__ float4 shared4[];  // weights, then images (block_images, stage_channels, ...)
+  float* weights = reinterpret_cast<float*>(shared4);
+  float* images = weights + p.stage_channels * kKernel * kKernel * p.weight_stride;
+  const int part = static_cast<int>(blockIdx.x % p.parts);
+  const std::int64_t image0 = std::int64_t{blockIdx.x / p.parts} * p.block_images;
+  const int index = part * p.items_per_part + static_cast<int>(threadIdx.x);
+  const bool mine = static_cast<int>(threadIdx.x) < p.items_per_part && index < p.items;
+  Item item{};
+  int group = 0;
+  const int image = p.by_plane_groups.divide(
+      p.by_item_rows.divide(p.by_item_columns.divide(mine ? index : 0, item.column), item.row),
+      group);
+  item.plane0 = group * kPlanes;
+  item.image = image0 + image;
+  item.active = mine && item.image < p.images;
+
+  const int plane = p.staged_rows * p.pitch;
+  const float* corner =
+      images + image * p.stage_channels * plane + 2 * item.row * p.pitch + 2 * item.column;
+  float sum[2][2][kPlanes] = {};
+  for (int c0 = 0; c0 < p.channels; c0 += p.stage_channels) {
+    __syncthreads();  // the stage before is used up
+    load_stage<kKernel, kTurned>(weights, images, source, w, p, image0, c0);
+    __syncthreads();
+    add_products<kKernel, kPlanes>(sum, corner, weights + item.plane0, p);
+  }
+  if (item.active) finish(item, sum);
+}
+
+template <int kKernel, int kPlanes>
+__global__ void __launch_bounds__(kMaxThreads, 2)
+    fused_forward_kernel(float* __restrict__ y, std::uint8_t* __restrict__ argmax, Source source,
+                         const float* __restrict__ w, const float* __restrict__ bias, FusedPlan p) {
+  fused_block<kKernel, kPlanes, false>(
+      source, w, p, [&](const Item& item, const float(&sum)[2][2][kPlanes]) {
+#pragma unroll
+        for (int f = 0; f < kPlanes; ++f) {
+          const int plane = item.plane0 + f;
+          if (plane >= p.planes) return;
+          const float offset = bias != nullptr ? bias[plane] : 0.0f;
+          float best = sum[0][0][f] + offset;
+          int best_index = 0;
+#pragma unroll
+          for (int i = 1; i < 4; ++i) {
+            const float value = sum[i / 2][i % 2][f] + offset;
+            // The first NaN wins and stays; of equal values the first stays.
+            if (!(value <= best) && best == best) best = value, best_index = i;
+          }
+          const std::int64_t at =
+              ((item.image * p.planes + plane) * p.out_height + item.row) * p.out_width +
+              item.column;
+          y[at] = best < 0 ? 0.0f : best;
+          if (argmax != nullptr) {
+            argmax[at] = best > 0 ? static_cast<std::uint8_t>(best_index) : kReluPoolCut;
+          }
+        }
+      });
+}
+
+template <int kKernel, int kPlanes>
+__global__ void __launch_bounds__(kMaxThreads, 2)
+    fused_backward_data_kernel(float* __restrict__ dx, Source source, const float* __restrict__ w,
+                               FusedPlan p) {
+  fused_block<kKernel, kPlanes, true>(
+      source, w, p, [&](const Item& item, const float(&sum)[2][2][kPlanes]) {
+#pragma unroll
+        for (int f = 0; f < kPlanes; ++f) {
+          const int plane = item.plane0 + f;
+          if (plane >= p.planes) return;
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int row = 2 * item.row + i / 2, column = 2 * item.column + i % 2;
+            if (row >= p.out_height || column >= p.out_width) continue;
+            float& to =
+                dx[((item.image * p.planes + plane) * p.out_height + row) * p.out_width + column];
+            to = p.accumulate ? to + sum[i / 2][i % 2][f] : sum[i / 2][i % 2][f];
+          }
+        }
+      });
+}
+
+// The fallbacks: one thread for each result.
+__global__ void __launch_bounds__(kGatherThreads)
+    forward_gather_kernel(float* __restrict__ y, std::uint8_t* __restrict__ argmax,
+                          const float* __restrict__ x, const float* __restrict__ w,
+                          const float* __restrict__ bias, ReluPoolDims dims, std::int64_t rows,
+                          std::int64_t columns) {
+  const ConvDims& d = dims.conv;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kGatherThreads + threadIdx.x;
+  if (at >= d.n * d.oc * rows * columns) return;
+  const std::int64_t v = at % columns, u = at / columns % rows;
+  const std::int64_t o = at / columns / rows % d.oc, n = at / columns / rows / d.oc;
+  float best = 0;
+  int best_index = 0;
+  for (int index = 0; index < dims.ph * dims.pw; ++index) {
+    const std::int64_t top = (u * dims.ph + index / dims.pw) * d.stride_h - d.pad_h;
+    const std::int64_t left = (v * dims.pw + index % dims.pw) * d.stride_w - d.pad_w;
+    float sum = 0;
+    for (std::int64_t c = 0; c < d.c; ++c) {
+      const float* plane = x + (n * d.c + c) * d.h * d.w;
+      const float* kernel = w + (o * d.c + c) * d.kh * d.kw;
+      for (std::int64_t r = 0; r < d.kh; ++r) {
+        if (top + r < 0 || top + r >= d.h) continue;
+        for (std::int64_t s = 0; s < d.kw; ++s) {
+          if (left + s < 0 || left + s >= d.w) continue;
+          sum += plane[(top + r) * d.w + left + s] * kernel[r * d.kw + s];
+        }
+      }
+    }
+    if (bias != nullptr) sum += bias[o];
+    if (index == 0 || (!(sum <= best) && best == best)) best = sum, best_index = index;
+  }
+  y[at] = best < 0 ? 0.0f : best;
+  if (argmax != nullptr) {
+    argmax[at] = best > 0 ? static_cast<std::uint8_t>(best_index) : kReluPoolCut;
+  }
+}
+
+__global__ void __launch_bounds__(kGatherThreads)
+    backward_data_gather_kernel(float* __restrict__ dx, const float* __restrict__ dy,
+                                const std::uint8_t* __restrict__ argmax,
+                                const float* __restrict__ w, ReluPoolDims dims, std::int64_t rows,
+                                std::int64_t columns, bool accumulate) {
+  const ConvDims& d = dims.conv;
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kGatherThreads + threadIdx.x;
+  if (at >= d.n * d.c * d.h * d.w) return;
+  const std::int64_t j = at % d.w, i = at / d.w % d.h, c = at / d.w / d.h % d.c;
+  const std::int64_t n = at / d.w / d.h / d.c;
+  float sum = 0;
+  for (std::int64_t r = 0; r < d.kh; ++r) {
+    const std::int64_t row = i + d.pad_h - r, p = row / d.stride_h;
+    if (row < 0 || row % d.stride_h != 0 || p >= rows * dims.ph) continue;
+    for (std::int64_t s = 0; s < d.kw; ++s) {
+      const std::int64_t column = j + d.pad_w - s, q = column / d.stride_w;
+      if (column < 0 || column % d.stride_w != 0 || q >= columns * dims.pw) continue;
+      const std::int64_t index = p % dims.ph * dims.pw + q % dims.pw;
+      const std::int64_t window = (n * d.oc * rows + p / dims.ph) * columns + q / dims.pw;
+      for (std::int64_t o = 0; o < d.oc; ++o) {
+        const std::int64_t from = window + o * rows * columns;
+        if (argmax[from] == index) sum += dy[from] * w[((o * d.c + c) * d.kh + r) * d.kw + s];
+      }
+    }
+  }
+  dx[at] = accumulate ? dx[at] + sum : sum;
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The computation as a correlation; item_rows x item_columns squares of 2 x 2 outputs.
+struct FusedDims {
+  std::int64_t channels, height, width, top, left, planes, out_height, out_width;
+  std::int64_t item_rows, item_columns, kernel, images;
+};
+
+FusedDims forward_dims(const ReluPoolDims& dims) {
+  const ConvDims& d = dims.conv;
+  return {d.c,         d.h,
+          d.w,         d.pad_h,
+          d.pad_w,     d.oc,
+          dims.rows(), dims.columns(),
+          dims.rows(), dims.columns(),
+          d.kh,        d.n};
+}
+
+FusedDims backward_dims(const ReluPoolDims& dims) {
+  const ConvDims& d = dims.conv;
+  return {d.oc,
+          2 * dims.rows(),
+          2 * dims.columns(),
+          d.kh - 1 - d.pad_h,
+          d.kw - 1 - d.pad_w,
+          d.c,
+          d.h,
+          d.w,
+          divide_up(d.h, 2),
+          divide_up(d.w, 2),
+          d.kh,
+          d.n};
+}
+
+// Planes of one thread: the count that leaves the fewest idle, the larger of equals.
+std::int64_t planes_per_thread(std::int64_t planes) {
+  std::int64_t best = 8;
+  for (const std::int64_t count : {6, 2}) {
+    if (divide_up(planes, count) * count < divide_up(planes, best) * best) best = count;
+  }
+  return best;
+}
+
+// Fills in how images, channels and items are cut; items == 0 when one channel does not fit.
+FusedPlan make_plan(const FusedDims& d, const Stream& stream) {
+  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  FusedPlan p{};
+  const std::int64_t per_thread = planes_per_thread(d.planes);
+  const std::int64_t groups = divide_up(d.planes, per_thread);
+  const std::int64_t weight_stride = divide_up(groups * per_thread, 4) * 4;
+  const std::int64_t pitch = divide_up(2 * d.item_columns + d.kernel - 1, 2) * 2;
+  const std::int64_t rows = 2 * d.item_rows + d.kernel - 1;
+  const std::int64_t taps = d.kernel * d.kernel;
+  const auto bytes = [&](std::int64_t channels, std::int64_t images) {
+    return 4 * channels * (taps * weight_stride + images * rows * pitch);
+  };
+  if (bytes(1, 1) > kSharedBytes) return p;
+  const std::int64_t items = groups * d.item_rows * d.item_columns;  // of one image
+  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
+  std::int64_t images = std::clamp<std::int64_t>(d.images / (2 * processors), 1,
+                                                 std::max<std::int64_t>(kMaxThreads / items, 1));
+  while (images > 1 && bytes(d.channels, images) > kSharedBytes) --images;
+  const std::int64_t most = kSharedBytes / bytes(1, images);
+  const std::int64_t stage = divide_up(d.channels, divide_up(d.channels, most));
+  const std::int64_t parts = divide_up(images * items, kMaxThreads);
+
+  p.channels = narrow(d.channels);
+  p.height = narrow(d.height);
+  p.width = narrow(d.width);
+  p.top = narrow(d.top);
+  p.left = narrow(d.left);
+  p.planes = narrow(d.planes);
+  p.out_height = narrow(d.out_height);
+  p.out_width = narrow(d.out_width);
+  p.pitch = narrow(pitch);
+  p.staged_rows = narrow(rows);
+  p.stage_channels = narrow(stage);
+  p.weight_stride = narrow(weight_stride);
+  p.items = narrow(images * items);
+  p.parts = narrow(parts);
+  p.items_per_part = narrow(divide_up(images * items, parts));
+  p.block_images = narrow(images);
+  p.images = d.images;
+  p.by_item_columns = FastDivide(d.item_columns);
+  p.by_item_rows = FastDivide(d.item_rows);
+  p.by_plane_groups = FastDivide(groups);
+  p.by_pitch = FastDivide(pitch);
+  p.by_staged_rows = FastDivide(rows);
+  p.by_channels = FastDivide(stage);
+  return p;
+}
+
+Launch launch_of(const FusedPlan& p, std::int64_t kernel, const Stream& stream) {
+  const std::int64_t blocks = divide_up(p.images, p.block_images) * p.parts;
+  const std::int64_t threads = divide_up(p.items_per_part, 32) * 32;
+  const std::int64_t floats =
+      std::int64_t{p.stage_channels} *
+      (kernel * kernel * p.weight_stride + std::int64_t{p.block_images} * p.staged_rows * p.pitch);
+  return {dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)),
+          static_cast<std::size_t>(4 * floats), stream};
+}
+
+// Does the shape have the kernel and window that fused_block() is written for?
+bool regular(const ReluPoolDims& dims) {
+  const ConvDims& d = dims.conv;
+  return d.kh == d.kw && (d.kh == 3 || d.kh == 5) && d.stride_h == 1 && d.stride_w == 1 &&
+         dims.ph == 2 && dims.pw == 2 && dims.rows() > 0 && dims.columns() > 0;
+}
+
+// Calls start(integral_constant kernel, integral_constant planes of a thread).
+template <class Start>
+void specialize(std::int64_t kernel, std::int64_t planes, const Start& start) {
+  const auto with_planes = [&](auto k) {
+    const std::int64_t count = planes_per_thread(planes);
+    if (count == 2) return start(k, std::integral_constant<int, 2>());
+    if (count == 6) return start(k, std::integral_constant<int, 6>());
+    start(k, std::integral_constant<int, 8>());
+  };
+  if (kernel == 3) return with_planes(std::integral_constant<int, 3>());
+  with_planes(std::integral_constant<int, 5>());
+}
+
+}  // namespace
+
+void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                              const float* bias, const ReluPoolDims& dims, const Stream& stream) {
+  const ConvDims& d = dims.conv;
+  check_image_size(d);
+  if (regular(dims)) {
+    const FusedDims fused = forward_dims(dims);
+    const FusedPlan p = make_plan(fused, stream);
+    if (p.items > 0) {
+      specialize(d.kh, d.oc, [&](auto kernel, auto planes) {
+        launch(fused_forward_kernel<kernel(), planes()>, launch_of(p, d.kh, stream), y, argmax,
+               Source{x, nullptr}, w, bias, p);
+      });
+      return;
+    }
+  }
+  const std::int64_t outputs = d.n * d.oc * dims.rows() * dims.columns();
+  const Launch config{dim3(blocks_for(outputs, kGatherThreads)), dim3(kGatherThreads), 0, stream};
+  launch(forward_gather_kernel, config, y, argmax, x, w, bias, dims, dims.rows(), dims.columns());
+}
+
+void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
+                                    const float* w, const ReluPoolDims& dims, GradientMode mode,
+                                    const Stream& stream) {
+  const ConvDims& d = dims.conv;
+  check_image_size(d);
+  const bool accumulate = mode == GradientMode::accumulate;
+  if (regular(dims)) {
+    const FusedDims fused = backward_dims(dims);
+    FusedPlan p = make_plan(fused, stream);
+    p.accumulate = accumulate;
+    if (p.items > 0) {
+      specialize(d.kh, d.c, [&](auto kernel, auto planes) {
+        launch(fused_backward_data_kernel<kernel(), planes()>, launch_of(p, d.kh, stream), dx,
+               Source{dy, argmax}, w, p);
+      });
+      return;
+    }
+  }
+  const Launch config{dim3(blocks_for(d.n * d.c * d.h * d.w, kGatherThreads)), dim3(kGatherThreads),
+                      0, stream};
+  launch(backward_data_gather_kernel, config, dx, dy, argmax, w, dims, dims.rows(), dims.columns(),
+         accumulate);
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/conv/fused_relu_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "kernels/conv/relu_pool_cpu.h"
+#include "kernels/pool/pool.h"
+#include "tests/support/compare.h"
+#include "tests/support/device_test.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+#include "tests/support/small.h"
+
+namespace weft::test {
+namespace {
+
+using namespace weft::kernels;
+using Bytes = std::vector<std::uint8_t>;
+
+std::vector<ReluPoolDims> relu_pool_cases() {
+  return {
+      {{1, 1, 3, 3, 1, 2, 2}},                // one window
+      {{3, 1, 28, 28, 6, 5, 5, 1, 1, 2, 2}},  // lenet5
+      {{7, 6, 14, 14, 16, 5, 5}},
+      {{2, 32, 26, 26, 64, 3, 3}},  // convnet: channels come in turns
+      {{3, 1, 9, 7, 5, 3, 3}},      // odd maps: the last row and column are not used
+      {{2, 4, 12, 10, 33, 3, 3, 1, 1, 1, 1}},
+      {{2, 3, 11, 9, 4, 3, 3, 2, 1, 1, 0}},  // strided
+      {{2, 3, 9, 9, 4, 5, 5, 2, 2, 2, 2}},
+      {{3, 2, 7, 6, 3, 2, 4, 1, 2, 1, 3}},
+      {{2, 5, 6, 6, 7, 1, 1}},              // 1 x 1
+      {{5, 2, 8, 8, 3, 3, 3, 1, 1, 3, 3}},  // padding beyond the kernel
+      {{1, 20, 7, 7, 20, 3, 3, 1, 1, 4, 3}},
+      {{1, 1, 3, 3, 5, 3, 3}, 1, 1},  // kernel = image, no pooling
+      {{2, 3, 15, 15, 2, 7, 7, 1, 1, 3, 3}, 3, 2},
+      {{4, 2, 9, 9, 2, 5, 5, 1, 1, 0, 1}, 3, 3},
+      {{1, 2, 120, 9, 3, 3, 3, 1, 1, 1, 1}},
+      {{1, 2, 150, 150, 3, 3, 3, 1, 1, 1, 1}},  // larger than shared memory
+      {{600, 1, 6, 6, 2, 3, 3}},                // chunks of more than one image
+      {{300, 2, 8, 8, 16, 5, 5, 1, 1, 1, 1}},   // several images in a block
+  };
+}
+
+std::string name_of(const ReluPoolDims& dims) {
+  const ConvDims& d = dims.conv;
+  return str("x(", d.n, ",", d.c, ",", d.h, ",", d.w, ") w(", d.oc, ",", d.c, ",", d.kh, ",", d.kw,
+             ") stride(", d.stride_h, ",", d.stride_w, ") pad(", d.pad_h, ",", d.pad_w, ") window(",
+             dims.ph, ",", dims.pw, ")");
+}
+
+std::int64_t inputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
+}
+std::int64_t outputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.oc * d.rows() * d.columns();
+}
+std::int64_t weights(const ReluPoolDims& d) {
+  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
+}
+double flops(const ReluPoolDims& d) {
+  return 2.0 * static_cast<double>(outputs(d) * d.ph * d.pw) *
+         static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
+}
+
+template <class T>
+struct Results {
+  std::vector<T> y, dx, dw, db;
+  Bytes argmax;
+};
+
+struct Problem {
+  ReluPoolDims d;
+  GradientMode mode;
+  std::vector<float> x, w, bias, dy, dx, dw, db;  // the last three: before an accumulating pass
+
+  Problem(const ReluPoolDims& dims, bool integers, GradientMode mode_) : d(dims), mode(mode_) {
+    const auto values = [&](std::int64_t n, std::uint64_t seed) {
+      return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
+    };
+    x = values(inputs(d), 1);
+    w = values(weights(d), 2);
+    bias = values(d.conv.oc, 3);
+    dy = values(outputs(d), 4);
+    dx = values(inputs(d), 5);
+    dw = values(weights(d), 6);
+    db = values(d.conv.oc, 7);
+  }
+
+  Results<double> expected() const {
+    const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
+               dy64 = to_double(dy);
+    Results<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw), to_double(db),
+                      Bytes(dy.size())};
+    cpu::conv2d_relu_pool_forward<double>(r.y.data(), r.argmax.data(), x64.data(), w64.data(),
+                                          bias64.data(), d);
+    cpu::conv2d_relu_pool_backward_data<double>(r.dx.data(), dy64.data(), r.argmax.data(),
+                                                w64.data(), d, mode);
+    cpu::conv2d_relu_pool_backward_weights<double>(r.dw.data(), r.db.data(), dy64.data(),
+                                                   r.argmax.data(), x64.data(), d, mode);
+    return r;
+  }
+
+  // The backward passes start from `argmax`, so that a near tie cannot tell them apart.
+  Results<float> run(const Bytes& argmax, const Stream& stream, std::int64_t misalign = 0) const {
+    const auto output = [&](const std::vector<float>& before) {
+      Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
+      if (mode == GradientMode::accumulate) memory.set(before);
+      return memory;
+    };
+    const Guarded<float> x_(x, stream, misalign), w_(w, stream, misalign);
+    const Guarded<float> bias_(bias, stream, misalign), dy_(dy, stream, misalign);
+    const Guarded<std::uint8_t> given(argmax, stream, misalign);
+    Guarded<float> y_(outputs(d), stream, misalign);
+    Guarded<std::uint8_t> argmax_(outputs(d), stream, misalign);
+    Guarded<float> dx_ = output(dx), dw_ = output(dw), db_ = output(db);
+    conv2d_relu_pool_forward(y_.data(), argmax_.data(), x_.data(), w_.data(), bias_.data(), d,
+                             stream);
+    conv2d_relu_pool_backward_data(dx_.data(), dy_.data(), given.data(), w_.data(), d, mode,
+                                   stream);
+    const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, stream.device()), stream);
+    conv2d_relu_pool_backward_weights(dw_.data(), db_.data(), dy_.data(), given.data(), x_.data(),
+                                      d, mode, {scratch.data(), scratch.bytes()}, stream);
+    return {y_.get(), dx_.get(), dw_.get(), db_.get(), argmax_.get()};
+  }
+};
+
+// A random walk of `length` roundings of sums of size sqrt(length) / 3, with room for unlucky
+// signs.
+Bound bound(std::int64_t length, bool integers) {
+  const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(length);
+  if (integers) return {0, 0, true};
+  return {4 * eps * (k / 6 + 2), 4 * eps, true};
+}
+
+void expect_equal(const Results<float>& found, const Results<double>& expected, const Problem& p,
+                  bool integers, const std::string& what) {
+  const ConvDims& d = p.d.conv;
+  const std::int64_t taps = d.kh * d.kw, windows = d.n * p.d.rows() * p.d.columns();
+  EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps, integers), what + " y"));
+  EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps, integers), what + " dx"));
+  EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows, integers), what + " dw"));
+  EXPECT_TRUE(compare(found.db, expected.db, bound(windows, integers), what + " db"));
+}
+
+class ReluPool : public DeviceTest {};
+
+TEST_P(ReluPool, MatchesTheOracle) {
+  int turn = 0;
+  for (const ReluPoolDims& d : relu_pool_cases()) {
+    if (too_large(flops(d))) continue;
+    const GradientMode mode = turn++ % 2 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
+    const Problem problem(d, false, mode);
+    const Results<double> expected = problem.expected();
+    expect_equal(problem.run(expected.argmax, stream()), expected, problem, false, name_of(d));
+  }
+}
+
+// Small integers tie often: the lowest index must win.
+TEST_P(ReluPool, IsExactOnIntegers) {
+  for (const ReluPoolDims& d : relu_pool_cases()) {
+    if (too_large(flops(d))) continue;
+    const Problem problem(d, true, GradientMode::accumulate);
+    const Results<double> expected = problem.expected();
+    const Results<float> found = problem.run(expected.argmax, stream());
+    expect_equal(found, expected, problem, true, name_of(d));
+    EXPECT_EQ(found.argmax, expected.argmax) << name_of(d);
+  }
+}
+
+// The same as the layers it stands for, one after the other.
+TEST_P(ReluPool, EqualsTheUnfusedLayers) {
+  const ReluPoolDims d{{9, 6, 14, 15, 16, 5, 5, 1, 1, 1, 0}};
+  const Problem p(d, true, GradientMode::overwrite);
+  const Bytes argmax = p.expected().argmax;
+  const Results<float> fused = p.run(argmax, stream());
+
+  const std::int64_t maps = d.conv.n * d.conv.oc * d.conv.oh() * d.conv.ow();
+  const PoolDims pool{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()};
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream()),
+      dy(p.dy, stream());
+  Guarded<float> z(maps, stream()), dz(maps, stream()), y(outputs(d), stream());
+  Guarded<std::int32_t> indices(outputs(d), stream());
+  Guarded<float> dx(inputs(d), stream()), dw(weights(d), stream()), db(d.conv.oc, stream());
+  const auto scratch = [&](ConvPass pass) {
+    return Buffer(conv2d_workspace_bytes(pass, d.conv, {}, device()), stream());
+  };
+  const Buffer forward = scratch(ConvPass::forward), data = scratch(ConvPass::backward_data),
+               filters = scratch(ConvPass::backward_weights);
+  conv2d_forward(z.data(), x.data(), w.data(), bias.data(), d.conv, Epilogue::relu, {},
+                 {forward.data(), forward.bytes()}, stream());
+  max_pool2d_forward(y.data(), indices.data(), z.data(), pool, stream());
+  max_pool2d_backward(dz.data(), dy.data(), indices.data(), pool, GradientMode::overwrite,
+                      stream());
+  std::vector<float> gradient = dz.get();
+  const std::vector<float> map = z.get();
+  for (std::size_t i = 0; i < map.size(); ++i) gradient[i] = map[i] > 0 ? gradient[i] : 0;
+  dz.set(gradient);
+  conv2d_backward_data(dx.data(), dz.data(), w.data(), d.conv, GradientMode::overwrite, {},
+                       {data.data(), data.bytes()}, stream());
+  conv2d_backward_weights(dw.data(), db.data(), dz.data(), x.data(), d.conv,
+                          GradientMode::overwrite, {}, {filters.data(), filters.bytes()}, stream());
+  EXPECT_EQ(fused.y, y.get());
+  EXPECT_EQ(fused.dx, dx.get());
+  EXPECT_EQ(fused.dw, dw.get());
+  EXPECT_EQ(fused.db, db.get());
+}
+
+TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
+  for (const std::int64_t misalign : {0, 1, 2, 3}) {
+    const Problem problem({{5, 6, 14, 14, 16, 5, 5}}, false, GradientMode::accumulate);
+    const Bytes argmax = problem.expected().argmax;
+    const Results<float> one = problem.run(argmax, stream(), misalign);
+    const Results<float> two = problem.run(argmax, stream());
+    EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db &&
+                one.argmax == two.argmax)
+        << "misaligned by " << misalign;
+  }
+}
+
+TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
+  const ReluPoolDims d{{2, 3, 8, 8, 4, 3, 3, 1, 1, 1, 1}};
+  Problem p(d, true, GradientMode::overwrite);
+  p.bias.assign(p.bias.size(), 0.0f);
+  const Results<double> expected = p.expected();
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), dy(p.dy, stream());
+  const Guarded<std::uint8_t> argmax(expected.argmax, stream());
+  Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
+  conv2d_relu_pool_forward(y.data(), nullptr, x.data(), w.data(), nullptr, d, stream());
+  const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, device()), stream());
+  conv2d_relu_pool_backward_weights(dw.data(), nullptr, dy.data(), argmax.data(), x.data(), d,
+                                    GradientMode::overwrite, {scratch.data(), scratch.bytes()},
+                                    stream());
+  EXPECT_TRUE(compare(y.get(), expected.y, exact()));
+  EXPECT_TRUE(compare(dw.get(), expected.dw, exact()));
+}
+
+TEST_P(ReluPool, ANanWinsAndIsCut) {
+  const ReluPoolDims d{{1, 1, 4, 4, 1, 3, 3, 1, 1, 1, 1}};
+  Problem p(d, true, GradientMode::overwrite);
+  p.x[5] = std::nanf("");
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream());
+  Guarded<float> y(4, stream());
+  Guarded<std::uint8_t> argmax(4, stream());
+  conv2d_relu_pool_forward(y.data(), argmax.data(), x.data(), w.data(), bias.data(), d, stream());
+  for (const float value : y.get()) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(argmax.get(), Bytes(4, kReluPoolCut));
+}
+
+TEST_P(ReluPool, NothingToComputeIsNothingWritten) {
+  // No images; then maps that are smaller than a window.
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{0, 2, 6, 6, 3, 3, 3}}, ReluPoolDims{{1, 2, 3, 3, 3, 3, 3}}}) {
+    Guarded<float> y(4, stream()), dx(18, stream()), dw(54, stream()), db(3, stream());
+    Guarded<std::uint8_t> argmax(4, stream());
+    conv2d_relu_pool_forward(y.data(), argmax.data(), dx.data(), dw.data(), nullptr, d, stream());
+    for (const float value : y.get()) EXPECT_TRUE(std::isnan(value));
+    EXPECT_EQ(argmax.get(), Bytes(4, 0xff));
+    conv2d_relu_pool_backward_data(dx.data(), y.data(), argmax.data(), dw.data(), d,
+                                   GradientMode::overwrite, stream());
+    for (const float value : dx.get()) EXPECT_TRUE(d.conv.n == 0 ? std::isnan(value) : value == 0);
+    conv2d_relu_pool_backward_weights(dw.data(), db.data(), y.data(), argmax.data(), dx.data(), d,
+                                      GradientMode::overwrite, {}, stream());
+    EXPECT_EQ(dw.get(), std::vector<float>(54));
+    EXPECT_EQ(db.get(), std::vector<float>(3));
+  }
+}
+
+TEST_P(ReluPool, RefusesWhatItCannotDo) {
+  const auto refused = [&](const ReluPoolDims& d, const std::string& part) {
+    try {
+      conv2d_relu_pool_forward(nullptr, nullptr, nullptr, nullptr, nullptr, d, stream());
+      ADD_FAILURE() << "not refused: " << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refused({{1, 1, 64, 64, 1, 3, 3}, 16, 16}, "found 16 x 16");
+  refused({{1, 1, 4, 4, 1, 3, 3}, 0, 2}, "found 0 x 2");
+  refused({{1, 1, 4, 4, 1, 5, 3}}, "larger than the padded image");
+  ConvOptions options;
+  options.variant = parse_conv_variant("fused_relu_pool");
+  EXPECT_THROW(conv2d_workspace_bytes(ConvPass::forward, {1, 1, 4, 4, 1, 3, 3}, options, device()),
+               Error);
+}
+
+WEFT_ON_EACH_DEVICE(ReluPool);
+
+// The oracle's gradients against central differences of its own forward pass, for the loss
+// sum(y dy) with a random dy. A step of 1e-5 moves no value across a kink of this problem.
+TEST(ReluPoolOracle, GradientsMatchCentralDifferences) {
+  const Problem p({{2, 2, 7, 8, 3, 3, 2, 1, 1, 1, 0}}, false, GradientMode::overwrite);
+  const Results<double> gradients = p.expected();
+  std::vector<double> x = to_double(p.x), w = to_double(p.w), bias = to_double(p.bias);
+  const std::vector<double> dy = to_double(p.dy);
+  const auto loss = [&] {
+    std::vector<double> y(dy.size());
+    cpu::conv2d_relu_pool_forward<double>(y.data(), nullptr, x.data(), w.data(), bias.data(), p.d);
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * dy[i];
+    return sum;
+  };
+  const auto differences = [&](std::vector<double>& values) {
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double value = values[i], step = 1e-5;
+      values[i] = value + step;
+      const double above = loss();
+      values[i] = value - step;
+      result[i] = (above - loss()) / (2 * step);
+      values[i] = value;
+    }
+    return result;
+  };
+  const Bound close{1e-8, 1e-6};
+  EXPECT_TRUE(compare(gradients.dx, differences(x), close, "dx"));
+  EXPECT_TRUE(compare(gradients.dw, differences(w), close, "dw"));
+  EXPECT_TRUE(compare(gradients.db, differences(bias), close, "db"));
+}
+
+}  // namespace
+}  // namespace weft::test
