@@ -17,9 +17,9 @@ __global__ void __launch_bounds__(kThreads)
                              const std::int32_t* __restrict__ prediction,
                              const std::int32_t* __restrict__ labels, std::int64_t rows) {
   __shared__ device::BlockReduceStorage<double, kThreads> loss_storage;
-  __shared__ device::BlockReduceStorage<int, kThreads> hits_storage;
+  __shared__ device::BlockReduceStorage<long long, kThreads> hits_storage;
   double sum = 0.0;
-  int hits = 0;  // a thread sees rows / 256 of them
+  long long hits = 0;
   for (std::int64_t r = threadIdx.x; r < rows; r += kThreads) {
     sum += static_cast<double>(loss[r]);
     if (prediction != nullptr && prediction[r] == labels[r]) ++hits;

@@ -10,8 +10,8 @@
 namespace weft::cases {
 
 // Around vectors of 16 pixels and blocks of 4096.
-inline constexpr std::int64_t kGreyPixels[] = {1,  2,  3,    4,    5,    15,   16,    17,
-                                               31, 33, 4095, 4096, 4097, 9973, 100003};
+inline constexpr std::int64_t kGreyPixels[] = {1,  2,  3,  4,    5,    15,   16,   17,
+                                               31, 32, 33, 4095, 4096, 4097, 9973, 100003};
 inline constexpr std::int64_t kFewGreyPixels[] = {1, 17, 4097};
 
 struct BlurCase {

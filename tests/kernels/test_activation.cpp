@@ -182,6 +182,30 @@ TEST_P(ActivationTest, BiasBackwardMatchesOracle) {
   }
 }
 
+// Sums of integers are exact in any order; pairs of +-1e6 far apart cancel.
+TEST_P(ActivationTest, BiasGradientOfEqualAndOfCancellingValuesIsExact) {
+  const std::int64_t channels = 3, outer = 1024;
+  for (const std::int64_t inner : {1, 33}) {
+    const std::size_t n = static_cast<std::size_t>(outer * channels * inner);
+    std::vector<float> dy(n, 2);
+    const float total = 2 * static_cast<float>(outer * inner);
+    Guarded<float> in(dy, stream()), db(channels, stream());
+    const auto sums = [&] {
+      kernels::bias_backward(db.data(), in.data(), outer, channels, inner, GradientMode::overwrite,
+                             stream());
+      return db.get();
+    };
+    EXPECT_EQ(sums(), std::vector<float>(3, total));
+    for (std::size_t i = 0; i < n / 2; ++i) {
+      const float big = i % 64 == 0 ? 131072.0f : 0.0f;  // partial sums stay below 2^24
+      dy[i] += big;
+      dy[i + n / 2] -= big;
+    }
+    in.set(dy);
+    EXPECT_EQ(sums(), std::vector<float>(3, total));
+  }
+}
+
 TEST_P(ActivationTest, BiasGradientOfAnEmptyBatchIsZero) {
   Guarded<float> db(3, stream()), dy(1, stream());
   for (const std::int64_t inner : {1, 5}) {

@@ -152,6 +152,25 @@ TEST_P(BatchNormTest, BackwardMatchesOracle) {
   }
 }
 
+// The variance is 0, and what is left of the input is rounding divided by sqrt(eps).
+TEST_P(BatchNormTest, EqualValuesBecomeBeta) {
+  const BatchNormDims d{40, 2, 9};
+  std::vector<float> x;
+  for (std::int64_t i = 0; i < 720; ++i) x.push_back(i / 9 % 2 == 0 ? 2.5f : -1024.0f);
+  Guarded<float> in(x, stream()), y(720, stream()), mean(2, stream()), inv_std(2, stream()),
+      running_mean(std::vector<float>{0, 0}, stream()),
+      running_var(std::vector<float>{1, 1}, stream()), gamma(std::vector<float>{3, 3}, stream()),
+      beta(std::vector<float>{0.75f, -7}, stream());
+  kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
+                              running_var.data(), in.data(), gamma.data(), beta.data(), kEps,
+                              kMomentum, d, stream());
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < 720; ++i) expected.push_back(i / 9 % 2 == 0 ? 0.75 : -7.0);
+  EXPECT_TRUE(compare(y.get(), expected, {1e-4, 0, false}));
+  EXPECT_TRUE(compare(mean.get(), std::vector<double>{2.5, -1024}, {0, 1e-7, false}));
+  EXPECT_TRUE(compare(running_var.get(), std::vector<double>{0.9, 0.9}, {0, 1e-6, false}));
+}
+
 TEST(BatchNormCpu, DoesNotDependOnThreads) {
   const BatchNormDims d{16, 5, 784};
   const std::vector<float> x = random_floats(d.n * d.c * d.inner, 19);

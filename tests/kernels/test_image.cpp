@@ -117,6 +117,27 @@ TEST_P(ImageTest, BlurOfConstantIsConstantAndRadiusZeroCopies) {
   }
 }
 
+// The sharpest picture, and means that end in a half.
+TEST_P(ImageTest, BlurOfACheckerboard) {
+  const ImageDims dims{66, 97, 1};
+  Bytes x;
+  for (std::int64_t p = 0; p < dims.elements(); ++p) {
+    x.push_back((p / dims.width + p % dims.width) % 2 == 0 ? 255 : 0);
+  }
+  const Guarded<std::uint8_t> in(x, stream());
+  const Guarded<std::uint8_t> row(Bytes{1, 0, 3, 0}, stream());
+  for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+    for (const std::int64_t radius : {1, 8}) {
+      Guarded<std::uint8_t> y(dims.elements(), stream());
+      kernels::box_blur(y.data(), in.data(), dims, radius, variant, stream());
+      EXPECT_EQ(y.get(), blur_oracle(x, dims, radius)) << static_cast<int>(variant);
+    }
+    Guarded<std::uint8_t> y(4, stream());
+    kernels::box_blur(y.data(), row.data(), {1, 4, 1}, 1, variant, stream());
+    EXPECT_EQ(y.get(), (Bytes{1, 1, 1, 2})) << static_cast<int>(variant);  // 1/2 and 3/2 go up
+  }
+}
+
 TEST_P(ImageTest, EmptyAndWrongArguments) {
   Guarded<std::uint8_t> y(4, stream()), x(12, stream());
   const Bytes before = y.get();

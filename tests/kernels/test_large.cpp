@@ -33,7 +33,7 @@ std::vector<T> shifted(std::vector<T> table) {
 }
 
 // What the tests below rest on: one wrong element is found, wherever it is.
-TEST(LargeArrays, OneWrongElementIsFound) {
+TEST(PeriodicArray, OneWrongElementIsFound) {
   const Stream stream(Device::cpu());
   const std::vector<float> table = random_floats(kPeriod, 1);
   Periodic<float> x((1 << 20) + 1, table, stream);
@@ -105,7 +105,7 @@ TEST_P(Large, Activation) {
 }
 
 TEST_P(Large, Bias) {
-  const std::int64_t channels = 7, inner = 11, outer = rows_of<float>(channels * inner);
+  const std::int64_t channels = 1680, inner = 11, outer = rows_of<float>(kPeriod);
   const std::int64_t n = outer * channels * inner;
   const std::vector<float> table = random_integers(kPeriod, 5), b = random_integers(channels, 6);
   std::vector<float> expected;

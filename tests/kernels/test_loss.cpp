@@ -77,6 +77,34 @@ TEST_P(LossTest, MeanSquaredErrorMatchesOracle) {
   }
 }
 
+TEST_P(LossTest, MeanSquaredErrorOfEqualAndOfExtremeRows) {
+  const std::int64_t cols = 70;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> y = random_floats(4 * cols, 6, -1e4f, 1e4f), target = y;
+  for (std::int64_t c = cols; c < 2 * cols; ++c) {
+    y[static_cast<std::size_t>(c)] = 4;
+    target[static_cast<std::size_t>(c)] = 1;
+  }
+  y[static_cast<std::size_t>(2 * cols + 69)] = nan;
+  y[static_cast<std::size_t>(3 * cols)] = 3e38f;
+  target[static_cast<std::size_t>(3 * cols)] = -3e38f;
+  const Guarded<float> y_in(y, stream()), target_in(target, stream());
+  Guarded<float> loss(4, stream()), dy(4 * cols, stream());
+  kernels::mean_squared_error(loss.data(), dy.data(), y_in.data(), target_in.data(), 1, 4, cols,
+                              stream());
+  const std::vector<float> losses = loss.get(), gradient = dy.get();
+  EXPECT_EQ(losses[0], 0);
+  EXPECT_EQ(losses[1], 9);
+  EXPECT_TRUE(std::isnan(losses[2]));
+  EXPECT_TRUE(std::isinf(losses[3]));
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    EXPECT_EQ(std::isnan(gradient[i]), i == static_cast<std::size_t>(2 * cols + 69)) << i;
+  }
+  kernels::mean_squared_error(loss.data(), dy.data(), y_in.data(), target_in.data(), 1, 0, cols,
+                              stream());
+  EXPECT_TRUE(same_bits(loss.get(), losses));
+}
+
 TEST_P(LossTest, TotalsAddUpOverBatches) {
   Tensor totals = zero_totals();
   double loss_sum = 0;

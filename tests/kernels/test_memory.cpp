@@ -2,6 +2,7 @@
 #include "kernels/memory/memory.h"
 
 #include <cstring>
+#include <limits>
 
 #include "kernels/memory/cpu_table.h"
 #include "tests/cases/cpu_isas.h"
@@ -81,6 +82,35 @@ TEST_P(MemoryTest, StridedCopiesAndReadsAreExact) {
       EXPECT_TRUE(same_bits(y.get(), expected)) << n << ", " << access;
       EXPECT_EQ(total.get(), std::vector<std::int64_t>{sum}) << n << ", " << access;
     }
+  }
+}
+
+// Bits of NaNs, of zeros with a sign and of the smallest numbers.
+TEST_P(MemoryTest, CopiesAndSumsKeepSpecialValues) {
+  const std::int64_t n = 2051;
+  std::vector<std::int32_t> bits = random_ints(n, 9);  // any pattern of 32 bits
+  bits[0] = 1;
+  bits[1] = INT32_MIN;
+  std::vector<float> x(bits.size());
+  std::memcpy(x.data(), bits.data(), bits.size() * 4);
+  const Guarded<float> in(x, stream());
+  Guarded<float> y(n, stream());
+  kernels::copy_strided(y.data(), in.data(), n, {0, 1}, stream());
+  EXPECT_TRUE(same_bits(y.get(), x));
+  kernels::copy_rows(y.data(), in.data(), 7, 293, 293, 293, stream());
+  EXPECT_TRUE(same_bits(y.get(), x));
+
+  const float inf = std::numeric_limits<float>::infinity(), tiny = 1e-45f, most = 3.4028235e38f;
+  const Guarded<float> a(std::vector<float>{inf, tiny, most, -0.0f, 1}, stream());
+  const Guarded<float> b(std::vector<float>{-inf, tiny, most, -0.0f, -1}, stream());
+  for (const VectorAddVariant variant : {VectorAddVariant::automatic, VectorAddVariant::scalar}) {
+    if (variant == VectorAddVariant::scalar && device().is_cpu()) continue;
+    Guarded<float> c(5, stream());
+    kernels::vector_add(c.data(), a.data(), b.data(), 5, variant, stream());
+    const std::vector<float> found = c.get();
+    EXPECT_TRUE(std::isnan(found[0]));
+    EXPECT_TRUE(same_bits(std::vector<float>(found.begin() + 1, found.end()),
+                          std::vector<float>{2 * tiny, inf, -0.0f, 0.0f}));
   }
 }
 

@@ -181,6 +181,60 @@ TEST_P(Nbody, ConservesMomentum) {
   }
 }
 
+// Masses over twelve and distances over six orders of magnitude, and pairs that almost touch.
+TEST_P(Nbody, MatchesTheOracleAtEveryScale) {
+  std::vector<float> bodies = random_bodies(259, 12);
+  for (std::size_t i = 0; i < 259; ++i) {
+    const float scale = std::pow(10.0f, static_cast<float>(i % 7) - 3);
+    for (std::size_t axis = 0; axis < 3; ++axis) bodies[4 * i + axis] *= scale;
+    bodies[4 * i + 3] *= std::pow(10.0f, static_cast<float>(i % 13) - 6);
+    if (i % 10 == 9) {
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        bodies[4 * i + axis] = bodies[4 * i - 4 + axis] * (1 + 1e-6f);
+      }
+    }
+  }
+  for_each_variant([&](const std::string& variant, NbodyOptions options) {
+    options.softening = 1e-3f;
+    EXPECT_TRUE(close(accelerations(bodies, options), oracle(bodies, options),
+                      sums_of_pulls(bodies, options), variant));
+  });
+}
+
+TEST_P(Nbody, ConservesMomentumOverManySteps) {
+  const std::int64_t n = small_tests() ? 65 : 515;
+  const int steps = small_tests() ? 4 : 40;
+  const float dt = 1e-3f;
+  const std::vector<float> start = random_bodies(n, 13), start_velocity = random_floats(4 * n, 14);
+  for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
+    Guarded<float> bodies(start, stream()), velocity(start_velocity, stream());
+    Guarded<float> a(4 * n, stream());
+    Guarded<std::uint8_t> memory = scratch(n, options);
+    const Workspace workspace{memory.data(), at(memory.size())};
+    nbody_accelerations(a.data(), bodies.data(), n, options, workspace, stream());
+    for (int step = 0; step < steps; ++step) {
+      nbody_step(bodies.data(), velocity.data(), a.data(), n, dt, options, workspace, stream());
+    }
+    const NbodyTotals before = totals(start, start_velocity, options);
+    const NbodyTotals after = totals(bodies.get(), velocity.get(), options);
+    // Rounding of the pulls, and of every velocity in the two kicks of a step.
+    const std::vector<double> pulls = sums_of_pulls(bodies.get(), options);
+    double kicks = 0, momenta = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double mass = static_cast<double>(start[at(4 * i + 3)]);
+      kicks += 2 * mass * pulls[at(i)] * static_cast<double>(dt) * steps;
+      momenta += 2 * mass * steps;
+    }
+    const double bound =
+        relative_bound(n) * kicks + kEps * momenta / std::sqrt(static_cast<double>(n));
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      EXPECT_TRUE(std::fabs(after.momentum[axis] - before.momentum[axis]) <= bound)
+          << variant << ": " << after.momentum[axis] - before.momentum[axis] << " of " << bound;
+      EXPECT_NE(velocity.get()[axis], start_velocity[axis]) << variant << " does not move";
+    }
+  });
+}
+
 TEST_P(Nbody, BodiesWithoutNeighboursOrInOnePlaceFeelNothing) {
   std::vector<float> bodies;
   for (int i = 0; i < 300; ++i) bodies.insert(bodies.end(), {0.25f, -3, 7, 2});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/optimizer/optimizer.h"
 
+#include <limits>
+
 #include "tests/kernels/kernel_test.h"
 
 namespace weft::test {
@@ -48,6 +50,23 @@ TEST_P(OptimizerTest, FollowsTheReferenceForSeveralSteps) {
         EXPECT_TRUE(compare(v.get(), velocity, {2e-6, 0, false}, str("velocity, n ", n)));
       }
     }
+  }
+}
+
+TEST_P(OptimizerTest, EqualElementsStayEqualAndNanStaysInItsElement) {
+  const std::int64_t n = 1031;
+  std::vector<float> gradient(static_cast<std::size_t>(n), 0.3f);
+  gradient[517] = std::numeric_limits<float>::quiet_NaN();
+  Guarded<float> p(std::vector<float>(gradient.size(), 2.0f), stream()), g(gradient, stream());
+  Guarded<float> v(std::vector<float>(gradient.size()), stream());
+  Guarded<float> lr(std::vector<float>{0.1f}, stream());
+  Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
+  kernels::sgd_update(p.data(), v.data(), g.data(), n, lr.data(), step.data(), {0.9f, 5e-4f, true},
+                      stream());
+  const std::vector<float> found = p.get();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(std::isnan(found[i]), i == 517) << i;
+    EXPECT_TRUE(i == 517 || found[i] == found[0]) << i;
   }
 }
 

@@ -251,6 +251,25 @@ TEST_P(ReduceTest, ArgmaxOfTiesNanAndNothing) {
   }
 }
 
+TEST_P(ReduceTest, EveryVariantOfEqualValues) {
+  for (const std::int64_t n : sizes_here({1, 33, 1025, 99991}, {1025})) {
+    const std::vector<std::int32_t> ones(static_cast<std::size_t>(n), 1 << 20);
+    const std::vector<float> tenths(ones.size(), 0.1f);
+    const double sum = 0.1f * static_cast<double>(n);
+    for (const ReduceOptions& options : all_options()) {
+      const int variant = static_cast<int>(options.variant);
+      const std::uint32_t wrapped = static_cast<std::uint32_t>(n) << 20;
+      EXPECT_EQ(reduce_as(ones, Reduction::sum, options), static_cast<std::int32_t>(wrapped))
+          << variant;
+      EXPECT_EQ(reduce_as(tenths, Reduction::max, options), 0.1f) << variant;
+      EXPECT_EQ(argmax_of(tenths, options), 0) << variant;
+      // Errors of equal terms have equal signs; a thread adds up to 1024 of them.
+      const double found = static_cast<double>(reduce_as(tenths, Reduction::sum, options));
+      EXPECT_TRUE(std::fabs(found - sum) <= 1e-4 * sum) << variant << ": " << found << " of " << n;
+    }
+  }
+}
+
 TEST_P(ReduceTest, EveryVariantOfNothingAndOfNan) {
   const std::vector<std::int32_t> empty;
   std::vector<float> x(3000, 1);

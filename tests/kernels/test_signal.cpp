@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "kernels/signal/cpu.h"
 #include "kernels/signal/cpu_table.h"
@@ -80,6 +81,16 @@ TEST_P(Signal, IsExactOnIntegers) {
     });
     if (HasFailure()) return;
   }
+}
+
+TEST_P(Signal, OfEqualValuesIsTheSumOfTheTaps) {
+  const std::int64_t n = 2100;
+  const std::vector<float> x(static_cast<std::size_t>(n), 3), filter = random_integers(9, 12);
+  const std::vector<double> expected = oracle(x, filter, {1, 1, n, 1, 1, 9});
+  EXPECT_EQ(expected[1000], 3 * std::accumulate(filter.begin(), filter.end(), 0.0));
+  for_each_variant({1, 1, n, 1, 1, 9}, [&](const std::string& variant, const SignalOptions& o) {
+    EXPECT_TRUE(compare(convolve(x, filter, {1, 1, n, 1, 1, 9}, o), expected, exact(), variant));
+  });
 }
 
 // By hand: where the filter lies, and that it is not mirrored.
