@@ -98,13 +98,14 @@ class Binner {
         bins_(static_cast<std::int32_t>(edges.size() - 1)),
         lower_(edges.front()),
         upper_(edges.back()),
-        scale_(bins_ / (static_cast<double>(upper_) - static_cast<double>(lower_))) {}
+        width_(static_cast<double>(upper_) - static_cast<double>(lower_)) {}
 
   // -1 for a value outside; NaN is outside.
   std::int32_t bin_of(Edge x) const {
     if (!(x >= lower_ && x <= upper_)) return -1;
-    const double guess = (static_cast<double>(x) - static_cast<double>(lower_)) * scale_;
-    std::int32_t bin = std::min(static_cast<std::int32_t>(guess), bins_ - 1);
+    // Divided first: the reciprocal of a width that is denormal would be infinite.
+    const double share = (static_cast<double>(x) - static_cast<double>(lower_)) / width_;
+    std::int32_t bin = std::min(static_cast<std::int32_t>(share * bins_), bins_ - 1);
     while (x < edges_[bin]) --bin;
     while (bin + 1 < bins_ && x >= edges_[bin + 1]) ++bin;
     return bin;
@@ -114,7 +115,7 @@ class Binner {
   const Edge* edges_;
   std::int32_t bins_;
   Edge lower_, upper_;
-  double scale_;
+  double width_;
 };
 
 // Adds the counts of bins, found on the host, by the kernels of the device.
