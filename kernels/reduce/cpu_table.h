@@ -2,6 +2,7 @@
 // The CPU kernels of this family, one table per instruction set.
 #pragma once
 
+#include "kernels/by_type.h"
 #include "kernels/isa.h"
 #include "kernels/reduce/reduce.h"
 
@@ -16,12 +17,7 @@ struct ReduceCpuOf {
   void (*argmax)(std::int64_t* index, const T* x, std::int64_t n, void* workspace);
 };
 
-struct ReduceCpu {
-  ReduceCpuOf<std::int32_t> i32;
-  ReduceCpuOf<std::int64_t> i64;
-  ReduceCpuOf<float> f32;
-  ReduceCpuOf<double> f64;
-};
+using ReduceCpu = ByType<ReduceCpuOf>;
 
 WEFT_DECLARE_CPU_TABLE(ReduceCpu, reduce_cpu)
 

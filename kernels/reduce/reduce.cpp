@@ -3,7 +3,6 @@
 
 #include <array>
 #include <string>
-#include <type_traits>
 
 #include "kernels/checks.h"
 #include "kernels/operators.h"
@@ -97,20 +96,6 @@ ReduceVariant resolved(const ReduceOptions& options, Device device) {
   throw Error(ErrorKind::usage, "unknown reduce variant");
 }
 
-template <class T>
-const ReduceCpuOf<T>& cpu_kernels() {
-  const ReduceCpu& table = select_reduce_cpu();
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    return table.i32;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    return table.i64;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return table.f32;
-  } else {
-    return table.f64;
-  }
-}
-
 #ifdef WEFT_WITH_CUDA
 template <class T>
 void reduce_cuda(ReduceVariant variant, const cuda::ReduceArguments<T>& arguments,
@@ -177,7 +162,7 @@ void reduce(T* result, const T* x, std::int64_t n, Reduction kind, const ReduceO
                           stream);
   }
 #endif
-  cpu_kernels<T>().reduce(result, x, n, kind, workspace.data);
+  select_reduce_cpu().of<T>().reduce(result, x, n, kind, workspace.data);
 }
 
 template <class T>
@@ -191,7 +176,7 @@ void argmax(std::int64_t* index, const T* x, std::int64_t n, const ReduceOptions
         variant, {nullptr, index, x, n, Reduction::max, options.threads, workspace.data}, stream);
   }
 #endif
-  cpu_kernels<T>().argmax(index, x, n, workspace.data);
+  select_reduce_cpu().of<T>().argmax(index, x, n, workspace.data);
 }
 
 std::size_t reduce_workspace_bytes(std::int64_t n, Device device) {

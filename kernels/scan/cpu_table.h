@@ -2,6 +2,7 @@
 // The CPU kernels of this family, one table per instruction set.
 #pragma once
 
+#include "kernels/by_type.h"
 #include "kernels/isa.h"
 #include "kernels/scan/scan.h"
 
@@ -17,12 +18,7 @@ struct ScanCpuOf {
   void (*threaded)(T* y, const T* x, std::int64_t n, ScanOp op, bool exclusive, T* totals);
 };
 
-struct ScanCpu {
-  ScanCpuOf<std::int32_t> i32;
-  ScanCpuOf<std::int64_t> i64;
-  ScanCpuOf<float> f32;
-  ScanCpuOf<double> f64;
-};
+using ScanCpu = ByType<ScanCpuOf>;
 
 WEFT_DECLARE_CPU_TABLE(ScanCpu, scan_cpu)
 

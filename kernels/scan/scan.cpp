@@ -103,20 +103,6 @@ ScanVariant resolved(ScanVariant variant, std::int64_t n, Device device) {
   throw Error(ErrorKind::usage, "unknown scan variant");
 }
 
-template <class T>
-const ScanCpuOf<T>& cpu_kernels() {
-  const ScanCpu& table = select_scan_cpu();
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    return table.i32;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
-    return table.i64;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return table.f32;
-  } else {
-    return table.f64;
-  }
-}
-
 #ifdef WEFT_WITH_CUDA
 template <class T>
 void scan_cuda(ScanVariant variant, const cuda::ScanArguments<T>& arguments, const Stream& stream) {
@@ -171,7 +157,7 @@ void scan(T* y, const T* x, std::int64_t n, const ScanOptions& options, Workspac
     return scan_cuda<T>(variant, {y, x, n, options.op, exclusive, workspace.data}, stream);
   }
 #endif
-  const ScanCpuOf<T>& cpu = cpu_kernels<T>();
+  const ScanCpuOf<T>& cpu = select_scan_cpu().of<T>();
   if (variant == ScanVariant::sequential) return cpu.sequential(y, x, n, options.op, exclusive);
   cpu.threaded(y, x, n, options.op, exclusive, static_cast<T*>(workspace.data));
 }
