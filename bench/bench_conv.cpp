@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/bench_relu_pool.h"
 #include "bench/families.h"
 
 namespace weft::bench {
@@ -185,6 +186,9 @@ namespace {
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   const ConvDims dims{
       .n = size, .c = 16, .h = 28, .w = 28, .oc = 32, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
+  if (context.variant == "fused_relu_pool") {
+    return std::make_unique<ReluPoolWork>(kernels::ReluPoolDims{dims}, ConvPass::forward, context);
+  }
   return std::make_unique<ConvWork>(dims, ConvPass::forward, context);
 }
 
@@ -201,14 +205,25 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
   };
   constexpr auto kForward = ConvPass::forward;
   constexpr auto kData = ConvPass::backward_data, kWeights = ConvPass::backward_weights;
+  const auto add_pooled = [&](const ConvDims& dims, std::initializer_list<ConvPass> passes) {
+    for (const ConvPass pass : passes) {
+      all.push_back([=](const Context& c) {
+        return std::make_unique<ReluPoolWork>(kernels::ReluPoolDims{dims}, pass, c);
+      });
+    }
+  };
   if (device.is_cpu()) {
     add(same(16, 16, 28, 32), {kForward, kData, kWeights});
     return all;
   }
-  // LeNet's two layers, then the 3x3 layers of ResNet.
-  add({.n = 256, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
-      {kForward});
-  add({.n = 256, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5}, {kForward});
+  // LeNet's two layers, also with what follows them, then the 3x3 layers of ResNet.
+  const ConvDims lenet1{
+      .n = 256, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2};
+  const ConvDims lenet2{.n = 256, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5};
+  add(lenet1, {kForward});
+  add(lenet2, {kForward});
+  add_pooled(lenet1, {kForward, kWeights});
+  add_pooled(lenet2, {kForward, kData, kWeights});
   add(same(64, 64, 56, 64), {kForward, kData, kWeights});
   add(same(64, 128, 28, 128), {kForward, kData, kWeights});
   add(same(64, 256, 14, 256), {kForward, kData, kWeights});

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "bench/bench_relu_pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/conv/relu_pool_cpu.h"
+#include "kernels/pool/pool.h"
+
+namespace weft::bench {
+namespace {
+
+using kernels::ConvPass;
+using kernels::ReluPoolDims;
+
+constexpr std::string_view kFused = "fused_relu_pool", kSeparate = "separate_layers";
+
+std::int64_t inputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
+}
+std::int64_t outputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.oc * d.rows() * d.columns();
+}
+std::int64_t weights(const ReluPoolDims& d) {
+  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
+}
+double footprint(const ReluPoolDims& d) {
+  return 4.0 * static_cast<double>(inputs(d) + weights(d)) + 5.0 * static_cast<double>(outputs(d));
+}
+int sets_of(const ReluPoolDims& d, const Context& context) {
+  return sets_for(footprint(d), context.stream.device());
+}
+
+// A window's argmax, or that it is cut, as a network might have them.
+std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t seed) {
+  const std::vector<float> values = random_values(outputs(d), seed, 0, 1);
+  std::vector<std::uint8_t> argmax(values.size());
+  const float window = static_cast<float>(d.ph * d.pw);
+  std::transform(values.begin(), values.end(), argmax.begin(), [&](float value) {
+    const float choice = value * (window + 1);  // as often cut as any one element chosen
+    return choice < window ? static_cast<std::uint8_t>(choice) : kernels::kReluPoolCut;
+  });
+  return argmax;
+}
+
+}  // namespace
+
+ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with)
+    : Work(made_with),
+      dims(d),
+      pass(which),
+      host_x_(random_values(inputs(d), made_with.seed)),
+      host_y_(random_values(outputs(d), made_with.seed + 1)),
+      host_w_(random_values(weights(d), made_with.seed + 2)),
+      host_argmax_(random_argmax(d, made_with.seed + 3)),
+      x_(host_x_, sets_of(d, made_with), made_with.stream),
+      y_(host_y_, sets_of(d, made_with), made_with.stream),
+      w_(host_w_, sets_of(d, made_with), made_with.stream),
+      argmax_(host_argmax_, sets_of(d, made_with), made_with.stream) {
+  const char* name = pass == ConvPass::forward         ? "with ReLU and max pooling, forward "
+                     : pass == ConvPass::backward_data ? "with ReLU and max pooling, backward data "
+                                                       : "with ReLU and max pooling, backward "
+                                                         "weights ";
+  problem = str(name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc,
+                " filters ", d.conv.kh, "x", d.conv.kw);
+  bytes = footprint(d);
+  const double windows = static_cast<double>(outputs(d));
+  const double computed = pass == ConvPass::forward ? static_cast<double>(d.ph * d.pw) : 1;
+  flops = 2.0 * windows * computed * static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
+  by_flops = true;
+  sets = sets_of(d, made_with);
+  map_ = Tensor(Shape{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()}, DType::f32, made_with.stream);
+}
+
+bool ReluPoolWork::can_run(std::string_view variant) const {
+  return variant == kFused || (variant == kSeparate && pass == ConvPass::forward);
+}
+
+std::vector<std::string_view> ReluPoolWork::further_variants() const {
+  return {kSeparate};
+}
+
+Rotated<float>& ReluPoolWork::output() {
+  return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
+}
+
+void ReluPoolWork::call(std::string_view variant, int set) {
+  const Stream& stream = context.stream;
+  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  if (variant == kSeparate) {
+    const kernels::ConvDims& d = dims.conv;
+    const kernels::PoolDims pool{d.n, d.oc, d.oh(), d.ow(), dims.ph, dims.pw, dims.ph, dims.pw};
+    kernels::conv2d_forward(map_.data<float>(), x_[set], w_[set], nullptr, d,
+                            kernels::Epilogue::relu, {}, {}, stream);
+    kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
+  } else if (pass == ConvPass::forward) {
+    kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x_[set], w_[set], nullptr, dims,
+                                      stream);
+  } else if (pass == ConvPass::backward_data) {
+    kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
+                                            kOverwrite, stream);
+  } else {
+    const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, stream.device());
+    if (scratch_.bytes() < needed) {
+      scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, stream);
+    }
+    kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x_[set],
+                                               dims, kOverwrite, {scratch_.raw(), scratch_.bytes()},
+                                               stream);
+  }
+}
+
+// Forward and backward data: the first and the last image; backward weights: all of it.
+Verdict ReluPoolWork::check(int set, Arithmetic) {
+  const std::vector<float> found = output().host(set);
+  const auto doubles = [](const std::vector<float>& values, std::int64_t from, std::int64_t count) {
+    return std::vector<double>(values.begin() + from, values.begin() + from + count);
+  };
+  Comparison comparison;
+  // A random walk of `length` roundings, with room for unlucky signs.
+  const auto compare = [&](const std::vector<double>& expected, std::int64_t from,
+                           std::int64_t length) {
+    const double eps = std::ldexp(1.0, -23);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      comparison.add(found[static_cast<std::size_t>(from) + i], expected[i],
+                     4 * eps * (static_cast<double>(length) / 6 + 2 + std::fabs(expected[i])));
+    }
+  };
+  const std::vector<double> w = doubles(host_w_, 0, weights(dims));
+  if (pass == ConvPass::backward_weights) {
+    std::vector<double> dw(w.size());
+    kernels::cpu::conv2d_relu_pool_backward_weights<double>(
+        dw.data(), nullptr, doubles(host_y_, 0, outputs(dims)).data(), host_argmax_.data(),
+        doubles(host_x_, 0, inputs(dims)).data(), dims, kernels::GradientMode::overwrite);
+    compare(dw, 0, dims.conv.n * dims.rows() * dims.columns());
+    return comparison.verdict();
+  }
+  ReluPoolDims image = dims;
+  image.conv.n = 1;
+  const std::int64_t x_size = inputs(image), y_size = outputs(image);
+  const std::int64_t taps = dims.conv.kh * dims.conv.kw;
+  for (const std::int64_t n : {std::int64_t{0}, dims.conv.n - 1}) {
+    if (pass == ConvPass::forward) {
+      std::vector<double> y(static_cast<std::size_t>(y_size));
+      kernels::cpu::conv2d_relu_pool_forward<double>(
+          y.data(), nullptr, doubles(host_x_, n * x_size, x_size).data(), w.data(), nullptr, image);
+      compare(y, n * y_size, dims.conv.c * taps);
+    } else {
+      std::vector<double> dx(static_cast<std::size_t>(x_size));
+      kernels::cpu::conv2d_relu_pool_backward_data<double>(
+          dx.data(), doubles(host_y_, n * y_size, y_size).data(), host_argmax_.data() + n * y_size,
+          w.data(), image, kernels::GradientMode::overwrite);
+      compare(dx, n * x_size, dims.conv.oc * taps);
+    }
+  }
+  return comparison.verdict();
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Convolution with ReLU and max pooling for the harness, fused and as separate layers.
+#pragma once
+
+#include "bench/harness.h"
+#include "kernels/conv/fused_relu_pool.h"
+
+namespace weft::bench {
+
+class ReluPoolWork final : public Work {
+ public:
+  ReluPoolWork(const kernels::ReluPoolDims& dims, kernels::ConvPass pass, const Context& context);
+
+  bool can_run(std::string_view variant) const override;
+  // "separate_layers": conv2d_forward with its choice of variant, then max_pool2d_forward.
+  std::vector<std::string_view> further_variants() const override;
+  void call(std::string_view variant, int set) override;
+  void reset() override { output().clear(); }
+  Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {output().bytes(set)}; }
+
+  const kernels::ReluPoolDims dims;
+  const kernels::ConvPass pass;
+
+ private:
+  Rotated<float>& output();
+
+  std::vector<float> host_x_, host_y_, host_w_;
+  std::vector<std::uint8_t> host_argmax_;  // of the backward passes: any is as good
+  Rotated<float> x_, y_, w_;               // or the gradients of x, y and w
+  Rotated<std::uint8_t> argmax_;
+  Tensor map_, scratch_;  // the map that separate layers store
+};
+
+}  // namespace weft::bench
