@@ -34,6 +34,7 @@ void add_train(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_nbody(CLI::App& app, Action& action);
 void add_scan(CLI::App& app, Action& action);
 void add_histogram(CLI::App& app, Action& action);
 

@@ -67,6 +67,7 @@ int run(std::vector<std::string> arguments) {
   add_doctor(app, action);
   add_kernel(app, action);
   add_bench(app, action);
+  add_nbody(app, action);
   add_scan(app, action);
   add_histogram(app, action);
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");

@@ -45,11 +45,6 @@ std::string clock_text(double seconds) {  // "4:05", "1:02:03"
   return fmt::format("{}:{:02}", minutes, total % 60);
 }
 
-// For an estimate, where tenths of a second would only flicker.
-std::string time_left(double seconds) {
-  return seconds < 59.5 ? fmt::format("{:.0f} s", seconds) : clock_text(seconds);
-}
-
 }  // namespace
 
 Terminal detect_terminal(int fd) {
@@ -138,6 +133,10 @@ std::string format_duration(double seconds) {
   return clock_text(seconds);
 }
 
+std::string time_left(double seconds) {
+  return seconds < 59.5 ? fmt::format("{:.0f} s", seconds) : clock_text(seconds);
+}
+
 std::string format_count(std::int64_t n) {
   std::string digits = fmt::format("{}", n);
   const std::ptrdiff_t first = n < 0 ? 1 : 0;
@@ -155,6 +154,20 @@ std::string format_bytes(double bytes) {
     ++unit;
   }
   return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, units[unit]);
+}
+
+std::string progress_bar(const Terminal& terminal, std::string_view before, double fraction,
+                         std::string_view after) {
+  const std::string end = fmt::format(" {:3.0f} %  {}", 100 * fraction, after);
+  const int room = terminal.width - 2 - display_width(before) - display_width(end);
+  const int cells = std::clamp(room, 0, 40);
+  const int full = static_cast<int>(std::lround(fraction * cells));
+  std::string done, rest;
+  for (int i = 0; i < cells; ++i) {
+    (i < full ? done : rest) += terminal.unicode ? (i < full ? "━" : "─") : (i < full ? "=" : "-");
+  }
+  return fmt::format("\r{} {}{}{}\033[K", before, paint(terminal, "36", done),
+                     paint(terminal, "2", rest), end);
 }
 
 Progress::Progress(ProgressMode mode, int first_epoch, int last_epoch)
@@ -184,18 +197,9 @@ void Progress::update(int epoch, std::int64_t images_done, std::int64_t images_t
 }
 
 void Progress::draw_bar(int epoch, double fraction, double rate, double left) {
-  const std::string before = fmt::format("epoch {}/{} ", epoch, last_epoch_);
-  const std::string after = fmt::format(" {:3.0f} %  {} images/s  {} left", 100 * fraction,
-                                        format_count(std::llround(rate)), time_left(left));
-  const int room = terminal_.width - 1 - display_width(before) - display_width(after);
-  const int cells = std::clamp(room, 0, 40);
-  const int full = static_cast<int>(std::lround(fraction * cells));
-  std::string done, rest;
-  for (int i = 0; i < cells; ++i) {
-    (i < full ? done : rest) += terminal_.unicode ? (i < full ? "━" : "─") : (i < full ? "=" : "-");
-  }
-  write_log(fmt::format("\r{}{}{}{}\033[K", before, paint(terminal_, "36", done),
-                        paint(terminal_, "2", rest), after));
+  write_log(progress_bar(
+      terminal_, fmt::format("epoch {}/{}", epoch, last_epoch_), fraction,
+      fmt::format("{} images/s  {} left", format_count(std::llround(rate)), time_left(left))));
   visible_ = true;
 }
 

@@ -40,6 +40,11 @@ void print_notice(std::string_view message);  // "weft: ..." in one line
 std::string format_duration(double seconds);  // "12.3 s", "4:05", "1:02:03"
 std::string format_count(std::int64_t n);     // "60 000"
 std::string format_bytes(double bytes);       // "1.4 MiB"
+std::string time_left(double seconds);        // "12 s", "4:05": an estimate, without tenths
+
+// "before ━━━━──── after" as wide as the terminal allows, ready to be drawn over.
+std::string progress_bar(const Terminal& terminal, std::string_view before, double fraction,
+                         std::string_view after);
 
 enum class ProgressMode { automatic, on, off };
 

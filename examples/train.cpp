@@ -2,12 +2,10 @@
 // weft train: from a data set to a run directory with a trained model in it.
 #include <fmt/core.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "engine/timer.h"
 #include "examples/curves.h"
 #include "examples/flags.h"
+#include "examples/interrupt.h"
 #include "examples/load_data.h"
 #include "examples/samples.h"
 #include "examples/train_flags.h"
@@ -26,22 +25,6 @@ namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
-
-// The first signal asks training to end with a checkpoint, the second ends the program.
-extern "C" void request_stop(int) {
-  if (stop_requested.exchange(true)) _exit(130);
-}
-
-void catch_interrupts() {
-  struct sigaction action = {};
-  action.sa_handler = request_stop;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 fs::path next_free_run(const models::TrainConfig& config) {
   for (int n = 1;; ++n) {
@@ -80,7 +63,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
     report.epoch(record);
     write_curves(trainer, run_dir);
   };
-  catch_interrupts();
+  const std::atomic<bool>& stop_requested = catch_interrupts();
   const Timer timer;
   const models::TrainEnd end =
       trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after));

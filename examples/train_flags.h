@@ -12,8 +12,6 @@
 
 namespace weft::cli {
 
-inline constexpr int kInterrupted = 130;  // exit code: stopped by a signal, checkpoint written
-
 struct TrainFlags {
   std::string model = "lenet5", schedule = "one-cycle", progress = "auto", out, resume;
   DataFlags data;

@@ -36,12 +36,10 @@ std::string progress_json(const RunState& state) {
 
 }  // namespace
 
-RunDirectory RunDirectory::create(const fs::path& path) {
-  if (path.empty()) return {};
+void create_run_folder(const fs::path& path, const std::string& checkpoint) {
   std::error_code code;
   fs::create_directories(path, code);
-  const RunDirectory directory(path);
-  if (!code && fs::exists(directory.checkpoint_path(), code)) {
+  if (!code && fs::exists(path / checkpoint, code)) {
     throw Error(ErrorKind::usage,
                 str(path.string(), " already holds a run: resume it (--resume), or choose another ",
                     "folder (--out)"));
@@ -57,6 +55,12 @@ RunDirectory RunDirectory::create(const fs::path& path) {
     throw Error(ErrorKind::data,
                 str("could not create the folder ", path.string(), ": ", code.message()));
   }
+}
+
+RunDirectory RunDirectory::create(const fs::path& path) {
+  if (path.empty()) return {};
+  const RunDirectory directory(path);
+  create_run_folder(path, directory.checkpoint_path().filename().string());
   return directory;
 }
 

@@ -6,17 +6,22 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "models/checkpoint.h"
 #include "models/model.h"
 
 namespace weft::models {
 
+// A folder for a new run, created if need be. Error{usage} when it holds a run, told by the file
+// `checkpoint`, or other files.
+void create_run_folder(const std::filesystem::path& path, const std::string& checkpoint);
+
 class RunDirectory {
  public:
   // An empty path: nothing is ever written.
   RunDirectory() = default;
-  // A folder for a new run, created if need be. Error{usage} when it holds a run or other files.
+  // As create_run_folder().
   static RunDirectory create(const std::filesystem::path& path);
   // The folder of an existing run; Error{data} when it holds none.
   static RunDirectory open(const std::filesystem::path& path);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "models/nbody/bodies_csv.h"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "engine/error.h"
+
+namespace weft::models {
+namespace {
+
+constexpr std::size_t kColumns = std::size(kBodyColumns);
+constexpr std::string_view kBlank = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// What stands between commas or semicolons, or else between blanks.
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  const std::size_t mark = line.find_first_of(",;");
+  const std::string separators(mark == std::string_view::npos ? kBlank : line.substr(mark, 1));
+  while (true) {
+    const std::size_t end = line.find_first_of(separators);
+    fields.push_back(trimmed(line.substr(0, end)));
+    if (end == std::string_view::npos) return fields;
+    line.remove_prefix(end + 1);
+    if (mark == std::string_view::npos) line = trimmed(line);
+  }
+}
+
+std::optional<double> number(std::string_view field) {
+  if (field.starts_with('+')) field.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc{} || end != field.data() + field.size()) return std::nullopt;
+  return value;
+}
+
+// Text from a file, made safe and short enough for a message.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string out(text.substr(0, kLongest));
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return "'" + out + (text.size() > kLongest ? "...'" : "'");
+}
+
+// Where each of x y z vx vy vz mass stands.
+using Order = std::array<std::size_t, kColumns>;
+
+Order order_of(const std::vector<std::string_view>& names, const std::string& where) {
+  Order order{};
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const auto found = std::find(names.begin(), names.end(), kBodyColumns[column]);
+    order[column] = static_cast<std::size_t>(found - names.begin());
+    if (names.size() == kColumns && found != names.end()) continue;
+    throw Error(ErrorKind::data, str(where, ": expected the columns x,y,z,vx,vy,vz,mass, found ",
+                                     shown(fmt::format("{}", fmt::join(names, ",")))));
+  }
+  return order;
+}
+
+}  // namespace
+
+void set_body(Bodies& bodies, std::int64_t index, const double (&row)[7],
+              const std::string& where) {
+  const std::size_t i = static_cast<std::size_t>(4 * index);
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const double value = row[column];
+    // Half a unit above the largest float: what is below rounds to a finite one.
+    if (!(std::fabs(value) < 0x1.ffffffp127)) {
+      throw Error(ErrorKind::data, str(where, ": ", kBodyColumns[column],
+                                       ": expected a finite float, found ", value));
+    }
+    const bool is_velocity = column >= 3 && column < 6;
+    std::vector<float>& values = is_velocity ? bodies.velocity : bodies.position;
+    values[i + (column == 6 ? 3 : column % 3)] = static_cast<float>(value);
+  }
+  if (row[6] < 0) {
+    throw Error(ErrorKind::data, str(where, ": mass: expected 0 or more, found ", row[6]));
+  }
+}
+
+Bodies parse_bodies_csv(std::string_view text, const std::string& where) {
+  Bodies bodies;
+  Order order{0, 1, 2, 3, 4, 5, 6};
+  bool first = true;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  for (std::int64_t line_number = 1; !text.empty(); ++line_number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::string place = str(where, ", line ", line_number);
+    const std::vector<std::string_view> fields = fields_of(line);
+    if (first && !fields.front().empty() && !number(fields.front())) {
+      order = order_of(fields, place);
+      first = false;
+      continue;
+    }
+    first = false;
+    if (fields.size() != kColumns) {
+      throw Error(ErrorKind::data, str(place, ": expected 7 numbers (x,y,z,vx,vy,vz,mass), found ",
+                                       fields.size(), ": ", shown(line)));
+    }
+    double row[kColumns];
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      const std::string_view field = fields[order[column]];
+      const std::optional<double> value = number(field);
+      if (!value) {
+        throw Error(ErrorKind::data, str(place, ": ", kBodyColumns[column],
+                                         ": expected a number, found ", shown(field)));
+      }
+      row[column] = *value;
+    }
+    const std::int64_t index = bodies.count();
+    if (index == kMaxBodies) {
+      throw Error(ErrorKind::data, str(where, ": more than ", kMaxBodies, " bodies"));
+    }
+    bodies.position.resize(bodies.position.size() + 4);
+    bodies.velocity.resize(bodies.velocity.size() + 4);
+    bodies.group.push_back(0);
+    set_body(bodies, index, row, place);
+  }
+  if (bodies.count() == 0) {
+    throw Error(ErrorKind::data, str(where, ": no bodies, expected rows of x,y,z,vx,vy,vz,mass"));
+  }
+  return bodies;
+}
+
+std::string bodies_csv(const Bodies& bodies) {
+  std::string text = fmt::format("{}\n", fmt::join(kBodyColumns, ","));
+  for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
+    const float* x = bodies.position.data() + i;
+    const float* v = bodies.velocity.data() + i;
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}\n", x[0], x[1], x[2], v[0], v[1],
+                   v[2], x[3]);
+  }
+  return text;
+}
+
+}  // namespace weft::models

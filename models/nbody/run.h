@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A simulation on its way: what was planned, how far it is, and its checkpoint, one safetensors
+// file from which it goes on bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "models/nbody/picture.h"
+#include "models/nbody/simulation.h"
+
+namespace weft::models {
+
+// Something that happens at step 0 and then `times` times in `steps` steps, as evenly as whole
+// steps allow: the k-th time at step floor(k steps / times). A run that is made longer keeps the
+// pace.
+struct Pace {
+  std::int64_t steps = 0, times = 0;  // times 0: never; else at most `steps`, or 1 when that is 0
+
+  std::int64_t step_of(std::int64_t k) const { return k * steps / times; }
+  // The first k whose step is `step` or later; -1 when there is none.
+  std::int64_t first_from(std::int64_t step) const;
+  bool falls_on(std::int64_t step) const;
+};
+
+struct NbodyPlan {
+  std::string start;  // where the bodies came from, for people
+  std::int64_t seed = 1, steps = 0;
+  NbodyStep step;
+  Pace samples, frames;
+  PictureStyle style;
+  Camera camera;
+  MassSums sums;  // at step 0
+};
+
+struct NbodySample {
+  std::int64_t step = 0;
+  kernels::NbodyTotals totals;
+};
+
+struct NbodyState {
+  NbodyPlan plan;
+  std::int64_t step = 0;  // done, with its sample and its frame
+  double seconds = 0;     // spent on steps
+  std::vector<NbodySample> samples;
+  Bodies bodies;
+};
+
+inline constexpr char kNbodyCheckpoint[] = "checkpoint.safetensors";  // in the folder of a run
+
+// Crash-safe. Reading throws Error{data}, naming the file, for anything that does not hold
+// together.
+void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state);
+NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
+
+// The samples as a table for other programs: step, time, energies, momenta, one line each.
+std::string samples_csv(const NbodyState& state);
+
+std::string_view name_of(kernels::NbodyVariant variant);  // as in nbody_variants(), or "automatic"
+
+}  // namespace weft::models

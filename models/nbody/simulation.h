@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// An n-body simulation on one device: leapfrog steps of a fixed length, and what they conserve.
+//
+//   const Stream stream(parse_device("auto"));
+//   NbodySimulation simulation(plummer_sphere(4096, 1), {.dt = 0.01f}, stream);
+//   simulation.advance(100);
+//   const kernels::NbodyTotals totals = simulation.totals();
+//
+// The same bodies, options and device give the same bits however the steps are divided over calls,
+// and a simulation that starts from bodies() goes on as this one would.
+#pragma once
+
+#include <optional>
+
+#include "engine/tensor.h"
+#include "kernels/nbody/nbody.h"
+#include "models/nbody/bodies.h"
+
+namespace weft::models {
+
+struct NbodyStep {
+  float dt = 0.01f;  // negative: back in time
+  kernels::NbodyOptions force{};
+};
+
+// Error{usage} for no bodies, a step that is not finite, or a softening so small that the force
+// between two bodies in one place would overflow.
+void check_step(const Bodies& bodies, const NbodyStep& step);
+
+class NbodySimulation {
+ public:
+  // As check_step().
+  NbodySimulation(const Bodies& bodies, const NbodyStep& step, const Stream& stream);
+  NbodySimulation(const NbodySimulation&) = delete;  // the recorded step points to its members
+  NbodySimulation& operator=(const NbodySimulation&) = delete;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(group_.size()); }
+  void advance(std::int64_t steps);  // queued on the stream
+  // Both wait for the stream.
+  kernels::NbodyTotals totals();
+  Bodies bodies() const;
+
+ private:
+  kernels::Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
+
+  NbodyStep step_;
+  Stream stream_;
+  std::vector<float> group_;
+  Tensor position_, velocity_, acceleration_, totals_;
+  Buffer workspace_;
+  std::optional<Graph> one_step_;
+};
+
+// Lengths and times that suit these bodies when nothing is known about them. The softening is 1/50
+// of the mean distance between neighbours, from the root-mean-square radius. The step is dt =
+// sqrt(eps / (20 a)) with the largest acceleration a of the start (Power et al. 2003, with 2 eta =
+// 1/20), or a hundredth of the time in which a body crosses the radius when there is no force.
+float suggested_softening(const Bodies& bodies);
+float suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force, const Stream& stream);
+
+// 2K / |U|: 1 for a system in equilibrium, below 1 for one that is about to collapse.
+double virial_ratio(const kernels::NbodyTotals& totals);
+
+// How far `now` has moved from `before`. Energy: relative to its value before. Momentum and angular
+// momentum: the length of the difference over the largest value that bodies with this mass, kinetic
+// energy and moment of inertia could have, sqrt(2 K M) and sqrt(2 K I).
+struct NbodyDrift {
+  double energy = 0, momentum = 0, angular_momentum = 0;
+};
+NbodyDrift drift(const kernels::NbodyTotals& before, const kernels::NbodyTotals& now,
+                 const MassSums& sums);
+bool is_finite(const kernels::NbodyTotals& totals);
+
+}  // namespace weft::models

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// weft nbody: its run directory, resume, signals, files in and out, and mistakes.
+#include "tests/cli/program.h"
+
+namespace weft::test {
+namespace {
+
+class Nbody : public ProgramTest {
+ protected:
+  // Few bodies on the CPU in folder()/name.
+  Outcome small(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {
+        "nbody", "--bodies",     "200", "--steps",  "12",  "--frames",
+        "5",     "--image-size", "64",  "--device", "cpu", "--progress",
+        "off",   "--samples",    "3",   "--out",    name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return weft(arguments);
+  }
+  Outcome go_on(const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"nbody", "--resume", name, "--device", "cpu"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return weft(arguments);
+  }
+  std::vector<std::string> files(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder() / name)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+const std::vector<std::string> kAllFiles = {
+    "animation.png",  "checkpoint.safetensors", "energy.csv",     "final.npy",     "frame_0001.png",
+    "frame_0002.png", "frame_0003.png",         "frame_0004.png", "frame_0005.png"};
+
+TEST_F(Nbody, WritesARunAndSaysWhatToTryNext) {
+  const Outcome outcome = small("my run");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(files("my run"), kAllFiles);
+  EXPECT_TRUE(read("my run/frame_0001.png").starts_with("\x89PNG"));
+  EXPECT_NE(read("my run/animation.png").find("acTL"), std::string::npos);
+  EXPECT_EQ(lines_of(read("my run/energy.csv")).size(), 5u);  // heading, step 0 and 3 samples
+  EXPECT_NE(outcome.out.find("20 operations each"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\033'), std::string::npos) << "colour in a file";
+  int tried = 0;
+  for (const std::string& line : lines_of(outcome.out)) {
+    if (line.find(" nbody --resume") == std::string::npos) continue;
+    const Outcome next = shell(line + " --device cpu");
+    EXPECT_EQ(next.exit_code, 0) << line << next.err;
+    ++tried;
+  }
+  EXPECT_EQ(tried, 1);
+  EXPECT_TRUE(fs::exists(folder() / "my run/frame_0009.png"));  // the numbers go on
+  EXPECT_FALSE(fs::exists(folder() / "my run/frame_0010.png"));
+}
+
+TEST_F(Nbody, JsonLinesHoldEverythingAndStdoutNothingElse) {
+  const Outcome outcome = small("run", {"--json", "--start", "plummer"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<nlohmann::json> events = json_lines(outcome.out);
+  ASSERT_EQ(events.size(), 6u) << outcome.out;
+  EXPECT_EQ(events[0].at("event"), "start");
+  EXPECT_EQ(events[0].at("bodies"), 200);
+  for (std::size_t i = 1; i <= 4; ++i) {
+    EXPECT_EQ(events[i].at("event"), "sample");
+    EXPECT_EQ(events[i].at("step"), 4 * (i - 1));
+    EXPECT_LT(std::abs(events[i].at("energy_drift").get<double>()), 1e-2);
+    EXPECT_LT(events[i].at("momentum_drift").get<double>(), 1e-6);
+  }
+  const nlohmann::json& end = events.back();
+  EXPECT_EQ(end.at("event"), "end");
+  EXPECT_TRUE(end.at("finished").get<bool>());
+  EXPECT_FALSE(end.at("interrupted").get<bool>());
+  EXPECT_EQ(end.at("step"), 12);
+  EXPECT_EQ(end.at("flops_per_interaction"), 20);
+  EXPECT_NEAR(end.at("virial_ratio").get<double>(), 1, 0.3);
+  EXPECT_GT(end.at("interactions_per_second").get<double>(), 0);
+  EXPECT_TRUE(fs::exists(folder() / end.at("final").get<std::string>()));
+  EXPECT_TRUE(fs::exists(folder() / end.at("animation").get<std::string>()));
+}
+
+TEST_F(Nbody, StopAndResumeGiveTheSameBits) {
+  ASSERT_EQ(small("whole").exit_code, 0);
+  const Outcome half = small("halves", {"--stop-after", "7", "--threads", "1"});
+  ASSERT_EQ(half.exit_code, 0) << half.err;
+  EXPECT_NE(half.out.find("nbody --resume halves"), std::string::npos) << half.out;
+  EXPECT_FALSE(fs::exists(folder() / "halves/final.npy"));
+  EXPECT_FALSE(fs::exists(folder() / "halves/frame_0004.png"));
+  const Outcome rest = go_on("halves");
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  // Made longer in the middle of its way, a run ends where the longer run does.
+  ASSERT_EQ(small("short", {"--steps", "6", "--frames", "3", "--samples", "1"}).exit_code, 0);
+  ASSERT_EQ(go_on("short", {"--steps", "12"}).exit_code, 0);
+  EXPECT_EQ(files("halves"), kAllFiles);
+  for (const std::string& name : kAllFiles) {
+    if (name == "checkpoint.safetensors") continue;  // it holds the time taken
+    EXPECT_TRUE(read("whole/" + name) == read("halves/" + name)) << name;
+  }
+  EXPECT_TRUE(read("whole/final.npy") == read("short/final.npy"));
+  EXPECT_TRUE(read("whole/frame_0005.png") == read("short/frame_0005.png"));
+  ASSERT_EQ(small("other", {"--seed", "2"}).exit_code, 0);
+  EXPECT_FALSE(read("whole/final.npy") == read("other/final.npy"));
+}
+
+TEST_F(Nbody, AnInterruptSavesExits130AndResumes) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string run = signal == SIGINT ? "int" : "term";
+    const Process process =
+        start({"nbody", "--bodies", "300", "--steps", "1000000", "--samples", "10000", "--frames",
+               "0", "--device", "cpu", "--json", "--out", run});
+    ASSERT_TRUE(process.wait_for("\"step\":200,"));
+    kill(process.pid(), signal);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    const std::vector<nlohmann::json> events = json_lines(outcome.out);
+    ASSERT_FALSE(events.empty());
+    EXPECT_TRUE(events.back().at("interrupted").get<bool>());
+    const int done = events.back().at("step").get<int>();
+    EXPECT_GE(done, 200);
+    EXPECT_EQ(files(run), (std::vector<std::string>{"checkpoint.safetensors", "energy.csv"}));
+    const Outcome resumed = go_on(run, {"--steps", std::to_string(done + 5), "--json"});
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(json_lines(resumed.out).back().at("step"), done + 5);
+  }
+}
+
+TEST_F(Nbody, AKilledRunResumesFromItsLastCheckpoint) {
+  const Process process =
+      start({"nbody", "--bodies", "300", "--steps", "1000000", "--samples", "10000", "--frames",
+             "0", "--checkpoint", "50", "--device", "cpu", "--json", "--out", "run"});
+  ASSERT_TRUE(process.wait_for("\"step\":200,"));
+  kill(process.pid(), SIGKILL);
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
+  const Outcome resumed = go_on("run", {"--stop-after", "50", "--json"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(json_lines(resumed.out).back().at("step").get<int>() % 50, 0);
+  EXPECT_GE(json_lines(resumed.out).back().at("step").get<int>(), 100);
+}
+
+TEST_F(Nbody, ReadsAndWritesFiles) {
+  // The earth around the sun, in astronomical units, years and solar masses.
+  write("sun.csv", "x,y,z,vx,vy,vz,mass\n0,0,0,0,0,0,1\n1,0,0,0,6.2831853,0,3e-6\n");
+  const Outcome year =
+      weft({"nbody",     "--start", "sun.csv", "--gravity", "39.478418", "--softening",  "1e-4",
+            "--dt",      "0.001",   "--steps", "1000",      "--device",  "cpu",          "--save",
+            "later.csv", "--out",   "year",    "--frames",  "3",         "--image-size", "64"});
+  ASSERT_EQ(year.exit_code, 0) << year.err;
+  const std::vector<std::string> rows = lines_of(read("later.csv"));
+  ASSERT_EQ(rows.size(), 3u);
+  double x = 0, y = 0;
+  ASSERT_EQ(std::sscanf(rows[2].c_str(), "%lf,%lf", &x, &y), 2);
+  EXPECT_NEAR(x, 1, 1e-3);
+  EXPECT_NEAR(y, 0, 1e-3);
+  const Outcome next = weft({"nbody", "--start", "year/final.npy", "--steps", "2", "--device",
+                             "cpu", "--frames", "0", "--save", "next.npy"});
+  ASSERT_EQ(next.exit_code, 0) << next.err;
+  EXPECT_EQ(files("runs/nbody-final-1"),
+            (std::vector<std::string>{"checkpoint.safetensors", "energy.csv", "final.npy"}));
+  EXPECT_TRUE(read("next.npy") == read("runs/nbody-final-1/final.npy"));
+  EXPECT_EQ(read("next.npy").size(), 128u + 2 * 7 * 4);
+}
+
+TEST_F(Nbody, NoStepsShowTheStart) {
+  const Outcome still = weft({"nbody", "--bodies", "100", "--steps", "0", "--device", "cpu",
+                              "--image-size", "64", "--out", "still"});
+  ASSERT_EQ(still.exit_code, 0) << still.err;
+  EXPECT_EQ(files("still"),
+            (std::vector<std::string>{"animation.png", "checkpoint.safetensors", "energy.csv",
+                                      "final.npy", "frame_0001.png"}));
+}
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  int exit_code;
+  std::string part;
+};
+
+TEST_F(Nbody, MistakesAreOneLineAndLeaveNothing) {
+  write("nan.csv", "1,2,nan,0,0,0,1\n");
+  write("negative.csv", "1,2,3,0,0,0,-1\n");
+  write("short.csv", "1,2,3\n");
+  write("empty.npy", "");
+  write("cut.npy", std::string("\x93NUMPY\x01\x00\x76\x00{'descr'", 18));
+  write("file", "x");
+  write("taken/other", "x");
+  const std::vector<Mistake> mistakes = {
+      {{"--bodies", "0"}, 2, "--bodies: expected a whole number from 1"},
+      {{"--bodies", "99999999999"}, 2, "--bodies: expected"},
+      {{"--steps", "-1"}, 2, "--steps: expected"},
+      {{"--dt", "0"}, 2, "--dt: expected a number"},
+      {{"--dt", "nan"}, 2, "--dt: expected a number"},
+      {{"--softening", "0"}, 2, "--softening: expected a number"},
+      {{"--gravity", "-1"}, 2, "--gravity: expected a number"},
+      {{"--frames", "1"}, 2, "--frames: expected 0 or 2"},
+      {{"--frames", "50", "--steps", "10"}, 2, "--frames: expected at most 11 for 10 steps"},
+      {{"--samples", "50", "--steps", "10"}, 2, "--samples: expected at most 10 for 10 steps"},
+      {{"--image-size", "1"}, 2, "--image-size: expected"},
+      {{"--start", "plumer"}, 2, "did you mean 'plummer'?"},
+      {{"--start", "sphere"}, 2, "unknown start 'sphere'"},
+      {{"--step", "3"}, 2, "did you mean '--steps'?"},
+      {{"--impl", "fast"}, 2, "unknown nbody variant 'fast'"},
+      {{"--impl", "pair_symmetric"}, 2, "does not run on cpu"},
+      {{"--colour", "mass"}, 2, "--colour: expected one of speed, galaxy"},
+      {{"--start", "nan.csv", "--bodies", "3"}, 2, "--bodies is for"},
+      {{"--resume", "x", "--dt", "1"}, 2, "--dt cannot be combined with --resume"},
+      {{"--resume", ""}, 2, "--resume needs"},
+      {{"--out", ""}, 2, "--out needs"},
+      {{"--out", "taken"}, 2, "expected an empty folder"},
+      {{"--save", "state.txt"}, 2, "--save: expected FILE.npy or FILE.csv"},
+      {{"--softening", "1e-12", "--bodies", "2", "--gravity", "1000"}, 2, "too small"},
+      {{"--save", "no/such/x.npy"}, 3, "could not write no/such/x.npy"},
+      {{"--out", "file/run"}, 3, "file/run"},
+      {{"--start", "nan.csv"}, 3, "nan.csv, line 1: z: expected a finite float"},
+      {{"--start", "negative.csv"}, 3, "mass: expected 0 or more"},
+      {{"--start", "short.csv"}, 3, "expected 7 numbers"},
+      {{"--start", "empty.npy"}, 3, "empty.npy"},
+      {{"--start", "cut.npy"}, 3, "cut.npy"},
+      {{"--start", "missing.csv"}, 3, "missing.csv: no such file"},
+      {{"--start", "./"}, 3, "regular file"},
+      {{"--resume", "taken"}, 3, "no n-body run to resume"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    std::vector<std::string> arguments = {"nbody", "--device", "cpu"};
+    arguments.insert(arguments.end(), mistake.arguments.begin(), mistake.arguments.end());
+    SCOPED_TRACE(testing::PrintToString(mistake.arguments));
+    expect_error(weft(arguments), mistake.exit_code, mistake.part);
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(folder())) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_FALSE(name.starts_with("frame") || name.starts_with("checkpoint")) << name;
+  }
+}
+
+TEST_F(Nbody, ARunIsNeverOverwrittenAndAFinishedOneSaysSo) {
+  ASSERT_EQ(small("run").exit_code, 0);
+  const std::string before = read("run/checkpoint.safetensors");
+  expect_error(small("run"), 2, "already holds a run");
+  expect_error(go_on("run"), 2, "has done all of its 12 steps");
+  expect_error(go_on("run", {"--steps", "5"}), 2, "has done 12 steps already");
+  EXPECT_TRUE(before == read("run/checkpoint.safetensors"));
+  write("run/checkpoint.safetensors", before.substr(0, before.size() / 2));
+  expect_error(go_on("run"), 3, "checkpoint.safetensors");
+}
+
+TEST_F(Nbody, AFullDiskKeepsTheLastCheckpoint) {
+  file_size_limit_ = 3000;  // frames are larger, the checkpoint of 30 bodies is not
+  expect_error(
+      weft({"nbody", "--bodies", "30", "--device", "cpu", "--out", "run", "--image-size", "256"}),
+      3, "frame_0001.png");
+  EXPECT_TRUE(files("run").empty());
+}
+
+TEST_F(Nbody, ADivergedRunExitsOne) {
+  write("fast.csv", "0,0,0,3e38,0,0,1\n1,0,0,-3e38,0,0,1\n");
+  expect_error(weft({"nbody", "--start", "fast.csv", "--dt", "100", "--steps", "10", "--device",
+                     "cpu", "--frames", "0", "--out", "run"}),
+               1, "diverged");
+}
+
+TEST_F(Nbody, ProgressGoesToStderrOnly) {
+  const Outcome shown = small("run", {"--progress", "on", "--bodies", "4000", "--steps", "40"});
+  EXPECT_NE(shown.err.find("interactions/s"), std::string::npos) << shown.err;
+  EXPECT_EQ(shown.out.find('\r'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::test

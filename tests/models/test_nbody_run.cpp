@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// When samples and frames fall due, and checkpoints: every bit kept, damage refused.
+#include "models/nbody/run.h"
+
+#include <gtest/gtest.h>
+
+#include "models/nbody/starts.h"
+#include "models/safetensors.h"
+#include "tests/support/folder.h"
+
+namespace weft::models {
+namespace {
+
+using test::TemporaryFolder;
+using test::throws;
+
+TEST(Pace, SpreadsEventsEvenlyFromTheFirstStepToTheLast) {
+  for (const Pace pace : {Pace{200, 59}, Pace{200, 200}, Pace{7, 3}, Pace{1, 1}, Pace{1000, 7}}) {
+    std::int64_t events = 0;
+    for (std::int64_t step = 0; step <= pace.steps; ++step) {
+      if (!pace.falls_on(step)) continue;
+      EXPECT_EQ(pace.first_from(step), events) << step;
+      EXPECT_EQ(pace.step_of(events), step);
+      ++events;
+    }
+    EXPECT_EQ(events, pace.times + 1);
+    EXPECT_TRUE(pace.falls_on(pace.steps));
+    EXPECT_TRUE(pace.falls_on(2 * pace.steps));  // and goes on at that pace
+    EXPECT_EQ(pace.first_from(2 * pace.steps), 2 * pace.times);
+  }
+  const Pace never{10, 0}, once{0, 1};
+  EXPECT_FALSE(never.falls_on(0));
+  EXPECT_TRUE(once.falls_on(0));
+  EXPECT_FALSE(once.falls_on(1));
+}
+
+NbodyState example() {
+  NbodyState state;
+  state.bodies = colliding_galaxies(50, 3);
+  state.plan.start = "galaxies";
+  state.plan.seed = 3;
+  state.plan.steps = 40;
+  state.plan.step = {0.1f, {kernels::NbodyVariant::naive, 0.03f, 1.5f}};
+  state.plan.samples = {40, 4};
+  state.plan.frames = {40, 7};
+  state.plan.style = {128, BodyColour::galaxy};
+  state.plan.camera = fitted_camera(state.bodies, state.plan.style);
+  state.plan.sums = mass_sums(state.bodies);
+  state.step = 10;
+  state.seconds = 0.1;
+  state.samples = {{0, {1.0 / 3, -2, {1e-20, 0, 0}, {1, 2, 3}}}, {10, {1, -2.5, {}, {}}}};
+  return state;
+}
+
+TEST(NbodyCheckpoint, KeepsEverything) {
+  const TemporaryFolder folder;
+  const NbodyState state = example();
+  write_nbody_checkpoint(folder / "c", state);
+  const NbodyState read = read_nbody_checkpoint(folder / "c");
+  EXPECT_EQ(read.bodies.position, state.bodies.position);
+  EXPECT_EQ(read.bodies.velocity, state.bodies.velocity);
+  EXPECT_EQ(read.bodies.group, state.bodies.group);
+  EXPECT_EQ(read.step, 10);
+  EXPECT_EQ(read.seconds, 0.1);
+  EXPECT_EQ(read.plan.start, "galaxies");
+  EXPECT_EQ(read.plan.step.dt, 0.1f);
+  EXPECT_EQ(read.plan.step.force.softening, 0.03f);
+  EXPECT_EQ(read.plan.step.force.gravity, 1.5f);
+  EXPECT_EQ(read.plan.step.force.variant, kernels::NbodyVariant::naive);
+  EXPECT_EQ(read.plan.frames.times, 7);
+  EXPECT_EQ(read.plan.style.colour, BodyColour::galaxy);
+  EXPECT_EQ(read.plan.camera.faint, state.plan.camera.faint);
+  EXPECT_EQ(read.plan.camera.half_width, state.plan.camera.half_width);
+  EXPECT_EQ(read.plan.sums.inertia, state.plan.sums.inertia);
+  ASSERT_EQ(read.samples.size(), 2u);
+  EXPECT_EQ(read.samples[0].totals.kinetic, 1.0 / 3);
+  EXPECT_EQ(read.samples[0].totals.momentum[0], 1e-20);
+  EXPECT_EQ(read.samples[1].step, 10);
+  // Written again it is the same file.
+  write_nbody_checkpoint(folder / "d", read);
+  EXPECT_TRUE(test::read_text(folder / "c") == test::read_text(folder / "d"));
+}
+
+TEST(NbodyCheckpoint, SamplesMakeATable) {
+  const std::string csv = samples_csv(example());
+  EXPECT_TRUE(csv.starts_with("step,time,kinetic,potential,energy,px,py,pz,lx,ly,lz\n0,0,0.333"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 30);
+}
+
+TEST(NbodyCheckpoint, RefusesDamage) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "c";
+  write_nbody_checkpoint(path, example());
+  const SafeTensors good = read_safetensors(path);
+  const auto refused = [&](const std::string& part, const SafeTensors& content) {
+    write_safetensors(path, content);
+    return throws(ErrorKind::data, part, [&] { read_nbody_checkpoint(path); });
+  };
+  SafeTensors other = good;
+  other.metadata.clear();
+  EXPECT_TRUE(refused("not the checkpoint of an n-body simulation", other));
+  other = good;
+  other.tensors.pop_back();
+  EXPECT_TRUE(refused("no tensor", other));
+  other = good;
+  other.tensors[0].values[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(refused("holds nan", other));
+  const struct {
+    const char *from, *to, *part;
+  } edits[] = {
+      {"\"bodies\":50", "\"bodies\":49", "expected the shape (49"},
+      {"\"bodies\":50", "\"bodies\":0", "bodies"},
+      {"\"step\":10,\"seconds\"", "\"step\":41,\"seconds\"", "step"},
+      {"\"step\":10,\"kin", "\"step\":0,\"kin", "out of order"},
+      {"\"step\":0,\"kin", "\"step\":1,\"kin", "step 0"},
+      {"\"naive\"", "\"fast\"", "unknown nbody variant"},
+      {"\"colour\":\"galaxy\"", "\"colour\":\"red\"", "speed or galaxy"},
+      {"\"times\":7", "\"times\":41", "times"},
+      {"\"faint\":", "\"faint\":-", "faint"},
+      {"\"dt\":0.1", "\"dt\":1e99", "dt"},
+      {"\"schema_version\":1", "\"schema_version\":9", "schema_version"},
+      {"{", "[", "c"},
+  };
+  for (const auto& [from, to, part] : edits) {
+    other = good;
+    std::string& json = other.metadata.begin()->second;
+    const std::size_t at = json.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << json;
+    json.replace(at, std::string(from).size(), to);
+    EXPECT_TRUE(refused(part, other)) << from;
+  }
+  test::write_text(path, "nothing");
+  EXPECT_TRUE(throws(ErrorKind::data, "c", [&] { read_nbody_checkpoint(path); }));
+}
+
+}  // namespace
+}  // namespace weft::models
