@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "data/file_io.h"
@@ -60,6 +61,11 @@ std::optional<ValueRange> parse_range(const std::string& text) {
   return ValueRange{ends[0], ends[1]};
 }
 
+// A plot has no room for folders.
+std::string title_of(const std::string& input) {
+  return printable(std::filesystem::path(input_name(input)).filename().string());
+}
+
 std::string device_text(const HistogramFlags& flags, Device device, double seconds) {
   return fmt::format("{}{}: {}", to_string(device),
                      flags.variant == "automatic" ? "" : ", " + flags.variant,
@@ -87,7 +93,8 @@ Result array_result(const HistogramFlags& flags, const data::NpyArray& array, De
   leave_out(counted.above, "above it");
   leave_out(counted.nan, "NaN");
   leave_out(counted.infinite, "infinite");
-  result.pairs = {{"input", fmt::format("{}: {}", result.histogram.title, shape_text(array))}};
+  const std::string name = printable(input_name(flags.input));
+  result.pairs = {{"input", fmt::format("{}: {}", name, shape_text(array))}};
   if (finite > 0) {
     result.pairs.emplace_back("values", fmt::format("{:.6g} to {:.6g}, mean {:.6g}", counted.least,
                                                     counted.greatest, counted.mean));
@@ -134,11 +141,11 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
       fmt::format("{} x {} pixels{}", image.width, image.height, image.is_grey ? ", grey" : "");
   Result result;
   Histogram& histogram = result.histogram;
-  histogram = {printable(input_name(flags.input)), size, true, {}, counted.channels};
+  histogram = {title_of(flags.input), size, true, {}, counted.channels};
   for (std::int64_t b = 0; b <= bins; ++b) {
     histogram.edges.push_back(static_cast<double>(b * (kPictureBins / bins)));
   }
-  result.pairs = {{"input", fmt::format("{}: {}", histogram.title, size)},
+  result.pairs = {{"input", fmt::format("{}: {}", printable(input_name(flags.input)), size)},
                   {"device", device_text(flags, device, counted.seconds)}};
   nlohmann::ordered_json& event = result.event;
   event["input"] = input_name(flags.input);

@@ -59,7 +59,7 @@ std::string tick_text(double value, double step) {
   if (size >= 1e7 || step < 1e-5) {
     const int digits = std::max(0, static_cast<int>(std::floor(std::log10(size) + 1e-9) -
                                                     std::floor(std::log10(step) + 1e-9)));
-    return fmt::format("{:.{}e}", value, digits);
+    return fmt::format("{:.{}g}", value, digits + 1);
   }
   return fmt::format("{:.{}f}", value, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
 }
@@ -145,9 +145,9 @@ class Chart {
   void add_value_axis() {
     const double lower = histogram_.edges.front(), upper = histogram_.edges.back();
     const double step = histogram_.is_picture ? 32 : nice_step(upper - lower, 10);
-    const double first = std::ceil(lower / step - 1e-9);
-    for (double i = first; i * step <= upper + 1e-9 * step; ++i) {
-      const double value = i * step, x = x_of(value);
+    constexpr double kAlmost = 3e-3;  // of a step: less than can be seen
+    for (double i = std::ceil(lower / step - kAlmost); i <= upper / step + kAlmost; ++i) {
+      const double value = i * step, x = std::clamp(x_of(value), kLeft, kRight);
       plot_.shapes.push_back(Line{{{x, kBottom}, {x, kBottom + 4}}, Ink::axis, 1});
       const bool end = histogram_.is_picture && value == upper;
       add_text({x, kBottom + 18}, end ? "255" : tick_text(value, step), Ink::label, 11,

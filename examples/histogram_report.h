@@ -14,7 +14,7 @@
 namespace weft::cli {
 
 struct Histogram {
-  std::string title;              // the input's name, printable
+  std::string title;              // what was counted, printable
   std::string subtitle;           // "1 000 000 float32, 50 bins"
   bool is_picture = false;        // channels of byte values; else one array
   std::vector<double> edges;      // bins + 1
