@@ -56,8 +56,8 @@ class VectorAddWork final : public Work {
 
 // What the tables by offset and by stride call their rows: bytes of use, which is what the program
 // asked for, and not what the memory had to move.
-void name_access(Work& work, std::string_view what, std::int64_t n, const Access& access) {
-  const bool by_offset = access.stride == 1;
+void name_access(Work& work, std::string_view what, std::int64_t n, const Access& access,
+                 bool by_offset) {
   work.problem = str(what, " of ", n, " words, ", by_offset ? "offset " : "stride ",
                      by_offset ? access.offset : access.stride);
   work.table = str("bandwidth by ", by_offset ? "offset" : "stride",
@@ -68,20 +68,21 @@ void name_access(Work& work, std::string_view what, std::int64_t n, const Access
 // copy_by_offset and copy_by_stride.
 class CopyWork final : public Work {
  public:
-  CopyWork(std::int64_t n, const Access& access, const Context& made_with)
+  CopyWork(std::int64_t n, const Access& access, bool by_offset, const Context& made_with)
       : Work(made_with),
         n_(n),
         access_(access),
+        by_offset_(by_offset),
         host_x_(random_values(access.extent(n), made_with.seed)),
         x_(host_x_, sets_of(n, access, made_with), made_with.stream),
         y_(n, sets_of(n, access, made_with), made_with.stream) {
-    name_access(*this, "copy", n, access);
+    name_access(*this, "copy", n, access, by_offset);
     bytes = kernels::copy_strided_bytes_moved(n);
     sets = sets_of(n, access, made_with);
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant == (access_.stride == 1 ? "copy_by_offset" : "copy_by_stride");
+    return variant == (by_offset_ ? "copy_by_offset" : "copy_by_stride");
   }
   void call(std::string_view, int set) override {
     kernels::copy_strided(y_[set], x_[set], n_, access_, context.stream);
@@ -105,6 +106,7 @@ class CopyWork final : public Work {
 
   std::int64_t n_;
   Access access_;
+  bool by_offset_;
   std::vector<float> host_x_;
   Rotated<float> x_, y_;
 };
@@ -112,20 +114,21 @@ class CopyWork final : public Work {
 // read_by_offset and read_by_stride.
 class ReadWork final : public Work {
  public:
-  ReadWork(std::int64_t n, const Access& access, const Context& made_with)
+  ReadWork(std::int64_t n, const Access& access, bool by_offset, const Context& made_with)
       : Work(made_with),
         n_(n),
         access_(access),
+        by_offset_(by_offset),
         host_x_(whole_numbers(access.extent(n), made_with.seed)),
         x_(host_x_, sets_of(n, access, made_with), made_with.stream),
         sum_(1, sets_of(n, access, made_with), made_with.stream) {
-    name_access(*this, "read", n, access);
+    name_access(*this, "read", n, access, by_offset);
     bytes = kernels::read_strided_bytes_moved(n);
     sets = sets_of(n, access, made_with);
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant == (access_.stride == 1 ? "read_by_offset" : "read_by_stride");
+    return variant == (by_offset_ ? "read_by_offset" : "read_by_stride");
   }
   void call(std::string_view, int set) override {
     kernels::read_strided(sum_[set], x_[set], n_, access_, context.stream);
@@ -153,6 +156,7 @@ class ReadWork final : public Work {
 
   std::int64_t n_;
   Access access_;
+  bool by_offset_;
   std::vector<std::int32_t> host_x_;
   Rotated<std::int32_t> x_;
   Rotated<std::int64_t> sum_;
@@ -304,11 +308,14 @@ constexpr int kSharedBlocks = 1056, kSharedRounds = 512;  // eight blocks for ea
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   const std::string_view variant = context.variant;
-  const Access access = variant.ends_with("_offset")   ? Access{1, 1}
-                        : variant.ends_with("_stride") ? Access{0, 2}
-                                                       : Access{};
-  if (variant.starts_with("copy_by")) return std::make_unique<CopyWork>(size, access, context);
-  if (variant.starts_with("read_by")) return std::make_unique<ReadWork>(size, access, context);
+  const Access access = variant.ends_with("_offset") ? Access{1, 1} : Access{0, 2};
+  const bool by_offset = variant.ends_with("_offset");
+  if (variant.starts_with("copy_by")) {
+    return std::make_unique<CopyWork>(size, access, by_offset, context);
+  }
+  if (variant.starts_with("read_by")) {
+    return std::make_unique<ReadWork>(size, access, by_offset, context);
+  }
   if (variant.starts_with("shared_by")) {
     const std::int64_t blocks = std::max<std::int64_t>(1, size >> 14);
     return std::make_unique<SharedWork>(blocks, 2, 32, context);
@@ -323,12 +330,14 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
   const bool gpu = device.is_cuda();
   const std::int64_t n = std::int64_t{1} << (gpu ? 23 : 16);
   all.push_back([=](const Context& c) { return std::make_unique<VectorAddWork>(8 * n, c); });
-  const auto access = [&](std::int64_t words, const Access& where) {
-    all.push_back([=](const Context& c) { return std::make_unique<CopyWork>(words, where, c); });
-    all.push_back([=](const Context& c) { return std::make_unique<ReadWork>(words, where, c); });
+  const auto access = [&](std::int64_t words, const Access& where, bool by_offset) {
+    all.push_back(
+        [=](const Context& c) { return std::make_unique<CopyWork>(words, where, by_offset, c); });
+    all.push_back(
+        [=](const Context& c) { return std::make_unique<ReadWork>(words, where, by_offset, c); });
   };
-  for (const std::int64_t offset : {0, 1, 2, 4, 8, 16, 32}) access(2 * n, {offset, 1});
-  for (const std::int64_t stride : {2, 4, 8, 16, 32}) access(n, {0, stride});
+  for (const std::int64_t offset : {0, 1, 2, 4, 8, 16, 32}) access(2 * n, {offset, 1}, true);
+  for (const std::int64_t stride : {1, 2, 4, 8, 16, 32}) access(n, {0, stride}, false);
   for (const int stride : {1, 2, 4, 8, 16, 32, 33}) {
     all.push_back([=](const Context& c) {
       return std::make_unique<SharedWork>(gpu ? kSharedBlocks : 4, stride, gpu ? kSharedRounds : 32,

@@ -55,8 +55,7 @@ void print_series(const Series& series) {
   for (std::size_t i = 0; i < series.names.size(); ++i) {
     fmt::print("\n  {:<26}", series.names[i]);
     for (const Row* row : series.cells[i]) {
-      fmt::print(" {:>8}",
-                 row == nullptr ? "" : fmt::format("{:.1f}", row->bytes_per_second() * 1e-9));
+      fmt::print(" {:>8}", row == nullptr ? "" : cell_text(*row));
     }
   }
   fmt::print("\n");

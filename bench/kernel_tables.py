@@ -14,7 +14,7 @@ LADDERS = {
     "scan": ["268435456 floats", "1048576 floats"],
     "histogram": ["16777216 bytes, uniform", "1073741824 bytes, uniform", "268435456 floats"],
     "nbody": ["262144 bodies", "16384 bodies"],
-    "conv": ["forward 256 x 1 x 28 x 28", "forward 64 x 64 x 56 x 56", "backward data 64 x 64 x 56 x 56",
+    "conv": ["forward 256 x 1 x 28 x 28", "with ReLU and max pooling, forward", "forward 64 x 64 x 56 x 56", "backward data 64 x 64 x 56 x 56",
              "backward weights 64 x 64 x 56 x 56"],
     "signal": ["1-D", "2-D", "3-D"],
     "softmax": ["65536 rows of 1000", "8192 rows of 32000"],
@@ -25,6 +25,7 @@ LADDERS = {
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]
 # Rungs that a problem is for, where it is not for all of the family.
 OPERATIONS = {
+    "conv": {"forward": r"(?!fused_relu_pool)", "backward": r"(?!fused_relu_pool)"},
     "histogram": {"268435456 floats": r"(?!lane_private)"},
     "softmax": {"8192 rows": r"(?!warp_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},
@@ -45,7 +46,7 @@ class Results:
         return [row for row in self.rows if row["family"] == family and (problem is None or row["problem"] == problem)]
 
     def problems(self, family, beginning=""):
-        found = (row["problem"] for row in self.of(family) if row["problem"].startswith(beginning))
+        found = (row["problem"] for row in self.of(family) if row["problem"].startswith(beginning) and not row.get("table"))
         return list(dict.fromkeys(found))
 
     def rungs(self, family, beginning):
@@ -170,7 +171,7 @@ def single(results, family):
 
 
 def series(results, family):
-    """The tables with a column for each block size, offset or stride, in GB/s."""
+    """The tables with a column for each block size, width, offset or stride, in TFLOP/s or GB/s."""
     text = []
     rows = [row for row in results.of(family) if row.get("table") and not row["yardstick"] and row["ok"]]
     for title in dict.fromkeys(row["table"] for row in rows):
@@ -179,7 +180,8 @@ def series(results, family):
         columns.sort(key=lambda column: float(column) if column.replace(".", "").isdigit() else 0)
         lines = []
         for name in dict.fromkeys(row["variant"] for row in of_title):
-            cells = {row["column"]: f"{row['bytes_per_second'] / 1e9:.0f}" for row in of_title if row["variant"] == name}
+            cells = {row["column"]: f"{row['flops_per_second'] / 1e12:.1f}" if by_flops(row) else f"{row['bytes_per_second'] / 1e9:.0f}"
+                     for row in of_title if row["variant"] == name}
             lines.append([f"`{name}`"] + [cells.get(column, "") for column in columns])
         text += ["", f"**{title[0].upper()}{title[1:]}**", ""] + markdown([""] + columns, lines)
     return text

@@ -191,8 +191,8 @@ std::string series_html(const Series& series) {
     html += fmt::format("<tr><td>{}</td>", escaped(series.names[i]));
     for (const Row* row : series.cells[i]) {
       html += row == nullptr ? "<td></td>"
-                             : fmt::format("<td{}>{:.1f}</td>", row->ok() ? "" : " class=\"bad\"",
-                                           row->bytes_per_second() * 1e-9);
+                             : fmt::format("<td{}>{}</td>", row->ok() ? "" : " class=\"bad\"",
+                                           cell_text(*row));
     }
     html += "</tr>\n";
   }

@@ -140,6 +140,11 @@ std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view fam
   return all;
 }
 
+std::string cell_text(const Row& row) {
+  return fmt::format("{:.1f}",
+                     row.by_flops ? row.flops_per_second() * 1e-12 : row.bytes_per_second() * 1e-9);
+}
+
 std::string share_text(const Row& row, const Machine& machine) {
   const double share = row.share(machine);
   return share > 0 ? fmt::format("{:.1f} %", 100 * share) : "";

@@ -70,7 +70,8 @@ struct Series {
 };
 std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view family);
 
-std::string rate_text(const Row& row);                           // "37.20 TFLOP/s", "4.26 TB/s"
+std::string rate_text(const Row& row);  // "37.20 TFLOP/s", "4.26 TB/s"
+std::string cell_text(const Row& row);  // of a Series: TFLOP/s or GB/s, the number alone
 std::string share_text(const Row& row, const Machine& machine);  // "87.2 %", or "" without a bound
 std::string time_text(double seconds);                           // "12.3 us"
 std::string row_json(const Row& row, const Machine& machine);    // one JSON object
