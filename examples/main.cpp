@@ -30,6 +30,7 @@ std::string welcome() {
   };
   add("train", "train a LeNet-5 on handwritten digits");
   add("predict MODEL IMAGE...", "read the digit in a picture");
+  add("nbody", "let two galaxies collide, and draw them");
   add("doctor", "show what will run on this machine");
   return text + fmt::format("\n{} --help lists every command.\n", program);
 }

@@ -165,7 +165,7 @@ Camera fitted_camera(const Bodies& bodies, const PictureStyle& style) {
     }
   }
   camera.faint = 0.5 * std::max(percentile(lit, 0.5), spot);
-  camera.bright = std::max(percentile(lit, 0.999), 2 * camera.faint);
+  camera.bright = std::max(1.3 * percentile(lit, 0.999), 2 * camera.faint);
   return camera;
 }
 
