@@ -49,7 +49,7 @@ endfunction()
 # weft_library(FOLDER [DEPENDENCY...]): a static library weft_FOLDER from every source of a folder.
 function(weft_library folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "kernels/[^/]+/cpu\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "kernels/[^/]+/cpu\\.cpp$|engine/host_cuda/")
   if(WEFT_CUDA)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cu)
     list(APPEND sources ${cuda_sources})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine/kernel_usage.h"
 
-#ifdef WEFT_WITH_CUDA
+#if defined(WEFT_WITH_CUDA) && !defined(WEFT_HOST_CUDA)
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-#ifdef WEFT_WITH_CUDA
+#if defined(WEFT_WITH_CUDA) && !defined(WEFT_HOST_CUDA)
 namespace {
 
 // "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>".

@@ -71,9 +71,16 @@ void launch(void (*kernel)(Parameters...), const Launch& config, Arguments&&... 
   if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
   const void* function = reinterpret_cast<const void*>(kernel);
   if (config.shared_bytes > 48 * 1024) detail::allow_shared_bytes(function, config.shared_bytes);
+#ifndef WEFT_HOST_CUDA
   kernel<<<config.grid, config.block, config.shared_bytes, config.stream.native()>>>(
       detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
   const cudaError_t code = cudaGetLastError();
+#else  // the host compiler does not know the brackets above
+  const cudaLaunchConfig_t native{config.grid, config.block, config.shared_bytes,
+                                  config.stream.native()};
+  const cudaError_t code = cudaLaunchKernelEx(
+      &native, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
+#endif
   if (code != cudaSuccess) detail::throw_launch_error(code, function, config);
 }
 

@@ -21,6 +21,7 @@
 
 #include "engine/launch.h"
 #include "kernels/conv/partial_sums.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -73,7 +74,7 @@ template <int kKernel, int kPixels, int kFilters, bool kTurned>
 __global__ void __launch_bounds__(kMaxThreads, 2)
     correlate_kernel(float* __restrict__ y, const float* __restrict__ x,
                      const float* __restrict__ w, const float* __restrict__ bias, Correlation p) {
-  extern __shared__ float4 shared4[];
+  float4* shared4 = device::dynamic_shared<float4>();
   float* weights = reinterpret_cast<float*>(shared4);  // (channels, s, r, weight_stride)
   float* image = weights + p.channels * kKernel * kKernel * p.weight_stride;
   const int part = static_cast<int>(blockIdx.x % p.parts);

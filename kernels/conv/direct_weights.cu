@@ -20,6 +20,7 @@
 #include "kernels/conv/direct.cuh"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/device/block.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(kMaxThreads)
     weights_kernel(float* __restrict__ partials, const float* __restrict__ dy,
                    const float* __restrict__ x, WeightsPlan p) {
   constexpr int kTaps = kKernel * kKernel;
-  extern __shared__ float4 shared4[];
+  float4* shared4 = device::dynamic_shared<float4>();
   float* bias_sums = reinterpret_cast<float*>(shared4);
   float* work = bias_sums + p.bias_floats;
   float* dy_planes = work;

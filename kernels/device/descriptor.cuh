@@ -21,12 +21,20 @@ constexpr int kDescriptorWords = static_cast<int>(sizeof(T) / 4);
 
 // Relaxed at the scope of the device: seen by other blocks, not reordered with itself.
 __device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) {
+#ifdef WEFT_HOST_CUDA
+  return host_cuda::load_relaxed(p);
+#else
   DescriptorWord word;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
   return word;
+#endif
 }
 __device__ __forceinline__ void store_relaxed(DescriptorWord* p, DescriptorWord word) {
+#ifdef WEFT_HOST_CUDA
+  host_cuda::store_relaxed(p, word);
+#else
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
+#endif
 }
 
 // One thread per descriptor calls it.

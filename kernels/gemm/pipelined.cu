@@ -11,6 +11,7 @@
 // sm_80 copy at once.
 #include "engine/launch.h"
 #include "kernels/device/async_copy.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/register_tile.cuh"
 #include "kernels/gemm/cuda.h"
 #include "kernels/gemm/store.cuh"
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
     gemm_pipelined_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
                           std::int64_t k, std::int64_t lda, std::int64_t ldb,
                           std::int64_t column_tiles) {
-  extern __shared__ float4 shared_quads[];  // kStages x (A (kK, kM+4), B (kK, kN+4))
+  float4* shared_quads = device::dynamic_shared<float4>();  // kStages x (A (kK, kM+4), B (kK, kN+4))
   float* shared = reinterpret_cast<float*>(shared_quads);
   const std::int64_t row0 = blockIdx.x / column_tiles * Tile::kM;
   const std::int64_t column0 = blockIdx.x % column_tiles * Tile::kN;

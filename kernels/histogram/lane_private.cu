@@ -81,7 +81,7 @@ __device__ __forceinline__ void flush_row(std::uint32_t (&totals)[4], std::uint3
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     lane_private_kernel(std::int64_t* __restrict__ counts, const std::uint8_t* __restrict__ x,
                         std::int64_t n) {
-  extern __shared__ std::uint32_t shared[];
+  std::uint32_t* shared = device::dynamic_shared<std::uint32_t>();
   const VectorSpan<std::uint8_t> span(x, n);
   const int warp = threadIdx.x / device::kWarpSize, lane = threadIdx.x % device::kWarpSize;
   for (int i = static_cast<int>(threadIdx.x); i < kWarps * kWarpBytes / 4; i += kThreads) {

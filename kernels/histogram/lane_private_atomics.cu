@@ -46,7 +46,7 @@ __device__ __forceinline__ void count_vector(std::uint32_t* counters, std::uint3
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     lane_private_atomics_kernel(std::int64_t* __restrict__ counts,
                                 const std::uint8_t* __restrict__ x, std::int64_t n) {
-  extern __shared__ std::uint32_t counters[];
+  std::uint32_t* counters = device::dynamic_shared<std::uint32_t>();
   const VectorSpan<std::uint8_t> span(x, n);
   for (int i = static_cast<int>(threadIdx.x); i < kBins * kCopies; i += kThreads) counters[i] = 0;
   __syncthreads();  // counters are 0 before any thread counts

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(1024)
     multi_pass_kernel(std::int64_t* __restrict__ counts,
                       const typename Binning::Value* __restrict__ x, std::int64_t n, Binning bins,
                       std::int32_t most) {
-  extern __shared__ std::uint32_t counters[];
+  std::uint32_t* counters = device::dynamic_shared<std::uint32_t>();
   const VectorSpan<typename Binning::Value> span(x, n);
   const std::int32_t first = static_cast<std::int32_t>(blockIdx.y) * most;
   const PrivateCounts mine{counters, first, min(most, bins.bins - first)};

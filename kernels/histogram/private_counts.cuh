@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/histogram/cuda.h"
 

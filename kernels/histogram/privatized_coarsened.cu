@@ -22,7 +22,7 @@ template <class Binning>
 __global__ void __launch_bounds__(1024, kBlocksPerSm)
     coarsened_kernel(std::int64_t* __restrict__ counts,
                      const typename Binning::Value* __restrict__ x, std::int64_t n, Binning bins) {
-  extern __shared__ std::uint32_t counters[];
+  std::uint32_t* counters = device::dynamic_shared<std::uint32_t>();
   const PrivateCounts mine{counters, 0, bins.bins};
   mine.clear();
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {

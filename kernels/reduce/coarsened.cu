@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(1024)
   for (int k = 0; k < kReduceCoarsening; ++k) {
     value = Rule()(value, element_or_identity<Rule>(x, first + k * threads, n));
   }
-  value = block_total(value, Rule(), reduce_shared<Value>());
+  value = block_total(value, Rule(), device::dynamic_shared<Value>());
   if (tid == 0) out[blockIdx.x] = value;
 }
 

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(1024)
                               std::int64_t n) {
   namespace cg = ::cooperative_groups;
   using Value = typename Rule::Value;
-  Value* values = reduce_shared<Value>();
+  Value* values = device::dynamic_shared<Value>();
   const cg::thread_block block = cg::this_thread_block();
   const cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
   const int tid = static_cast<int>(block.thread_rank());

@@ -11,7 +11,7 @@ template <class Rule>
 __global__ void __launch_bounds__(1024)
     first_add_kernel(typename Rule::Value* out, const typename Rule::Input* x, std::int64_t n) {
   using Value = typename Rule::Value;
-  Value* values = reduce_shared<Value>();
+  Value* values = device::dynamic_shared<Value>();
   const int tid = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * (2 * threads) + tid;
   values[tid] =

@@ -10,18 +10,12 @@
 
 #include "engine/error.h"
 #include "engine/launch.h"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/reduce/cuda.h"
 #include "kernels/reduce/rules.cuh"
 #include "kernels/reduce/workspace.h"
 
 namespace weft::kernels::cuda {
-
-// The shared memory of the block: one value per thread.
-template <class Value>
-__device__ __forceinline__ Value* reduce_shared() {
-  extern __shared__ __align__(16) unsigned char reduce_shared_bytes[];
-  return reinterpret_cast<Value*>(reduce_shared_bytes);
-}
 
 // The value of element i, the identity past the end.
 template <class Rule>

@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(1024)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * (2 * threads) + tid;
   Value value =
       Rule()(element_or_identity<Rule>(x, i, n), element_or_identity<Rule>(x, i + threads, n));
-  value = block_total(value, Rule(), reduce_shared<Value>());
+  value = block_total(value, Rule(), device::dynamic_shared<Value>());
   if (tid == 0) out[blockIdx.x] = value;
 }
 

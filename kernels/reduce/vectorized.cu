@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(1024)
   Total total = Next::identity();
 #pragma unroll
   for (int e = 0; e < kLanes; ++e) total = Next()(total, static_cast<Total>(values[e]));
-  total = block_total(total, Next(), reduce_shared<Total>());
+  total = block_total(total, Next(), device::dynamic_shared<Total>());
   if (tid == 0) partials[blockIdx.x] = total;
 }
 
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kCombineThreads)
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kCombineThreads) {
     total = Rule()(total, partials[i]);
   }
-  total = block_total(total, Rule(), reduce_shared<Value>());
+  total = block_total(total, Rule(), device::dynamic_shared<Value>());
   if (threadIdx.x == 0) {
     if constexpr (std::is_arithmetic_v<Value>) {
       *result = static_cast<Result>(total);

@@ -9,6 +9,7 @@
 // Both shapes are one kernel: an image is a volume whose tile is 1 deep and whose outputs lie 8
 // rows apart. The filter follows the tile in dynamic shared memory.
 #include "engine/launch.h"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/signal/cuda.h"
 
 namespace weft::kernels::cuda {
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
     signal_tiled_kernel(float* __restrict__ y, const float* __restrict__ x,
                         const float* __restrict__ filter, SignalDims d, std::int64_t tiles_high,
                         std::int64_t tiles_wide) {
-  extern __shared__ float tile[];  // (depth, height, width) with halo, then the filter
+  float* tile = device::dynamic_shared<float>();  // (depth, height, width) with halo, then the filter
   using Shape = Tile<kRank>;
   const int fd = static_cast<int>(d.filter_depth), fh = static_cast<int>(d.filter_height);
   const int fw = static_cast<int>(d.filter_width), taps = fd * fh * fw;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The functions that g++ -fsanitize=thread calls before each access to memory. Here they do not
+// look for races of host threads: they know the block, warp and phase of the running thread.
+#include "engine/host_cuda/checks.h"
+
+#include <cstring>
+
+#include "engine/error.h"
+#include "engine/host_cuda/device_memory.h"
+#include "engine/host_cuda/symbols.h"
+
+extern "C" char weft_shared_begin[], weft_shared_end[];
+
+namespace weft::host_cuda {
+namespace {
+
+const char* verb(Access access) {
+  switch (access) {
+    case Access::read:
+      return "reads";
+    case Access::write:
+      return "writes";
+    case Access::atomic:
+      break;
+  }
+  return "atomically updates";
+}
+
+int accesses_until_yield = 0;  // 0: the thread is not interrupted
+const Variable* last_variable = nullptr;
+
+// "tile + 132" or "dynamic shared memory + 132"
+std::string shared_place(std::uintptr_t address) {
+  const Block& block = *running->block;
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(block.dynamic);
+  if (address >= dynamic && address < dynamic + running_grid->shared_bytes) {
+    return str("dynamic shared memory at byte ", address - dynamic);
+  }
+  const Variable* variable = nearest_shared_variable(address);
+  return variable == nullptr
+             ? "shared memory"
+             : str("shared ", variable->name, " at byte ", address - variable->begin);
+}
+
+// A thread of the running block, by its number.
+const Thread& thread_at(int id) {
+  return running->block->thread[static_cast<std::size_t>(id)];
+}
+
+void shared_access(std::uintptr_t address, std::size_t bytes, Access access, const void* site) {
+  Thread& self = *running;
+  const Accessor by{self.id, self.block->phase, &self.clock, site};
+  const Finding finding = self.block->shared.access(address, bytes, access, by);
+  if (finding.kind == Finding::Kind::nothing) return;
+  const std::string what =
+      str(where(self), " ", verb(access), " ", shared_place(address), " at ", source_line(site));
+  if (finding.kind == Finding::Kind::uninitialised) {
+    fail(str("uninitialised read: ", what, ", which no thread of the block has written"));
+  }
+  fail(str("race: ", what, "; ", thread_name(thread_at(finding.other.thread)), " ",
+           verb(finding.other.access), " it at ", source_line(finding.other.site),
+           ", with no barrier between"));
+}
+
+void outside_of_shared(std::uintptr_t address, std::size_t bytes, Access access,
+                       const Variable& variable, const void* site) {
+  fail(str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at byte ",
+           address - variable.begin, " of shared ", variable.name, ", which has ", variable.bytes,
+           ", at ", source_line(site)));
+}
+
+void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const void* site) {
+  const auto call = reinterpret_cast<std::uintptr_t>(running_grid->call.get());
+  if (access == Access::read && address - call < running_grid->call->bytes()) return;
+  if (access == Access::read && in_program(address)) return;  // constants
+  const std::string what =
+      str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at ");
+  const std::size_t shared_bytes = running_grid->shared_bytes;
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic);
+  constexpr std::uintptr_t kNear = 4096;
+  if (shared_bytes > 0 && address + kNear >= dynamic && address < dynamic + shared_bytes + kNear &&
+      !in_program(address)) {
+    fail(str(what, "byte ", static_cast<std::intptr_t>(address - dynamic),
+             " of dynamic shared memory, which has ", shared_bytes, ", at ", source_line(site)));
+  }
+  fail(str(what, describe_address(address), ", at ", source_line(site)));
+}
+
+[[gnu::always_inline]] inline void access(const void* pointer, std::size_t bytes, Access access,
+                                          const void* site) {
+  if (running == nullptr) return;  // the host's part of a .cu file
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  Thread& self = *running;
+  if (address - reinterpret_cast<std::uintptr_t>(self.fiber.stack_begin()) < Fiber::kStackBytes) {
+    return;  // registers and local memory
+  }
+  if (accesses_until_yield > 0 && --accesses_until_yield == 0) yield();
+  if (pointer >= weft_shared_begin && pointer < weft_shared_end) {
+    if (last_variable == nullptr || address - last_variable->begin >= 0x10000) {
+      last_variable = nearest_shared_variable(address);
+    }
+    if (address + bytes > last_variable->begin + last_variable->bytes) {
+      outside_of_shared(address, bytes, access, *last_variable, site);
+    }
+    shared_access(address, bytes, access, site);
+  } else if (address - reinterpret_cast<std::uintptr_t>(self.block->dynamic) + bytes <=
+             running_grid->shared_bytes) {
+    shared_access(address, bytes, access, site);
+  } else if (!in_device_memory(address, bytes)) {
+    elsewhere(address, bytes, access, site);
+  }
+}
+
+}  // namespace
+
+void begin_checks(const Grid&) {
+  last_variable = nullptr;
+  refresh_device_memory();
+}
+
+void schedule_preemption(std::uint64_t random) {
+  accesses_until_yield = random == 0 ? 0 : static_cast<int>(random % 256) + 1;
+}
+
+void save_statics(Block& block) {
+  std::size_t bytes = 0;
+  for (const Variable& one : shared_variables()) bytes += one.bytes;
+  block.statics.resize(bytes);
+  char* to = block.statics.data();
+  for (const Variable& one : shared_variables()) {
+    std::memcpy(to, reinterpret_cast<const void*>(one.begin), one.bytes);
+    to += one.bytes;
+  }
+}
+
+void load_statics(const Block& block) {
+  const char* from = block.statics.data();
+  for (const Variable& one : shared_variables()) {
+    std::memcpy(reinterpret_cast<void*>(one.begin), from, one.bytes);
+    from += one.bytes;
+  }
+}
+
+void count_barrier(const Block&) {}
+
+void atomic_access(const void* address, std::size_t bytes, const void* site) {
+  access(address, bytes, Access::atomic, site);
+}
+
+}  // namespace weft::host_cuda
+
+using weft::host_cuda::Access;
+using weft::host_cuda::access;
+
+#define WEFT_HOOK(kind, Kind, bytes)                                   \
+  extern "C" void __tsan_##kind##bytes(void* address) {                \
+    access(address, bytes, Access::Kind, __builtin_return_address(0)); \
+  }                                                                    \
+  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {      \
+    access(address, bytes, Access::Kind, __builtin_return_address(0)); \
+  }                                                                    \
+  extern "C" void __tsan_volatile_##kind##bytes(void* address) {       \
+    access(address, bytes, Access::Kind, __builtin_return_address(0)); \
+  }
+#define WEFT_HOOKS(bytes)      \
+  WEFT_HOOK(read, read, bytes) \
+  WEFT_HOOK(write, write, bytes)
+WEFT_HOOKS(1)
+WEFT_HOOKS(2)
+WEFT_HOOKS(4)
+WEFT_HOOKS(8)
+WEFT_HOOKS(16)
+
+extern "C" void __tsan_read_range(void* address, std::size_t bytes) {
+  access(address, bytes, Access::read, __builtin_return_address(0));
+}
+extern "C" void __tsan_write_range(void* address, std::size_t bytes) {
+  access(address, bytes, Access::write, __builtin_return_address(0));
+}
+extern "C" void __tsan_vptr_update(void*, void*) {}
+extern "C" void __tsan_vptr_read(void*) {}
+extern "C" void __tsan_func_entry(void*) {}
+extern "C" void __tsan_func_exit() {}
+extern "C" void __tsan_init() {}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What happens at each memory access of a thread: bounds, races, uninitialised reads, counts.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/host_cuda/grid.h"
+
+namespace weft::host_cuda {
+
+void begin_checks(const Grid& grid);
+
+// The running thread hands over to another one after some accesses that `random` decides; 0: never.
+void schedule_preemption(std::uint64_t random);
+void yield();
+
+// A block's __shared__ variables while another block runs.
+void save_statics(Block& block);
+void load_statics(const Block& block);
+
+void count_barrier(const Block& block);
+
+}  // namespace weft::host_cuda

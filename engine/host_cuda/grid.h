@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What the layer knows about a running grid: its blocks, warps and threads. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/host_cuda/fiber.h"
+#include "engine/host_cuda/language.h"
+#include "engine/host_cuda/runtime_api.h"
+#include "engine/host_cuda/shared_memory.h"
+#include "engine/host_cuda/warp.h"
+
+namespace weft::host_cuda {
+
+struct Block;
+
+// What a thread waits for.
+enum class Wait : std::uint8_t { nothing, block, warp, grid };
+
+struct Thread {
+  Fiber fiber;
+  Block* block = nullptr;
+  int id = 0;  // in the block, x fastest; lane id % 32 of warp id / 32
+  uint3 index{};
+  bool finished = false;
+  Wait wait = Wait::nothing;
+  WarpCall call{};             // while it waits for its warp
+  const void* site = nullptr;  // of the barrier that it waits at
+  std::uint64_t result = 0;    // of the warp operation or the barrier's vote
+  WarpClock clock;
+};
+
+struct Block {
+  uint3 index{};
+  int threads = 0;             // of the grid's block shape
+  std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
+  int finished = 0, waiting_block = 0, waiting_grid = 0;
+  int vote = 0;               // of the barrier that is being gathered
+  std::uint32_t phase = 0;    // barriers of the block passed
+  std::vector<char> statics;  // its __shared__ variables while another block runs
+  std::unique_ptr<char[]> dynamic_storage;
+  char* dynamic = nullptr;  // its dynamic shared memory
+  SharedMemory shared;      // what is known about the accesses
+};
+
+struct Grid {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  bool cooperative = false;
+  std::shared_ptr<const Call> call;
+};
+
+// The thread that runs now; null while the host does.
+extern Thread* running;
+extern const Grid* running_grid;
+
+// Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread
+// in order. Throws check_failed.
+void run_grid(const Grid& grid, std::uint64_t schedule);
+
+// Ends the grid: run_grid() throws an Error with this message. Called on a fiber.
+[[noreturn]] void fail(const std::string& message);
+
+// "kernel reduce<float>, block (1, 0, 0), thread (5, 0, 0), after 3 barriers"
+std::string where(const Thread& thread);
+std::string thread_name(const Thread& thread);  // "thread (5, 0, 0)"
+
+}  // namespace weft::host_cuda

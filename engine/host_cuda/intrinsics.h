@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// CUDA's arithmetic and memory intrinsics. The approximate ones (__expf, __fdividef, rsqrtf) are
+// exact here to the rounding of the host's library.
+#pragma once
+
+#include <math.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "engine/host_cuda/language.h"
+
+// The mixed calls of CUDA: the common type of both.
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(
+    A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class A, class B>
+requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> max(
+    A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+}
+
+inline float rsqrtf(float x) {
+  return 1.0f / sqrtf(x);
+}
+inline double rsqrt(double x) {
+  return 1.0 / sqrt(x);
+}
+inline float __expf(float x) {
+  return expf(x);
+}
+inline float __logf(float x) {
+  return logf(x);
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
+inline float __frcp_rn(float x) {
+  return 1.0f / x;
+}
+inline float __fsqrt_rn(float x) {
+  return sqrtf(x);
+}
+inline float __fdiv_rn(float a, float b) {
+  return a / b;
+}
+inline float __fadd_rn(float a, float b) {
+  return a + b;
+}
+inline float __fmul_rn(float a, float b) {
+  return a * b;
+}
+inline float __fmaf_rn(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+inline float __saturatef(float x) {
+  return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;  // a NaN becomes 0
+}
+
+inline unsigned __float_as_uint(float x) {
+  return std::bit_cast<unsigned>(x);
+}
+inline float __uint_as_float(unsigned x) {
+  return std::bit_cast<float>(x);
+}
+inline int __float_as_int(float x) {
+  return std::bit_cast<int>(x);
+}
+inline float __int_as_float(int x) {
+  return std::bit_cast<float>(x);
+}
+inline long long __double_as_longlong(double x) {
+  return std::bit_cast<long long>(x);
+}
+inline double __longlong_as_double(long long x) {
+  return std::bit_cast<double>(x);
+}
+
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((std::uint64_t{a} * b) >> 32);
+}
+inline int __mulhi(int a, int b) {
+  return static_cast<int>((std::int64_t{a} * b) >> 32);
+}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+inline int __popc(unsigned x) {
+  return std::popcount(x);
+}
+inline int __popcll(unsigned long long x) {
+  return std::popcount(x);
+}
+inline int __clz(int x) {
+  return std::countl_zero(static_cast<unsigned>(x));
+}
+inline int __clzll(long long x) {
+  return std::countl_zero(static_cast<unsigned long long>(x));
+}
+inline int __ffs(int x) {
+  return __builtin_ffs(x);
+}
+inline int __ffsll(long long x) {
+  return __builtin_ffsll(x);
+}
+inline unsigned __brev(unsigned x) {
+  unsigned reversed = 0;
+  for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1u) << (31 - i);
+  return reversed;
+}
+// Byte i of the result is byte (selector >> 4 i & 7) of the eight in (y, x), or its sign, eight
+// times, where bit 3 is set.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned pick = selector >> (4 * i) & 15u;
+    unsigned byte = static_cast<unsigned>(bytes >> (8 * (pick & 7u))) & 255u;
+    if ((pick & 8u) != 0) byte = (byte & 128u) != 0 ? 255u : 0u;
+    result |= byte << (8 * i);
+  }
+  return result;
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31u) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31u));
+}
+
+inline std::size_t __cvta_generic_to_shared(const void* p) {
+  return reinterpret_cast<std::size_t>(p);
+}
+
+// Loads and stores with a hint for the caches.
+#define WEFT_LOAD(name)       \
+  template <class T>          \
+  inline T name(const T* p) { \
+    return *p;                \
+  }
+#define WEFT_STORE(name)                                         \
+  template <class T>                                             \
+  inline void name(T* p, const std::type_identity_t<T>& value) { \
+    *p = value;                                                  \
+  }
+WEFT_LOAD(__ldg)
+WEFT_LOAD(__ldca)
+WEFT_LOAD(__ldcg)
+WEFT_LOAD(__ldcs)
+WEFT_LOAD(__ldcv)
+WEFT_LOAD(__ldlu)
+WEFT_STORE(__stcg)
+WEFT_STORE(__stcs)
+WEFT_STORE(__stwb)
+WEFT_STORE(__stwt)
+#undef WEFT_LOAD
+#undef WEFT_STORE
+
+inline long long clock64() {
+  return weft::host_cuda::clock();
+}
