@@ -21,15 +21,25 @@ stage_build() {
 
 stage_test() { WEFT_BACKEND=cuda ./run test; }
 
-# The CUDA tests of each folder, at small sizes. Refused allocations are part of a test, not errors.
+# The CUDA tests of each folder, at small sizes, each tool in shards that run side by side. Refused
+# allocations are part of a test, not errors.
 stage_sanitize() {
-  local tool folder failed=0
+  local tool folder shard shards=6 failed=0 job jobs=()
   for tool in memcheck racecheck synccheck; do
     for folder in engine kernels layers; do
-      echo "-- $tool $folder"
-      WEFT_SMALL_TESTS=1 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
-        "build/cuda/tests/${folder}_tests" --gtest_filter='*cuda*' --gtest_brief=1 || failed=1
+      for ((shard = 0; shard < shards; shard++)); do
+        GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard WEFT_SMALL_TESTS=1 OMP_NUM_THREADS=1 \
+          timeout "${SANITIZE_LIMIT:-500}" compute-sanitizer --tool "$tool" --report-api-errors no \
+          --error-exitcode 9 "build/cuda/tests/${folder}_tests" --gtest_brief=1 \
+          --gtest_filter='*cuda*:ScanOperator*' >"$OUT/sanitize-$tool-$folder-$shard.log" 2>&1 &
+        jobs+=("$!:$tool-$folder-$shard")
+      done
     done
+    for job in "${jobs[@]}"; do
+      wait "${job%%:*}" || { failed=1; echo "-- ${job#*:} failed"; tail -n 20 "$OUT/sanitize-${job#*:}.log"; }
+    done
+    echo "$tool: $(grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$OUT"/sanitize-"$tool"-*.log | sort | uniq -c)"
+    jobs=()
   done
   return $failed
 }
