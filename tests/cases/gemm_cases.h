@@ -53,6 +53,24 @@ inline std::vector<GemmCase> network_gemm_cases(std::int64_t batch = 64) {
   return cases;
 }
 
+// For sanitizer runs: every transpose with and without aligned rows, edges in all directions, k
+// longer than any ring of stages.
+inline std::vector<GemmCase> few_gemm_cases() {
+  std::vector<GemmCase> cases;
+  constexpr std::int64_t m = 40, n = 75, k = 265;
+  for (int i = 0; i < 8; ++i) {
+    GemmCase c{{m, n, k, (i & 1) != 0, (i & 2) != 0}, 2, static_cast<float>(i % 2), i % 3 != 0};
+    c.epilogue = i % 3 == 1 ? kernels::Epilogue::relu : kernels::Epilogue::none;
+    if (i >= 4) {
+      c.dims.lda = ((c.dims.transpose_a ? m : k) + 7) / 8 * 8;
+      c.dims.ldb = ((c.dims.transpose_b ? k : n) + 7) / 8 * 8;
+      c.dims.ldc = (n + 7) / 8 * 8;
+    }
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 inline std::vector<GemmCase> gemm_cases() {
   std::vector<GemmCase> cases;
   // Every transpose, alpha and beta in {0, 1, 2}, bias and ReLU, in turn over many small shapes.
@@ -89,6 +107,7 @@ inline std::vector<GemmCase> gemm_cases() {
   add(2051, 37, 9);
   add(251, 241, 1033);
   for (const GemmCase& c : network_gemm_cases(16)) cases.push_back(c);
+  for (const GemmCase& c : few_gemm_cases()) cases.push_back(c);
   return cases;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "kernels/gemm/automatic.h"
 #include "kernels/gemm/cpu.h"
 #include "kernels/gemm/cpu_table.h"
 #include "kernels/gemm/gemm.h"
@@ -167,6 +168,10 @@ void for_each_bfloat16_variant(
   body("automatic on bfloat16", {});
 }
 
+std::vector<GemmCase> cases_here() {
+  return small_tests() ? few_gemm_cases() : gemm_cases();
+}
+
 double rounding_of(const GemmOptions& options) {
   return options.mode == ComputeMode::bf16   ? std::ldexp(1.0, -8)
          : options.mode == ComputeMode::tf32 ? std::ldexp(1.0, -11)
@@ -176,8 +181,7 @@ double rounding_of(const GemmOptions& options) {
 class Gemm : public DeviceTest {};
 
 TEST_P(Gemm, MatchesTheOracle) {
-  for (const GemmCase& c : gemm_cases()) {
-    if (too_large(c.flops())) continue;
+  for (const GemmCase& c : cases_here()) {
     const Problem problem(c, false);
     const std::vector<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
@@ -189,8 +193,7 @@ TEST_P(Gemm, MatchesTheOracle) {
 }
 
 TEST_P(Gemm, IsExactOnIntegers) {
-  for (const GemmCase& c : gemm_cases()) {
-    if (too_large(c.flops())) continue;
+  for (const GemmCase& c : cases_here()) {
     if (c.dims.k > 1100) continue;  // sums stay below 2^24
     const Problem problem(c, true);
     const std::vector<double> expected = problem.expected();
@@ -205,8 +208,7 @@ TEST_P(Gemm, IsExactOnIntegers) {
 }
 
 TEST_P(Gemm, OnBfloat16MatchesTheOracle) {
-  for (const GemmCase& c : gemm_cases()) {
-    if (too_large(c.flops())) continue;
+  for (const GemmCase& c : cases_here()) {
     Problem problem(c, false);
     problem.round_to_bfloat16();
     const std::vector<double> expected = problem.expected();
@@ -221,8 +223,8 @@ TEST_P(Gemm, OnBfloat16MatchesTheOracle) {
 }
 
 TEST_P(Gemm, OnBfloat16IsRoundedIntegers) {
-  for (const GemmCase& c : gemm_cases()) {
-    if (too_large(c.flops()) || c.dims.k > 1100) continue;
+  for (const GemmCase& c : cases_here()) {
+    if (c.dims.k > 1100) continue;
     const Problem problem(c, true);
     std::vector<double> expected = problem.expected();
     for (double& value : expected) {
@@ -243,10 +245,11 @@ TEST_P(Gemm, OnBfloat16IsRoundedIntegers) {
 
 // Products of 256 x 128 and 128 x 128 tiles, which the other cases are too small for.
 TEST_P(Gemm, IsExactOnLargeProducts) {
-  if (device().is_cpu() || small_tests()) GTEST_SKIP() << "for the tiles of large products";
+  if (device().is_cpu()) GTEST_SKIP() << "for the tiles of large products";
   for (const bool wide : {false, true}) {
     for (int transposes = 0; transposes < 4; ++transposes) {
-      const std::int64_t m = wide ? 1600 : 1920, n = wide ? 1800 : 2088, k = 104;
+      if (small_tests() && (transposes == 1 || transposes == 2)) continue;
+      const std::int64_t m = wide ? 1600 : 1920, n = wide ? 1800 : 2088, k = 328;
       const GemmCase c{{m, n, k, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, n + 8},
                        1,
                        wide ? 1.0f : 0.0f,
@@ -254,7 +257,9 @@ TEST_P(Gemm, IsExactOnLargeProducts) {
       const Problem problem(c, true);
       std::vector<double> expected = problem.expected();
       for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-        if (options.mode == ComputeMode::fp32) return;
+        const bool simt =
+            options.mode == ComputeMode::fp32 && options.variant != GemmVariant::tf32x3;
+        if (simt || (small_tests() && options.variant == GemmVariant::wmma_tf32)) return;
         EXPECT_TRUE(
             compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
       });
@@ -274,8 +279,8 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
   if (!gemm_runs_on(GemmVariant::tf32x3, GemmStorage::fp32, device())) {
     GTEST_SKIP() << "tf32x3 does not run here";
   }
-  for (const std::int64_t k : {64, 4096}) {
-    const Problem problem({{96, 100, small_tests() ? 64 : k, false, true}}, false);
+  for (const std::int64_t k : sizes_here({512, 4096}, {512})) {
+    const Problem problem({{40, 100, k, false, true}}, false);
     const std::vector<double> expected = problem.expected();
     const auto error_of = [&](GemmVariant variant) {
       GemmOptions options;
@@ -305,7 +310,8 @@ TEST_P(Gemm, TakesAnyAlignment) {
 
 TEST_P(Gemm, StripsHaveAnyWidth) {
   if (device().is_cpu()) GTEST_SKIP() << "the strip rungs run on CUDA";
-  const Problem problem({{67, 259, 301, false, true}, 1, 0, true}, true);
+  const std::int64_t m = small_tests() ? 5 : 67;
+  const Problem problem({{m, 259, 301, false, true}, 1, 0, true}, true);
   for (const GemmVariant variant :
        {GemmVariant::strip_k1, GemmVariant::strip_k2, GemmVariant::strip_k3, GemmVariant::strip_k4,
         GemmVariant::strip_k3k4}) {
@@ -323,7 +329,7 @@ TEST_P(Gemm, StripsHaveAnyWidth) {
 }
 
 TEST_P(Gemm, GivesTheSameBitsTwice) {
-  const Problem problem({{129, 200, 1031}}, false);
+  const Problem problem(small_tests() ? few_gemm_cases()[0] : GemmCase{{129, 200, 1031}}, false);
   for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
     EXPECT_EQ(problem.run(options, stream()), problem.run(options, stream())) << variant;
   });
@@ -355,6 +361,27 @@ TEST_P(Gemm, EmptyExtentsWriteNothing) {
     gemm(c.data(), a.data(), b.data(), nullptr, {0, 4, 2}, options, stream());
     gemm(c.data(), a.data(), b.data(), nullptr, {4, 0, 2}, options, stream());
     for (const float value : c.get()) EXPECT_TRUE(std::isnan(value));
+  });
+}
+
+TEST_P(Gemm, OnBfloat16KeepsTheEdgesOfTheContract) {
+  const Problem no_k({{13, 35, 0, false, true, 8, 8, 40}, 1, 2, true, Epilogue::relu}, true);
+  Problem nan({{3, 24, 8}, 1, 0, false, Epilogue::relu}, false);
+  nan.round_to_bfloat16();
+  nan.a[9] = std::numeric_limits<float>::quiet_NaN();  // in row 1
+  std::vector<double> no_k_expected = no_k.expected();
+  for_each_bfloat16_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    check_bfloat16(no_k, variant, options, no_k_expected, exact(), stream());
+    const std::vector<float> c = nan.run_bfloat16(options, stream());
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      EXPECT_EQ(std::isnan(c[i]), i / 24 == 1) << variant << " at " << i;
+    }
+    Guarded<std::uint8_t> out(16, stream());
+    const std::vector<std::uint8_t> before = out.get();
+    auto* matrix = reinterpret_cast<Bfloat16*>(out.data());
+    gemm(matrix, matrix, matrix, nullptr, {0, 8, 8}, options, stream());
+    gemm(matrix, matrix, matrix, nullptr, {8, 0, 8, true, true}, options, stream());
+    EXPECT_EQ(out.get(), before) << variant;
   });
 }
 
@@ -390,6 +417,8 @@ TEST_P(Gemm, RefusesWhatItCannotDo) {
     GemmOptions options;
     options.variant = GemmVariant::mma_tf32;
     refused({1, 1, 1}, options, "tf32");
+    options.variant = GemmVariant::mma_bf16;
+    refused({1, 1, 1}, options, "takes matrices of bfloat16, found floats");
   }
 }
 
@@ -397,8 +426,7 @@ WEFT_ON_EACH_DEVICE(Gemm);
 
 TEST(GemmCpuIsas, MatchTheOracle) {
   for (const auto& [isa, table] : gemm_cpu_tables()) {
-    for (const GemmCase& c : gemm_cases()) {
-      if (too_large(c.flops())) continue;
+    for (const GemmCase& c : cases_here()) {
       const Problem problem(c, false);
       const std::vector<double> expected = problem.expected();
       const Buffer scratch(table->packed_scratch(problem.d) * sizeof(float), Stream(Device::cpu()));
@@ -431,6 +459,32 @@ TEST(GemmCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
     });
   }
   omp_set_num_threads(before);
+}
+
+TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
+  const GemmDevice turing{75, false}, ampere{80, false}, hopper{90, true}, later{100, false};
+  const auto chosen = [](std::int64_t side, GemmStorage storage, ComputeMode mode, bool aligned,
+                         const GemmDevice& on) {
+    return gemm_automatic({side, side, side, false, false, side, side, side}, storage, mode,
+                          aligned, on);
+  };
+  const auto floats = [&](std::int64_t side, ComputeMode mode, const GemmDevice& on) {
+    return chosen(side, GemmStorage::fp32, mode, true, on);
+  };
+  const auto bf16 = [&](std::int64_t side, bool aligned, const GemmDevice& on) {
+    return chosen(side, GemmStorage::bf16, ComputeMode::fp32, aligned, on);
+  };
+  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(2048, ComputeMode::fp32, hopper), GemmVariant::warp_tiled);
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), GemmVariant::warp_tiled);
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), GemmVariant::mma_tf32);
+  EXPECT_EQ(floats(2048, ComputeMode::bf16, later), GemmVariant::mma_tf32);
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), GemmVariant::wgmma_tf32);
+  EXPECT_EQ(floats(64, ComputeMode::tf32, hopper), GemmVariant::register_tiled);
+  EXPECT_EQ(bf16(2048, true, hopper), GemmVariant::wgmma_bf16);
+  EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
+  EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);
+  EXPECT_EQ(bf16(64, true, hopper), GemmVariant::mma_bf16);
 }
 
 TEST(GemmVariants, ParseTheirNames) {
