@@ -41,29 +41,52 @@ void nbody_advance(T* bodies, T* velocity, const T* acceleration, std::int64_t n
   }
 }
 
+namespace detail {
+
+// pairs[b] += the sum over j in [first, last) of mass[j] / sqrt(distance^2 + eps^2), for the bodies
+// b of a chunk that begins at `begin`; only j < b counts. One transposed copy of the bodies j
+// serves the whole chunk with vectors of loads.
+template <class T>
+void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int64_t end,
+                    std::int64_t first, T softening2) {
+  T xs[kNbodyChunk], ys[kNbodyChunk], zs[kNbodyChunk], masses[kNbodyChunk];
+  const std::int64_t count = end - first < kNbodyChunk ? end - first : kNbodyChunk;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const T* other = bodies + 4 * (first + k);
+    xs[k] = other[0], ys[k] = other[1], zs[k] = other[2], masses[k] = other[3];
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+    const std::int64_t below = i - first < count ? i - first : count;
+    T part = 0;
+#pragma omp simd reduction(+ : part)
+    for (std::int64_t k = 0; k < below; ++k) {
+      const T dx = xs[k] - x, dy = ys[k] - y, dz = zs[k] - z;
+      part += masses[k] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
+    }
+    pairs[i - begin] += static_cast<double>(part);
+  }
+}
+
+}  // namespace detail
+
 // Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
-// matter. The terms of the potential are computed in T, 64 of them are added in T.
+// matter. The terms of the potential are computed in T, a chunk of them is added in T.
 template <class T>
 void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n, T softening2,
                   T gravity, double* scratch) {
   const std::int64_t chunks = (n + kNbodyChunk - 1) / kNbodyChunk;
 #pragma omp parallel for schedule(dynamic) if (n >= 128)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    double sums[kNbodyTotals] = {};
-    const std::int64_t end = n - chunk * kNbodyChunk < kNbodyChunk ? n : (chunk + 1) * kNbodyChunk;
-    for (std::int64_t i = chunk * kNbodyChunk; i < end; ++i) {
+    double sums[kNbodyTotals] = {}, potentials[kNbodyChunk] = {};
+    const std::int64_t begin = chunk * kNbodyChunk;
+    const std::int64_t end = n - begin < kNbodyChunk ? n : begin + kNbodyChunk;
+    for (std::int64_t first = 0; first <= begin; first += kNbodyChunk) {
+      detail::add_potentials(potentials, bodies, begin, end, first, softening2);
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
       const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
-      double pairs = 0;
-      for (std::int64_t first = 0; first < i; first += 64) {
-        const std::int64_t last = i - first < 64 ? i : first + 64;
-        T part = 0;
-#pragma omp simd reduction(+ : part)
-        for (std::int64_t j = first; j < last; ++j) {
-          const T dx = bodies[4 * j] - x, dy = bodies[4 * j + 1] - y, dz = bodies[4 * j + 2] - z;
-          part += bodies[4 * j + 3] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
-        }
-        pairs += static_cast<double>(part);
-      }
+      const double pairs = potentials[i - begin];
       const double mass = static_cast<double>(bodies[4 * i + 3]);
       const double px = static_cast<double>(x), py = static_cast<double>(y);
       const double pz = static_cast<double>(z);
