@@ -127,7 +127,9 @@ def ladder(results, family, beginning):
     if not problems:
         return [f"**{beginning}**: {NOT_MEASURED}."]
     # Products of one shape are one ladder, however the matrices are stored.
-    rows = [row for problem in (problems if family == "gemm" else problems[:1]) for row in results.of(family, problem)]
+    stored = ", bfloat16"
+    same = [p for p in problems if p.removesuffix(stored) == problems[0].removesuffix(stored)]
+    rows = [row for problem in same for row in results.of(family, problem)]
     own = {row["variant"]: row for row in rows if not row["yardstick"]}
     rungs = results.rungs(family, beginning)
     rungs += [name for name in own if name not in rungs and any(row is own[name] for row in rows)]
