@@ -28,6 +28,25 @@ TEST(AtomicWrite, CreatesAndReplaces) {
   EXPECT_EQ(folder.names(), Names{"a.txt"});
 }
 
+TEST(AtomicWrite, PartsAppearTogetherOrNotAtAll) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.txt", "old");
+  {
+    AtomicFile file(folder / "a.txt");
+    file.write("never ");
+    file.write("seen");
+  }
+  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  EXPECT_EQ(folder.names(), Names{"a.txt"});
+  AtomicFile file(folder / "a.txt");
+  file.write("new, ");
+  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  file.write(std::as_bytes(std::span("in parts", 8)));
+  file.commit();
+  EXPECT_EQ(read_text(folder / "a.txt"), "new, in parts");
+  EXPECT_EQ(folder.names(), Names{"a.txt"});
+}
+
 TEST(AtomicWrite, MissingFolderIsDataErrorNamingThePath) {
   const TemporaryFolder folder;
   EXPECT_TRUE(throws(ErrorKind::data, (folder / "missing/a.txt").string() + ": No such file",
