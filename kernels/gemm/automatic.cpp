@@ -14,7 +14,7 @@ std::int64_t tiles(const GemmDims& dims, std::int64_t side) {
 GemmVariant gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
                            bool aligned, const GemmDevice& device) {
   // Persistent blocks of 128 rows pay for their start where half of the multiprocessors have one.
-  const bool large = dims.k >= 64 && tiles(dims, 128) >= 64;
+  const bool large = dims.k >= 64 && tiles(dims, 128) >= 64 && fits_copy_engine(dims);
   if (storage == GemmStorage::bf16) {
     return device.hopper && aligned && large ? GemmVariant::wgmma_bf16 : GemmVariant::mma_bf16;
   }

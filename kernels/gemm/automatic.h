@@ -11,6 +11,12 @@ struct GemmDevice {
   bool hopper = false;         // it runs code for sm_90a, and there is some
 };
 
+// The copy engine of Hopper counts rows and columns in 32 bits.
+constexpr bool fits_copy_engine(const GemmDims& dims) {
+  constexpr std::int64_t kMost = 0x7fffffff;
+  return dims.m <= kMost && dims.n <= kMost && dims.k <= kMost;
+}
+
 // `aligned`: rows of A and B start on 16-byte boundaries. A tensor-core mode on a device without
 // tf32 tensor cores runs in fp32.
 GemmVariant gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,

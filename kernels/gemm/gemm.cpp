@@ -257,6 +257,10 @@ GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& 
   const Row& row = row_of(variant);
   check_runs(row, storage, options, device);
   check_strip(options);
+  if (row.hopper && !fits_copy_engine(dims)) {
+    throw Error(ErrorKind::usage, str(describe(dims), ": gemm variant ", row.info.name,
+                                      " takes extents up to 2^31 - 1"));
+  }
   if (variant == GemmVariant::wgmma_bf16) {
     check_rows(row.info.name, "A", a, dims.lda);
     check_rows(row.info.name, "B", b, dims.ldb);

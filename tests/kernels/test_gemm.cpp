@@ -263,6 +263,7 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
   EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);
   EXPECT_EQ(bf16(64, true, hopper), GemmVariant::mma_bf16);
+  EXPECT_EQ(bf16(std::int64_t{1} << 31, true, hopper), GemmVariant::mma_bf16);
 }
 
 TEST(GemmVariants, ParseTheirNames) {
