@@ -19,6 +19,7 @@
 #include "engine/launch.h"
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/partial_sums.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fast_divide.cuh"
 
 namespace weft::kernels::cuda {
@@ -143,8 +144,8 @@ struct Item {
 template <int kKernel, int kPlanes, bool kTurned, class Finish>
 __device__ __forceinline__ void fused_block(const Source& source, const float* __restrict__ w,
                                             const FusedPlan& p, const Finish& finish) {
-  extern __shared__ float4 shared4[];  // weights, then images (block_images, stage_channels, ...)
-  float* weights = reinterpret_cast<float*>(shared4);
+  float* weights = device::dynamic_shared<float>();  // (stage_channels, taps, weight_stride)
+  // (block_images, stage_channels, staged_rows, pitch)
   float* images = weights + p.stage_channels * kKernel * kKernel * p.weight_stride;
   const int part = static_cast<int>(blockIdx.x % p.parts);
   const std::int64_t image0 = std::int64_t{blockIdx.x / p.parts} * p.block_images;

@@ -17,6 +17,7 @@
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/device/block.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fast_divide.cuh"
 
 namespace weft::kernels::cuda {
@@ -52,9 +53,8 @@ __global__ void __launch_bounds__(kMaxThreads)
                           const std::uint8_t* __restrict__ argmax, const float* __restrict__ x,
                           SparsePlan p) {
   constexpr int kTaps = kKernel * kKernel;
-  extern __shared__ float4 shared4[];
   const int windows = p.rows * p.columns;
-  auto* staged_windows = reinterpret_cast<Window*>(shared4);
+  auto* staged_windows = device::dynamic_shared<Window>();
   auto* staged_x = reinterpret_cast<float*>(staged_windows + p.block_filters * windows);
 
   const int channel_block = static_cast<int>(blockIdx.x % p.channel_blocks);
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kMaxThreads)
   }
 
   // Slices' sums to shared memory: weights (slice, f, c, r, s), then biases (slice, f).
-  auto* sums = reinterpret_cast<float*>(shared4);
+  auto* sums = device::dynamic_shared<float>();
   const int block_weights = p.block_filters * p.block_channels * kTaps;
   float* bias_sums = sums + p.slices * block_weights;
   if (slice < p.slices) {

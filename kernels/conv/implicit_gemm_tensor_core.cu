@@ -18,11 +18,13 @@
 //   tile (filters x pixels)   warps   per warp   registers for sums   shared memory
 //   64 x 256                  4       64 x 64    128                  80 KiB
 //   128 x 128                 4       64 x 64    128                  64 KiB
+//   128 x 96                  4       64 x 48    96                   56 KiB
 //   64 x 128                  4       32 x 64    64                   48 KiB
 //
 // Backward data with strides (a, b) is a b products: pixels of equal remainder read the same taps,
 // and those form a dense window of dy of their own.
 #include <algorithm>
+#include <utility>
 
 #include "engine/launch.h"
 #include "kernels/conv/packed_cells.cuh"
@@ -36,9 +38,9 @@ namespace {
 
 using device::FastDivide;
 
-template <int kM_, int kN_, int kWarpRows_, int kWarpColumns_, int kBlocks_>
+template <int kM_, int kN_, int kWarpRows_, int kWarpColumns_, int kBlocks_, int kStages_>
 struct StencilTile {
-  static constexpr int kM = kM_, kN = kN_, kStages = 4;
+  static constexpr int kM = kM_, kN = kN_, kStages = kStages_;
   static constexpr int kWarpRows = kWarpRows_, kWarpColumns = kWarpColumns_;
   static constexpr int kThreads = 32 * kWarpRows * kWarpColumns;
   static constexpr int kBlocks = kBlocks_;  // of an SM, for the registers
@@ -51,9 +53,10 @@ struct StencilTile {
   static_assert(kM % kRowsOfThreads == 0 && kN % kRowsOfThreads == 0, "threads copy alike");
   static_assert(kRowsOfThreads % 8 == 0, "a thread's rows share their exchange of quads");
 };
-using Tile64x256 = StencilTile<64, 256, 1, 4, 2>;
-using Tile128x128 = StencilTile<128, 128, 2, 2, 2>;
-using Tile64x128 = StencilTile<64, 128, 2, 2, 3>;
+using Tile64x256 = StencilTile<64, 256, 1, 4, 2, 4>;
+using Tile128x128 = StencilTile<128, 128, 2, 2, 2, 4>;
+using Tile128x96 = StencilTile<128, 96, 2, 2, 2, 4>;
+using Tile64x128 = StencilTile<64, 128, 2, 2, 3, 4>;
 
 // Where results go: pixel (a, b) of an image to row a row_step + row0, column b column_step +
 // column0 of its planes.
@@ -150,8 +153,8 @@ struct ChunkCopies {
 
 template <class Tile, bool kBf16>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(Stencil p) {
-  uint4* shared_quads = device::dynamic_shared<uint4>();  // kStages x (kM rows of filters, kN windows) x 4
-  const std::uint32_t stages = device::shared_address(shared_quads);
+  // kStages x (kM rows of filters, kN windows) x 4 quads
+  const std::uint32_t stages = device::shared_address(device::dynamic_shared<uint4>());
   const int row0 = static_cast<int>(blockIdx.x % p.row_tiles) * Tile::kM;
   const int column0 = static_cast<int>(blockIdx.x / p.row_tiles) * Tile::kN;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -247,20 +250,27 @@ void launch_stencil(Stencil p, bool bf16, const Stream& stream) {
   }
 }
 
-// The large tiles, where they make enough blocks to keep two on each SM.
+// Time of a tile's blocks, in units of their arithmetic: an SM runs kBlocks of them at a time, and
+// fewer leave part of it idle. `overhead`: of a smaller tile, which is copied and read more often.
+template <class Tile>
+double tile_cost(const Stencil& p, std::int64_t processors, double overhead) {
+  const std::int64_t rows = (p.rows + Tile::kM - 1) / Tile::kM;
+  const std::int64_t columns = (std::int64_t{p.lattice.columns} + Tile::kN - 1) / Tile::kN;
+  const std::int64_t rounds = (rows * columns + processors - 1) / processors;  // on the busiest SM
+  const double idle = rounds % Tile::kBlocks == 0 ? 0 : 0.4;
+  return (static_cast<double>(rounds) + idle) * Tile::kM * Tile::kN * overhead;
+}
+
 void run_stencil(const Stencil& p, bool bf16, const Stream& stream) {
-  const std::int64_t slots = 2 * device_properties(stream.device()).multiprocessors;
-  const auto blocks = [&](std::int64_t m, std::int64_t n) {
-    return (p.rows + m - 1) / m * ((p.lattice.columns + n - 1) / n);
-  };
-  const bool tall = p.rows % 128 == 0 || p.rows % 128 > 64;
-  if (tall && blocks(128, 128) >= slots) {
-    launch_stencil<Tile128x128>(p, bf16, stream);
-  } else if (!tall && blocks(64, 256) >= slots) {
-    launch_stencil<Tile64x256>(p, bf16, stream);
-  } else {
-    launch_stencil<Tile64x128>(p, bf16, stream);
-  }
+  const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
+  using Run = void (*)(Stencil, bool, const Stream&);
+  const std::pair<double, Run> choices[] = {
+      {tile_cost<Tile64x256>(p, processors, 1.03), launch_stencil<Tile64x256>},
+      {tile_cost<Tile128x128>(p, processors, 1.0), launch_stencil<Tile128x128>},
+      {tile_cost<Tile128x96>(p, processors, 1.05), launch_stencil<Tile128x96>},
+      {tile_cost<Tile64x128>(p, processors, 1.25), launch_stencil<Tile64x128>}};
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::ranges::min_element(choices, less)->second(p, bf16, stream);
 }
 
 int narrow(std::int64_t value) {

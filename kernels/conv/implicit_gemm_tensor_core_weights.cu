@@ -73,8 +73,8 @@ struct WeightProduct {
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     weight_product_kernel(WeightProduct p) {
-  float4* shared4 = device::dynamic_shared<float4>();  // kStages x (dy (16, kStrideA), x (16, kStrideB))
-  const float* shared = reinterpret_cast<const float*>(shared4);
+  // kStages x (dy (16, kStrideA), x (16, kStrideB))
+  const float* shared = device::dynamic_shared<float>();
   const int slice = static_cast<int>(blockIdx.x / p.tiles);
   const int tile = static_cast<int>(blockIdx.x % p.tiles);
   const int row0 = tile % p.row_tiles * Tile::kM;
@@ -100,10 +100,10 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     const int r = p.by_groups.divide(p.by_kernel_width.divide(at, s), group);
     b_offset[i] = static_cast<unsigned>(group * p.plane + r * p.row_pitch + s) * kCellQuads + quad;
   }
-  const std::uint32_t a_shared = device::shared_address(shared4) +
+  const std::uint32_t a_shared = device::shared_address(shared) +
                                  4 * (pixel * Tile::kStrideA + cell * kCellFloats) + 16 * quad;
   const std::uint32_t b_shared =
-      device::shared_address(shared4) +
+      device::shared_address(shared) +
       4 * (Tile::kFloatsA + pixel * Tile::kStrideB + cell * kCellFloats) + 16 * quad;
   const auto copy = [&](int chunk) {
     if (chunk < chunks) {

@@ -82,11 +82,11 @@ template <int kKernel, int kPixels>
 __global__ void __launch_bounds__(kMaxThreads)
     tiled_kernel(float* __restrict__ to, const float* __restrict__ source,
                  const float* __restrict__ w, TiledConv p) {
-  float4* shared4 = device::dynamic_shared<float4>();  // weights (channels, taps, kPlanes), tile (channels, ...)
   const int kernel_height = kKernel > 0 ? kKernel : p.kernel_height;
   const int kernel_width = kKernel > 0 ? kKernel : p.kernel_width;
   const int taps = kernel_height * kernel_width;
-  float* weights = reinterpret_cast<float*>(shared4);
+  float* weights = device::dynamic_shared<float>();  // (stage_channels, taps, kPlanes)
+  // (stage_channels, input rows, pitch)
   float* tile = weights + p.stage_channels * taps * kPlanes;
 
   unsigned block = blockIdx.x;

@@ -215,12 +215,14 @@ TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
   }
 }
 
-// Tiles of 128 x 128 and 64 x 256 are used only where they keep every multiprocessor busy; images
-// of many channels go through several chunks, and a wide layer through several slices.
+// On 132 multiprocessors each of these is a layer for another tile of filters and pixels: 128 x
+// 128, 128 x 96, 64 x 256, 64 x 128. Channels go through several chunks, backward weights through
+// many slices.
 TEST_P(Conv, FillsLargeTiles) {
   if (device().is_cpu()) GTEST_SKIP() << "tiles of tensor cores";
   for (const ConvCase& c :
-       {ConvCase{{44, 17, 28, 28, 128, 2, 1, 1, 1, 1, 0}}, ConvCase{{87, 16, 28, 28, 40, 1, 1}},
+       {ConvCase{{43, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}},
+        ConvCase{{32, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}}, ConvCase{{86, 16, 28, 28, 40, 1, 1}},
         ConvCase{{8, 96, 14, 14, 96, 3, 3, 1, 1, 1, 1}}}) {
     if (too_large(c.flops())) continue;
     const Problem problem(c, true);
