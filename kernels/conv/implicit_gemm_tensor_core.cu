@@ -421,11 +421,12 @@ void conv2d_forward_implicit_gemm_tensor_core(float* y, const float* x, const fl
   const CellFilters filters = forward_filters(d, type);
   auto* weights = static_cast<std::byte*>(workspace.data);
   std::byte* cells = weights + all_filter_bytes(d.oc, d.c, d, type);
-  pack_filters(weights, w, filters, stream);
   const std::int64_t pixels = d.oh() * d.ow(), group = images_at_a_time(d.n, layout.bytes());
   for (std::int64_t first = 0; first < d.n; first += group) {
     const std::int64_t images = std::min(group, d.n - first);
-    pack_images(cells, x + first * d.c * d.h * d.w, images, layout, stream);
+    const FilterPacking weight_packing{first == 0 ? weights : nullptr, w, filters};
+    pack_cells({cells, x + first * d.c * d.h * d.w, images, layout}, {}, weight_packing, type,
+               stream);
     Stencil p = make_stencil(layout, filters, cells, weights);
     p.row_step = narrow(d.stride_h * layout.cell_width);
     p.column_step = narrow(d.stride_w);
@@ -463,7 +464,7 @@ void conv2d_backward_data_implicit_gemm_tensor_core(float* dx, const float* dy, 
   const bool dense = d.stride_h == 1 && d.stride_w == 1;
   for (std::int64_t first = 0; first < d.n; first += group) {
     const std::int64_t images = std::min(group, d.n - first);
-    pack_images(cells, dy + first * d.oc * d.oh() * d.ow(), images, layout, stream);
+    const ImagePacking packing{cells, dy + first * d.oc * d.oh() * d.ow(), images, layout};
     float* to = dx + first * d.c * pixels;
     std::byte* weights = all_weights;
     const std::int64_t row_phases = std::min(d.stride_h, d.h);
@@ -473,7 +474,8 @@ void conv2d_backward_data_implicit_gemm_tensor_core(float* dx, const float* dy, 
       const Phase columns(phase % column_phases, d.w, d.kw, d.stride_w, d.pad_w);
       const std::int64_t lattice = rows.count * columns.count;
       const CellFilters filters = backward_filters(d, type, rows, columns);
-      if (first == 0) pack_filters(weights, w, filters, stream);
+      const FilterPacking weight_packing{first == 0 ? weights : nullptr, w, filters};
+      pack_cells(phase == 0 ? packing : ImagePacking{}, {}, weight_packing, type, stream);
       Stencil p = make_stencil(layout, filters, cells, weights);
       weights += filters.cells() * kCellBytes;
       p.row_step = narrow(layout.cell_width);

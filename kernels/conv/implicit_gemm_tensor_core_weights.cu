@@ -308,8 +308,8 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
   const std::int64_t pixels = d.oh() * d.ow();
   for (std::int64_t first = 0; first < d.n; first += plan.images) {
     const std::int64_t images = std::min(plan.images, d.n - first);
-    pack_images(dy_cells, dy + first * d.oc * pixels, images, plan.dy, stream);
-    pack_images(x_cells, x + first * d.c * d.h * d.w, images, plan.x, stream);
+    pack_cells({dy_cells, dy + first * d.oc * pixels, images, plan.dy},
+               {x_cells, x + first * d.c * d.h * d.w, images, plan.x}, {}, type, stream);
     WeightProduct p{};
     p.dy = reinterpret_cast<const uint4*>(dy_cells);
     p.x = reinterpret_cast<const uint4*>(x_cells);

@@ -44,9 +44,6 @@ struct CellImages {
 // when one image alone is beyond the 32-bit offsets of the kernels.
 std::int64_t images_at_a_time(std::int64_t n, std::int64_t bytes_per_image);
 
-void pack_images(void* cells, const float* x, std::int64_t images, const CellImages& layout,
-                 const Stream& stream);
-
 // Which element of w is at (row, channel, tap): w[row row_stride + channel channel_stride +
 // (r0 + r r_step) kw + s0 + s s_step] for tap (r, s) of taps_h x taps_w.
 struct CellFilters {
@@ -60,7 +57,22 @@ struct CellFilters {
   std::int64_t cells() const { return groups() * taps_h * taps_w * padded_rows; }
 };
 
-void pack_filters(void* cells, const float* w, const CellFilters& layout, const Stream& stream);
+// What to pack, from where and to where. `cells` null: nothing.
+struct ImagePacking {
+  void* cells = nullptr;
+  const float* x = nullptr;
+  std::int64_t images = 0;
+  CellImages layout = {};
+};
+struct FilterPacking {
+  void* cells = nullptr;
+  const float* w = nullptr;
+  CellFilters layout = {};
+};
+
+// One launch for all; the types of all cells are the same.
+void pack_cells(const ImagePacking& first, const ImagePacking& second, const FilterPacking& filters,
+                CellType type, const Stream& stream);
 
 // Scratch of implicit_gemm_tensor_core: packed images and filters, partial sums.
 std::size_t tensor_core_workspace_bytes(ConvPass pass, const ConvDims& dims, ComputeMode mode);
