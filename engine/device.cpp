@@ -15,9 +15,20 @@
 #endif
 
 namespace weft {
+namespace {
+
+// In this build Device::cuda() is the CPU, running CUDA kernels thread by thread.
+#ifdef WEFT_HOST_CUDA
+constexpr bool kHostCuda = true;
+#else
+constexpr bool kHostCuda = false;
+#endif
+
+}  // namespace
 
 std::string to_string(Device device) {
-  return device.is_cpu() ? "cpu" : "cuda:" + std::to_string(device.index);
+  if (device.is_cpu()) return "cpu";
+  return kHostCuda ? "host-cuda" : "cuda:" + std::to_string(device.index);
 }
 
 std::ostream& operator<<(std::ostream& out, Device device) {
@@ -26,6 +37,12 @@ std::ostream& operator<<(std::ostream& out, Device device) {
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return Device::cpu();
+  if (text == "host-cuda") {
+    if (kHostCuda) return Device::cuda();
+    throw Error(ErrorKind::device,
+                "device host-cuda needs the program weft-host-cuda, which is built where "
+                "Boost.Context is found (Debian: libboost-context-dev)");
+  }
   if (text == "auto") {
     return cuda_status().device_count > 0 ? Device::cuda() : Device::cpu();
   }
@@ -38,7 +55,7 @@ Device parse_device(std::string_view text) {
   }
   if (!valid) {
     throw Error(ErrorKind::usage,
-                str("unknown device '", text, "': expected auto, cpu, cuda or cuda:N"));
+                str("unknown device '", text, "': expected auto, cpu, cuda, cuda:N or host-cuda"));
   }
   const CudaStatus& status = cuda_status();
   if (status.device_count == 0) {
@@ -131,6 +148,9 @@ const CudaStatus& cuda_status() {
 bool built_with_cuda() {
   return true;
 }
+bool built_for_host_cuda() {
+  return kHostCuda;
+}
 std::string_view built_cuda_architectures() {
   return WEFT_CUDA_ARCHITECTURES;
 }
@@ -143,6 +163,9 @@ const CudaStatus& cuda_status() {
 }
 
 bool built_with_cuda() {
+  return false;
+}
+bool built_for_host_cuda() {
   return false;
 }
 std::string_view built_cuda_architectures() {

@@ -27,10 +27,10 @@ struct Device {
   friend constexpr bool operator==(Device, Device) = default;
 };
 
-std::string to_string(Device device);  // "cpu", "cuda:0"
+std::string to_string(Device device);  // "cpu", "cuda:0", "host-cuda"
 std::ostream& operator<<(std::ostream& out, Device device);
 
-// "cpu", "cuda", "cuda:1", or "auto": the first usable GPU, else the CPU.
+// "cpu", "cuda", "cuda:1", "host-cuda", or "auto": the first usable GPU, else the CPU.
 // Throws usage for other text, device when the named GPU is not usable here (with the reason).
 Device parse_device(std::string_view text);
 
@@ -58,6 +58,8 @@ struct DeviceProperties {
 const DeviceProperties& device_properties(Device device);
 
 bool built_with_cuda();
+// Is Device::cuda() the CPU, which runs CUDA kernels thread by thread (engine/host_cuda)?
+bool built_for_host_cuda();
 std::string_view built_cuda_architectures();  // "80-real;90a-real"; empty without CUDA
 
 }  // namespace weft

@@ -3,11 +3,14 @@
 
 #include <fmt/core.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "engine/error.h"
@@ -167,7 +170,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
   const std::string group = "Device";
-  app.add_option("--device", flags.device, "auto (a GPU when there is one), cpu, cuda or cuda:N")
+  app.add_option("--device", flags.device,
+                 "auto (a GPU when there is one), cpu, cuda, cuda:N, or host-cuda (CUDA kernels on "
+                 "the CPU)")
       ->capture_default_str()
       ->type_name("DEVICE")
       ->group(group);
@@ -186,11 +191,31 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
       ->group(group);
 }
 
+namespace {
+
+// Goes on as weft-host-cuda, which is this program with other kernels, when it is there.
+void hand_over_to_host_cuda() {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return;
+  const std::string program = (self.parent_path() / "weft-host-cuda").string();
+  std::ifstream command_line("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(command_line, word, '\0');) words.push_back(word);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());  // returns when it cannot
+}
+
+}  // namespace
+
 Device select_device(const DeviceFlags& flags) {
-  const std::vector<std::string> known = {"auto", "cpu", "cuda"};
-  const bool looks_known = flags.device == "auto" || flags.device == "cpu" ||
-                           flags.device == "cuda" || flags.device.starts_with("cuda:");
+  const std::vector<std::string> known = {"auto", "cpu", "cuda", "host-cuda"};
+  const bool looks_known = std::find(known.begin(), known.end(), flags.device) != known.end() ||
+                           flags.device.starts_with("cuda:");
   if (!looks_known) throw_unknown("device", flags.device, known);
+  if (flags.device == "host-cuda" && !built_for_host_cuda()) hand_over_to_host_cuda();
   if (flags.threads > 0) omp_set_num_threads(static_cast<int>(flags.threads));
   return parse_device(flags.device);
 }

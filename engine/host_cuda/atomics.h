@@ -51,7 +51,6 @@ namespace weft::host_cuda {
 // Relaxed accesses at the scope of the device, as one block publishes a value to others with them.
 template <class T>
 [[gnu::noinline, gnu::no_sanitize("thread")]] T load_relaxed(const T* address) {
-  poll();
   atomic_access(address, sizeof(T), __builtin_return_address(0));
   return *address;
 }

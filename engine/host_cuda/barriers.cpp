@@ -30,6 +30,7 @@ void check_same_barrier(Block& block) {
 
 // Waits for all threads of the block; returns the sum of their values.
 int block_barrier(int value, const void* site) {
+  const Unchecked here;
   Thread& self = *running;
   Block& block = *self.block;
   if (block.finished > 0) {
@@ -46,7 +47,6 @@ int block_barrier(int value, const void* site) {
     return static_cast<int>(self.result);
   }
   check_same_barrier(block);
-  count_barrier(block);
   for (int id = 0; id < block.threads; ++id) {
     Thread& thread = thread_of(block, id);
     thread.wait = Wait::nothing;
@@ -161,6 +161,7 @@ int shuffle_xor_source(int width, int lane_mask) {
 }
 
 std::uint64_t warp_operation(const WarpCall& call) {
+  const Unchecked here;
   Thread& self = *running;
   Block& block = *self.block;
   const int warp = self.id / 32;
@@ -198,6 +199,7 @@ std::uint64_t warp_operation(const WarpCall& call) {
 }
 
 void grid_barrier() {
+  const Unchecked here;
   Thread& self = *running;
   if (!running_grid->cooperative) {
     fail(str("grid barrier: ", where(self),
@@ -214,6 +216,7 @@ void* dynamic_shared() {
 }
 
 void trap() {
+  const Unchecked here;
   fail(str("trap: ", where(*running), " stopped at ", source_line(__builtin_return_address(0)),
            ": this kernel needs instructions that only a GPU has"));
 }

@@ -28,6 +28,7 @@ struct OutOfBoundsData {
 
 extern "C" void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, std::uintptr_t index) {
   using namespace weft::host_cuda;
+  const Unchecked here;
   const std::string text =
       weft::str("index ", static_cast<std::intptr_t>(index), " into an array of type ",
                 data->array->name, " at ", source_line(__builtin_return_address(0)));

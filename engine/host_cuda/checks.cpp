@@ -3,9 +3,11 @@
 // look for races of host threads: they know the block, warp and phase of the running thread.
 #include "engine/host_cuda/checks.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/error.h"
+#include "engine/host_cuda/counts.h"
 #include "engine/host_cuda/device_memory.h"
 #include "engine/host_cuda/symbols.h"
 
@@ -86,14 +88,26 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
   fail(str(what, describe_address(address), ", at ", source_line(site)));
 }
 
+AccessKind shared_kind(Access access) {
+  return access == Access::read    ? AccessKind::shared_load
+         : access == Access::write ? AccessKind::shared_store
+                                   : AccessKind::shared_atomic;
+}
+AccessKind global_kind(Access access) {
+  return access == Access::read    ? AccessKind::global_load
+         : access == Access::write ? AccessKind::global_store
+                                   : AccessKind::global_atomic;
+}
+
 [[gnu::always_inline]] inline void access(const void* pointer, std::size_t bytes, Access access,
                                           const void* site) {
-  if (running == nullptr) return;  // the host's part of a .cu file
+  if (checked == nullptr) return;  // host code
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   Thread& self = *running;
   if (address - reinterpret_cast<std::uintptr_t>(self.fiber.stack_begin()) < Fiber::kStackBytes) {
     return;  // registers and local memory
   }
+  const Unchecked here;
   if (accesses_until_yield > 0 && --accesses_until_yield == 0) yield();
   if (pointer >= weft_shared_begin && pointer < weft_shared_end) {
     if (last_variable == nullptr || address - last_variable->begin >= 0x10000) {
@@ -103,17 +117,22 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
       outside_of_shared(address, bytes, access, *last_variable, site);
     }
     shared_access(address, bytes, access, site);
+    if (counting()) count_access(self, address, bytes, shared_kind(access), site);
   } else if (address - reinterpret_cast<std::uintptr_t>(self.block->dynamic) + bytes <=
              running_grid->shared_bytes) {
     shared_access(address, bytes, access, site);
-  } else if (!in_device_memory(address, bytes)) {
+    if (counting()) count_access(self, address, bytes, shared_kind(access), site);
+  } else if (in_device_memory(address, bytes)) {
+    if (counting()) count_access(self, address, bytes, global_kind(access), site);
+  } else {
     elsewhere(address, bytes, access, site);
   }
 }
 
 }  // namespace
 
-void begin_checks(const Grid&) {
+void begin_checks(const Grid& grid) {
+  if (counting()) count_launch(grid);
   last_variable = nullptr;
   refresh_device_memory();
 }
@@ -141,10 +160,20 @@ void load_statics(const Block& block) {
   }
 }
 
-void count_barrier(const Block&) {}
+// A thread that finds the same value again at the same place may be waiting for another thread.
+void look(const void* address, std::size_t bytes) {
+  if (checked == nullptr) return;
+  Thread& self = *checked;
+  std::uint64_t value = 0;
+  std::memcpy(&value, address, std::min(bytes, sizeof value));
+  if (self.looked_at == address && self.seen == value) poll();
+  self.looked_at = address;
+  self.seen = value;
+}
 
 void atomic_access(const void* address, std::size_t bytes, const void* site) {
   access(address, bytes, Access::atomic, site);
+  look(address, bytes);
 }
 
 }  // namespace weft::host_cuda
@@ -161,6 +190,7 @@ using weft::host_cuda::access;
   }                                                                    \
   extern "C" void __tsan_volatile_##kind##bytes(void* address) {       \
     access(address, bytes, Access::Kind, __builtin_return_address(0)); \
+    weft::host_cuda::look(address, bytes);                             \
   }
 #define WEFT_HOOKS(bytes)      \
   WEFT_HOOK(read, read, bytes) \

@@ -13,11 +13,10 @@ void begin_checks(const Grid& grid);
 // The running thread hands over to another one after some accesses that `random` decides; 0: never.
 void schedule_preemption(std::uint64_t random);
 void yield();
+void poll();  // the same, of a thread that waits for memory to change
 
 // A block's __shared__ variables while another block runs.
 void save_statics(Block& block);
 void load_statics(const Block& block);
-
-void count_barrier(const Block& block);
 
 }  // namespace weft::host_cuda

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/host_cuda/checks.h"
+#include "engine/host_cuda/counts.h"
 #include "engine/host_cuda/symbols.h"
 
 namespace weft::host_cuda {
@@ -17,6 +18,7 @@ uint3 thread_index asm("threadIdx"), block_index asm("blockIdx");
 dim3 block_shape asm("blockDim"), grid_shape asm("gridDim");
 
 Thread* running = nullptr;
+Thread* checked = nullptr;
 const Grid* running_grid = nullptr;
 
 namespace {
@@ -54,7 +56,9 @@ std::string coordinates(uint3 at) {
 }
 
 void thread_main() {
+  checked = running;
   running_grid->call->run();
+  checked = nullptr;
   Thread& thread = *running;
   thread.finished = true;
   ++thread.block->finished;
@@ -89,6 +93,7 @@ class Runner {
           return;
         }
         if (block->finished == block->threads) {
+          if (counting()) count_block_end(*block);
           if (current_ == block.get()) current_ = nullptr;
           idle_blocks.push_back(std::move(block));
         }
@@ -130,6 +135,7 @@ class Runner {
       thread.finished = false;
       thread.wait = Wait::nothing;
       thread.clock = {};
+      thread.looked_at = nullptr;
       thread.fiber.start(thread_main);
     }
   }
@@ -283,8 +289,9 @@ void fail(const std::string& message) {
 
 void poll() {
   if (running == nullptr) return;
-  Fiber::suspend();
+  const Unchecked here;
   polled = true;
+  Fiber::suspend();
 }
 
 void yield() {

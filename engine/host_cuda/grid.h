@@ -32,6 +32,8 @@ struct Thread {
   const void* site = nullptr;  // of the barrier that it waits at
   std::uint64_t result = 0;    // of the warp operation or the barrier's vote
   WarpClock clock;
+  const void* looked_at = nullptr;  // by the last atomic or volatile access, and what was there
+  std::uint64_t seen = 0;
 };
 
 struct Block {
@@ -56,6 +58,18 @@ struct Grid {
 
 // The thread that runs now; null while the host does.
 extern Thread* running;
+// The same while its kernel's own code runs, whose accesses are checked.
+extern Thread* checked;
+
+// Suspends the checks while a function of this layer does its work on a thread's stack.
+class Unchecked {
+ public:
+  Unchecked() { checked = nullptr; }
+  Unchecked(const Unchecked&) = delete;
+  Unchecked& operator=(const Unchecked&) = delete;
+  ~Unchecked() { checked = running; }
+};
+
 extern const Grid* running_grid;
 
 // Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread

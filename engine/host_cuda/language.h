@@ -37,8 +37,6 @@ namespace weft::host_cuda {
 
 void* dynamic_shared();  // of the running block, aligned to 256 bytes
 void grid_barrier();
-// The thread looks at memory that another one will write: others run before it looks again.
-void poll();
 [[noreturn]] void trap();
 [[noreturn]] void refuse();  // what the launcher of a kernel for GPUs only does here
 long long clock();           // nanoseconds

@@ -70,7 +70,7 @@ class SharedMemory {
 
   std::uint32_t serial_ = 0;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
-  std::array<std::pair<std::uintptr_t, Page*>, 16> recent_{};
+  std::array<std::pair<std::uintptr_t, Page*>, 512> recent_{};
 };
 
 }  // namespace weft::host_cuda

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "engine/error.h"
+#include "engine/host_cuda/counts.h"
 #include "engine/host_cuda/device_memory.h"
 #include "engine/host_cuda/grid.h"
 #include "engine/host_cuda/host_cuda.h"
@@ -36,7 +37,7 @@ void run_schedules(const Grid& grid) {
   static std::mutex one_grid_at_a_time;
   const std::lock_guard lock(one_grid_at_a_time);
   const int count = schedule_count();
-  if (count == 1) return run_grid(grid, 0);
+  if (count == 1 || counting()) return run_grid(grid, 0);
   refresh_device_memory();
   const std::vector<char> before = device_memory_contents();
   run_grid(grid, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DeviceTest: a fixture whose tests run once on the CPU and once on the first GPU. Where there is
-// no usable GPU the CUDA instance is reported as skipped, with the reason.
+// no usable GPU the CUDA instance is reported as skipped, with the reason. In a test program linked
+// for host-cuda they run there only.
 //
 //   class Relu : public DeviceTest {};
 //   TEST_P(Relu, KeepsPositives) { ... stream() ... }
@@ -11,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/device.h"
 #include "engine/stream.h"
@@ -27,7 +29,13 @@ namespace weft::test {
 
 // How GoogleTest names the parameter.
 inline std::string device_label(const testing::TestParamInfo<Device::Type>& info) {
-  return info.param == Device::Type::cpu ? "cpu" : "cuda";
+  if (info.param == Device::Type::cpu) return "cpu";
+  return built_for_host_cuda() ? "host_cuda" : "cuda";
+}
+
+inline std::vector<Device::Type> device_types() {
+  if (built_for_host_cuda()) return {Device::Type::cuda};
+  return {Device::Type::cpu, Device::Type::cuda};
 }
 
 class DeviceTest : public testing::TestWithParam<Device::Type> {
@@ -48,9 +56,8 @@ class DeviceTest : public testing::TestWithParam<Device::Type> {
   std::unique_ptr<Stream> stream_;
 };
 
-#define WEFT_ON_EACH_DEVICE(Fixture)                                                           \
-  INSTANTIATE_TEST_SUITE_P(On, Fixture,                                                        \
-                           testing::Values(weft::Device::Type::cpu, weft::Device::Type::cuda), \
+#define WEFT_ON_EACH_DEVICE(Fixture)                                                   \
+  INSTANTIATE_TEST_SUITE_P(On, Fixture, testing::ValuesIn(weft::test::device_types()), \
                            weft::test::device_label)
 
 }  // namespace weft::test
