@@ -27,7 +27,7 @@ SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optim
 OPERATIONS = {
     "conv": {"forward": r"(?!fused_relu_pool)", "backward": r"(?!fused_relu_pool)"},
     "histogram": {"268435456 floats": r"(?!lane_private)"},
-    "softmax": {"8192 rows": r"(?!warp_per_row)"},
+    "softmax": {"8192 rows": r"(?!(warp|block)_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},
     "memory": {"vector": r"vector_add", "copy of 1048576 rows": r".*_rows$", "transfer": r".*_transfer$"},
     "signal": {"1-D": r"(?!tiled$)", "2-D": r"(naive|constant_memory|tiled)$", "3-D": r"(naive|constant_memory|tiled)$"},
