@@ -232,6 +232,10 @@ TEST_P(Conv, FillsLargeTiles) {
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
                    true, options);
     });
+    ConvOptions automatic;  // tensor cores, for work of this size
+    automatic.mode = ComputeMode::tf32;
+    expect_equal(problem.run(automatic, stream()), expected, problem, "automatic " + c.name(), true,
+                 automatic);
   }
 }
 
