@@ -20,6 +20,7 @@ namespace {
 using Tile256 = MmaTile<256, 128, 64, 64, 4, 1>;
 using Tile128 = MmaTile<128, 128, 64, 64, 3, 2>;
 using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
+constexpr std::int64_t kLargeWaves = 8;  // of the largest tile, for which it is taken
 
 using Output = MatrixOutput<Bfloat16>;
 
@@ -29,11 +30,15 @@ struct Bf16 {
   using Fragments = Bfloat16Fragments<kX, kAlongK, kLeft>;
 
   template <int kM, int kN>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kM][4],
+                                                 std::uint32_t (&)[kN][4]) {}
+
+  template <int kPart, int kM, int kN>
   __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
                                                   const std::uint32_t (&a)[kM][4],
                                                   const std::uint32_t (&b)[kN][4]) {
 #pragma unroll
-    for (int i = 0; i < kM; ++i) {
+    for (int i = kPart * kM / 2; i < (kPart + 1) * kM / 2; ++i) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
         device::mma_m16n8k16_bf16(sums[i][j][0], a[i], {b[j][0], b[j][1]});
@@ -147,7 +152,7 @@ void launch_tile(const Output& out, const Bfloat16* a, const Bfloat16* b, const 
 void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
   const Output out = gemm_output(c, bias, dims, options);
-  if (fills_device<Tile256>(dims, 1, stream)) {
+  if (fills_device<Tile256>(dims, 1, stream, kLargeWaves)) {
     launch_tile<Tile256>(out, a, b, dims, stream);
   } else if (fills_device<Tile128>(dims, 1, stream)) {
     launch_tile<Tile128>(out, a, b, dims, stream);

@@ -53,15 +53,16 @@ TileOrder tile_order(const GemmDims& dims) {
           static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
 }
 
-// Has the device the shared memory for this tile, and the product tiles for nearly every
-// multiprocessor?
+// Has the device the shared memory for this tile, and the product as many tiles as nearly every
+// multiprocessor can take `waves` of?
 template <class Tile>
-bool fills_device(const GemmDims& dims, std::int64_t products, const Stream& stream) {
+bool fills_device(const GemmDims& dims, std::int64_t products, const Stream& stream,
+                  std::int64_t waves = 1) {
   const DeviceProperties& device = device_properties(stream.device());
   const TileOrder order = tile_order<Tile>(dims);
   return device.shared_bytes_per_block >= Tile::kSharedBytes && dims.m > Tile::kM / 2 &&
          dims.n > Tile::kN / 2 &&
-         products * order.rows * order.columns >= device.multiprocessors * 9 / 10;
+         products * order.rows * order.columns >= waves * device.multiprocessors * 9 / 10;
 }
 
 // The corner of this thread's warp in a block's tile.
@@ -75,7 +76,8 @@ __device__ __forceinline__ int warp_column() {
 }
 
 // The tile of C at (row0, column0), by all threads of the block; `sums` is what this lane holds.
-// Math says how fragments are multiplied; after_chunk() is called behind every chunk.
+// Math says how fragments are prepared, in place and half a step after they were read, and how they
+// are multiplied, in two halves of the rows; after_chunk() is called behind every chunk.
 template <class Math, class Tile, bool kTransposeA, bool kTransposeB, class AfterChunk>
 __device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
                                               const typename Math::Element* __restrict__ a,
@@ -118,6 +120,7 @@ __device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
   device::async_wait<Tile::kStages - 2>();
   __syncthreads();  // the first chunk is there
   load(0, shared, 0);
+  Math::prepare(a_words[0], b_words[0]);
   char* const last = shared + (Tile::kStages - 1) * Tile::kStageBytes;
   char* now = shared;
   char* filled = last;  // the stage that is filled next: the one read before `now`
@@ -134,7 +137,9 @@ __device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
         load((step + 1) % 2, next, 0);
       }
       if (step == 0) copy(filled);
-      Math::multiply(sums, a_words[step % 2], b_words[step % 2]);
+      Math::template multiply<0>(sums, a_words[step % 2], b_words[step % 2]);
+      Math::prepare(a_words[(step + 1) % 2], b_words[(step + 1) % 2]);
+      Math::template multiply<1>(sums, a_words[step % 2], b_words[step % 2]);
     }
     after_chunk();
     filled = now;

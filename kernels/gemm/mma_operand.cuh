@@ -76,24 +76,30 @@ struct MmaCopy {
     chunk_step = kAlongK ? Chunk::kK : Chunk::kK * ld;
   }
 
-  // k_left: what is left of k from this chunk on, above 0.
+  // k_left: what is left of k from this chunk on, above 0. Chunks that lie inside the operand are
+  // copied by a few instructions, those at its edges in a loop.
   __device__ __forceinline__ void copy(char* chunk, std::int64_t k_left) {
     const int depth = static_cast<int>(min(k_left, std::int64_t{Chunk::kK}));
-    const int rows = (kAlongK ? extent : depth) - row;
-    const int columns = (kAlongK ? depth : extent) - column;
-    const int inside = max(0, min(columns, Chunk::kPiece));
     const Element* source = from;
-    if (vector) {
+    if (vector && extent == kX && depth == Chunk::kK) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        device::async_copy_16(piece(chunk, i), source,
-                              i * kRowStep < rows ? inside * static_cast<int>(sizeof(Element)) : 0);
+        device::async_copy_16(piece(chunk, i), source, 16);
         source += row_step;
       }
     } else {
+      const int rows = (kAlongK ? extent : depth) - row;
+      const int columns = (kAlongK ? depth : extent) - column;
+      const int inside = max(0, min(columns, Chunk::kPiece));
 #pragma unroll 1
       for (int i = 0; i < kCount; ++i) {
-        copy_elements(piece(chunk, i), source, i * kRowStep < rows ? inside : 0);
+        const int elements = i * kRowStep < rows ? inside : 0;
+        if (vector) {
+          device::async_copy_16(piece(chunk, i), source,
+                                elements * static_cast<int>(sizeof(Element)));
+        } else {
+          copy_elements(piece(chunk, i), source, elements);
+        }
         source += row_step;
       }
     }

@@ -21,31 +21,31 @@ namespace {
 using Tile256 = MmaTile<256, 128, 64, 64, 4, 1>;
 using Tile128 = MmaTile<128, 128, 64, 64, 3, 2>;
 using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
+constexpr std::int64_t kLargeWaves = 8;  // of the largest tile, for which it is taken
 
 struct Tf32 {
   using Element = float;
   template <int kX, bool kAlongK, bool kLeft>
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
-  template <int kCount>
-  __device__ __forceinline__ static void round(std::uint32_t (&to)[kCount][4],
-                                               const std::uint32_t (&from)[kCount][4]) {
+  template <int kM, int kN>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&a)[kM][4],
+                                                 std::uint32_t (&b)[kN][4]) {
 #pragma unroll
-    for (int f = 0; f < kCount; ++f) {
+    for (int w = 0; w < 4; ++w) {
 #pragma unroll
-      for (int w = 0; w < 4; ++w) to[f][w] = device::tf32_operand(from[f][w]);
+      for (int i = 0; i < kM; ++i) a[i][w] = device::tf32_operand(a[i][w]);
+#pragma unroll
+      for (int j = 0; j < kN; ++j) b[j][w] = device::tf32_operand(b[j][w]);
     }
   }
 
-  template <int kM, int kN>
+  template <int kPart, int kM, int kN>
   __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
-                                                  const std::uint32_t (&a_words)[kM][4],
-                                                  const std::uint32_t (&b_words)[kN][4]) {
-    std::uint32_t a[kM][4], b[kN][4];
-    round(a, a_words);
-    round(b, b_words);
+                                                  const std::uint32_t (&a)[kM][4],
+                                                  const std::uint32_t (&b)[kN][4]) {
 #pragma unroll
-    for (int i = 0; i < kM; ++i) {
+    for (int i = kPart * kM / 2; i < (kPart + 1) * kM / 2; ++i) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
         device::mma_m16n8k8_tf32(sums[i][j][0], a[i], {b[j][0], b[j][1]});
@@ -62,32 +62,38 @@ struct RoundedBfloat16 {
   template <int kX, bool kAlongK, bool kLeft>
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
+  // The pair of half h along x goes to word h.
   template <bool kLeft, int kCount>
-  __device__ __forceinline__ static void round(std::uint32_t (&to)[kCount][2],
-                                               const std::uint32_t (&from)[kCount][4]) {
+  __device__ __forceinline__ static void round(std::uint32_t (&words)[kCount][4]) {
 #pragma unroll
     for (int f = 0; f < kCount; ++f) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        to[f][h] = device::to_bf16_pair(__uint_as_float(from[f][fragment_word<kLeft>(h, 0)]),
-                                        __uint_as_float(from[f][fragment_word<kLeft>(h, 1)]));
-      }
+      const auto pair = [&](int h) {
+        return device::to_bf16_pair(__uint_as_float(words[f][fragment_word<kLeft>(h, 0)]),
+                                    __uint_as_float(words[f][fragment_word<kLeft>(h, 1)]));
+      };
+      const std::uint32_t low = pair(0), high = pair(1);
+      words[f][0] = low;
+      words[f][1] = high;
     }
   }
 
   template <int kM, int kN>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&a)[kM][4],
+                                                 std::uint32_t (&b)[kN][4]) {
+    round<true>(a);
+    round<false>(b);
+  }
+
+  template <int kPart, int kM, int kN>
   __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
-                                                  const std::uint32_t (&a_words)[kM][4],
-                                                  const std::uint32_t (&b_words)[kN][4]) {
-    std::uint32_t a[kM][2], b[kN][2];
-    round<true>(a, a_words);
-    round<false>(b, b_words);
+                                                  const std::uint32_t (&a)[kM][4],
+                                                  const std::uint32_t (&b)[kN][4]) {
 #pragma unroll
-    for (int i = 0; i < kM; ++i) {
+    for (int i = kPart * kM / 2; i < (kPart + 1) * kM / 2; ++i) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
-        device::mma_m16n8k8_bf16(sums[i][j][0], a[i], b[j][0]);
-        device::mma_m16n8k8_bf16(sums[i][j][1], a[i], b[j][1]);
+        device::mma_m16n8k8_bf16(sums[i][j][0], {a[i][0], a[i][1]}, b[j][0]);
+        device::mma_m16n8k8_bf16(sums[i][j][1], {a[i][0], a[i][1]}, b[j][1]);
       }
     }
   }
@@ -144,7 +150,7 @@ void gemm_mma_tf32_batched(float* c, const float* a, const float* b, const float
   const auto run = [&](auto tile) {
     launch_tile<decltype(tile)>(out, a, b, dims, batch, bf16, stream);
   };
-  if (fills_device<Tile256>(dims, batch.count, stream)) {
+  if (fills_device<Tile256>(dims, batch.count, stream, kLargeWaves)) {
     run(Tile256{});
   } else if (fills_device<Tile128>(dims, batch.count, stream)) {
     run(Tile128{});

@@ -12,16 +12,17 @@
 // totals in fp32. mma_block.cuh tells the pipeline. An operand that is infinite, or too large to be
 // rounded to tf32 (from 2^128 - 2^116 on), gives NaN.
 //
-//   tile        warps   per warp   sums and totals   shared memory   for
-//   128 x 128   8       64 x 32    64 + 64           96 KiB          large products
-//   64 x 64     4       32 x 32    32 + 32           64 KiB          a small C
+//   tile       warps   per warp   sums and totals   blocks of an SM   shared memory   for
+//   128 x 64   4       64 x 32    64 + 64           2                 96 KiB          large
+//   products 64 x 64    4       32 x 32    32 + 32           2                 64 KiB          a
+//   small C
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/gemm/mma_block.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
 
-using Tile128 = MmaTile<128, 128, 64, 32, 3, 1>;
+using Tile128 = MmaTile<128, 64, 64, 32, 4, 2>;
 using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
 
 struct Tf32x3 {
@@ -29,44 +30,47 @@ struct Tf32x3 {
   template <int kX, bool kAlongK, bool kLeft>
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
-  template <int kCount>
-  __device__ __forceinline__ static void split(std::uint32_t (&big)[kCount][4],
-                                               std::uint32_t (&small)[kCount][4],
-                                               const std::uint32_t (&from)[kCount][4]) {
+  // Splitting takes twice the registers of a fragment, so it waits for multiply().
+  template <int kM, int kN>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kM][4],
+                                                 std::uint32_t (&)[kN][4]) {}
+
+  __device__ __forceinline__ static void split(std::uint32_t (&big)[4], std::uint32_t (&small)[4],
+                                               const std::uint32_t (&from)[4]) {
 #pragma unroll
-    for (int f = 0; f < kCount; ++f) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        big[f][w] = device::tf32_operand(from[f][w]) & 0xffffe000u;
-        small[f][w] = __float_as_uint(__uint_as_float(from[f][w]) - __uint_as_float(big[f][w]));
-      }
+    for (int w = 0; w < 4; ++w) {
+      big[w] = device::tf32_operand(from[w]) & 0xffffe000u;
+      small[w] = __float_as_uint(__uint_as_float(from[w]) - __uint_as_float(big[w]));
     }
   }
 
-  template <int kM, int kN>
-  __device__ __forceinline__ static void multiply_parts(float (&sums)[kM][kN][2][4],
-                                                        const std::uint32_t (&a)[kM][4],
-                                                        const std::uint32_t (&b)[kN][4]) {
+  template <int kN>
+  __device__ __forceinline__ static void multiply_row(float (&sums)[kN][2][4],
+                                                      const std::uint32_t (&a)[4],
+                                                      const std::uint32_t (&b)[kN][4]) {
 #pragma unroll
-    for (int i = 0; i < kM; ++i) {
-#pragma unroll
-      for (int j = 0; j < kN; ++j) {
-        device::mma_m16n8k8_tf32(sums[i][j][0], a[i], {b[j][0], b[j][1]});
-        device::mma_m16n8k8_tf32(sums[i][j][1], a[i], {b[j][2], b[j][3]});
-      }
+    for (int j = 0; j < kN; ++j) {
+      device::mma_m16n8k8_tf32(sums[j][0], a, {b[j][0], b[j][1]});
+      device::mma_m16n8k8_tf32(sums[j][1], a, {b[j][2], b[j][3]});
     }
   }
 
-  template <int kM, int kN>
+  template <int kPart, int kM, int kN>
   __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
-                                                  const std::uint32_t (&a_words)[kM][4],
-                                                  const std::uint32_t (&b_words)[kN][4]) {
+                                                  const std::uint32_t (&a)[kM][4],
+                                                  const std::uint32_t (&b)[kN][4]) {
     std::uint32_t a_big[kM][4], a_small[kM][4], b_big[kN][4], b_small[kN][4];
-    split(a_big, a_small, a_words);
-    split(b_big, b_small, b_words);
-    multiply_parts(sums, a_big, b_small);
-    multiply_parts(sums, a_small, b_big);
-    multiply_parts(sums, a_big, b_big);
+#pragma unroll
+    for (int j = 0; j < kN; ++j) split(b_big[j], b_small[j], b[j]);
+    constexpr int kBegin = kPart * kM / 2, kEnd = (kPart + 1) * kM / 2;
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) split(a_big[i], a_small[i], a[i]);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_small);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_small[i], b_big);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_big);
   }
 };
 
@@ -117,7 +121,7 @@ void launch_tile(const GemmOutput& out, const float* a, const float* b, const Ge
 void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                  const GemmOptions& options, const Stream& stream) {
   const GemmOutput out = gemm_output(c, bias, dims, options);
-  if (fills_device<Tile128>(dims, 1, stream)) {
+  if (fills_device<Tile128>(dims, 1, stream, Tile128::kBlocks)) {
     launch_tile<Tile128>(out, a, b, dims, stream);
   } else {
     launch_tile<Tile64>(out, a, b, dims, stream);
