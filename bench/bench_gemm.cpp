@@ -124,7 +124,9 @@ Verdict GemmWork::check(int set, Arithmetic arithmetic) {
   if (bf16()) arithmetic = Arithmetic::fp32;
   const std::int64_t step_a = d.transpose_a ? d.m : 1, step_b = d.transpose_b ? 1 : d.n;
   Comparison comparison;
-  for (const std::int64_t at : sample_indices(d.m * d.n, 1024, context.seed)) {
+  std::vector<std::int64_t> sample = sample_indices(d.m * d.n, 1024, context.seed);
+  if (bf16() && d.n > 1) sample.push_back(1);  // so that the first word is compared as a whole
+  for (const std::int64_t at : sample) {
     const std::int64_t i = at / d.n, j = at % d.n;
     const float* left = host_a_.data() + (d.transpose_a ? i : i * d.k);
     const float* right = host_b_.data() + (d.transpose_b ? j * d.k : j);
