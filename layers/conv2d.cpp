@@ -24,8 +24,11 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
-kernels::ConvOptions options_of(const KernelChoice& choice) {
-  return {choice.conv, choice.mode};
+// A gradient that the chosen variant does not compute is left to automatic.
+kernels::ConvOptions options_of(const KernelChoice& choice, kernels::ConvPass pass) {
+  const bool chosen =
+      pass == kernels::ConvPass::forward || kernels::conv_has_pass(choice.conv, pass);
+  return {chosen ? choice.conv : kernels::ConvVariant::automatic, choice.mode};
 }
 
 }  // namespace
@@ -61,7 +64,7 @@ std::size_t Conv2d::workspace_bytes(const Shape& input, const KernelChoice& kern
                                     Phase phase) const {
   using kernels::ConvPass;
   const auto bytes_of = [&](ConvPass pass) {
-    return kernels::conv2d_workspace_bytes(pass, dims(input), options_of(kernels), device);
+    return kernels::conv2d_workspace_bytes(pass, dims(input), options_of(kernels, pass), device);
   };
   const std::size_t forward = bytes_of(ConvPass::forward);
   if (phase == Phase::inference) return forward;
@@ -88,20 +91,23 @@ void Conv2d::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
                         const LayerContext& context, const Stream& stream) const {
   const float* bias = bias_ ? context.parameters[1].data : nullptr;
   kernels::conv2d_forward(y.data, x.data, context.parameters[0].data, bias, dims(x.shape), epilogue,
-                          options_of(context.kernels), context.workspace, stream);
+                          options_of(context.kernels, kernels::ConvPass::forward),
+                          context.workspace, stream);
 }
 
 void Conv2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
                          GradientMode parameter_mode, const LayerContext& context,
                          const Stream& stream) const {
   const kernels::ConvDims extents = dims(x.shape);
-  const kernels::ConvOptions options = options_of(context.kernels);
+  using kernels::ConvPass;
   float* db = bias_ ? context.gradients[1].data : nullptr;
-  kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
-                                   parameter_mode, options, context.workspace, stream);
+  kernels::conv2d_backward_weights(
+      context.gradients[0].data, db, dy.data, x.data, extents, parameter_mode,
+      options_of(context.kernels, ConvPass::backward_weights), context.workspace, stream);
   if (dx.data != nullptr) {
-    kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
-                                  GradientMode::overwrite, options, context.workspace, stream);
+    kernels::conv2d_backward_data(
+        dx.data, dy.data, context.parameters[0].data, extents, GradientMode::overwrite,
+        options_of(context.kernels, ConvPass::backward_data), context.workspace, stream);
   }
 }
 

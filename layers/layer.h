@@ -29,7 +29,8 @@ using ConstFloatView = TensorView<const float>;
 
 enum class Phase { inference, training };
 
-// How the kernels of a plan are chosen; from --precision and --impl.
+// How the kernels of a plan are chosen; from --precision and --impl. A conv variant without a
+// gradient's pass leaves that one to automatic.
 struct KernelChoice {
   kernels::ComputeMode mode = kernels::ComputeMode::fp32;
   kernels::GemmVariant gemm = kernels::GemmVariant::automatic;

@@ -165,15 +165,18 @@ TEST_P(Gradients, EveryKernelChoice) {
   check_choice("bf16", {.mode = ComputeMode::bf16});
   if (small_tests()) return;  // the tests of the kernels have each variant
   for (const auto& info : kernels::conv_variants()) {
-    if (!runs_here(info)) continue;
-    check_choice(str("conv ", info.name), {.conv = kernels::parse_conv_variant(info.name)});
+    const kernels::ConvVariant variant = kernels::parse_conv_variant(info.name);
+    if (!runs_here(info) || !kernels::conv_has_pass(variant, kernels::ConvPass::forward)) continue;
+    const bool rounds = info.name.find("tensor_core") != std::string_view::npos;
+    check_choice(str("conv ", info.name),
+                 {.mode = rounds ? ComputeMode::tf32 : ComputeMode::fp32, .conv = variant});
   }
   for (const auto& info : kernels::gemm_variants()) {
-    if (!runs_here(info)) continue;
-    const bool needs_tf32 = info.name.find("tf32") != std::string_view::npos;
+    const kernels::GemmVariant variant = kernels::parse_gemm_variant(info.name);
+    if (!kernels::gemm_runs_on(variant, kernels::GemmStorage::fp32, device())) continue;
+    const bool rounds = info.name.ends_with("_tf32");
     check_choice(str("gemm ", info.name),
-                 {.mode = needs_tf32 ? ComputeMode::tf32 : ComputeMode::fp32,
-                  .gemm = kernels::parse_gemm_variant(info.name)});
+                 {.mode = rounds ? ComputeMode::tf32 : ComputeMode::fp32, .gemm = variant});
   }
 }
 
