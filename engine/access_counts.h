@@ -37,7 +37,7 @@ struct LineCounts {
   std::uint64_t requests = 0;
   std::uint64_t lanes = 0;         // that took part, over all requests
   std::uint64_t transactions = 0;  // global: sectors of 32 bytes; shared: passes over the banks
-  std::uint64_t least = 0;         // transactions, had the same lanes read neighbouring addresses
+  std::uint64_t least = 0;         // transactions, had the lanes' addresses been side by side
 };
 
 struct KernelCounts {

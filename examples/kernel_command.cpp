@@ -98,6 +98,9 @@ void add_kernel(CLI::App& app, Action& action) {
   show->add_option("NAME", shown->name, "FAMILY or FAMILY/VARIANT")->required();
   add_problem_flags(*show, *shown);
   show->add_flag("--json", shown->json, "one JSON object instead of text");
+  show->add_flag("--counts", shown->counts,
+                 "memory transactions, bank conflicts, active lanes and atomics, counted on "
+                 "host-cuda");
   add_device_flags(*show, shown->device, false);
   show->callback([=, &action] { action = [=] { return show_kernel(*shown); }; });
 

@@ -22,11 +22,12 @@ std::vector<std::string> family_names();
 struct KernelRun {
   std::string name;
   std::int64_t size = 0, block = 0, iterations = 0, seed = 1;  // 0: chosen by the family
-  bool check = false, json = false;
+  bool check = false, json = false, counts = false;
   DeviceFlags device;
 };
 
 int run_kernel(const KernelRun& run);
 int show_kernel(const KernelRun& run);
+int run_on_host_cuda(const KernelRun& run);
 
 }  // namespace weft::cli

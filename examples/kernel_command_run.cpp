@@ -157,6 +157,7 @@ int run_kernel(const KernelRun& run) {
   const bench::FamilyBench& family = bench_of(*name.family);
   check_size(run, family);
   const Device device = select_device(run.device);
+  if (built_for_host_cuda() && device.is_cuda()) return run_on_host_cuda(run);
   announce_device(run.device, device);
   const Stream stream(device);
   std::unique_ptr<bench::Work> work =
@@ -212,6 +213,12 @@ int run_kernel(const KernelRun& run) {
 }
 
 int show_kernel(const KernelRun& run) {
+  if (run.counts) {
+    DeviceFlags flags;
+    flags.device = "host-cuda";
+    static_cast<void>(select_device(flags));
+    return run_on_host_cuda(run);
+  }
   const KernelName name = parse_kernel_name(run.name);
   const bool json = run.json;
   if (name.variant == nullptr) return show_family(*name.family, json);

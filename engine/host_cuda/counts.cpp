@@ -39,15 +39,18 @@ bool enabled = false;
 std::vector<Kernel> kernels;
 Kernel* current = nullptr;
 
-std::uint64_t sectors(const Request& request) {
-  std::set<std::uintptr_t> touched;
+// `least`: had the lanes, as many of them as want different addresses, found these side by side.
+std::uint64_t sectors(const Request& request, std::uint64_t& least) {
+  std::set<std::uintptr_t> touched, addresses;
   for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
     const std::uintptr_t first = request.address[static_cast<std::size_t>(std::countr_zero(rest))];
+    addresses.insert(first);
     for (std::uintptr_t s = first / kSectorBytes; s <= (first + request.bytes - 1) / kSectorBytes;
          ++s) {
       touched.insert(s);
     }
   }
+  least += (addresses.size() * request.bytes + kSectorBytes - 1) / kSectorBytes;
   return touched.size();
 }
 
@@ -75,15 +78,10 @@ std::uint64_t bank_passes(const Request& request, std::uint64_t& least) {
 
 void close(Instruction& instruction, const Request& request) {
   LineCounts& counts = instruction.counts;
-  const auto lanes = static_cast<std::uint64_t>(std::popcount(request.lanes));
   ++counts.requests;
-  counts.lanes += lanes;
-  if (is_global(counts.kind)) {
-    counts.transactions += sectors(request);
-    counts.least += (lanes * request.bytes + kSectorBytes - 1) / kSectorBytes;
-  } else {
-    counts.transactions += bank_passes(request, counts.least);
-  }
+  counts.lanes += static_cast<std::uint64_t>(std::popcount(request.lanes));
+  counts.transactions +=
+      is_global(counts.kind) ? sectors(request, counts.least) : bank_passes(request, counts.least);
 }
 
 KernelCounts summary(Kernel& kernel) {

@@ -62,7 +62,7 @@ Finding SharedMemory::access(std::uintptr_t address, std::size_t bytes, Access a
     }
   }
   // A struct is copied as a whole: its padding, and lanes that nobody uses, may be unwritten.
-  const std::size_t tolerated = bytes > 8 ? bytes - 1 : 0;
+  const std::size_t tolerated = bytes > 4 ? bytes - 1 : 0;
   if (access != Access::write && unwritten > tolerated && finding.kind == Finding::Kind::nothing) {
     finding.kind = Finding::Kind::uninitialised;
   }

@@ -85,7 +85,8 @@ std::string demangled(const char* mangled) {
 
 // "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>".
 std::string short_name(std::string name) {
-  for (const std::string& part : {std::string("(anonymous namespace)::"), std::string("void ")}) {
+  for (const std::string part :
+       {"(anonymous namespace)::", "weft::kernels::cuda::", "weft::kernels::", "void "}) {
     for (std::size_t at; (at = name.find(part)) != std::string::npos;) name.erase(at, part.size());
   }
   int depth = 0;  // of template arguments

@@ -22,6 +22,7 @@
 #include "engine/launch.h"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/descriptor.cuh"
+#include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/scan.cuh"
 #include "kernels/scan/workspace.h"
 
@@ -70,7 +71,8 @@ __device__ __forceinline__ void lookahead_load(typename Tile::Items& items,
   const std::int64_t base = first + Tile::thread_offset();
 #pragma unroll
   for (int k = 0; k < Tile::kRows; ++k) {
-    const typename Tile::Vector v = slots[k * Tile::kThreads];
+    typename Tile::Vector v{};  // what lies past the end was not copied
+    if (whole || base + k * Tile::kRowElements < n) v = slots[k * Tile::kThreads];
 #pragma unroll
     for (int e = 0; e < Tile::kLanes; ++e) {
       const bool inside = whole || base + k * Tile::kRowElements + e < n;
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
                           device::DescriptorWord* totals, bool exclusive, Op op) {
   using Tile = device::ScanTile<T, kLookaheadThreads, kLookaheadRows>;
   using Storage = LookaheadStorage<T>;
-  extern __shared__ float4 shared4[];
+  float4* shared4 = device::dynamic_shared<float4>();
   // Row k of this thread in a stage is at (stage * kRows + k) * kThreads: without bank conflicts.
   auto* slots = reinterpret_cast<typename Tile::Vector*>(shared4) + threadIdx.x;
   __shared__ Storage storage;

@@ -64,8 +64,7 @@ constexpr std::array kRows{
         {.name = "lookahead",
          .summary = "one pass: blocks sweep together, and publish the totals of tiles two rounds "
                     "before they scan them",
-         .on_cuda = true,
-         .compute_capability = 80}},
+         .on_cuda = true}},
 };
 
 constexpr auto kInfos = [] {

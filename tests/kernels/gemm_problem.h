@@ -155,14 +155,16 @@ inline void check_bfloat16(const Problem& problem, const std::string& what,
 // for_each_variant() for those that take bfloat16.
 inline void for_each_bfloat16_variant(
     Device device, const std::function<void(const std::string&, const GemmOptions&)>& body) {
+  bool any = false;  // GPUs before sm_80 have none
   for (const VariantInfo& info : gemm_variants()) {
     GemmOptions options;
     options.variant = parse_gemm_variant(info.name);
     if (gemm_runs_on(options.variant, GemmStorage::bf16, device)) {
       body(str(info.name, " on bfloat16"), options);
+      any = true;
     }
   }
-  body("automatic on bfloat16", {});
+  if (any) body("automatic on bfloat16", {});
 }
 
 inline std::vector<GemmCase> cases_here() {

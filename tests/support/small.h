@@ -15,9 +15,12 @@ inline bool small_tests() {
   return std::getenv("WEFT_SMALL_TESTS") != nullptr;
 }
 
-// Is a case of so many floating-point operations left out? Nothing is, outside sanitizer runs.
+// Is a case of so many floating-point operations left out? Nothing is, outside sanitizer runs; there
+// WEFT_SMALL_TESTS=200000 lowers the limit to that.
 inline bool too_large(double flops) {
-  return small_tests() && flops > 4e6;
+  if (!small_tests()) return false;
+  const double limit = std::atof(std::getenv("WEFT_SMALL_TESTS"));
+  return flops > (limit > 1 ? limit : 4e6);
 }
 
 // The sizes of a test, or the few that a sanitizer run needs.

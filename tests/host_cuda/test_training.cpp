@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// lenet5 trains end to end on host-cuda, with the product's own kernels forward and backward: the
+// losses are those of the CPU back end.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "models/trainer.h"
+#include "tests/models/blocks.h"
+
+namespace weft::models {
+namespace {
+
+// One epoch is one step, so that its loss is that of the batch.
+std::vector<EpochRecord> history_on(Device device, int steps) {
+  const data::Dataset dataset = test::block_dataset(16, 16);
+  TrainConfig config;
+  config.network.name = "lenet5";
+  config.dataset = dataset.name;
+  config.epochs = steps;
+  config.batch_size = 16;
+  config.schedule.peak = 0.05f;
+  const std::atomic<bool> never = false;
+  Trainer trainer(config, dataset, {}, Stream(device));
+  trainer.run({}, never);
+  return trainer.history();
+}
+
+TEST(TrainingOnHostCuda, LossesOfLenet5AreThoseOfTheCpu) {
+  constexpr int kSteps = 8;
+  const std::vector<EpochRecord> cpu = history_on(Device::cpu(), kSteps);
+  const std::vector<EpochRecord> cuda = history_on(Device::cuda(), kSteps);
+  ASSERT_EQ(cpu.size(), static_cast<std::size_t>(kSteps));
+  ASSERT_EQ(cuda.size(), cpu.size());
+  for (std::size_t i = 0; i < cpu.size(); ++i) {
+    EXPECT_TRUE(std::fabs(cuda[i].train.loss - cpu[i].train.loss) <= 1e-4)
+        << "step " << i << ": " << cuda[i].train.loss << " and " << cpu[i].train.loss;
+    EXPECT_TRUE(std::fabs(cuda[i].test.loss - cpu[i].test.loss) <= 1e-4)
+        << "after step " << i << ": " << cuda[i].test.loss << " and " << cpu[i].test.loss;
+  }
+  EXPECT_LT(cpu.back().train.loss, cpu.front().train.loss);
+}
+
+}  // namespace
+}  // namespace weft::models
