@@ -205,7 +205,7 @@ void hand_over_to_host_cuda() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());    // returns when it cannot
+  execv(program.c_str(), arguments.data());  // returns when it cannot
 }
 
 }  // namespace

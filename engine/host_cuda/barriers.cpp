@@ -20,10 +20,12 @@ void check_same_barrier(Block& block) {
   for (int id = 1; id < block.threads; ++id) {
     const Thread& other = thread_of(block, id);
     if (other.site == first.site) continue;
-    const std::string line = source_line(first.site), other_line = source_line(other.site);
-    if (line != other_line) {
-      fail(str("divergent barrier: ", where(first), " is at the barrier of ", line, ", but ",
-               thread_name(other), " at that of ", other_line));
+    if (source_line(first.site) != source_line(other.site)) {
+      fail([&] {
+        return str("divergent barrier: ", where(first), " is at the barrier of ",
+                   source_line(first.site), ", but ", thread_name(other), " at that of ",
+                   source_line(other.site));
+      });
     }
   }
 }
@@ -36,8 +38,10 @@ int block_barrier(int value, const void* site) {
   if (block.finished > 0) {
     const auto returned = std::find_if(block.thread.begin(), block.thread.begin() + block.threads,
                                        [](const Thread& one) { return one.finished; });
-    fail(str("divergent barrier: ", where(self), " is at the barrier of ", source_line(site),
-             ", but ", thread_name(*returned), " has returned"));
+    fail([&] {
+      return str("divergent barrier: ", where(self), " is at the barrier of ", source_line(site),
+                 ", but ", thread_name(*returned), " has returned");
+    });
   }
   self.site = site;
   self.wait = Wait::block;
@@ -166,12 +170,16 @@ std::uint64_t warp_operation(const WarpCall& call) {
   Block& block = *self.block;
   const int warp = self.id / 32;
   if ((call.mask >> lane() & 1u) == 0) {
-    fail(str("wrong mask: ", where(self), ": the mask of ", call.name, " of ",
-             source_line(call.site), " does not name the calling lane ", lane()));
+    fail([&] {
+      return str("wrong mask: ", where(self), ": the mask of ", call.name, " of ",
+                 source_line(call.site), " does not name the calling lane ", lane());
+    });
   }
   if (call.op == WarpOp::shuffle && (call.mask >> call.source & 1u) == 0) {
-    fail(str("wrong mask: ", where(self), ": ", call.name, " of ", source_line(call.site),
-             " reads lane ", call.source, ", which its mask does not name"));
+    fail([&] {
+      return str("wrong mask: ", where(self), ": ", call.name, " of ", source_line(call.site),
+                 " reads lane ", call.source, ", which its mask does not name");
+    });
   }
   self.call = call;
   self.wait = Wait::warp;
@@ -202,8 +210,10 @@ void grid_barrier() {
   const Unchecked here;
   Thread& self = *running;
   if (!running_grid->cooperative) {
-    fail(str("grid barrier: ", where(self),
-             " is at a barrier of the grid, which was not launched by launch_cooperative()"));
+    fail([&] {
+      return str("grid barrier: ", where(self),
+                 " is at a barrier of the grid, which was not launched by launch_cooperative()");
+    });
   }
   self.site = __builtin_return_address(0);
   self.wait = Wait::grid;
@@ -217,8 +227,10 @@ void* dynamic_shared() {
 
 void trap() {
   const Unchecked here;
-  fail(str("trap: ", where(*running), " stopped at ", source_line(__builtin_return_address(0)),
-           ": this kernel needs instructions that only a GPU has"));
+  fail([&] {
+    return str("trap: ", where(*running), " stopped at ", source_line(__builtin_return_address(0)),
+               ": this kernel needs instructions that only a GPU has");
+  });
 }
 
 void refuse() {

@@ -29,11 +29,15 @@ struct OutOfBoundsData {
 extern "C" void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, std::uintptr_t index) {
   using namespace weft::host_cuda;
   const Unchecked here;
-  const std::string text =
-      weft::str("index ", static_cast<std::intptr_t>(index), " into an array of type ",
-                data->array->name, " at ", source_line(__builtin_return_address(0)));
-  if (running != nullptr) fail(weft::str("out of bounds: ", where(*running), ": ", text));
-  std::fprintf(stderr, "host-cuda: host code: %s\n", text.c_str());
+  const void* site = __builtin_return_address(0);
+  const auto text = [&] {
+    return weft::str("index ", static_cast<std::intptr_t>(index), " into an array of type ",
+                     data->array->name, " at ", source_line(site));
+  };
+  if (running != nullptr) {
+    fail([&] { return weft::str("out of bounds: ", where(*running), ": ", text()); });
+  }
+  std::fprintf(stderr, "host-cuda: host code: %s\n", text().c_str());
   std::abort();
 }
 extern "C" void __ubsan_handle_out_of_bounds_abort(OutOfBoundsData* data, std::uintptr_t index) {

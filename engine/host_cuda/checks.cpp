@@ -54,38 +54,44 @@ void shared_access(std::uintptr_t address, std::size_t bytes, Access access, con
   const Accessor by{self.id, self.block->phase, &self.clock, site};
   const Finding finding = self.block->shared.access(address, bytes, access, by);
   if (finding.kind == Finding::Kind::nothing) return;
-  const std::string what =
-      str(where(self), " ", verb(access), " ", shared_place(address), " at ", source_line(site));
-  if (finding.kind == Finding::Kind::uninitialised) {
-    fail(str("uninitialised read: ", what, ", which no thread of the block has written"));
-  }
-  fail(str("race: ", what, "; ", thread_name(thread_at(finding.other.thread)), " ",
-           verb(finding.other.access), " it at ", source_line(finding.other.site),
-           ", with no barrier between"));
+  fail([&] {
+    const std::string what =
+        str(where(self), " ", verb(access), " ", shared_place(address), " at ", source_line(site));
+    if (finding.kind == Finding::Kind::uninitialised) {
+      return str("uninitialised read: ", what, ", which no thread of the block has written");
+    }
+    return str("race: ", what, "; ", thread_name(thread_at(finding.other.thread)), " ",
+               verb(finding.other.access), " it at ", source_line(finding.other.site),
+               ", with no barrier between");
+  });
 }
 
 void outside_of_shared(std::uintptr_t address, std::size_t bytes, Access access,
                        const Variable& variable, const void* site) {
-  fail(str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at byte ",
-           address - variable.begin, " of shared ", variable.name, ", which has ", variable.bytes,
-           ", at ", source_line(site)));
+  fail([&] {
+    return str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at byte ",
+               address - variable.begin, " of shared ", variable.name, ", which has ",
+               variable.bytes, ", at ", source_line(site));
+  });
 }
 
 void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const void* site) {
   const auto call = reinterpret_cast<std::uintptr_t>(running_grid->call.get());
   if (access == Access::read && address - call < running_grid->call->bytes()) return;
   if (access == Access::read && in_program(address)) return;  // constants
-  const std::string what =
-      str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at ");
-  const std::size_t shared_bytes = running_grid->shared_bytes;
-  const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic);
-  constexpr std::uintptr_t kNear = 4096;
-  if (shared_bytes > 0 && address + kNear >= dynamic && address < dynamic + shared_bytes + kNear &&
-      !in_program(address)) {
-    fail(str(what, "byte ", static_cast<std::intptr_t>(address - dynamic),
-             " of dynamic shared memory, which has ", shared_bytes, ", at ", source_line(site)));
-  }
-  fail(str(what, describe_address(address), ", at ", source_line(site)));
+  fail([&] {
+    const std::string what =
+        str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at ");
+    const std::size_t shared_bytes = running_grid->shared_bytes;
+    const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic);
+    constexpr std::uintptr_t kNear = 4096;
+    if (shared_bytes > 0 && address + kNear >= dynamic &&
+        address < dynamic + shared_bytes + kNear && !in_program(address)) {
+      return str(what, "byte ", static_cast<std::intptr_t>(address - dynamic),
+                 " of dynamic shared memory, which has ", shared_bytes, ", at ", source_line(site));
+    }
+    return str(what, describe_address(address), ", at ", source_line(site));
+  });
 }
 
 AccessKind shared_kind(Access access) {

@@ -76,8 +76,16 @@ extern const Grid* running_grid;
 // in order. Throws check_failed.
 void run_grid(const Grid& grid, std::uint64_t schedule);
 
-// Ends the grid: run_grid() throws an Error with this message. Called on a fiber.
-[[noreturn]] void fail(const std::string& message);
+void set_failure(const std::string& message);
+
+// Ends the grid: run_grid() throws an Error with the text that `message` returns. The stack of the
+// running thread is left as it is, so nothing on it may own memory by then.
+template <class Message>
+[[noreturn]] void fail(Message message) {
+  set_failure(message());
+  Fiber::suspend(true);
+  __builtin_unreachable();
+}
 
 // "kernel reduce<float>, block (1, 0, 0), thread (5, 0, 0), after 3 barriers"
 std::string where(const Thread& thread);

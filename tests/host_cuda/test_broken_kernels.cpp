@@ -44,7 +44,13 @@ std::string line_of(const std::string& kernel, const std::string& text) {
   return "no such line";
 }
 
-// Each check runs under every schedule on its own.
+// In a build with AddressSanitizer it takes the place of the layer's own checks of memory.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 void expect_caught(Broken which, const std::vector<std::string>& parts) {
   const std::string message = message_of(which);
   for (const std::string& part : parts) {
@@ -52,7 +58,8 @@ void expect_caught(Broken which, const std::vector<std::string>& parts) {
   }
 }
 
-TEST(BrokenKernels, RaceOfKoggeStoneWithOneBarrier) {
+TEST(BrokenMemory, RaceOfKoggeStoneWithOneBarrier) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "kogge_stone_one_barrier";
   expect_caught(Broken::kogge_stone_one_barrier,
                 {"race: kernel " + kernel, "block (0, 0, 0)", "after 1 barrier ", "shared values",
@@ -60,21 +67,24 @@ TEST(BrokenKernels, RaceOfKoggeStoneWithOneBarrier) {
                  "with no barrier between"});
 }
 
-TEST(BrokenKernels, OnePastAStaticArray) {
+TEST(BrokenMemory, OnePastAStaticArray) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "one_past_a_static_array";
   expect_caught(Broken::one_past_a_static_array,
                 {"out of bounds: kernel " + kernel, "thread (63, 0, 0)", "after 0 barriers",
                  "index 64", "int [64]", line_of(kernel, "values[i + 1] = x[i]")});
 }
 
-TEST(BrokenKernels, OnePastAStaticArrayByPointer) {
+TEST(BrokenMemory, OnePastAStaticArrayByPointer) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   expect_caught(Broken::one_past_a_static_array_by_pointer,
                 {"out of bounds: kernel one_past_a_static_array_by_pointer", "thread (63, 0, 0)",
                  "writes 4 bytes at byte 256 of shared values, which has 256",
                  "tests/host_cuda/broken_kernels.cu:"});
 }
 
-TEST(BrokenKernels, OnePastDynamicMemory) {
+TEST(BrokenMemory, OnePastDynamicMemory) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "one_past_dynamic_memory";
   expect_caught(Broken::one_past_dynamic_memory,
                 {"out of bounds: kernel " + kernel, "thread (63, 0, 0)",
@@ -82,7 +92,8 @@ TEST(BrokenKernels, OnePastDynamicMemory) {
                  line_of(kernel, "values[i + 1] = x[i]")});
 }
 
-TEST(BrokenKernels, OnePastAnAllocation) {
+TEST(BrokenMemory, OnePastAnAllocation) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "one_past_an_allocation";
   expect_caught(Broken::one_past_an_allocation,
                 {"out of bounds: kernel " + kernel, "thread (63, 0, 0)",
@@ -90,7 +101,8 @@ TEST(BrokenKernels, OnePastAnAllocation) {
                  line_of(kernel, "= 0;")});
 }
 
-TEST(BrokenKernels, OneBeforeAnAllocation) {
+TEST(BrokenMemory, OneBeforeAnAllocation) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "one_before_an_allocation";
   expect_caught(Broken::one_before_an_allocation,
                 {"out of bounds: kernel " + kernel, "thread (0, 0, 0)", "reads 4 bytes at ",
@@ -124,23 +136,39 @@ TEST(BrokenKernels, ShuffleFromOutsideOfTheMask) {
                  "reads lane 16, which its mask does not name"});
 }
 
-TEST(BrokenKernels, ReadsWhatNobodyWrote) {
+TEST(BrokenMemory, ReadsWhatNobodyWrote) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "reads_what_nobody_wrote";
   expect_caught(Broken::reads_what_nobody_wrote,
                 {"uninitialised read: kernel " + kernel, "thread (63, 0, 0)", "after 1 barrier",
                  "shared values at byte 256", line_of(kernel, "threadIdx.x + 1]")});
 }
 
-TEST(BrokenKernels, WarpWithoutSyncwarp) {
+TEST(BrokenMemory, WarpWithoutSyncwarp) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "warp_without_syncwarp";
   expect_caught(Broken::warp_without_syncwarp,
                 {"race: kernel " + kernel, "after 1 barrier ", line_of(kernel, "place[i + 16]")});
 }
 
-TEST(BrokenKernels, WarpsOutOfStep) {
+TEST(BrokenMemory, WarpsOutOfStep) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "warps_out_of_step";
   expect_caught(Broken::warps_out_of_step,
                 {": kernel " + kernel, "shared sums", line_of(kernel, "sums[0] + sums[1]")});
+}
+
+// AddressSanitizer knows the ends of arrays and allocations, and stops the program.
+TEST(BrokenMemoryDeathTest, AddressSanitizerNamesTheThread) {
+  if (!kSanitized) GTEST_SKIP() << "needs a build with AddressSanitizer";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(message_of(Broken::one_past_a_static_array_by_pointer),
+               "host-cuda: kernel one_past_a_static_array_by_pointer, block .*, thread .63, 0, 0.");
+  EXPECT_DEATH(message_of(Broken::one_past_dynamic_memory),
+               "host-cuda: kernel one_past_dynamic_memory, block .*, thread .63, 0, 0.");
+  EXPECT_DEATH(message_of(Broken::one_past_an_allocation),
+               "host-cuda: kernel one_past_an_allocation, block .*, thread .63, 0, 0.");
+  EXPECT_DEATH(message_of(Broken::one_past_a_static_array), "index 64 out of bounds");
 }
 
 TEST(BrokenKernels, ADeadlockIsAMessage) {

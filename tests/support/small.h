@@ -15,8 +15,8 @@ inline bool small_tests() {
   return std::getenv("WEFT_SMALL_TESTS") != nullptr;
 }
 
-// Is a case of so many floating-point operations left out? Nothing is, outside sanitizer runs; there
-// WEFT_SMALL_TESTS=200000 lowers the limit to that.
+// Is a case of so many floating-point operations left out? Nothing is, outside sanitizer runs;
+// there WEFT_SMALL_TESTS=200000 lowers the limit to that.
 inline bool too_large(double flops) {
   if (!small_tests()) return false;
   const double limit = std::atof(std::getenv("WEFT_SMALL_TESTS"));
