@@ -199,7 +199,7 @@ Verdict Comparison::verdict() const {
 }
 
 Arithmetic arithmetic_of(std::string_view variant) {
-  if (variant.find("tf32x3") != std::string_view::npos) return Arithmetic::fp32;
+  if (variant.find("tf32x3") != std::string_view::npos) return Arithmetic::tf32x3;
   if (variant.find("tf32") != std::string_view::npos) return Arithmetic::tf32;
   if (variant.find("bf16") != std::string_view::npos) return Arithmetic::bf16;
   if (variant.find("tensor_core") != std::string_view::npos) return Arithmetic::tf32;

@@ -126,7 +126,8 @@ struct Context {
   std::string_view variant = {};  // what will run, for families of several operations; or empty
 };
 
-enum class Arithmetic { fp32, tf32, bf16 };
+// tf32x3: accurate as fp32, at three products of tf32 each.
+enum class Arithmetic { fp32, tf32, bf16, tf32x3 };
 
 // Where the bytes of a Work go, and so which bandwidth bounds it.
 enum class Traffic {

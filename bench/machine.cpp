@@ -107,9 +107,10 @@ void sum_loop(float* out, const float* x, std::int64_t n, const Stream& stream) 
 }
 
 double Machine::peak(Arithmetic arithmetic) const {
-  const double tensor = arithmetic == Arithmetic::tf32   ? tf32
-                        : arithmetic == Arithmetic::bf16 ? bf16
-                                                         : 0.0;
+  const double tensor = arithmetic == Arithmetic::tf32     ? tf32
+                        : arithmetic == Arithmetic::bf16   ? bf16
+                        : arithmetic == Arithmetic::tf32x3 ? tf32 / 3
+                                                           : 0.0;
   return tensor > 0 ? tensor : fp32;
 }
 

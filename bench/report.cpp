@@ -47,6 +47,12 @@ double rate(const Row& row) {
   return row.by_flops ? row.flops_per_second() : row.bytes_per_second();
 }
 
+const char* label_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::tf32     ? "tf32, computed"
+         : arithmetic == Arithmetic::tf32x3 ? "a third of tf32, computed"
+                                            : "bf16, computed";
+}
+
 // One bar for each variant and yardstick of one problem; the line is the roofline bound.
 std::string ladder_svg(const std::vector<const Row*>& rows, const Machine& machine) {
   constexpr double kLeft = 210, kWidth = 520, kRow = 26, kTop = 26;
@@ -129,9 +135,8 @@ std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& mac
     if (row->arithmetic == Arithmetic::fp32 || machine.peak(row->arithmetic) <= machine.fp32) {
       continue;
     }
-    const bool tf32 = row->arithmetic == Arithmetic::tf32;
     const std::pair<double, const char*> roof = {machine.peak(row->arithmetic),
-                                                 tf32 ? "tf32, computed" : "bf16, computed"};
+                                                 label_of(row->arithmetic)};
     if (std::find(roofs.begin(), roofs.end(), roof) == roofs.end()) roofs.push_back(roof);
   }
   for (const auto& [peak, label] : roofs) {
