@@ -222,7 +222,7 @@ void grid_barrier() {
 }
 
 void* dynamic_shared() {
-  return running->block->dynamic;
+  return running->block->dynamic.get();
 }
 
 void trap() {

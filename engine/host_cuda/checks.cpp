@@ -11,6 +11,12 @@
 #include "engine/host_cuda/device_memory.h"
 #include "engine/host_cuda/symbols.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+
+#include <cstdio>
+#endif
+
 extern "C" char weft_shared_begin[], weft_shared_end[];
 
 namespace weft::host_cuda {
@@ -34,7 +40,7 @@ const Variable* last_variable = nullptr;
 // "tile + 132" or "dynamic shared memory + 132"
 std::string shared_place(std::uintptr_t address) {
   const Block& block = *running->block;
-  const auto dynamic = reinterpret_cast<std::uintptr_t>(block.dynamic);
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(block.dynamic.get());
   if (address >= dynamic && address < dynamic + running_grid->shared_bytes) {
     return str("dynamic shared memory at byte ", address - dynamic);
   }
@@ -83,7 +89,7 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
     const std::string what =
         str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at ");
     const std::size_t shared_bytes = running_grid->shared_bytes;
-    const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic);
+    const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic.get());
     constexpr std::uintptr_t kNear = 4096;
     if (shared_bytes > 0 && address + kNear >= dynamic &&
         address < dynamic + shared_bytes + kNear && !in_program(address)) {
@@ -124,7 +130,7 @@ AccessKind global_kind(Access access) {
     }
     shared_access(address, bytes, access, site);
     if (counting()) count_access(self, address, bytes, shared_kind(access), site);
-  } else if (address - reinterpret_cast<std::uintptr_t>(self.block->dynamic) + bytes <=
+  } else if (address - reinterpret_cast<std::uintptr_t>(self.block->dynamic.get()) + bytes <=
              running_grid->shared_bytes) {
     shared_access(address, bytes, access, site);
     if (counting()) count_access(self, address, bytes, shared_kind(access), site);
@@ -137,7 +143,17 @@ AccessKind global_kind(Access access) {
 
 }  // namespace
 
+#ifdef __SANITIZE_ADDRESS__
+// AddressSanitizer and UBSan stop the program: where it was goes below their report.
+void name_thread() {
+  if (running != nullptr) std::fprintf(stderr, "host-cuda: %s\n", where(*running).c_str());
+}
+#endif
+
 void begin_checks(const Grid& grid) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_set_death_callback(name_thread);
+#endif
   if (counting()) count_launch(grid);
   last_variable = nullptr;
   refresh_device_memory();
@@ -178,7 +194,9 @@ void look(const void* address, std::size_t bytes) {
 }
 
 void atomic_access(const void* address, std::size_t bytes, const void* site) {
+#ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
   access(address, bytes, Access::atomic, site);
+#endif
   look(address, bytes);
 }
 

@@ -3,7 +3,9 @@
 #include "engine/host_cuda/grid.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <numeric>
 
 #include "engine/error.h"
@@ -122,7 +124,7 @@ class Runner {
     block.phase = 0;
     block.statics.clear();
     block.shared.begin_block(++block_serial);
-    block.dynamic = allocate_dynamic(block, grid_.shared_bytes);
+    allocate_dynamic(block, grid_.shared_bytes);
     if (block.thread.size() < static_cast<std::size_t>(block.threads)) {
       block.thread.resize(static_cast<std::size_t>(block.threads));
     }
@@ -140,15 +142,13 @@ class Runner {
     }
   }
 
-  // A fresh piece of memory each time: AddressSanitizer knows its end.
-  static char* allocate_dynamic(Block& block, std::size_t bytes) {
+  // A fresh piece of memory each time, to the byte: AddressSanitizer knows its end.
+  static void allocate_dynamic(Block& block, std::size_t bytes) {
     constexpr std::size_t kAlignment = 256;
-    block.dynamic_storage = std::make_unique<char[]>(bytes + kAlignment);
-    void* begin = block.dynamic_storage.get();
-    std::size_t room = bytes + kAlignment;
-    char* aligned = static_cast<char*>(std::align(kAlignment, bytes, begin, room));
-    std::memset(block.dynamic_storage.get(), 0xff, bytes + kAlignment);
-    return aligned;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kAlignment, bytes) != 0) throw std::bad_alloc();
+    block.dynamic.reset(static_cast<char*>(memory));
+    std::memset(memory, 0xff, bytes);
   }
 
   // Makes the block's __shared__ variables the current ones.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,17 +37,20 @@ struct Thread {
   std::uint64_t seen = 0;
 };
 
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
 struct Block {
   uint3 index{};
   int threads = 0;             // of the grid's block shape
   std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
   int finished = 0, waiting_block = 0, waiting_grid = 0;
-  int vote = 0;               // of the barrier that is being gathered
-  std::uint32_t phase = 0;    // barriers of the block passed
-  std::vector<char> statics;  // its __shared__ variables while another block runs
-  std::unique_ptr<char[]> dynamic_storage;
-  char* dynamic = nullptr;  // its dynamic shared memory
-  SharedMemory shared;      // what is known about the accesses
+  int vote = 0;                         // of the barrier that is being gathered
+  std::uint32_t phase = 0;              // barriers of the block passed
+  std::vector<char> statics;            // its __shared__ variables while another block runs
+  std::unique_ptr<char, Free> dynamic;  // its dynamic shared memory
+  SharedMemory shared;                  // what is known about the accesses
 };
 
 struct Grid {

@@ -168,7 +168,8 @@ TEST(BrokenMemoryDeathTest, AddressSanitizerNamesTheThread) {
                "host-cuda: kernel one_past_dynamic_memory, block .*, thread .63, 0, 0.");
   EXPECT_DEATH(message_of(Broken::one_past_an_allocation),
                "host-cuda: kernel one_past_an_allocation, block .*, thread .63, 0, 0.");
-  EXPECT_DEATH(message_of(Broken::one_past_a_static_array), "index 64 out of bounds");
+  EXPECT_DEATH(message_of(Broken::one_past_a_static_array),
+               "host-cuda: kernel one_past_a_static_array, block .*, thread .63, 0, 0.");
 }
 
 TEST(BrokenKernels, ADeadlockIsAMessage) {
