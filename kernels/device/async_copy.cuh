@@ -23,17 +23,20 @@ __device__ __forceinline__ void async_copy_float4(float* shared, const float* gl
 #endif
 }
 
-// Copies `bytes` (0 to 16) bytes and writes zeros behind them up to 16. Alignment as above.
-__device__ __forceinline__ void async_copy_16(void* shared, const void* global, int bytes) {
+// Copies 16 bytes, or writes zeros when not `inside`. Alignment as above.
+__device__ __forceinline__ void async_copy_16(void* shared, const void* global, bool inside) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "{\n"
+      "  .reg .pred outside;\n"
+      "  setp.eq.s32 outside, %2, 0;\n"
+      "  cp.async.cg.shared.global [%0], [%1], 16, outside;\n"
+      "}" ::"r"(address),
+      "l"(global), "r"(static_cast<int>(inside))
+      : "memory");
 #else
-  for (int i = 0; i < 16; ++i) {
-    static_cast<char*>(shared)[i] = i < bytes ? static_cast<const char*>(global)[i] : char{0};
-  }
+  *static_cast<uint4*>(shared) = inside ? *static_cast<const uint4*>(global) : uint4{};
 #endif
 }
 

@@ -97,11 +97,22 @@ __device__ __forceinline__ std::uint32_t to_tf32(float value) {
 #endif
 }
 
-// The same as an operand of mma, which ignores the 13 lowest bits: half a unit of the place above
-// them is added. Two instructions without a predicate; NaN and infinity stay what they are.
-__device__ __forceinline__ std::uint32_t tf32_operand(std::uint32_t word) {
+// Rounds an operand of mma, which ignores the 13 lowest bits: half a unit of the place above those
+// bits is added, in two instructions where cvt.rna takes four. NaN and infinity stay what they are.
+__device__ __forceinline__ std::uint32_t tf32_operand_by_addition(std::uint32_t word) {
   const float power = __uint_as_float(word & 0xff800000u);  // sign and exponent: +-2^e
   return __float_as_uint(fmaf(power, 0x1p-11f, __uint_as_float(word)));
+}
+
+// The same in one instruction from sm_90 on, where halves are rounded to even.
+__device__ __forceinline__ std::uint32_t tf32_operand(std::uint32_t word) {
+#if __CUDA_ARCH__ >= 900
+  std::uint32_t rounded;
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(word)));
+  return rounded;
+#else
+  return tf32_operand_by_addition(word);
+#endif
 }
 
 // Rounds to bf16, halves to even: a number that tf32 represents exactly.

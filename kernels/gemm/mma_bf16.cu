@@ -2,10 +2,10 @@
 // GEMM, rung "mma_bf16": bfloat16 in memory, fp32 sums, through mma.sync. sm_80 and later.
 // mma_block.cuh tells the pipeline, mma_operand.cuh how operands lie in shared memory.
 //
-//   tile        warps   per warp   blocks of an SM   stages   shared memory   for
-//   256 x 128   8       64 x 64    1                 4        192 KiB         large products, sm_90
-//   128 x 128   4       64 x 64    2                 3        96 KiB          large products
-//   64 x 64     4       32 x 32    2                 4        64 KiB          a small C
+//   tile        warps  per warp  blocks of an SM  stages  shared memory  for
+//   256 x 128   8      64 x 64   1                4       192 KiB        large products, sm_90
+//   128 x 128   4      64 x 64   2                3       96 KiB         large products
+//   64 x 64     4      32 x 32   2                4       64 KiB         a small C, odd rows
 //
 // Half the bytes of tf32 for a product, so a chunk is 64 long, and nothing to round: ldmatrix
 // delivers either order of an operand as mma wants it. A lane ends with pairs of neighbours in C;
@@ -17,10 +17,9 @@
 namespace weft::kernels::cuda {
 namespace {
 
-using Tile256 = MmaTile<256, 128, 64, 64, 4, 1>;
-using Tile128 = MmaTile<128, 128, 64, 64, 3, 2>;
-using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
-constexpr std::int64_t kLargeWaves = 8;  // of the largest tile, for which it is taken
+using Tile256 = MmaTile<256, 128, 64, 64, 4, 1, true>;
+using Tile128 = MmaTile<128, 128, 64, 64, 3, 2, true>;
+using Tile64 = MmaTile<64, 64, 32, 32, 4, 2, false>;
 
 using Output = MatrixOutput<Bfloat16>;
 
@@ -29,9 +28,8 @@ struct Bf16 {
   template <int kX, bool kAlongK, bool kLeft>
   using Fragments = Bfloat16Fragments<kX, kAlongK, kLeft>;
 
-  template <int kM, int kN>
-  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kM][4],
-                                                 std::uint32_t (&)[kN][4]) {}
+  template <bool kAlongK, bool kLeft, int kCount>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
 
   template <int kPart, int kM, int kN>
   __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
@@ -121,8 +119,8 @@ __device__ __forceinline__ void store_sums(const Output& out, std::int64_t row0,
 template <class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_mma_bf16_kernel(Output out, const Bfloat16* __restrict__ a, const Bfloat16* __restrict__ b,
-                         std::int64_t k, std::int64_t lda, std::int64_t ldb, bool aligned_a,
-                         bool aligned_b, TileOrder order) {
+                         std::int64_t k, std::int64_t lda, std::int64_t ldb, Whole whole,
+                         TileOrder order) {
   uint4* shared_pieces = device::dynamic_shared<uint4>();  // kStages x (A chunk, B chunk)
   int tile_row, tile_column;
   order.place(static_cast<int>(blockIdx.x), tile_row, tile_column);
@@ -131,19 +129,19 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   MmaSums<Tile> sums = {};
   multiply_tile<Bf16, Tile, kTransposeA, kTransposeB>(sums, reinterpret_cast<char*>(shared_pieces),
                                                       a, b, row0, column0, out.m, out.n, k, lda,
-                                                      ldb, aligned_a, aligned_b, [] {});
+                                                      ldb, whole, [] {});
   store_sums<Tile>(out, row0, column0, sums);
 }
 
 template <class Tile>
 void launch_tile(const Output& out, const Bfloat16* a, const Bfloat16* b, const GemmDims& dims,
-                 const Stream& stream) {
+                 const Whole& whole, const Stream& stream) {
   const TileOrder order = tile_order<Tile>(dims);
   const Launch config{blocks_for(std::int64_t{order.rows} * order.columns, 1), Tile::kThreads,
                       Tile::kSharedBytes, stream};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
     launch(gemm_mma_bf16_kernel<Tile, transpose_a(), transpose_b()>, config, out, a, b, dims.k,
-           dims.lda, dims.ldb, rows_aligned(a, dims.lda), rows_aligned(b, dims.ldb), order);
+           dims.lda, dims.ldb, whole, order);
   });
 }
 
@@ -152,12 +150,13 @@ void launch_tile(const Output& out, const Bfloat16* a, const Bfloat16* b, const 
 void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
   const Output out = gemm_output(c, bias, dims, options);
-  if (fills_device<Tile256>(dims, 1, stream, kLargeWaves)) {
-    launch_tile<Tile256>(out, a, b, dims, stream);
-  } else if (fills_device<Tile128>(dims, 1, stream)) {
-    launch_tile<Tile128>(out, a, b, dims, stream);
+  const Whole whole = whole_operands(a, b, dims);
+  if (fills_device<Tile256>(dims, whole, 1, stream)) {
+    launch_tile<Tile256>(out, a, b, dims, whole, stream);
+  } else if (fills_device<Tile128>(dims, whole, 1, stream)) {
+    launch_tile<Tile128>(out, a, b, dims, whole, stream);
   } else {
-    launch_tile<Tile64>(out, a, b, dims, stream);
+    launch_tile<Tile64>(out, a, b, dims, whole, stream);
   }
 }
 

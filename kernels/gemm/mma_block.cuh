@@ -15,11 +15,13 @@
 
 namespace weft::kernels::cuda {
 
-// kBlocks: blocks that share an SM, which bounds the registers.
-template <int kM_, int kN_, int kWarpM_, int kWarpN_, int kStages_, int kBlocks_>
+// kBlocks: blocks that share an SM, which bounds the registers. kAligned: only for operands whose
+// rows are whole pieces of 16 bytes.
+template <int kM_, int kN_, int kWarpM_, int kWarpN_, int kStages_, int kBlocks_, bool kAligned_>
 struct MmaTile {
   static constexpr int kM = kM_, kN = kN_, kWarpM = kWarpM_, kWarpN = kWarpN_;
   static constexpr int kStages = kStages_, kBlocks = kBlocks_;
+  static constexpr bool kAligned = kAligned_;
   static constexpr int kWarpColumns = kN / kWarpN;
   static constexpr int kThreads = 32 * (kM / kWarpM) * kWarpColumns;
   static constexpr int kFragmentsM = kWarpM / 16, kFragmentsN = kWarpN / 16;
@@ -53,16 +55,32 @@ TileOrder tile_order(const GemmDims& dims) {
           static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
 }
 
-// Has the device the shared memory for this tile, and the product as many tiles as nearly every
-// multiprocessor can take `waves` of?
+// Which operands are stored in rows of whole pieces of 16 bytes.
+struct Whole {
+  bool a, b;
+};
+
+template <class Element>
+Whole whole_operands(const Element* a, const Element* b, const GemmDims& dims,
+                     const GemmBatch& batch = {}) {
+  constexpr std::int64_t kPiece = 16 / sizeof(Element);
+  return {rows_aligned(a, dims.lda, batch.stride_a) &&
+              (dims.transpose_a ? dims.m : dims.k) % kPiece == 0,
+          rows_aligned(b, dims.ldb, batch.stride_b) &&
+              (dims.transpose_b ? dims.k : dims.n) % kPiece == 0};
+}
+
+// Is this tile for such operands, has the device the shared memory for it, and the product as many
+// tiles as nearly every multiprocessor can take `each` of?
 template <class Tile>
-bool fills_device(const GemmDims& dims, std::int64_t products, const Stream& stream,
-                  std::int64_t waves = 1) {
+bool fills_device(const GemmDims& dims, const Whole& whole, std::int64_t products,
+                  const Stream& stream, std::int64_t each = 1) {
+  if (Tile::kAligned && !(whole.a && whole.b)) return false;
   const DeviceProperties& device = device_properties(stream.device());
   const TileOrder order = tile_order<Tile>(dims);
   return device.shared_bytes_per_block >= Tile::kSharedBytes && dims.m > Tile::kM / 2 &&
          dims.n > Tile::kN / 2 &&
-         products * order.rows * order.columns >= waves * device.multiprocessors * 9 / 10;
+         products * order.rows * order.columns >= each * device.multiprocessors * 9 / 10;
 }
 
 // The corner of this thread's warp in a block's tile.
@@ -84,22 +102,23 @@ __device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
                                               const typename Math::Element* __restrict__ b,
                                               std::int64_t row0, std::int64_t column0,
                                               std::int64_t m, std::int64_t n, std::int64_t k,
-                                              std::int64_t lda, std::int64_t ldb, bool aligned_a,
-                                              bool aligned_b, const AfterChunk& after_chunk) {
+                                              std::int64_t lda, std::int64_t ldb, Whole whole,
+                                              const AfterChunk& after_chunk) {
   using Element = typename Math::Element;
-  using CopyA = MmaCopy<Element, Tile::kM, !kTransposeA, Tile::kThreads>;
-  using CopyB = MmaCopy<Element, Tile::kN, kTransposeB, Tile::kThreads>;
+  using CopyA = MmaCopy<Element, Tile::kM, !kTransposeA, Tile::kThreads, Tile::kAligned>;
+  using CopyB = MmaCopy<Element, Tile::kN, kTransposeB, Tile::kThreads, Tile::kAligned>;
   constexpr int kK = CopyA::Chunk::kK;
-  CopyA a_copy(a, row0, m, lda, aligned_a);
-  CopyB b_copy(b, column0, n, ldb, aligned_b);
+  CopyA a_copy(a, row0, m, lda, whole.a);
+  CopyB b_copy(b, column0, n, ldb, whole.b);
   std::int64_t k_left = k;  // of what has not been asked for
-  const auto copy = [&](char* stage) {
-    if (k_left > 0) {
-      a_copy.copy(stage, k_left);
-      b_copy.copy(stage + CopyA::Chunk::kBytes, k_left);
-    }
-    device::async_commit();  // also when empty: groups are counted
+  const auto begin = [&] {
+    a_copy.begin(k_left);
+    b_copy.begin(k_left);
     k_left -= kK;
+  };
+  const auto copy = [&](char* stage, int part) {
+    a_copy.copy(stage, part);
+    b_copy.copy(stage + CopyA::Chunk::kBytes, part);
   };
 
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -112,33 +131,45 @@ __device__ __forceinline__ void multiply_tile(MmaSums<Tile>& sums, char* shared,
     a_lane.load(a_words[buffer], stage, step);
     b_lane.load(b_words[buffer], stage + CopyA::Chunk::kBytes, step);
   };
+  const auto prepare = [&](int buffer) {
+    Math::template prepare<!kTransposeA, true>(a_words[buffer]);
+    Math::template prepare<kTransposeB, false>(b_words[buffer]);
+  };
 
 #pragma unroll 1
   for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
-    copy(shared + stage * Tile::kStageBytes);
+    begin();
+#pragma unroll
+    for (int part = 0; part < kChunkSteps; ++part) copy(shared + stage * Tile::kStageBytes, part);
+    device::async_commit();
   }
   device::async_wait<Tile::kStages - 2>();
   __syncthreads();  // the first chunk is there
   load(0, shared, 0);
-  Math::prepare(a_words[0], b_words[0]);
+  prepare(0);
   char* const last = shared + (Tile::kStages - 1) * Tile::kStageBytes;
   char* now = shared;
   char* filled = last;  // the stage that is filled next: the one read before `now`
 #pragma unroll 1
   for (std::int64_t done = 0; done < k; done += kK) {
     char* const next = now == last ? shared : now + Tile::kStageBytes;
+    begin();
 #pragma unroll
     for (int step = 0; step < kChunkSteps; ++step) {
       if (step + 1 < kChunkSteps) {
         load((step + 1) % 2, now, step + 1);
       } else {
-        device::async_wait<Tile::kStages - 2>();
-        __syncthreads();  // the next chunk is there for all, and this one read by all
         load((step + 1) % 2, next, 0);
       }
-      if (step == 0) copy(filled);
+      if (step < kChunkSteps - 1) copy(filled, step);
+      if (step == kChunkSteps - 2) {
+        copy(filled, kChunkSteps - 1);
+        device::async_commit();
+        device::async_wait<Tile::kStages - 2>();
+        __syncthreads();  // the next chunk is there for all, and this one read by all
+      }
       Math::template multiply<0>(sums, a_words[step % 2], b_words[step % 2]);
-      Math::prepare(a_words[(step + 1) % 2], b_words[(step + 1) % 2]);
+      prepare((step + 1) % 2);
       Math::template multiply<1>(sums, a_words[step % 2], b_words[step % 2]);
     }
     after_chunk();

@@ -47,71 +47,73 @@ struct MmaChunk {
   }
 };
 
-// Copies an operand of a block to shared memory, chunk after chunk along k, with zeros outside.
-template <class Element, int kX, bool kAlongK, int kThreads>
+// Copies an operand of a block to shared memory, chunk after chunk along k, with zeros outside. A
+// chunk is begun and then copied in four parts, without a branch when kAligned, so that the parts
+// find their place between other instructions.
+template <class Element, int kX, bool kAlongK, int kThreads, bool kAligned>
 struct MmaCopy {
   using Chunk = MmaChunk<Element, kX, kAlongK>;
   static constexpr int kRowStep = kThreads / Chunk::kPieces;
   static constexpr int kCount = Chunk::kRows / kRowStep;  // pieces of a thread
-  static_assert(kRowStep * Chunk::kPieces == kThreads && kCount * kRowStep == Chunk::kRows,
-                "every thread copies as much");
+  static constexpr int kParts = kChunkSteps;
+  static_assert(kRowStep * Chunk::kPieces == kThreads && kCount * kRowStep == Chunk::kRows &&
+                    kCount % kParts == 0,
+                "every thread copies as much in each part");
 
-  int row, column;      // of the thread's first piece in the chunk
-  int extent;           // rows or columns of C that exist
-  bool vector;          // rows start on 16-byte boundaries
-  int to;               // place of the first piece, in bytes
-  const Element* from;  // the first piece of the next chunk
+  int rows;             // that this chunk has, from the thread's first piece on
+  int inside;           // elements of a piece that this chunk has
+  int place;            // along k, of the thread's first piece
+  bool vector;          // rows are whole pieces
+  int to;               // place of the first piece in shared memory, in bytes
+  const Element* from;  // the next piece
   std::int64_t row_step, chunk_step;
 
   __device__ MmaCopy(const Element* operand, std::int64_t x0, std::int64_t x_extent,
-                     std::int64_t ld, bool aligned) {
+                     std::int64_t ld, bool whole) {
     const int thread = static_cast<int>(threadIdx.x);
-    row = thread / Chunk::kPieces;
-    column = thread % Chunk::kPieces * Chunk::kPiece;
-    extent = static_cast<int>(min(x_extent - x0, std::int64_t{kX}));
-    vector = aligned;
-    to = Chunk::at(row, thread % Chunk::kPieces);
+    const int row = thread / Chunk::kPieces, piece = thread % Chunk::kPieces;
+    const int column = piece * Chunk::kPiece;
+    const int extent = static_cast<int>(min(x_extent - x0, std::int64_t{kX}));
+    rows = extent - row;
+    inside = max(0, min(extent - column, Chunk::kPiece));
+    place = kAlongK ? column : row;
+    vector = whole;
+    to = Chunk::at(row, piece);
     from = operand + (kAlongK ? (x0 + row) * ld + column : row * ld + x0 + column);
     row_step = kRowStep * ld;
-    chunk_step = kAlongK ? Chunk::kK : Chunk::kK * ld;
+    chunk_step = (kAlongK ? Chunk::kK : Chunk::kK * ld) - kCount * row_step;
   }
 
-  // k_left: what is left of k from this chunk on, above 0. Chunks that lie inside the operand are
-  // copied by a few instructions, those at its edges in a loop.
-  __device__ __forceinline__ void copy(char* chunk, std::int64_t k_left) {
-    const int depth = static_cast<int>(min(k_left, std::int64_t{Chunk::kK}));
-    const Element* source = from;
-    if (vector && extent == kX && depth == Chunk::kK) {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        device::async_copy_16(piece(chunk, i), source, 16);
-        source += row_step;
-      }
+  // k_left: what is left of k from this chunk on; nothing but zeros are copied when it is not
+  // above 0.
+  __device__ __forceinline__ void begin(std::int64_t k_left) {
+    const int left = static_cast<int>(min(k_left, std::int64_t{Chunk::kK})) - place;
+    if constexpr (kAlongK) {
+      inside = max(0, min(left, Chunk::kPiece));
     } else {
-      const int rows = (kAlongK ? extent : depth) - row;
-      const int columns = (kAlongK ? depth : extent) - column;
-      const int inside = max(0, min(columns, Chunk::kPiece));
-#pragma unroll 1
-      for (int i = 0; i < kCount; ++i) {
-        const int elements = i * kRowStep < rows ? inside : 0;
-        if (vector) {
-          device::async_copy_16(piece(chunk, i), source,
-                                elements * static_cast<int>(sizeof(Element)));
-        } else {
-          copy_elements(piece(chunk, i), source, elements);
-        }
-        source += row_step;
-      }
+      rows = left;
     }
-    from += chunk_step;
+  }
+
+  // `part` is known where this is compiled: i then is.
+  __device__ __forceinline__ void copy(char* chunk, int part) {
+#pragma unroll
+    for (int e = 0; e < kCount / kParts; ++e) {
+      const int i = part * (kCount / kParts) + e;
+      // Rows i * kRowStep and `row` share no bits, so this is Chunk::at() of their sum.
+      char* piece = chunk + (to ^ Chunk::turn(i * kRowStep) * 16) + i * kRowStep * Chunk::kRowBytes;
+      const int elements = i * kRowStep < rows ? inside : 0;
+      if (kAligned || vector) {
+        device::async_copy_16(piece, from, elements > 0);
+      } else {
+        copy_elements(piece, from, elements);
+      }
+      from += row_step;
+    }
+    if (part == kParts - 1) from += chunk_step;
   }
 
  private:
-  // Rows i * kRowStep and `row` share no bits, so this is Chunk::at() of their sum.
-  __device__ __forceinline__ char* piece(char* chunk, int i) const {
-    return chunk + (to ^ Chunk::turn(i * kRowStep) * 16) + i * kRowStep * Chunk::kRowBytes;
-  }
-
   __device__ __forceinline__ static void copy_elements(char* piece, const Element* source,
                                                        int elements) {
     Element* target = reinterpret_cast<Element*>(piece);

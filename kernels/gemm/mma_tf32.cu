@@ -2,41 +2,41 @@
 // GEMM, rung "mma_tf32": tensor cores through mma.sync, fed by asynchronous copies. sm_80 and
 // later. mma_block.cuh tells the pipeline, mma_operand.cuh how operands lie in shared memory.
 //
-//   tile        warps   per warp   blocks of an SM   stages   shared memory   for
-//   256 x 128   8       64 x 64    1                 4        192 KiB         large products, sm_90
-//   128 x 128   4       64 x 64    2                 3        96 KiB          large products
-//   64 x 64     4       32 x 32    2                 4        64 KiB          a small C
+//   tile        warps  per warp  blocks of an SM  stages  shared memory  for
+//   256 x 128   8      64 x 64   1                4       192 KiB        large products, sm_90
+//   128 x 128   8      64 x 32   1                3       96 KiB         large products
+//   64 x 64     4      32 x 32   2                4       64 KiB         a small C, odd rows
 //
 // In 64 x 64 a warp has 128 sums a lane, and does 32 products of 16 x 8 x 8 for every 8 fragments
-// of 512 bytes that it reads. Operands are rounded to tf32 in registers, by two
-// instructions for each number that a lane has read: 64 beside the 32 products. With ComputeMode
-// bf16 pairs of numbers are rounded in one, and the products take half the time. Storage and sums
-// are fp32.
+// of 512 bytes that it reads. Operands are rounded to tf32 in registers, in one or two instructions
+// for each of the 32 numbers that a lane has read. With ComputeMode bf16 pairs of numbers are
+// rounded in one, and the products take half the time. Storage and sums are fp32.
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/gemm/mma_block.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
 
-using Tile256 = MmaTile<256, 128, 64, 64, 4, 1>;
-using Tile128 = MmaTile<128, 128, 64, 64, 3, 2>;
-using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
-constexpr std::int64_t kLargeWaves = 8;  // of the largest tile, for which it is taken
+using Tile256 = MmaTile<256, 128, 64, 64, 4, 1, true>;
+using Tile128 = MmaTile<128, 128, 64, 32, 3, 1, true>;
+using Tile64 = MmaTile<64, 64, 32, 32, 4, 2, false>;
 
 struct Tf32 {
   using Element = float;
   template <int kX, bool kAlongK, bool kLeft>
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
-  template <int kM, int kN>
-  __device__ __forceinline__ static void prepare(std::uint32_t (&a)[kM][4],
-                                                 std::uint32_t (&b)[kN][4]) {
+  // In place costs one instruction on sm_90, but the words of an operand that does not run along k
+  // have to change places as well, which the other form does on the way.
+  template <bool kAlongK, bool kLeft, int kCount>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&words)[kCount][4]) {
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
+    for (int f = 0; f < kCount; ++f) {
 #pragma unroll
-      for (int i = 0; i < kM; ++i) a[i][w] = device::tf32_operand(a[i][w]);
-#pragma unroll
-      for (int j = 0; j < kN; ++j) b[j][w] = device::tf32_operand(b[j][w]);
+      for (int w = 0; w < 4; ++w) {
+        words[f][w] = kAlongK ? device::tf32_operand(words[f][w])
+                              : device::tf32_operand_by_addition(words[f][w]);
+      }
     }
   }
 
@@ -63,8 +63,8 @@ struct RoundedBfloat16 {
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
   // The pair of half h along x goes to word h.
-  template <bool kLeft, int kCount>
-  __device__ __forceinline__ static void round(std::uint32_t (&words)[kCount][4]) {
+  template <bool kAlongK, bool kLeft, int kCount>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&words)[kCount][4]) {
 #pragma unroll
     for (int f = 0; f < kCount; ++f) {
       const auto pair = [&](int h) {
@@ -75,13 +75,6 @@ struct RoundedBfloat16 {
       words[f][0] = low;
       words[f][1] = high;
     }
-  }
-
-  template <int kM, int kN>
-  __device__ __forceinline__ static void prepare(std::uint32_t (&a)[kM][4],
-                                                 std::uint32_t (&b)[kN][4]) {
-    round<true>(a);
-    round<false>(b);
   }
 
   template <int kPart, int kM, int kN>
@@ -102,8 +95,8 @@ struct RoundedBfloat16 {
 template <class Math, class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_mma_tf32_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
-                         std::int64_t k, std::int64_t lda, std::int64_t ldb, bool aligned_a,
-                         bool aligned_b, TileOrder order, GemmBatch batch) {
+                         std::int64_t k, std::int64_t lda, std::int64_t ldb, Whole whole,
+                         TileOrder order, GemmBatch batch) {
   float4* shared_quads = device::dynamic_shared<float4>();  // kStages x (A chunk, B chunk)
   const int tiles = order.rows * order.columns;
   const int product = static_cast<int>(blockIdx.x) / tiles;
@@ -114,23 +107,20 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   MmaSums<Tile> sums = {};
   multiply_tile<Math, Tile, kTransposeA, kTransposeB>(
       sums, reinterpret_cast<char*>(shared_quads), a + product * batch.stride_a,
-      b + product * batch.stride_b, row0, column0, out.m, out.n, k, lda, ldb, aligned_a, aligned_b,
-      [] {});
+      b + product * batch.stride_b, row0, column0, out.m, out.n, k, lda, ldb, whole, [] {});
   out.c += product * batch.stride_c;
   store_float_sums<Tile>(out, row0, column0, sums);
 }
 
 template <class Tile>
 void launch_tile(const GemmOutput& out, const float* a, const float* b, const GemmDims& dims,
-                 const GemmBatch& batch, bool bf16, const Stream& stream) {
+                 const Whole& whole, const GemmBatch& batch, bool bf16, const Stream& stream) {
   const TileOrder order = tile_order<Tile>(dims);
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
     const Launch config{blocks_for(batch.count * order.rows * order.columns, 1), Tile::kThreads,
                         Tile::kSharedBytes, stream};
     const auto start = [&](auto kernel) {
-      launch(kernel, config, out, a, b, dims.k, dims.lda, dims.ldb,
-             rows_aligned(a, dims.lda, batch.stride_a), rows_aligned(b, dims.ldb, batch.stride_b),
-             order, batch);
+      launch(kernel, config, out, a, b, dims.k, dims.lda, dims.ldb, whole, order, batch);
     };
     if (bf16) {
       start(gemm_mma_tf32_kernel<RoundedBfloat16, Tile, transpose_a(), transpose_b()>);
@@ -147,12 +137,13 @@ void gemm_mma_tf32_batched(float* c, const float* a, const float* b, const float
                            const Stream& stream) {
   const GemmOutput out = gemm_output(c, bias, dims, options, batch);
   const bool bf16 = options.mode == ComputeMode::bf16;
+  const Whole whole = whole_operands(a, b, dims, batch);
   const auto run = [&](auto tile) {
-    launch_tile<decltype(tile)>(out, a, b, dims, batch, bf16, stream);
+    launch_tile<decltype(tile)>(out, a, b, dims, whole, batch, bf16, stream);
   };
-  if (fills_device<Tile256>(dims, batch.count, stream, kLargeWaves)) {
+  if (fills_device<Tile256>(dims, whole, batch.count, stream)) {
     run(Tile256{});
-  } else if (fills_device<Tile128>(dims, batch.count, stream)) {
+  } else if (fills_device<Tile128>(dims, whole, batch.count, stream)) {
     run(Tile128{});
   } else {
     run(Tile64{});

@@ -12,18 +12,17 @@
 // totals in fp32. mma_block.cuh tells the pipeline. An operand that is infinite, or too large to be
 // rounded to tf32 (from 2^128 - 2^116 on), gives NaN.
 //
-//   tile       warps   per warp   sums and totals   blocks of an SM   shared memory   for
-//   128 x 64   4       64 x 32    64 + 64           2                 96 KiB          large
-//   products 64 x 64    4       32 x 32    32 + 32           2                 64 KiB          a
-//   small C
+//   tile       warps  per warp  sums, totals  blocks of an SM  shared memory  for
+//   64 x 128   4      32 x 64   64 + 64       2                96 KiB         large products
+//   64 x 64    4      32 x 32   32 + 32       2                64 KiB         a small C
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/gemm/mma_block.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
 
-using Tile128 = MmaTile<128, 64, 64, 32, 4, 2>;
-using Tile64 = MmaTile<64, 64, 32, 32, 4, 2>;
+using Tile128 = MmaTile<64, 128, 32, 64, 4, 2, true>;
+using Tile64 = MmaTile<64, 64, 32, 32, 4, 2, false>;
 
 struct Tf32x3 {
   using Element = float;
@@ -31,9 +30,8 @@ struct Tf32x3 {
   using Fragments = FloatFragments<kX, kAlongK, kLeft>;
 
   // Splitting takes twice the registers of a fragment, so it waits for multiply().
-  template <int kM, int kN>
-  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kM][4],
-                                                 std::uint32_t (&)[kN][4]) {}
+  template <bool kAlongK, bool kLeft, int kCount>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
 
   __device__ __forceinline__ static void split(std::uint32_t (&big)[4], std::uint32_t (&small)[4],
                                                const std::uint32_t (&from)[4]) {
@@ -77,8 +75,8 @@ struct Tf32x3 {
 template <class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_tf32x3_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
-                       std::int64_t k, std::int64_t lda, std::int64_t ldb, bool aligned_a,
-                       bool aligned_b, TileOrder order) {
+                       std::int64_t k, std::int64_t lda, std::int64_t ldb, Whole whole,
+                       TileOrder order) {
   float4* shared_quads = device::dynamic_shared<float4>();  // kStages x (A chunk, B chunk)
   int tile_row, tile_column;
   order.place(static_cast<int>(blockIdx.x), tile_row, tile_column);
@@ -100,19 +98,19 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   };
   multiply_tile<Tf32x3, Tile, kTransposeA, kTransposeB>(sums, reinterpret_cast<char*>(shared_quads),
                                                         a, b, row0, column0, out.m, out.n, k, lda,
-                                                        ldb, aligned_a, aligned_b, add_to_totals);
+                                                        ldb, whole, add_to_totals);
   store_float_sums<Tile>(out, row0, column0, totals);
 }
 
 template <class Tile>
 void launch_tile(const GemmOutput& out, const float* a, const float* b, const GemmDims& dims,
-                 const Stream& stream) {
+                 const Whole& whole, const Stream& stream) {
   const TileOrder order = tile_order<Tile>(dims);
   const Launch config{blocks_for(std::int64_t{order.rows} * order.columns, 1), Tile::kThreads,
                       Tile::kSharedBytes, stream};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
     launch(gemm_tf32x3_kernel<Tile, transpose_a(), transpose_b()>, config, out, a, b, dims.k,
-           dims.lda, dims.ldb, rows_aligned(a, dims.lda), rows_aligned(b, dims.ldb), order);
+           dims.lda, dims.ldb, whole, order);
   });
 }
 
@@ -121,10 +119,11 @@ void launch_tile(const GemmOutput& out, const float* a, const float* b, const Ge
 void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                  const GemmOptions& options, const Stream& stream) {
   const GemmOutput out = gemm_output(c, bias, dims, options);
-  if (fills_device<Tile128>(dims, 1, stream, Tile128::kBlocks)) {
-    launch_tile<Tile128>(out, a, b, dims, stream);
+  const Whole whole = whole_operands(a, b, dims);
+  if (fills_device<Tile128>(dims, whole, 1, stream, Tile128::kBlocks)) {
+    launch_tile<Tile128>(out, a, b, dims, whole, stream);
   } else {
-    launch_tile<Tile64>(out, a, b, dims, stream);
+    launch_tile<Tile64>(out, a, b, dims, whole, stream);
   }
 }
 
