@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
     gemm_pipelined_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
                           std::int64_t k, std::int64_t lda, std::int64_t ldb,
                           std::int64_t column_tiles) {
-  float4* shared_quads = device::dynamic_shared<float4>();  // kStages x (A (kK, kM+4), B (kK, kN+4))
+  float4* shared_quads =
+      device::dynamic_shared<float4>();  // kStages x (A (kK, kM+4), B (kK, kN+4))
   float* shared = reinterpret_cast<float*>(shared_quads);
   const std::int64_t row0 = blockIdx.x / column_tiles * Tile::kM;
   const std::int64_t column0 = blockIdx.x % column_tiles * Tile::kN;
