@@ -193,7 +193,7 @@ void look(const void* address, std::size_t bytes) {
   self.seen = value;
 }
 
-void atomic_access(const void* address, std::size_t bytes, const void* site) {
+void atomic_access(const void* address, std::size_t bytes, [[maybe_unused]] const void* site) {
 #ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
   access(address, bytes, Access::atomic, site);
 #endif
