@@ -83,13 +83,13 @@ def share_of(row):
 
 
 def usage_of(row):
-    """Registers, shared memory and occupancy of the largest kernel of one call."""
+    """Registers, shared memory and occupancy of the heaviest kernel of one call: that with the most registers."""
     kernels = row.get("kernels")
     if not kernels:
         return ""
-    largest = max(kernels, key=lambda k: k["grid"][0] * k["grid"][1] * k["grid"][2])
-    return (f"{largest['registers']} registers, {largest['shared_bytes'] / 1024:.3g} KiB; "
-            f"{100 * largest['occupancy']:.0f} % ({largest['limited_by']})")
+    heaviest = max(kernels, key=lambda k: k["registers"])
+    return (f"{heaviest['registers']} registers, {heaviest['shared_bytes'] / 1024:.3g} KiB; "
+            f"{100 * heaviest['occupancy']:.0f} % ({heaviest['limited_by']})")
 
 
 def markdown(header, lines):
@@ -133,6 +133,8 @@ def ladder(results, family, beginning):
     own = {row["variant"]: row for row in rows if not row["yardstick"]}
     rungs = results.rungs(family, beginning)
     rungs += [name for name in own if name not in rungs and any(row is own[name] for row in rows)]
+    if sum(name in own for name in results.rungs(family, beginning)) == 1:
+        rungs = [name for name in rungs if name in own]  # a problem that only one rung is for
     yardsticks = best_yardsticks(rows)
     lines, before = [], None
     for name in rungs:
