@@ -64,7 +64,8 @@ constexpr std::array kRows{
         {.name = "lookahead",
          .summary = "one pass: blocks sweep together, and publish the totals of tiles two rounds "
                     "before they scan them",
-         .on_cuda = true}},
+         .on_cuda = true,
+         .needs = "96 KiB of shared memory in a block (sm_80 and later)"}},
 };
 
 constexpr auto kInfos = [] {
