@@ -144,7 +144,7 @@ AccessKind global_kind(Access access) {
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// AddressSanitizer and UBSan stop the program: where it was goes below their report.
+// AddressSanitizer stops the program: where it was goes below the report.
 void name_thread() {
   if (running != nullptr) std::fprintf(stderr, "host-cuda: %s\n", where(*running).c_str());
 }
