@@ -43,7 +43,8 @@ void back_on_fiber(void* fake_stack) {
   __sanitizer_finish_switch_fiber(fake_stack, &host_stack, &host_stack_bytes);
 }
 void forget_frames(const char* stack) {  // of a thread that was abandoned
-  __asan_unpoison_memory_region(stack, Fiber::kStackBytes);
+  constexpr std::size_t kFrames = 32 * 1024;
+  __asan_unpoison_memory_region(stack + Fiber::kStackBytes - kFrames, kFrames);
 }
 #else
 void leave_host(const char*) {}
