@@ -235,7 +235,8 @@ void NbodyProgress::update(std::int64_t step) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::max(1e-6, std::chrono::duration<double>(now - then).count());
   };
-  if (seconds_since(shown_) < (bar_ ? 0.1 : 10.0)) return;
+  const bool first_bar = bar_ && shown_ == start_;  // at once, so that a short run shows one too
+  if (!first_bar && seconds_since(shown_) < (bar_ ? 0.1 : 10.0)) return;
   shown_ = now;
   const double done = static_cast<double>(step - first_step_);
   const double rate = done / seconds_since(start_);

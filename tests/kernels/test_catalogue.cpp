@@ -31,7 +31,7 @@ const std::vector<Wanted>& wanted() {
        {}},
       {"scan",
        {"kogge_stone", "kogge_stone_double_buffered", "warp_scan", "brent_kung", "three_kernel",
-        "grid_sync", "decoupled_lookback"},
+        "grid_sync", "decoupled_lookback", "lookahead"},
        {}},
       {"histogram",
        {"global_atomics", "privatized", "privatized_coarsened", "vectorized", "lane_private",
