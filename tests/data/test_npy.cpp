@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
 template <class T>
 std::vector<T> values_of(const NpyArray& array) {
   std::vector<T> values(array.bytes.size() / sizeof(T));
-  std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+  if (!values.empty()) std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
   return values;
 }
 
