@@ -187,10 +187,12 @@ void Progress::update(int epoch, std::int64_t images_done, std::int64_t images_t
   const double epochs_done = epoch - first_epoch_ + fraction;
   const double left = (last_epoch_ - first_epoch_ + 1 - epochs_done) * seconds_since(start_) /
                       std::max(epochs_done, 1e-9);
+  const double wait = bar_ ? 0.1 : 5;  // seconds between two pictures, or lines
+  if ((visible_ || lines_) && seconds_since(last_shown_) < wait) return;
+  last_shown_ = now;
   if (bar_) {
     draw_bar(epoch, fraction, rate, left);
-  } else if (seconds_since(last_line_) >= 5) {
-    last_line_ = now;
+  } else {
     write_log(fmt::format("weft: epoch {}/{}: {:.0f} %, {} images/s, {} left\n", epoch, last_epoch_,
                           100 * fraction, format_count(std::llround(rate)), time_left(left)));
   }

@@ -67,7 +67,7 @@ class Progress {
   Terminal terminal_;
   bool bar_ = false, lines_ = false, visible_ = false;
   int first_epoch_, last_epoch_;
-  Clock::time_point start_ = Clock::now(), epoch_start_ = start_, last_line_ = start_;
+  Clock::time_point start_ = Clock::now(), epoch_start_ = start_, last_shown_ = start_;
 };
 
 }  // namespace weft::cli

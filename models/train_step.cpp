@@ -6,6 +6,11 @@
 
 namespace weft::models {
 
+namespace {
+// Enough that the launches of a graph do not show, few enough that recording it takes no time.
+constexpr std::int64_t kStepsPerGraph = 16;
+}  // namespace
+
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
                          std::int64_t images_used, std::span<const float> lr_table,
                          const Stream& stream)
@@ -45,7 +50,17 @@ TrainStep::TrainStep(const layers::Sequential& net, TrainMemory& memory, const S
     queue(stream);
     stream.synchronize();
   }
-  graph_ = std::make_unique<Graph>(stream, [this, stream] { queue(stream); });
+  one_ = std::make_unique<Graph>(stream, [this, stream] { queue(stream); });
+  if (stream.device().is_cuda()) {
+    many_ = std::make_unique<Graph>(stream, [this, stream] {
+      for (std::int64_t step = 0; step < kStepsPerGraph; ++step) queue(stream);
+    });
+  }
+}
+
+void TrainStep::launch(std::int64_t steps) const {
+  for (; many_ && steps >= kStepsPerGraph; steps -= kStepsPerGraph) many_->launch();
+  for (; steps > 0; --steps) one_->launch();
 }
 
 void TrainStep::gather(const Stream& stream) {

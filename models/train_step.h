@@ -55,7 +55,8 @@ class TrainStep {
   TrainStep& operator=(const TrainStep&) = delete;
 
   std::int64_t rows() const { return plan_.batch(); }
-  void launch() const { graph_->launch(); }
+  // Queues so many steps, one after the other.
+  void launch(std::int64_t steps) const;
 
   // Runs the forward pass of the batch at the current step once more and returns the first layer
   // whose output holds a value that is not finite, or null.
@@ -70,7 +71,7 @@ class TrainStep {
   StepOptions options_;
   layers::Plan plan_;
   Tensor labels_, predictions_, loss_;  // (rows,)
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
 };
 
 }  // namespace weft::models

@@ -16,8 +16,7 @@ namespace weft::models {
 
 namespace {
 
-constexpr double kSyncSeconds = 0.05;     // of queued work between two looks at the totals
-constexpr double kProgressSeconds = 0.1;  // between two calls of TrainObserver::progress
+constexpr double kSyncSeconds = 0.05;  // of queued work between two looks at the totals
 
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   check_images(dataset.train, config.network, "training");
@@ -102,6 +101,7 @@ struct Trainer::State {
   void finish_epoch();
 
   TrainStep& step_at(std::int64_t step);
+  void launch(std::int64_t count);
   void read_weights();
   void check_totals(const char* what, double loss);
   [[noreturn]] void throw_diverged(const std::string& what);
@@ -181,35 +181,36 @@ TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bo
   return TrainEnd::finished;
 }
 
-// Trains to the end of the epoch, or until `stop`: then returns false after the current step.
+// Queues the next `count` steps, which lie in one epoch.
+void Trainer::State::launch(std::int64_t count) {
+  const std::int64_t first = checkpoint.state.step;
+  const bool tail = tail_step && (first + count) % steps_per_epoch() == 0;
+  if (count > tail) full_step->launch(count - tail);
+  if (tail) tail_step->launch(1);
+  checkpoint.state.step += count;
+}
+
+// Trains to the end of the epoch, or until `stop`: then returns false between two steps.
 bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop) {
   RunState& state = checkpoint.state;
   const std::int64_t end = (epochs_done() + 1) * steps_per_epoch();
   const double seconds_before = state.partial_seconds;
   const Timer epoch;
-  Timer since_sync, since_progress;
-  std::int64_t queued = 0;
   while (state.step < end) {
-    step_at(state.step).launch();
-    ++state.step;
-    ++queued;
-    const bool stops = stop && state.step < end;
-    if (queued < sync_interval && state.step < end && !stops) continue;
-
-    // The device is behind the host by at most this many steps: wait for it and look at the totals.
+    // The device is behind the host by at most this many steps: then the host looks at the totals.
+    const std::int64_t count = std::min(sync_interval, end - state.step);
+    const Timer since_sync;
+    launch(count);
     state.totals = memory->totals.read(stream);
     state.partial_seconds = seconds_before + epoch.seconds();
     check_totals("the loss", state.totals.loss_sum);
-    if (stops) return false;
-    const double per_step = since_sync.seconds() / static_cast<double>(queued);
+    if (observer.progress) {
+      observer.progress(epochs_done() + 1, state.totals.rows, options.order.count);
+    }
+    if (stop && state.step < end) return false;
+    const double per_step = since_sync.seconds() / static_cast<double>(count);
     const auto wanted = static_cast<std::int64_t>(std::min(kSyncSeconds / per_step, 1e6));
     sync_interval = std::clamp(wanted, std::int64_t{1}, 2 * sync_interval);
-    since_sync.restart();
-    queued = 0;
-    if (observer.progress && since_progress.seconds() >= kProgressSeconds) {
-      observer.progress(epochs_done() + 1, state.totals.rows, options.order.count);
-      since_progress.restart();
-    }
   }
   return true;
 }

@@ -22,7 +22,8 @@
 namespace weft::models {
 
 struct TrainObserver {
-  // Called at most about ten times a second while an epoch runs; may be empty.
+  // Called after the first steps of a run, then about twenty times a second, when the totals have
+  // been read from the device, and after the last step of each epoch; may be empty.
   std::function<void(int epoch, std::int64_t images_done, std::int64_t images_total)> progress;
   std::function<void(const EpochRecord&)> epoch_done;  // after its checkpoint was committed
 };
@@ -53,8 +54,9 @@ class Trainer {
   ~Trainer();
 
   // Trains the remaining epochs. When `stop` becomes true (a signal handler may set it) training
-  // ends after the current step, a checkpoint of exactly that step is committed, and interrupted is
-  // returned; a resume goes on in the middle of the epoch. A loss, or a weight about to be saved,
+  // ends after the steps that are queued, about a twentieth of a second of work at most; a
+  // checkpoint of exactly that step is committed, and interrupted is returned; a resume goes on in
+  // the middle of the epoch. A loss, or a weight about to be saved,
   // that is not finite throws Error{check_failed} naming the first layer whose output was not
   // finite; the last good checkpoint is kept. `stop_after_epoch` > 0 ends after that epoch, as if
   // interrupted there (for tests and --stop-after).
