@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include "engine/error.h"
+#include "kernels/activation/activation.h"
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/validate.h"
 #include "kernels/gemm/scratch.h"
@@ -123,6 +124,12 @@ void check_conv_dims(const ConvDims& d) {
   check_bytes(d, {d.n, d.c, d.h, d.w});
   check_bytes(d, {d.n, d.oc, d.oh(), d.ow()});
   check_bytes(d, {d.oc, d.c, d.kh, d.kw});
+}
+
+void mask_gradient(float* dx, const ConvDims& d, const ConvOptions& options, const Stream& stream) {
+  if (options.relu_mask == nullptr) return;
+  activation_backward(dx, dx, options.relu_mask, d.n * d.c * d.h * d.w, Activation::relu,
+                      GradientMode::overwrite, stream);
 }
 
 namespace {
@@ -283,7 +290,7 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
       cpu.backward_data_implicit_gemm(dx, dy, w, dims, mode,
                                       scratch_of(cpu.backward_data_scratch, dims));
     }
-    return;
+    return mask_gradient(dx, dims, options, stream);
   }
 #ifdef WEFT_WITH_CUDA
   pick(variant, cuda::conv2d_backward_data_direct,
@@ -291,6 +298,7 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
         cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
         cuda::conv2d_backward_data_implicit_gemm_tensor_core})(dx, dy, w, dims, mode, options,
                                                                workspace, stream);
+  mask_gradient(dx, dims, options, stream);
 #endif
 }
 

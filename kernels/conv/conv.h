@@ -43,6 +43,9 @@ enum class ConvVariant {
 struct ConvOptions {
   ConvVariant variant = ConvVariant::automatic;
   ComputeMode mode = ComputeMode::fp32;
+  // Of backward data, (n, c, h, w) or null: backward of a ReLU whose output the mask is. dx, what
+  // was there included, is 0 where the mask is not above 0. Must not overlap dx.
+  const float* relu_mask = nullptr;
 };
 
 // Some variants lack passes; a call that names one all the same throws usage.

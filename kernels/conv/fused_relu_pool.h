@@ -13,6 +13,8 @@
 // Windows lie side by side: ph and pw are also their strides, and rows and columns of z behind the
 // last whole window are not used. A window has at most 255 elements. A NaN in a window wins and is
 // cut. Extents of 0, errors and determinism as in conv.h; y must not overlap x.
+// Of ConvOptions, variant is automatic or fused_relu_pool; mode rounds the operands of the products
+// where a kernel gains by it, and never the sum db; relu_mask is of backward data, as in conv.h.
 // FLOPs forward: 2 n oc (oh / ph * ph) (ow / pw * pw) c kh kw; backward those over ph pw.
 #pragma once
 
@@ -37,17 +39,19 @@ void conv2d_relu_pool_forward(float* y,              // (n, oc, rows, columns)
                               const float* x,        // (n, c, h, w)
                               const float* w,        // (oc, c, kh, kw)
                               const float* bias,     // (oc,) or null
-                              const ReluPoolDims& dims, const Stream& stream);
+                              const ReluPoolDims& dims, const ConvOptions& options,
+                              const Stream& stream);
 
 void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
                                     const float* dy,             // (n, oc, rows, columns)
                                     const std::uint8_t* argmax,  // (n, oc, rows, columns)
                                     const float* w,              // (oc, c, kh, kw)
                                     const ReluPoolDims& dims, GradientMode mode,
-                                    const Stream& stream);
+                                    const ConvOptions& options, const Stream& stream);
 
 // Bytes of scratch for the backward weights pass.
-std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims, Device device);
+std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims, const ConvOptions& options,
+                                             Device device);
 
 // n == 0, or no window at all, with GradientMode::overwrite writes zeros.
 void conv2d_relu_pool_backward_weights(float* dw,                   // (oc, c, kh, kw)
@@ -56,6 +60,28 @@ void conv2d_relu_pool_backward_weights(float* dw,                   // (oc, c, k
                                        const std::uint8_t* argmax,  // (n, oc, rows, columns)
                                        const float* x,              // (n, c, h, w)
                                        const ReluPoolDims& dims, GradientMode mode,
-                                       Workspace workspace, const Stream& stream);
+                                       const ConvOptions& options, Workspace workspace,
+                                       const Stream& stream);
+
+// The same in fp32.
+inline void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                                     const float* bias, const ReluPoolDims& dims,
+                                     const Stream& stream) {
+  conv2d_relu_pool_forward(y, argmax, x, w, bias, dims, {}, stream);
+}
+inline void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
+                                           const float* w, const ReluPoolDims& dims,
+                                           GradientMode mode, const Stream& stream) {
+  conv2d_relu_pool_backward_data(dx, dy, argmax, w, dims, mode, {}, stream);
+}
+inline std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims, Device device) {
+  return conv2d_relu_pool_workspace_bytes(dims, {}, device);
+}
+inline void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
+                                              const std::uint8_t* argmax, const float* x,
+                                              const ReluPoolDims& dims, GradientMode mode,
+                                              Workspace workspace, const Stream& stream) {
+  conv2d_relu_pool_backward_weights(dw, db, dy, argmax, x, dims, mode, {}, workspace, stream);
+}
 
 }  // namespace weft::kernels

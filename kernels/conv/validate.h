@@ -8,5 +8,8 @@ namespace weft::kernels {
 
 // Throws usage unless the dimensions are as conv.h asks.
 void check_conv_dims(const ConvDims& dims);
+// Applies relu_mask, if any, in a pass of its own.
+void mask_gradient(float* dx, const ConvDims& dims, const ConvOptions& options,
+                   const Stream& stream);
 
 }  // namespace weft::kernels

@@ -249,6 +249,29 @@ TEST_P(Conv, TakesAnyAlignment) {
   }
 }
 
+// The backward of a ReLU before the layer: the gradient passes where its output is above 0.
+TEST_P(Conv, MasksTheGradientOfTheData) {
+  for (const ConvCase& c :
+       {ConvCase{{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, ConvCase{{3, 2, 8, 7, 4, 3, 2, 2, 3, 1, 0}},
+        ConvCase{{2, 32, 7, 12, 64, 3, 3, 1, 1, 1, 1}}}) {
+    std::vector<float> mask = random_integers(c.inputs(), 8, -1, 2);
+    mask[0] = std::nanf("");
+    const Guarded<float> x(mask, stream());
+    for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
+      const Problem problem(c, true, Epilogue::none, mode);
+      Results<double> expected = problem.expected();
+      for (std::size_t i = 0; i < mask.size(); ++i) {
+        if (!(mask[i] > 0)) expected.dx[i] = 0;
+      }
+      for_each_variant(device(), [&](const std::string& variant, ConvOptions options) {
+        options.relu_mask = x.data();
+        expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
+                     true, options);
+      });
+    }
+  }
+}
+
 TEST_P(Conv, GivesTheSameBitsTwice) {
   const Problem problem({{19, 6, 14, 14, 16, 5, 5, 1, 1, 0, 0}}, false);
   for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {

@@ -104,7 +104,8 @@ struct Problem {
   }
 
   // The backward passes start from `argmax`, so that a near tie cannot tell them apart.
-  Results<float> run(const Bytes& argmax, const Stream& stream, std::int64_t misalign = 0) const {
+  Results<float> run(const Bytes& argmax, const ConvOptions& options, const Stream& stream,
+                     std::int64_t misalign = 0) const {
     const auto output = [&](const std::vector<float>& before) {
       Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
       if (mode == GradientMode::accumulate) memory.set(before);
@@ -117,35 +118,50 @@ struct Problem {
     Guarded<std::uint8_t> argmax_(outputs(d), stream, misalign);
     Guarded<float> dx_ = output(dx), dw_ = output(dw), db_ = output(db);
     conv2d_relu_pool_forward(y_.data(), argmax_.data(), x_.data(), w_.data(), bias_.data(), d,
-                             stream);
+                             options, stream);
     conv2d_relu_pool_backward_data(dx_.data(), dy_.data(), given.data(), w_.data(), d, mode,
-                                   stream);
-    const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, stream.device()), stream);
+                                   options, stream);
+    const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, options, stream.device()), stream);
     conv2d_relu_pool_backward_weights(dw_.data(), db_.data(), dy_.data(), given.data(), x_.data(),
-                                      d, mode, {scratch.data(), scratch.bytes()}, stream);
+                                      d, mode, options, {scratch.data(), scratch.bytes()}, stream);
     return {y_.get(), dx_.get(), dw_.get(), db_.get(), argmax_.get()};
   }
 };
 
 // A random walk of `length` roundings of sums of size sqrt(length) / 3, with room for unlucky
-// signs.
-Bound bound(std::int64_t length, bool integers) {
+// signs; `unit` is the rounding of each operand.
+Bound bound(std::int64_t length, double unit, bool integers) {
   const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(length);
   if (integers) return {0, 0, true};
-  return {4 * eps * (k / 6 + 2), 4 * eps, true};
+  return {4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1), 4 * eps, true};
 }
 
 void expect_equal(const Results<float>& found, const Results<double>& expected, const Problem& p,
-                  bool integers, const std::string& what) {
+                  ComputeMode mode, bool integers) {
   const ConvDims& d = p.d.conv;
   const std::int64_t taps = d.kh * d.kw, windows = d.n * p.d.rows() * p.d.columns();
-  EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps, integers), what + " y"));
-  EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps, integers), what + " dx"));
-  EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows, integers), what + " dw"));
-  EXPECT_TRUE(compare(found.db, expected.db, bound(windows, integers), what + " db"));
+  const double unit = mode == ComputeMode::fp32   ? 0
+                      : mode == ComputeMode::tf32 ? std::ldexp(1.0, -11)
+                                                  : std::ldexp(1.0, -8);
+  const char* name = mode == ComputeMode::fp32   ? " in fp32"
+                     : mode == ComputeMode::tf32 ? " in tf32"
+                                                 : " in bf16";
+  const std::string what = name_of(p.d) + name;
+  EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps, unit, integers), what + " y"));
+  EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps, unit, integers), what + " dx"));
+  EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows, unit, integers), what + " dw"));
+  // The bias is a plain sum of dy: nothing is rounded for it.
+  EXPECT_TRUE(compare(found.db, expected.db, bound(windows, 0, integers), what + " db"));
 }
 
-class ReluPool : public DeviceTest {};
+class ReluPool : public DeviceTest {
+ protected:
+  // On the CPU all modes are one.
+  std::vector<ConvOptions> all_modes() const {
+    if (device().is_cpu()) return {{}};
+    return {{}, {.mode = ComputeMode::tf32}, {.mode = ComputeMode::bf16}};
+  }
+};
 
 TEST_P(ReluPool, MatchesTheOracle) {
   int turn = 0;
@@ -154,7 +170,10 @@ TEST_P(ReluPool, MatchesTheOracle) {
     const GradientMode mode = turn++ % 2 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
     const Problem problem(d, false, mode);
     const Results<double> expected = problem.expected();
-    expect_equal(problem.run(expected.argmax, stream()), expected, problem, false, name_of(d));
+    for (const ConvOptions& options : all_modes()) {
+      expect_equal(problem.run(expected.argmax, options, stream()), expected, problem, options.mode,
+                   false);
+    }
   }
 }
 
@@ -164,9 +183,11 @@ TEST_P(ReluPool, IsExactOnIntegers) {
     if (too_large(flops(d))) continue;
     const Problem problem(d, true, GradientMode::accumulate);
     const Results<double> expected = problem.expected();
-    const Results<float> found = problem.run(expected.argmax, stream());
-    expect_equal(found, expected, problem, true, name_of(d));
-    EXPECT_EQ(found.argmax, expected.argmax) << name_of(d);
+    for (const ConvOptions& options : all_modes()) {
+      const Results<float> found = problem.run(expected.argmax, options, stream());
+      expect_equal(found, expected, problem, options.mode, true);
+      EXPECT_EQ(found.argmax, expected.argmax) << name_of(d);
+    }
   }
 }
 
@@ -175,7 +196,7 @@ TEST_P(ReluPool, EqualsTheUnfusedLayers) {
   const ReluPoolDims d{{9, 6, 14, 15, 16, 5, 5, 1, 1, 1, 0}};
   const Problem p(d, true, GradientMode::overwrite);
   const Bytes argmax = p.expected().argmax;
-  const Results<float> fused = p.run(argmax, stream());
+  const Results<float> fused = p.run(argmax, {}, stream());
 
   const std::int64_t maps = d.conv.n * d.conv.oc * d.conv.oh() * d.conv.ow();
   const PoolDims pool{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()};
@@ -209,14 +230,20 @@ TEST_P(ReluPool, EqualsTheUnfusedLayers) {
 }
 
 TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
-  for (const std::int64_t misalign : {0, 1, 2, 3}) {
-    const Problem problem({{5, 6, 14, 14, 16, 5, 5}}, false, GradientMode::accumulate);
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{5, 6, 14, 14, 16, 5, 5}}, ReluPoolDims{{3, 32, 26, 26, 64, 3, 3}}}) {
+    if (too_large(flops(d))) continue;
+    const Problem problem(d, false, GradientMode::accumulate);
     const Bytes argmax = problem.expected().argmax;
-    const Results<float> one = problem.run(argmax, stream(), misalign);
-    const Results<float> two = problem.run(argmax, stream());
-    EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db &&
-                one.argmax == two.argmax)
-        << "misaligned by " << misalign;
+    for (const ConvOptions& options : all_modes()) {
+      const Results<float> two = problem.run(argmax, options, stream());
+      for (const std::int64_t misalign : {0, 1, 2, 3}) {
+        const Results<float> one = problem.run(argmax, options, stream(), misalign);
+        EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db &&
+                    one.argmax == two.argmax)
+            << name_of(d) << " misaligned by " << misalign;
+      }
+    }
   }
 }
 
@@ -235,6 +262,27 @@ TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
                                     stream());
   EXPECT_TRUE(compare(y.get(), expected.y, exact()));
   EXPECT_TRUE(compare(dw.get(), expected.dw, exact()));
+}
+
+TEST_P(ReluPool, MasksTheGradientOfTheData) {
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{2, 3, 9, 8, 4, 3, 3, 1, 1, 1, 1}}, ReluPoolDims{{2, 32, 26, 26, 64, 3, 3}},
+        ReluPoolDims{{2, 3, 11, 9, 4, 3, 3, 2, 1, 1, 0}}}) {
+    if (too_large(flops(d))) continue;
+    const std::vector<float> x = random_integers(inputs(d), 8, -1, 2);
+    const Guarded<float> mask(x, stream());
+    for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
+      const Problem p(d, true, mode);
+      Results<double> expected = p.expected();
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!(x[i] > 0)) expected.dx[i] = 0;
+      }
+      for (ConvOptions options : all_modes()) {
+        options.relu_mask = mask.data();
+        expect_equal(p.run(expected.argmax, options, stream()), expected, p, options.mode, true);
+      }
+    }
+  }
 }
 
 TEST_P(ReluPool, ANanWinsAndIsCut) {
@@ -285,6 +333,8 @@ TEST_P(ReluPool, RefusesWhatItCannotDo) {
   options.variant = parse_conv_variant("fused_relu_pool");
   EXPECT_THROW(conv2d_workspace_bytes(ConvPass::forward, {1, 1, 4, 4, 1, 3, 3}, options, device()),
                Error);
+  options.variant = ConvVariant::direct;
+  EXPECT_THROW(conv2d_relu_pool_workspace_bytes({{1, 1, 4, 4, 1, 3, 3}}, options, device()), Error);
 }
 
 WEFT_ON_EACH_DEVICE(ReluPool);
