@@ -183,7 +183,8 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
              "arithmetic of GEMM and convolution; not fp32: GPU only")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--impl", flags.kernels, "kernels to use, as conv=NAME,gemm=NAME")
+  app.add_option("--impl", flags.kernels,
+                 "kernels to use, as conv=NAME,gemm=NAME; fuse=off: one kernel per layer")
       ->type_name("LIST")
       ->group(group);
   app.add_flag("--deterministic", flags.deterministic,
@@ -241,11 +242,15 @@ layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device) {
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const std::size_t equals = item.find('=');
     const std::string_view family = item.substr(0, equals);
-    if (equals == std::string_view::npos || (family != "conv" && family != "gemm")) {
+    const std::string_view name = equals == item.npos ? "" : item.substr(equals + 1);
+    const bool known = family == "conv" || family == "gemm" ||
+                       (family == "fuse" && (name == "on" || name == "off"));
+    if (equals == item.npos || !known) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--impl: expected conv=NAME,gemm=NAME; found '{}'", item));
+                  fmt::format("--impl: expected conv=NAME,gemm=NAME,fuse=on|off; found '{}'",
+                              printable(item)));
     }
-    const std::string_view name = item.substr(equals + 1);
+    if (family == "fuse") choice.fuse = name == "on";
     if (family == "conv") choice.conv = kernels::parse_conv_variant(name);
     if (family == "gemm") choice.gemm = kernels::parse_gemm_variant(name);
   }

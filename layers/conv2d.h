@@ -15,12 +15,20 @@ class Conv2d final : public Layer {
   Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_channels,
          const Window& window, bool bias = true);
 
+  std::int64_t in_channels() const { return in_channels_; }
+  std::int64_t out_channels() const { return out_channels_; }
+  const Window& window() const { return window_; }
+  bool has_bias() const { return bias_; }
+  // What the kernels are told for an input that output_shape() takes.
+  kernels::ConvDims dims(const Shape& input) const;
+
   std::string_view type() const override { return "Conv2d"; }
   std::string describe() const override;
   std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
   bool can_fuse_relu() const override { return true; }
+  bool can_mask_input_gradient() const override { return true; }
   bool backward_reads_output() const override { return false; }
 
  protected:
@@ -32,8 +40,6 @@ class Conv2d final : public Layer {
                    const Stream& stream) const override;
 
  private:
-  kernels::ConvDims dims(const Shape& input) const;
-
   std::int64_t in_channels_, out_channels_;
   Window window_;
   bool bias_;

@@ -30,11 +30,13 @@ using ConstFloatView = TensorView<const float>;
 enum class Phase { inference, training };
 
 // How the kernels of a plan are chosen; from --precision and --impl. A conv variant without a
-// gradient's pass leaves that one to automatic.
+// gradient's pass leaves that one to automatic. `fuse`: layers may be joined into one kernel, as
+// far as the variants are automatic.
 struct KernelChoice {
   kernels::ComputeMode mode = kernels::ComputeMode::fp32;
   kernels::GemmVariant gemm = kernels::GemmVariant::automatic;
   kernels::ConvVariant conv = kernels::ConvVariant::automatic;
+  bool fuse = true;
 };
 
 // A trainable tensor of a layer. Names and layouts are PyTorch's: "weight", "bias".
@@ -65,6 +67,10 @@ struct LayerContext {
   std::uint64_t seed = 0;
   std::uint32_t layer_index = 0;
   const std::int64_t* step = nullptr;  // device memory: the training step, for dropout
+  // Of backward: x is the output of a ReLU, whose own backward this call does as well. dx is 0
+  // where x is not above 0.
+  bool mask_input_gradient = false;
+  Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
 };
 
 class Layer {
@@ -94,6 +100,10 @@ class Layer {
 
   // Can forward() apply a ReLU to its own output while it is still in registers?
   virtual bool can_fuse_relu() const { return false; }
+  // Can backward() do LayerContext::mask_input_gradient?
+  virtual bool can_mask_input_gradient() const { return false; }
+  // Does backward() use LayerContext::branch? Then x, y and dy stay untouched until it is joined.
+  virtual bool forks_backward() const { return false; }
   // Is the output the input under another shape (Flatten)? A Plan then calls nothing and reshapes.
   virtual bool is_view() const { return false; }
   // May y be x, and dx be dy? (Element-wise layers whose backward needs only y.)

@@ -2,7 +2,7 @@
 // Linear: y = x W^T + b, with an optional ReLU in the GEMM's epilogue.
 //
 //   x (N, in)   W (out, in)   b (out,)   y (N, out)
-//   dx = dy W   dW = dy^T x   db = column sums of dy
+//   dx = dy W   dW = dy^T x   db = column sums of dy, in the product that gives dW
 #pragma once
 
 #include "layers/layer.h"
@@ -13,10 +13,16 @@ class Linear final : public Layer {
  public:
   Linear(std::string name, std::int64_t in, std::int64_t out, bool bias = true);
 
+  std::int64_t in() const { return in_; }
+  std::int64_t out() const { return out_; }
+  bool has_bias() const { return bias_; }
+
   std::string_view type() const override { return "Linear"; }
   std::string describe() const override;
   double forward_flops(const Shape& input) const override;
   bool can_fuse_relu() const override { return true; }
+  bool can_mask_input_gradient() const override { return true; }
+  bool forks_backward() const override { return true; }
   bool backward_reads_output() const override { return false; }
 
  protected:

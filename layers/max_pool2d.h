@@ -14,6 +14,8 @@ class MaxPool2d final : public Layer {
  public:
   MaxPool2d(std::string name, const Window& window);
 
+  const Window& window() const { return window_; }
+
   std::string_view type() const override { return "MaxPool2d"; }
   std::string describe() const override;
   std::size_t cache_bytes(const Shape& input) const override;

@@ -84,6 +84,7 @@ Json json_of(const TrainConfig& config) {
   json["precision"] = name_of(config.kernels.mode);
   json["gemm"] = name_of(config.kernels.gemm);
   json["conv"] = name_of(config.kernels.conv);
+  json["fuse"] = config.kernels.fuse;
   return json;
 }
 
@@ -119,6 +120,7 @@ TrainConfig config_from(const Fields& fields) {
       fields, "gemm", or_automatic(kernels::parse_gemm_variant, kernels::GemmVariant::automatic));
   config.kernels.conv = parsed(
       fields, "conv", or_automatic(kernels::parse_conv_variant, kernels::ConvVariant::automatic));
+  if (fields.has("fuse")) config.kernels.fuse = fields.boolean("fuse");  // not in older runs
   try {
     validate(config);
   } catch (const Error& error) {
