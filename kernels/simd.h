@@ -27,6 +27,8 @@ constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(float));
 
 typedef float FloatVector __attribute__((vector_size(kVectorBytes)));
 
+typedef std::int32_t IndexVector __attribute__((vector_size(kVectorBytes)));
+
 namespace simd {
 
 typedef float AnyAddress __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
@@ -45,6 +47,9 @@ inline FloatVector broadcast(float value) {
 inline FloatVector load_first(const float* p, std::int64_t n) {
 #if defined(__AVX512F__)
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), p);
+#elif defined(__AVX2__)
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane));
 #else
   FloatVector v{};
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -58,8 +63,20 @@ inline void store_first(float* p, FloatVector v, std::int64_t n) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1u), v);
 #elif defined(__AVX2__)
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  _mm256_maskstore_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane), v);
+  // In powers of two: a masked store of AVX2 is microcode on some processors.
+  if (n == kLanes) return store(p, v);
+  __m128 rest = _mm256_castps256_ps128(v);
+  if ((n & 4) != 0) {
+    _mm_storeu_ps(p, rest);
+    rest = _mm256_extractf128_ps(v, 1);
+    p += 4;
+  }
+  if ((n & 2) != 0) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(p), rest);
+    rest = _mm_movehl_ps(rest, rest);
+    p += 2;
+  }
+  if ((n & 1) != 0) _mm_store_ss(p, rest);
 #else
   for (int lane = 0; lane < kLanes; ++lane) {
     if (lane < n) p[lane] = v[lane];
@@ -67,12 +84,76 @@ inline void store_first(float* p, FloatVector v, std::int64_t n) {
 #endif
 }
 
+inline void store_first(std::int32_t* p, IndexVector v, std::int64_t n) {
+  store_first(reinterpret_cast<float*>(p), __builtin_bit_cast(FloatVector, v), n);
+}
+
+// The low bytes of the first n lanes.
+inline void store_bytes_first(std::uint8_t* p, IndexVector v, std::int64_t n) {
+#if defined(__AVX512F__)
+  const __mmask16 first = static_cast<__mmask16>((1u << n) - 1u);
+  _mm512_mask_cvtepi32_storeu_epi8(p, first, __builtin_bit_cast(__m512i, v));
+#elif defined(__AVX2__)
+  const __m256i low_bytes = _mm256_set1_epi32(0x0C080400);  // of each half, side by side
+  const __m256i halves = _mm256_shuffle_epi8(__builtin_bit_cast(__m256i, v), low_bytes);
+  const std::uint64_t low = static_cast<std::uint32_t>(_mm256_extract_epi32(halves, 0));
+  const std::uint64_t high = static_cast<std::uint32_t>(_mm256_extract_epi32(halves, 4));
+  std::uint64_t rest = high << 32 | low;
+  if (n == kLanes) {
+    __builtin_memcpy(p, &rest, 8);
+    return;
+  }
+  if ((n & 4) != 0) {
+    __builtin_memcpy(p, &rest, 4);
+    rest >>= 32;
+    p += 4;
+  }
+  if ((n & 2) != 0) {
+    __builtin_memcpy(p, &rest, 2);
+    rest >>= 16;
+    p += 2;
+  }
+  if ((n & 1) != 0) __builtin_memcpy(p, &rest, 1);
+#else
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (lane < n) p[lane] = static_cast<std::uint8_t>(v[lane]);
+  }
+#endif
+}
+
+inline IndexVector lane_numbers() {
+  IndexVector v;
+  for (int lane = 0; lane < kLanes; ++lane) v[lane] = lane;
+  return v;
+}
+
 // max(v, 0) that lets NaN pass.
 inline FloatVector relu(FloatVector v) {
   return v < 0.0f ? FloatVector{} : v;
 }
 
+// The largest of the vectors taken so far, lane by lane, and its index: the first of equals, and
+// the first NaN, which stays.
+struct Maximum {
+  FloatVector value;
+  IndexVector index;
+
+  Maximum(FloatVector first, int first_index) : value(first), index(IndexVector{} + first_index) {}
+  void take(FloatVector next, IndexVector next_index) {
+    const IndexVector keeps = (next <= value) | (value != value);
+    value = keeps ? value : next;
+    index = keeps ? index : next_index;
+  }
+  void take(FloatVector next, int next_index) { take(next, IndexVector{} + next_index); }
+};
+
 namespace detail {
+
+template <int kFirst, int... kLane>
+inline FloatVector every_second(FloatVector a, FloatVector b,
+                                std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(a, b, (2 * kLane + kFirst)...);
+}
 
 // Exchanges the off-diagonal blocks of side kStep of the pair (a, b).
 template <int kStep, int... kLane>
@@ -95,6 +176,18 @@ inline void transpose_blocks(FloatVector (&rows)[kLanes]) {
 }
 
 }  // namespace detail
+
+// 2 kLanes floats taken apart.
+struct Pair {
+  FloatVector even, odd;
+};
+inline Pair deinterleave(FloatVector low, FloatVector high) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>{};
+  return {detail::every_second<0>(low, high, kAll), detail::every_second<1>(low, high, kAll)};
+}
+inline Pair deinterleave(const float* p) {
+  return deinterleave(load(p), load(p + kLanes));
+}
 
 // A square of kLanes x kLanes floats, transposed in registers.
 inline void transpose(FloatVector (&rows)[kLanes]) {

@@ -15,14 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/conv/implicit_gemm.h"
+#include "kernels/conv/correlation.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
 
 namespace weight_gradient {
 
-using implicit_gemm::Placement;
+using correlation::Placement;
 using packed::least;
 using packed::round_up;
 
@@ -59,10 +59,9 @@ template <int kSpan>
 inline void multiply_taps(float* sums, bool add, const float* const* lines, std::int64_t rows,
                           std::int64_t width, const std::int64_t* offsets, const float* panel,
                           std::int64_t pixels) {
-  static constexpr auto kKernels =
-      TileKernels<kTileRows / kSpan * kSpan, kSpan, kSpan, Unit, Table, Linear>::make();
-  kKernels(rows, width / kLanes)(sums, add, lines, Unit{}, Table{offsets}, panel, Linear{width},
-                                 pixels);
+  static constexpr TileKernels<kTileVectors, kSpan, kSpan, Unit, Table, Linear, Tile> kKernels;
+  kKernels(rows, width / kLanes)(Tile{sums, add}, lines, Unit{}, Table{offsets}, panel,
+                                 Linear{width}, pixels);
 }
 
 // The sums of one image and one panel of filters: rows in the order (piece of s, c, r, s).
@@ -182,7 +181,7 @@ inline void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const fl
   const Split images(d.n, chunks > 0 ? (d.n + chunks - 1) / chunks : 1);
 #pragma omp parallel if (2 * d.n * job.pixels * d.oc * job.taps > 1000000)
   {
-    float* own = threads + implicit_gemm::thread_index() * job.thread_floats();
+    float* own = threads + correlation::thread_index() * job.thread_floats();
     float* panels = own + job.image_floats();
     for (std::int64_t e = 0; e < job.image_floats(); ++e) own[e] = 0.0f;
 #pragma omp for schedule(static)
@@ -191,7 +190,7 @@ inline void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const fl
       for (std::int64_t i = first; i < images.begin(chunk + 1); ++i) {
         const float* image = x + i * d.c * d.h * d.w;
         if (job.padded()) {
-          implicit_gemm::place(own, image, d.c, d.h, d.w, job.placement);
+          correlation::place(own, image, d.c, d.h, d.w, job.placement);
           image = own;
         }
         add_image(job, sums + chunk * job.chunk_floats(), i > first, image,

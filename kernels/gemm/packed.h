@@ -65,13 +65,19 @@ inline Problem plan(const float* a, const float* b, const GemmDims& d) {
   return {d.m, d.n, d.k, a, a_row, a_k, b, b_k, b_column, false};
 }
 
-// Where and how a finished tile goes.
+// Where and how a finished tile goes: C = epilogue(alpha * tile + beta * C + bias).
 struct Target {
   float* c;
   std::int64_t ldc;
   const float* bias;
   float alpha, beta;
   Epilogue epilogue;
+  bool swapped;  // tiles are transposed
+
+  // Can the sums start from C or from the bias, and end in C?
+  bool in_place() const {
+    return !swapped && alpha == 1.0f && (beta == 0.0f || (beta == 1.0f && bias == nullptr));
+  }
 };
 
 // C (rows, columns) = epilogue(alpha * tile + beta * C + bias); tile has leading dimension ld.
@@ -94,11 +100,12 @@ inline void write_rows(const Target& target, float* c, const float* bias, const 
   }
 }
 
-// turned (columns, kTurnedRows) = the transpose of tile (kTurnedRows, ld).
-constexpr int kTurnedRows = (kTileRows + kLanes - 1) / kLanes * kLanes;
-inline void transpose_tile(float* turned, const float* tile, std::int64_t ld,
+// turned (columns, kTurnedRows) = the transpose of tile (rows, ld), in whole vectors: both have
+// room for kTurnedRows rows and kTileColumns columns.
+constexpr int kTurnedRows = (tile_rows(1) + kLanes - 1) / kLanes * kLanes;
+inline void transpose_tile(float* turned, const float* tile, std::int64_t ld, std::int64_t rows,
                            std::int64_t columns) {
-  for (int i = 0; i < kTurnedRows; i += kLanes) {
+  for (int i = 0; i < rows; i += kLanes) {
     for (std::int64_t j = 0; j < columns; j += kLanes) {
       FloatVector block[kLanes];
 #pragma GCC unroll 16
@@ -146,31 +153,61 @@ inline void pack_panel(float* panel, std::int64_t width, const float* b, std::in
   }
 }
 
-// Rows [begin, end) of one panel.
-inline void multiply_panel(const Problem& problem, const Target& target, const float* panel,
-                           std::int64_t column, std::int64_t width, std::int64_t begin,
-                           std::int64_t end, std::int64_t p, std::int64_t k) {
-  static constexpr auto kAdjacentRows = TileKernels<kTileRows, 0, 1, Unit, Linear, Linear>::make();
-  static constexpr auto kStridedRows = TileKernels<kTileRows, 3, 1, Stride, Linear, Linear>::make();
-  alignas(64) float tile[kTurnedRows * kTileColumns];
-  alignas(64) float turned[kTurnedRows * kTileColumns];
-  const std::int64_t columns = least(width, problem.columns - column);
-  const Split split(end - begin, kTileRows);
+// The operands of one tile after the other, for rows [begin, end) of A and one panel: calls
+// multiply(i, rows, kernel arguments...)
+template <class Result, class ResultOf, class Finish>
+inline void for_each_tile(const Problem& problem, const float* panel, std::int64_t width,
+                          std::int64_t begin, std::int64_t end, std::int64_t p, std::int64_t k,
+                          ResultOf result_of, Finish finish) {
+  static constexpr TileKernels<kTileVectors, 0, 1, Unit, Linear, Linear, Result> kAdjacentRows;
+  static constexpr TileKernels<kTileVectors, 3, 1, Stride, Linear, Linear, Result> kStridedRows;
+  const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
+  const Linear a_step{problem.a_k}, b_step{width};
+  const Split split(end - begin, most);
   for (std::int64_t piece = 0; piece < split.pieces; ++piece) {
     const std::int64_t i = begin + split.begin(piece);
     const std::int64_t rows = begin + split.begin(piece + 1) - i;
     const float* a = problem.a + i * problem.a_row + p * problem.a_k;
-    const Linear a_step{problem.a_k}, b_step{width};
     if (problem.a_row == 1) {
-      kAdjacentRows(rows, width / kLanes)(tile, false, &a, Unit{}, a_step, panel, b_step, k);
+      kAdjacentRows(rows, vectors)(result_of(i), &a, Unit{}, a_step, panel, b_step, k);
     } else {
-      const float* spans[(kTileRows + 2) / 3];
+      const float* spans[(tile_rows(1) + 2) / 3];
       for (std::int64_t s = 0; 3 * s < rows; ++s) spans[s] = a + 3 * s * problem.a_row;
-      kStridedRows(rows, width / kLanes)(tile, false, spans, problem.a_row, a_step, panel, b_step,
-                                         k);
+      kStridedRows(rows, vectors)(result_of(i), spans, problem.a_row, a_step, panel, b_step, k);
     }
-    if (problem.swapped) {
-      transpose_tile(turned, tile, width, columns);
+    finish(i, rows);
+  }
+}
+
+// Rows [begin, end) of one panel.
+inline void multiply_panel(const Problem& problem, const Target& target, const float* panel,
+                           std::int64_t column, std::int64_t width, std::int64_t begin,
+                           std::int64_t end, std::int64_t p, std::int64_t k) {
+  const std::int64_t columns = least(width, problem.columns - column);
+  if (target.in_place()) {
+    const bool reads_c = target.beta != 0.0f;
+    const float* start = reads_c ? target.c : target.bias;
+    const auto place = [&](std::int64_t i) {
+      return Place{
+          .at = target.c + i * target.ldc + column,
+          .row = target.ldc,
+          .vector = kLanes,
+          .lanes = kLanes,
+          .last_lanes = columns - (width - kLanes),
+          .relu = target.epilogue == Epilogue::relu,
+          .start_kind = start == nullptr ? Place::Start::zero : Place::Start::vectors,
+          .bias = start == nullptr ? nullptr : start + (reads_c ? i * target.ldc : 0) + column,
+          .bias_row = reads_c ? target.ldc : 0};
+    };
+    for_each_tile<Place>(problem, panel, width, begin, end, p, k, place,
+                         [](std::int64_t, std::int64_t) {});
+    return;
+  }
+  alignas(64) float tile[kTurnedRows * kTileColumns];
+  alignas(64) float turned[kTurnedRows * kTileColumns];
+  const auto store = [&](std::int64_t i, std::int64_t rows) {
+    if (target.swapped) {
+      transpose_tile(turned, tile, width, rows, columns);
       write_rows(target, target.c + column * target.ldc + i,
                  target.bias == nullptr ? nullptr : target.bias + i, turned, kTurnedRows, columns,
                  rows);
@@ -179,7 +216,13 @@ inline void multiply_panel(const Problem& problem, const Target& target, const f
                  target.bias == nullptr ? nullptr : target.bias + column, tile, width, rows,
                  columns);
     }
-  }
+  };
+  for_each_tile<Tile>(
+      problem, panel, width, begin, end, p, k,
+      [&](std::int64_t) {
+        return Tile{tile, false};
+      },
+      store);
 }
 
 }  // namespace packed
@@ -213,10 +256,11 @@ inline void gemm_packed(float* c, const float* a, const float* b, const float* b
       const bool first = block == 0, last = block + 1 == k_blocks.pieces;
       const Target target{c,
                           d.ldc,
-                          last ? bias : nullptr,
+                          first ? bias : nullptr,
                           alpha,
                           first ? beta : 1.0f,
-                          last ? epilogue : Epilogue::none};
+                          last ? epilogue : Epilogue::none,
+                          problem.swapped};
 #pragma omp for schedule(static)
       for (std::int64_t panel = 0; panel < panels; ++panel) {
         const std::int64_t j = column + panel * kTileColumns;
