@@ -2,11 +2,24 @@
 #include "kernels/pool/cpu.h"
 
 #include "kernels/pool/cpu_table.h"
+#include "kernels/pool/halved.h"
 
 namespace weft::kernels::WEFT_ISA {
 
+namespace {
+
+void max_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims) {
+  if (cpu::halved::fits(dims)) {
+    cpu::max_pool2d_forward_halved(y, argmax, x, dims);
+  } else {
+    cpu::max_pool2d_forward(y, argmax, x, dims);
+  }
+}
+
+}  // namespace
+
 extern const PoolCpu pool_cpu = {
-    cpu::max_pool2d_forward<float>,
+    max_forward,
     cpu::max_pool2d_backward<float>,
     cpu::avg_pool2d_forward<float>,
     cpu::avg_pool2d_backward<float>,

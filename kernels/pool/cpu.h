@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pooling on the CPU. One thread owns a plane, so backward may scatter inside it in a fixed order.
-// The 2x2 window of stride 2 that most networks use has paths of its own that vectorise.
+// The 2x2 window of stride 2 that most networks use has a backward path that vectorises; forward in
+// floats see halved.h.
 #pragma once
 
 #include "kernels/cpu_math.h"
@@ -31,43 +32,6 @@ inline Span window_span(std::int64_t p, std::int64_t stride, std::int64_t pad, s
 template <class T>
 bool replaces(T value, T best) {
   return !(value <= best) & (best == best);
-}
-
-template <class T>
-void max_plane_halved(T* y, std::int32_t* argmax, const T* x, const PoolDims& d) {
-  const std::int32_t w = static_cast<std::int32_t>(d.w);
-  const std::int32_t ow = static_cast<std::int32_t>(d.ow());
-  for (std::int64_t p = 0; p < d.oh(); ++p) {
-    const T* top = x + 2 * p * d.w;
-    const T* bottom = top + d.w;
-    const std::int32_t first = static_cast<std::int32_t>(2 * p * d.w);
-    T* y_row = y + p * ow;
-    if (argmax == nullptr) {
-#pragma omp simd
-      for (std::int32_t q = 0; q < ow; ++q) {
-        T best = top[2 * q];
-        best = replaces(top[2 * q + 1], best) ? top[2 * q + 1] : best;
-        best = replaces(bottom[2 * q], best) ? bottom[2 * q] : best;
-        y_row[q] = replaces(bottom[2 * q + 1], best) ? bottom[2 * q + 1] : best;
-      }
-      continue;
-    }
-    std::int32_t* argmax_row = argmax + p * ow;
-#pragma omp simd
-    for (std::int32_t q = 0; q < ow; ++q) {
-      T best = top[2 * q];
-      std::int32_t offset = 0;
-      const T b = top[2 * q + 1], c = bottom[2 * q], e = bottom[2 * q + 1];
-      offset = replaces(b, best) ? 1 : offset;
-      best = replaces(b, best) ? b : best;
-      offset = replaces(c, best) ? w : offset;
-      best = replaces(c, best) ? c : best;
-      offset = replaces(e, best) ? w + 1 : offset;
-      best = replaces(e, best) ? e : best;
-      y_row[q] = best;
-      argmax_row[q] = first + 2 * q + offset;
-    }
-  }
 }
 
 template <class T>
@@ -127,15 +91,10 @@ void max_plane_halved_backward(T* dx, const T* dy, const std::int32_t* argmax, c
 template <class T>
 void max_pool2d_forward(T* y, std::int32_t* argmax, const T* x, const PoolDims& d) {
   const std::int64_t in = d.h * d.w, out = d.oh() * d.ow();
-  const bool halved = detail::halves_planes(d);
 #pragma omp parallel for schedule(static) if (d.n * d.c * in >= kParallelElements)
   for (std::int64_t plane = 0; plane < d.n * d.c; ++plane) {
-    std::int32_t* indices = argmax == nullptr ? nullptr : argmax + plane * out;
-    if (halved) {
-      detail::max_plane_halved(y + plane * out, indices, x + plane * in, d);
-    } else {
-      detail::max_plane(y + plane * out, indices, x + plane * in, d);
-    }
+    detail::max_plane(y + plane * out, argmax == nullptr ? nullptr : argmax + plane * out,
+                      x + plane * in, d);
   }
 }
 
