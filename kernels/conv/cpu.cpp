@@ -4,7 +4,9 @@
 
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/implicit_gemm.h"
-#include "kernels/conv/relu_pool_cpu.h"
+#include "kernels/conv/relu_pool_data.h"
+#include "kernels/conv/relu_pool_forward.h"
+#include "kernels/conv/relu_pool_weights.h"
 #include "kernels/conv/weight_gradient.h"
 
 namespace weft::kernels::WEFT_ISA {
@@ -19,9 +21,9 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_forward_scratch,
     cpu::conv2d_backward_data_scratch,
     cpu::conv2d_backward_weights_scratch,
-    cpu::conv2d_relu_pool_forward<float>,
-    cpu::conv2d_relu_pool_backward_data<float>,
-    cpu::conv2d_relu_pool_backward_weights<float>,
+    cpu::conv2d_relu_pool_forward_strips,
+    cpu::conv2d_relu_pool_backward_data_sparse,
+    cpu::conv2d_relu_pool_backward_weights_sparse,
 };
 
 }  // namespace weft::kernels::WEFT_ISA
