@@ -30,6 +30,17 @@ __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
+// The same variable in the shared memory of the block of this rank, which must be running.
+template <class T>
+__device__ __forceinline__ T* cluster_shared(T* shared, int rank) {
+#if __CUDA_ARCH__ >= 900
+  return cooperative_groups::this_cluster().map_shared_rank(shared, rank);
+#else
+  static_cast<void>(rank);
+  return shared;
+#endif
+}
+
 // Shared memory of one cluster_reduce(): the result of every warp of the cluster.
 template <class T, int kThreads, int kBlocks>
 struct ClusterReduceStorage {

@@ -108,6 +108,26 @@ __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
+// The same without a fence: what threads wrote before is not ordered for other blocks, barriers
+// that fence_barrier_init() published excepted.
+__device__ __forceinline__ void cluster_sync_unordered() {
+  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+}
+
+// True in one lane of a warp whose lanes all call it. The compiler then knows that what they do
+// under this condition is done once.
+__device__ __forceinline__ bool elect_lane() {
+  std::uint32_t elected;
+  asm volatile(
+      "{\n"
+      ".reg .pred chosen;\n"
+      "elect.sync _|chosen, 0xffffffff;\n"
+      "selp.u32 %0, 1, 0, chosen;\n"
+      "}"
+      : "=r"(elected));
+  return elected != 0;
+}
+
 #endif
 
 }  // namespace weft::kernels::device

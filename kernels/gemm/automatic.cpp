@@ -21,6 +21,11 @@ GemmVariant gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMod
     return large && aligned ? GemmVariant::wgmma_bf16 : GemmVariant::mma_bf16;
   }
   if (mode != ComputeMode::fp32 && device.compute_capability >= 80) {
+    // As many tiles of 64 x 64 as multiprocessors, or fewer: its blocks help each other.
+    if (device.compute_capability >= 90 && aligned && dims.k >= 32 && fits_copy_engine(dims) &&
+        tiles(dims, 64) <= device.multiprocessors) {
+      return GemmVariant::cluster_tf32;
+    }
     const bool in_place = aligned && !dims.transpose_a && dims.transpose_b;
     if (large || (fits && in_place && tiles(dims, 128) >= 8)) return GemmVariant::wgmma_tf32;
     // With fewer tiles of 64 x 64 latency decides, and tiles that split k among warps win.

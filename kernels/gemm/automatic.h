@@ -9,6 +9,7 @@ namespace weft::kernels {
 struct GemmDevice {
   int compute_capability = 0;  // 90 is sm_90
   bool hopper = false;         // it runs code for sm_90a, and there is some
+  int multiprocessors = 132;
 };
 
 // The copy engine of Hopper counts rows and columns in 32 bits.

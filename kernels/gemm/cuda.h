@@ -2,8 +2,8 @@
 // The CUDA launchers behind gemm(): one per technique, called by gemm.cpp after validation.
 //
 // Leading dimensions are resolved (never 0), m and n are positive, k may be 0. Every launcher takes
-// any size, transpose, alignment, alpha, beta, bias and epilogue; options.variant is looked
-// at by gemm_strip only.
+// any size, transpose, alignment, alpha, beta, bias, epilogue and mask; options.variant is looked
+// at by gemm_strip only, options.row_sums by gemm_cluster_tf32 only.
 #pragma once
 
 #include "kernels/gemm/gemm.h"
@@ -37,6 +37,10 @@ void gemm_mma_tf32(float* c, const float* a, const float* b, const float* bias,
 // Needs sm_80. bfloat16 storage.
 void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                    const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// Needs sm_90, k > 0, and base pointers and leading dimensions that are multiples of 16 bytes.
+// Rounds operands to tf32, or to bf16 when options.mode is bf16; row sums too.
+void gemm_cluster_tf32(float* c, const float* a, const float* b, const float* bias,
+                       const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 // Needs sm_80. As accurate as fp32, on tensor cores.
 void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                  const GemmOptions& options, const Stream& stream);
@@ -45,6 +49,11 @@ void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 void gemm_wgmma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+
+// row_sums (m,) = alpha * sums of the rows of op(A) + beta * row_sums, in fp32. Takes m, k, lda and
+// transpose_a of the dims.
+void gemm_row_sums(float* row_sums, const float* a, const GemmDims& dims, float alpha, float beta,
+                   const Stream& stream);
 
 // Many products of the same dimensions in one launch, for im2col convolution.
 struct GemmBatch {

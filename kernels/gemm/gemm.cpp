@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "kernels/gemm/automatic.h"
 #include "kernels/gemm/cpu_table.h"
+#include "kernels/gemm/passes.h"
 #include "kernels/gemm/scratch.h"
 #include "kernels/gemm/widened.h"
 #ifdef WEFT_WITH_CUDA
@@ -30,7 +31,7 @@ struct Row {
   bool hopper = false;                           // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 19> kRows{{
+constexpr std::array<Row, 20> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -107,6 +108,15 @@ constexpr std::array<Row, 19> kRows{{
       .needs = "bfloat16 matrices"},
      false,
      GemmStorage::bf16},
+    {GemmVariant::cluster_tf32,
+     {.name = "cluster_tf32",
+      .summary =
+          "for few tiles: blocks of a cluster copy operands for each other and share k, as do the "
+          "warps of a block",
+      .on_cuda = true,
+      .compute_capability = 90,
+      .needs = "ComputeMode tf32 or bf16; leaves rows not aligned to 16 bytes to mma_tf32"},
+     kRounds},
     {GemmVariant::tf32x3,
      {.name = "tf32x3",
       .summary = "fp32 accuracy from tensor cores: three products of the tf32 parts of numbers",
@@ -181,6 +191,21 @@ void check_strip(const GemmOptions& options) {
   }
 }
 
+void check_cluster(const GemmOptions& options) {
+  const int share = options.cluster_share, parts = options.cluster_parts;
+  if (share < 0 || share > 2) {
+    throw Error(ErrorKind::usage, str("gemm: cluster_share must be 0, 1 or 2, found ", share));
+  }
+  if (parts != 0 && parts != 1 && parts != 2 && parts != 4 && parts != 8) {
+    throw Error(ErrorKind::usage,
+                str("gemm: cluster_parts must be 0, 1, 2, 4 or 8, found ", parts));
+  }
+  if (share == 2 && parts > 2) {
+    throw Error(ErrorKind::usage, str("gemm: a cluster has at most 8 blocks, found 4 that share ",
+                                      "operands times ", parts, " parts"));
+  }
+}
+
 const Row& row_of(GemmVariant variant) {
   for (const Row& row : kRows) {
     if (row.variant == variant) return row;
@@ -241,22 +266,25 @@ template <class Element>
 GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& dims,
                             GemmStorage storage, const GemmOptions& options, Device device) {
   constexpr std::int64_t kVector = 16 / sizeof(Element);
+  const bool aligned =
+      (reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) % 16 == 0 &&
+      dims.lda % kVector == 0 && dims.ldb % kVector == 0;
   GemmVariant variant = options.variant;
   if (variant == GemmVariant::automatic) {
     if (device.is_cpu()) {
       variant = GemmVariant::packed;
     } else {
-      const int capability = device_properties(device).compute_capability;
-      const bool aligned =
-          (reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) % 16 == 0 &&
-          dims.lda % kVector == 0 && dims.ldb % kVector == 0;
-      variant = gemm_automatic(dims, storage, options.mode, aligned,
-                               {capability, capability == 90 && has_hopper_code()});
+      const DeviceProperties& properties = device_properties(device);
+      const int capability = properties.compute_capability;
+      variant = gemm_automatic(
+          dims, storage, options.mode, aligned,
+          {capability, capability == 90 && has_hopper_code(), properties.multiprocessors});
     }
   }
   const Row& row = row_of(variant);
   check_runs(row, storage, options, device);
   check_strip(options);
+  check_cluster(options);
   if (row.hopper && !fits_copy_engine(dims)) {
     throw Error(ErrorKind::usage, str(describe(dims), ": gemm variant ", row.info.name,
                                       " takes extents up to 2^31 - 1"));
@@ -267,6 +295,9 @@ GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& 
   }
   if (row.hopper && dims.k == 0)
     return storage == GemmStorage::bf16 ? GemmVariant::mma_bf16 : GemmVariant::mma_tf32;
+  if (variant == GemmVariant::cluster_tf32 && !(aligned && dims.k > 0 && fits_copy_engine(dims))) {
+    return GemmVariant::mma_tf32;
+  }
   return variant;
 }
 
@@ -286,9 +317,16 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       cpu.packed(c, a, b, bias, d, options.alpha, options.beta, options.epilogue,
                  thread_scratch(cpu.packed_scratch(d)));
     }
+    if (options.relu_mask != nullptr) gemm_apply_mask(c, options.relu_mask, d);
+    if (options.row_sums != nullptr) {
+      gemm_add_rows(options.row_sums, a, d, options.alpha, options.beta);
+    }
     return;
   }
 #ifdef WEFT_WITH_CUDA
+  if (options.row_sums != nullptr && variant != GemmVariant::cluster_tf32) {
+    cuda::gemm_row_sums(options.row_sums, a, d, options.alpha, options.beta, stream);
+  }
   switch (variant) {
     case GemmVariant::naive:
       return cuda::gemm_naive(c, a, b, bias, d, options, stream);
@@ -310,6 +348,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
     case GemmVariant::wmma_tf32:
       return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
+    case GemmVariant::cluster_tf32:
+      return cuda::gemm_cluster_tf32(c, a, b, bias, d, options, stream);
     case GemmVariant::tf32x3:
       return cuda::gemm_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::wgmma_tf32:
@@ -324,6 +364,9 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
 
 void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
           const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
+  if (options.relu_mask != nullptr || options.row_sums != nullptr) {
+    throw Error(ErrorKind::usage, "gemm on bfloat16: relu_mask and row_sums are for floats");
+  }
   const GemmDims d = resolved(dims, sizeof(Bfloat16));
   const Device device = stream.device();
   const GemmVariant variant = resolve_variant(a, b, d, GemmStorage::bf16, options, device);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// GEMM: C = epilogue(alpha * op(A) op(B) + beta * C + bias), row-major.
+// GEMM: C = mask(epilogue(alpha * op(A) op(B) + beta * C + bias)), row-major.
 //
 //   op(A) is (m, k): A stored (m, k) with leading dimension lda, or (k, m) when transpose_a
 //   op(B) is (k, n): B stored (k, n) with leading dimension ldb, or (n, k) when transpose_b
 //   C is (m, n) with leading dimension ldc; bias, when not null, has n values, one per column
+//   mask and row_sums, what the backward pass of a layer needs besides: see GemmOptions
 //
 // beta == 0 does not read C. k == 0 gives epilogue(beta * C + bias). C must not overlap A or B.
 // FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
@@ -43,6 +44,7 @@ enum class GemmVariant {
   wmma_tf32,
   mma_tf32,
   mma_bf16,
+  cluster_tf32,
   tf32x3,
   wgmma_tf32,
   wgmma_bf16
@@ -54,8 +56,16 @@ struct GemmOptions {
   float alpha = 1;
   float beta = 0;
   Epilogue epilogue = Epilogue::none;
-  int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
-  int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
+  // The next two are for floats only and must not overlap C. Backward of a ReLU whose output is the
+  // mask: C is 0 where that is not above 0.
+  const float* relu_mask = nullptr;  // (m, n), ldc
+  // Sums of the rows of op(A), as if op(B) had one more column, of ones: alpha * sum + beta * what
+  // was there. The gradient of a bias, when C is that of the weight.
+  float* row_sums = nullptr;  // (m,)
+  int strip_width = 128;      // of the strip rungs: threads of a block, 32, 64, 128 or 256
+  int strip_results = 4;      // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
+  int cluster_share = 0;      // of cluster_tf32: tiles along a side that share operands, 1 or 2
+  int cluster_parts = 0;      // of cluster_tf32: blocks that share k, 1, 2, 4 or 8; 0 chooses both
 };
 
 void gemm(float* c,           // (m, n), ldc

@@ -8,15 +8,16 @@
 
 namespace weft::kernels::cuda {
 
-// Where and how a kernel stores: C = epilogue(alpha * sum + beta * C + bias).
+// Where and how a kernel stores: C = mask(epilogue(alpha * sum + beta * C + bias)).
 template <class Element>
 struct MatrixOutput {
   Element* c;         // (m, n), ldc
   const float* bias;  // (n,), (m,) when bias_per_row, or null
+  const float* mask;  // (m, n), ldc, or null; of a single product of floats
   std::int64_t m, n, ldc;
   float alpha, beta;
   bool relu, bias_per_row;
-  bool vector;  // rows start on 16-byte boundaries
+  bool vector;  // rows of C and of the mask start on 16-byte boundaries
 };
 using GemmOutput = MatrixOutput<float>;
 
@@ -32,6 +33,7 @@ MatrixOutput<Element> gemm_output(Element* c, const float* bias, const GemmDims&
                                   const GemmOptions& options, const GemmBatch& batch = {}) {
   return {c,
           bias,
+          options.relu_mask,
           dims.m,
           dims.n,
           dims.ldc,
@@ -39,7 +41,7 @@ MatrixOutput<Element> gemm_output(Element* c, const float* bias, const GemmDims&
           options.beta,
           options.epilogue == Epilogue::relu,
           batch.bias_per_row,
-          rows_aligned(c, dims.ldc, batch.stride_c)};
+          rows_aligned(c, dims.ldc, batch.stride_c) && rows_aligned(options.relu_mask, dims.ldc)};
 }
 
 __device__ __forceinline__ float as_float(float value) {
@@ -49,14 +51,25 @@ __device__ __forceinline__ float as_float(Bfloat16 value) {
   return __uint_as_float(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
+// The value for one element, where C holds `before` (read only when beta is not 0).
+template <class Element>
+__device__ __forceinline__ float finished(const MatrixOutput<Element>& out, std::int64_t row,
+                                          std::int64_t column, float sum, float before,
+                                          float mask) {
+  float value = out.alpha * sum;
+  if (out.beta != 0) value += out.beta * before;
+  if (out.bias != nullptr) value += __ldg(out.bias + (out.bias_per_row ? row : column));
+  if (out.relu && value < 0) value = 0;  // keeps NaN
+  return mask > 0 ? value : 0.0f;
+}
+
 // The value for (row, column), which must lie inside C.
 template <class Element>
 __device__ __forceinline__ float finished(const MatrixOutput<Element>& out, std::int64_t row,
                                           std::int64_t column, float sum) {
-  float value = out.alpha * sum;
-  if (out.beta != 0) value += out.beta * as_float(out.c[row * out.ldc + column]);
-  if (out.bias != nullptr) value += out.bias[out.bias_per_row ? row : column];
-  return out.relu && value < 0 ? 0.0f : value;  // keeps NaN
+  const std::int64_t at = row * out.ldc + column;
+  return finished(out, row, column, sum, out.beta != 0 ? as_float(out.c[at]) : 0.0f,
+                  out.mask != nullptr ? __ldg(out.mask + at) : 1.0f);
 }
 
 __device__ __forceinline__ void store_one(const GemmOutput& out, std::int64_t row,
@@ -71,10 +84,15 @@ __device__ __forceinline__ void store_quad(const GemmOutput& out, std::int64_t r
                                            std::int64_t column, float4 sum) {
   if (row >= out.m) return;
   if (out.vector && column + 3 < out.n) {
-    const float4 value = {finished(out, row, column, sum.x), finished(out, row, column + 1, sum.y),
-                          finished(out, row, column + 2, sum.z),
-                          finished(out, row, column + 3, sum.w)};
-    *reinterpret_cast<float4*>(out.c + row * out.ldc + column) = value;
+    const std::int64_t at = row * out.ldc + column;
+    float4 before = {0, 0, 0, 0}, mask = {1, 1, 1, 1};
+    if (out.beta != 0) before = *reinterpret_cast<const float4*>(out.c + at);
+    if (out.mask != nullptr) mask = __ldg(reinterpret_cast<const float4*>(out.mask + at));
+    *reinterpret_cast<float4*>(out.c + at) = {
+        finished(out, row, column, sum.x, before.x, mask.x),
+        finished(out, row, column + 1, sum.y, before.y, mask.y),
+        finished(out, row, column + 2, sum.z, before.z, mask.z),
+        finished(out, row, column + 3, sum.w, before.w, mask.w)};
   } else {
     store_one(out, row, column, sum.x);
     store_one(out, row, column + 1, sum.y);

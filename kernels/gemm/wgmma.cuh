@@ -49,16 +49,17 @@ struct WgmmaTile {
   static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
 };
 
-// Where and how sums are stored: C = epilogue(alpha * sum + beta * C + bias).
+// Where and how sums are stored: C = mask(epilogue(alpha * sum + beta * C + bias)).
 template <class Element>
 struct WgmmaOutput {
   Element* c;         // (m, n), ldc
   const float* bias;  // (n,) or null
+  const float* mask;  // (m, n), ldc, or null
   std::int64_t ldc;
   int m, n;
   float alpha, beta;
   bool relu;
-  bool vector;  // rows start on 16-byte boundaries
+  bool vector;  // rows of C and of the mask start on 16-byte boundaries
 };
 
 __device__ __forceinline__ float load_element(const float* from) {
@@ -83,7 +84,9 @@ __device__ __forceinline__ void store_one(const WgmmaOutput<Element>& out, int r
   float value = out.alpha * sum;
   if (out.beta != 0) value += out.beta * load_element(to);
   if (out.bias != nullptr) value += out.bias[column];
-  store_element(to, out.relu && value < 0 ? 0.0f : value);  // keeps NaN
+  if (out.relu && value < 0) value = 0;  // keeps NaN
+  if (out.mask != nullptr && !(out.mask[row * out.ldc + column] > 0)) value = 0;
+  store_element(to, value);
 }
 
 // Stores one row of a lane's sums, pairs at 8 j + 2 member from `column` on, all inside of C. The
@@ -146,6 +149,15 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
       float& value = sum[4 * j + i];
       value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
       if (out.relu && value < 0) value = 0;  // keeps NaN
+    }
+    if (out.mask != nullptr) {
+      const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
+      const float2 upper = *reinterpret_cast<const float2*>(from);
+      const float2 lower = *reinterpret_cast<const float2*>(from + 8 * out.ldc);
+      if (!(upper.x > 0)) sum[4 * j] = 0;
+      if (!(upper.y > 0)) sum[4 * j + 1] = 0;
+      if (!(lower.x > 0)) sum[4 * j + 2] = 0;
+      if (!(lower.y > 0)) sum[4 * j + 3] = 0;
     }
   }
   Element* to = out.c + row * out.ldc + column0;
@@ -312,9 +324,12 @@ template <class Element>
 WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims& dims,
                                   const GemmOptions& options) {
   constexpr std::int64_t kVector = 16 / sizeof(Element);
-  const bool vector = reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && dims.ldc % kVector == 0;
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(c) | reinterpret_cast<std::uintptr_t>(options.relu_mask);
+  const bool vector = addresses % 16 == 0 && dims.ldc % kVector == 0;
   return {c,
           bias,
+          options.relu_mask,
           dims.ldc,
           static_cast<int>(dims.m),
           static_cast<int>(dims.n),

@@ -258,13 +258,15 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), GemmVariant::mma_tf32);
   EXPECT_EQ(floats(2048, ComputeMode::bf16, later), GemmVariant::mma_tf32);
   EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(floats(64, ComputeMode::tf32, hopper), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(64, ComputeMode::tf32, hopper), GemmVariant::cluster_tf32);
+  EXPECT_EQ(floats(64, ComputeMode::tf32, ampere), GemmVariant::register_tiled);
   // The first layer of the MLP, forward and its weight gradient.
   const auto layer = [&](const GemmDims& dims) {
     return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper);
   };
-  EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::mma_tf32);
+  EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::cluster_tf32);
+  EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::cluster_tf32);
+  EXPECT_EQ(layer({4096, 512, 784, false, true, 784, 784, 512}), GemmVariant::wgmma_tf32);
   EXPECT_EQ(bf16(2048, true, hopper), GemmVariant::wgmma_bf16);
   EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
   EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);

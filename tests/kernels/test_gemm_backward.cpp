@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// What GEMM does for the backward pass besides the product: the mask of a ReLU and the sums of
+// rows.
+#include "tests/kernels/gemm_problem.h"
+#include "tests/support/device_test.h"
+
+namespace weft::test {
+namespace {
+
+// A product with a mask of both signs and zeros, and row sums that start from other values.
+struct BackwardProblem : Problem {
+  std::vector<float> mask, sums_before;
+
+  explicit BackwardProblem(const GemmCase& test_case) : Problem(test_case, true) {
+    mask = random_integers(d.m * d.ldc, 5);
+    sums_before = random_integers(d.m, 6);
+    if (c.beta == 0) {  // then they must not be read
+      for (float& value : sums_before) value = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+
+  std::vector<double> expected_product() const {
+    std::vector<double> values = expected();
+    for (std::int64_t i = 0; i < d.m; ++i) {
+      for (std::int64_t j = 0; j < d.n; ++j) {
+        const auto at = static_cast<std::size_t>(i * d.ldc + j);
+        if (!(mask[at] > 0)) values[at] = 0;
+      }
+    }
+    return values;
+  }
+
+  std::vector<double> expected_sums() const {
+    std::vector<double> sums;
+    for (std::int64_t i = 0; i < d.m; ++i) {
+      double sum = 0;
+      for (std::int64_t p = 0; p < d.k; ++p) {
+        const std::int64_t at = d.transpose_a ? p * d.lda + i : i * d.lda + p;
+        sum += static_cast<double>(a[static_cast<std::size_t>(at)]);
+      }
+      sum *= static_cast<double>(c.alpha);
+      if (c.beta != 0) {
+        sum += static_cast<double>(c.beta) *
+               static_cast<double>(sums_before[static_cast<std::size_t>(i)]);
+      }
+      sums.push_back(sum);
+    }
+    return sums;
+  }
+
+  // Runs with both, and says whether both are right; `mask_misaligned` in elements.
+  void check(GemmOptions options, const std::string& what, const Stream& stream,
+             std::int64_t misalign = 0, std::int64_t mask_misaligned = 0) const {
+    Guarded<float> mask_device(mask, stream, mask_misaligned), sums(sums_before, stream);
+    options.relu_mask = mask_device.data();
+    options.row_sums = sums.data();
+    Bound bound = exact();
+    bound.zero_is_right = true;
+    const std::string where = str(what, " ", c.name(), " misaligned by ", misalign);
+    EXPECT_TRUE(compare(run(options, stream, misalign), expected_product(), bound, where));
+    EXPECT_TRUE(compare(sums.get(), expected_sums(), bound, where + ", row sums"));
+  }
+};
+
+class GemmBackward : public DeviceTest {};
+
+TEST_P(GemmBackward, MasksAndSumsRowsExactlyOnIntegers) {
+  for (const GemmCase& c : cases_here()) {
+    if (c.dims.k > 1100) continue;  // sums stay below 2^24
+    const BackwardProblem problem(c);
+    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+      problem.check(options, variant, stream());
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(GemmBackward, TakesAnyAlignment) {
+  const BackwardProblem problem(GemmCase{{65, 67, 71, true, false}, 1, 1, true});
+  const BackwardProblem aligned(GemmCase{{64, 128, 96, true, false}, 1, 0});
+  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    for (const std::int64_t misalign : {1, 2, 3}) {
+      problem.check(options, variant, stream(), misalign);
+      aligned.check(options, variant, stream(), 0, misalign);
+    }
+  });
+}
+
+// Everything that is not above 0 is cut, NaN too; what passes is not changed by the mask's value.
+TEST_P(GemmBackward, CutsWhereTheMaskIsNotPositive) {
+  const std::vector<float> values{1e-30f, -1e-30f, 0.0f,
+                                  -0.0f,  1e30f,   std::numeric_limits<float>::quiet_NaN()};
+  BackwardProblem problem(GemmCase{{8, 24, 32}});
+  for (std::size_t i = 0; i < problem.mask.size(); ++i) problem.mask[i] = values[i % values.size()];
+  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+    problem.check(options, variant, stream());
+  });
+}
+
+// Every cluster that the blocks of cluster_tf32 can form, over whole and partial tiles.
+TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
+  if (!gemm_runs_on(GemmVariant::cluster_tf32, GemmStorage::fp32, device())) {
+    GTEST_SKIP() << "cluster_tf32 does not run here";
+  }
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 512},
+                                {200, 148, 1000},
+                                {64, 12, 40},
+                                {512, 784, 96},
+                                {52, 300, 8}}) {
+    for (int transposes = 0; transposes < 4; ++transposes) {
+      const float beta = static_cast<float>(transposes % 2);
+      const BackwardProblem problem(GemmCase{
+          {m, n, k, (transposes & 1) != 0, (transposes & 2) != 0}, 1, beta, true, Epilogue::relu});
+      for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
+        for (const auto& [share, parts] :
+             {std::array<int, 2>{1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 2}, {0, 0}}) {
+          GemmOptions options;
+          options.variant = GemmVariant::cluster_tf32;
+          options.mode = mode;
+          options.cluster_share = share;
+          options.cluster_parts = parts;
+          problem.check(options, str("share ", share, ", parts ", parts), stream());
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(GemmBackward, RefusesBfloat16AndClustersThatCannotBe) {
+  GemmOptions options;
+  float sum = 0;
+  options.row_sums = &sum;
+  EXPECT_THROW(gemm(static_cast<Bfloat16*>(nullptr), nullptr, nullptr, nullptr, {1, 1, 1}, options,
+                    stream()),
+               Error);
+  const auto refused = [&](int share, int parts) {
+    GemmOptions cluster;
+    cluster.cluster_share = share;
+    cluster.cluster_parts = parts;
+    EXPECT_THROW(
+        gemm(static_cast<float*>(nullptr), nullptr, nullptr, nullptr, {0, 1, 1}, cluster, stream()),
+        Error)
+        << share << " " << parts;
+  };
+  refused(3, 0);
+  refused(0, 3);
+  refused(0, 16);
+  refused(2, 4);
+}
+
+WEFT_ON_EACH_DEVICE(GemmBackward);
+
+}  // namespace
+}  // namespace weft::test
