@@ -204,6 +204,33 @@ double Event::seconds_between(const Event& begin, const Event& end) {
   return end.host_seconds_ - begin.host_seconds_;
 }
 
+Branch::Branch(const Stream& main)
+    : main_(main),
+      side_(main.device().is_cpu() || built_for_host_cuda() ? main : Stream(main.device())),
+      forked_(main.device()),
+      joined_(main.device()) {}
+
+const Stream& Branch::fork() {
+#ifdef WEFT_WITH_CUDA
+  if (side_ != main_) {
+    forked_.record(main_);
+    cuda_check(cudaStreamWaitEvent(side_.native(), forked_.native_, 0), "fork a stream");
+    is_forked_ = true;
+  }
+#endif
+  return side_;
+}
+
+void Branch::join() {
+#ifdef WEFT_WITH_CUDA
+  if (is_forked_) {
+    is_forked_ = false;
+    joined_.record(side_);
+    cuda_check(cudaStreamWaitEvent(main_.native(), joined_.native_, 0), "join a stream");
+  }
+#endif
+}
+
 Graph::Graph(const Stream& stream, std::function<void()> work) : stream_(stream) {
   if (stream.device().is_cpu()) {
     work_ = std::move(work);

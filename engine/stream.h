@@ -71,7 +71,7 @@ void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device
                 const Stream& stream);
 void zero_bytes(void* dst, std::size_t bytes, const Stream& stream);
 
-// A point in a stream, for timing. On the CPU it is a clock reading.
+// A point in a stream, for timing and for Branch. On the CPU it is a clock reading.
 class Event {
  public:
   explicit Event(Device device);
@@ -84,9 +84,28 @@ class Event {
   static double seconds_between(const Event& begin, const Event& end);
 
  private:
+  friend class Branch;
   Device device_;
   CUevent_st* native_ = nullptr;
   double host_seconds_ = 0;
+};
+
+// A second queue beside a stream, for work that nothing there needs before join(); within a Graph,
+// a branch of it. Where a device runs its work at once it is the stream itself.
+class Branch {
+ public:
+  explicit Branch(const Stream& main);
+
+  // The queue, which now waits for all that the main stream has been given so far.
+  const Stream& fork();
+  // Lets the main stream wait for all that the queue has been given since fork(); does nothing
+  // without one. A capture that has forked must join before it ends.
+  void join();
+
+ private:
+  Stream main_, side_;
+  Event forked_, joined_;
+  bool is_forked_ = false;
 };
 
 // Work recorded once and replayed many times: a CUDA graph on a GPU, a stored function on the CPU.

@@ -24,11 +24,14 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
-// A gradient that the chosen variant does not compute is left to automatic.
+// A gradient that the chosen variant does not compute is left to automatic, and so is everything
+// when that variant is for ConvReluPool.
 kernels::ConvOptions options_of(const KernelChoice& choice, kernels::ConvPass pass) {
+  using kernels::ConvVariant;
   const bool chosen =
       pass == kernels::ConvPass::forward || kernels::conv_has_pass(choice.conv, pass);
-  return {chosen ? choice.conv : kernels::ConvVariant::automatic, choice.mode};
+  const bool other = choice.conv == ConvVariant::fused_relu_pool;
+  return {.variant = chosen && !other ? choice.conv : ConvVariant::automatic, .mode = choice.mode};
 }
 
 }  // namespace
@@ -105,9 +108,10 @@ void Conv2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, Cons
       context.gradients[0].data, db, dy.data, x.data, extents, parameter_mode,
       options_of(context.kernels, ConvPass::backward_weights), context.workspace, stream);
   if (dx.data != nullptr) {
-    kernels::conv2d_backward_data(
-        dx.data, dy.data, context.parameters[0].data, extents, GradientMode::overwrite,
-        options_of(context.kernels, ConvPass::backward_data), context.workspace, stream);
+    kernels::ConvOptions options = options_of(context.kernels, ConvPass::backward_data);
+    if (context.mask_input_gradient) options.relu_mask = x.data;
+    kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
+                                  GradientMode::overwrite, options, context.workspace, stream);
   }
 }
 

@@ -88,6 +88,9 @@ void Layer::backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFlo
   if (context.phase != Phase::training) {
     throw Error(ErrorKind::usage, str(name_, ": backward in an inference context"));
   }
+  if (context.mask_input_gradient && !can_mask_input_gradient()) {
+    throw Error(ErrorKind::usage, str(name(), ": ", describe(), " cannot mask its input gradient"));
+  }
   check_view("input", x, x.shape, device);
   check_view("output", y, output, device);
   check_view("output gradient", dy, output, device);

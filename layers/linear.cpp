@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "layers/linear.h"
 
-#include "kernels/activation/activation.h"
 #include "layers/initial.h"
 
 namespace weft::layers {
@@ -52,18 +51,19 @@ void Linear::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, Cons
                          GradientMode parameter_mode, const LayerContext& context,
                          const Stream& stream) const {
   const std::int64_t batch = x.shape[0];
+  const bool wants_dx = dx.data != nullptr;
   const kernels::GemmOptions options{.variant = context.kernels.gemm, .mode = context.kernels.mode};
   kernels::GemmOptions parameter_options = options;
   parameter_options.beta = parameter_mode == GradientMode::accumulate ? 1.0f : 0.0f;
+  parameter_options.row_sums = bias_ ? context.gradients[1].data : nullptr;
   kernels::gemm(context.gradients[0].data, dy.data, x.data, nullptr,
-                {.m = out_, .n = in_, .k = batch, .transpose_a = true}, parameter_options, stream);
-  if (bias_) {
-    kernels::bias_backward(context.gradients[1].data, dy.data, batch, out_, 1, parameter_mode,
-                           stream);
-  }
-  if (dx.data != nullptr) {
+                {.m = out_, .n = in_, .k = batch, .transpose_a = true}, parameter_options,
+                wants_dx && context.branch != nullptr ? context.branch->fork() : stream);
+  if (wants_dx) {
+    kernels::GemmOptions input_options = options;
+    input_options.relu_mask = context.mask_input_gradient ? x.data : nullptr;
     kernels::gemm(dx.data, dy.data, context.parameters[0].data, nullptr,
-                  {.m = batch, .n = in_, .k = out_}, options, stream);
+                  {.m = batch, .n = in_, .k = out_}, input_options, stream);
   }
 }
 

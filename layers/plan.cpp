@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Plan: decides once what runs and where every view lies; a step then only calls layers.
 //
-//   layers    conv1   relu1   pool1   flatten   fc1
-//   calls     conv1 + relu    pool1             fc1    (Flatten is a view of pool1's output)
-//   dy        region 0        region 1          region 0    (two take turns, from the last call)
+//   layers    conv1   relu1   conv2   relu2   pool2   flatten   fc1   relu3   fc2
+//   calls     conv1 + relu    conv2 + relu + pool               fc1 + relu    fc2
+//
+// Flatten is another shape of its input. With KernelChoice::fuse
+//   - a ReLU runs in the epilogue of the layer before it, and its backward in that of the layer
+//     behind it, whose x it made: the gradient that reaches it is masked already;
+//   - Conv2d, ReLU and MaxPool2d may become one call (conv_relu_pool.h);
+//   - backward computes gradients of weights on a branch, beside those of activations.
+// Gradients of activations take turns in as few regions as their lives allow.
 #include "kernels/activation/activation.h"
+#include "layers/conv_relu_pool.h"
 #include "layers/sequential.h"
 
 namespace weft::layers {
@@ -18,13 +25,16 @@ struct Place {
 };
 
 struct Call {
-  std::size_t layer = 0;
+  const Layer* layer = nullptr;
+  std::size_t index = 0;  // in the net, of the first layer that it stands for
   Epilogue epilogue = Epilogue::none;
+  bool mask_input_gradient = false;
   Place x, y, dx, dy;  // the gradients in training only
 };
 
 struct Layout {
   std::vector<Call> calls;
+  std::vector<std::unique_ptr<Layer>> joined;
   std::vector<Place> layer_outputs;
   Place input, output, input_gradient, output_gradient;
 };
@@ -38,12 +48,20 @@ std::size_t bytes_of(const Shape& shape) {
 }
 
 // Must the output of this call stay as it is until its backward?
-bool keeps_output(const Call& call, const Sequential& net, Phase phase) {
+bool keeps_output(const Call& call, Phase phase) {
   return phase == Phase::training &&
-         (call.epilogue == Epilogue::relu || net.layers()[call.layer]->backward_reads_output());
+         (call.epilogue == Epilogue::relu || call.layer->backward_reads_output());
 }
 
-Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase, Arena& activations) {
+// Does the ReLU in the epilogue of `before` get its gradient masked by `call`?
+bool masks(const Call& call, const Call& before, const KernelChoice& kernels) {
+  return kernels.fuse && before.epilogue == Epilogue::relu && call.x.region == before.y.region &&
+         call.layer->can_mask_input_gradient();
+}
+
+Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase,
+                    const KernelChoice& kernels, Device device, Arena& activations) {
+  const auto& layers = net.layers();
   Layout layout;
   const auto place = [&](std::size_t region, const Shape& shape) {
     activations.need(region, bytes_of(shape));
@@ -56,8 +74,23 @@ Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase, Aren
   const std::size_t odd = training ? 0 : activations.add_region();
 
   Place current = layout.input;
-  for (std::size_t i = 0; i < net.layers().size(); ++i) {
-    const Layer& layer = *net.layers()[i];
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Call call;
+    call.layer = layers[i].get();
+    call.index = i;
+    std::size_t count = 1;  // layers of the net in this call
+    if (i + 2 < layers.size() &&
+        ConvReluPool::joins(*layers[i], *layers[i + 1], *layers[i + 2], kernels, device)) {
+      layout.joined.push_back(std::make_unique<ConvReluPool>(
+          dynamic_cast<const Conv2d&>(*layers[i]), dynamic_cast<const MaxPool2d&>(*layers[i + 2])));
+      call.layer = layout.joined.back().get();
+      count = 3;
+    } else if (kernels.fuse && call.layer->can_fuse_relu() && i + 1 < layers.size() &&
+               layers[i + 1]->is_relu()) {
+      call.epilogue = Epilogue::relu;
+      count = 2;
+    }
+    const Layer& layer = *call.layer;
     const Shape shape = layer.output_shape(current.shape);
     if (layer.is_view() || (!training && layer.is_identity_in_inference())) {
       current.shape = shape;
@@ -65,39 +98,39 @@ Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase, Aren
       continue;
     }
     const bool overwrites =
-        layer.in_place() && !layout.calls.empty() && !keeps_output(layout.calls.back(), net, phase);
+        layer.in_place() && !layout.calls.empty() && !keeps_output(layout.calls.back(), phase);
     const std::size_t region = overwrites               ? current.region
                                : training               ? activations.add_region()
                                : current.region == even ? odd
                                                         : even;
-    Call call;
-    call.layer = i;
     call.x = current;
     call.y = current = place(region, shape);
-    layout.layer_outputs.push_back(current);
-    if (layer.can_fuse_relu() && i + 1 < net.layers().size() && net.layers()[i + 1]->is_relu()) {
-      call.epilogue = Epilogue::relu;
-      layout.layer_outputs.push_back(current);
-      ++i;
-    }
+    if (!layout.calls.empty()) call.mask_input_gradient = masks(call, layout.calls.back(), kernels);
+    layout.layer_outputs.insert(layout.layer_outputs.end(), count, current);
     layout.calls.push_back(call);
+    i += count - 1;
   }
   layout.output = current;
   return layout;
 }
 
-void plan_backward(const Sequential& net, Layout& layout, Arena& gradients) {
-  const std::size_t regions[2] = {gradients.add_region(), gradients.add_region()};
+void plan_backward(Layout& layout, bool branches, Arena& gradients) {
+  std::vector<std::size_t> unused;
   const auto place = [&](std::size_t region, const Shape& shape) {
     gradients.need(region, bytes_of(shape));
     return Place{region, shape};
   };
-  std::size_t current = regions[0];
+  std::size_t current = gradients.add_region();
   layout.output_gradient = place(current, layout.output.shape);
   for (auto call = layout.calls.rbegin(); call != layout.calls.rend(); ++call) {
     call->dy = place(current, call->y.shape);
-    if (!net.layers()[call->layer]->in_place()) {
-      current = current == regions[0] ? regions[1] : regions[0];
+    if (!call->layer->in_place()) {
+      const std::size_t before = current;
+      if (unused.empty()) unused.push_back(gradients.add_region());
+      current = unused.back();
+      unused.pop_back();
+      // A branch may read dy until the end.
+      if (!branches || !call->layer->forks_backward()) unused.push_back(before);
     }
     call->dx = place(current, call->x.shape);
   }
@@ -118,11 +151,12 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   const bool training = phase == Phase::training;
   if (batch < 0) throw Error(ErrorKind::usage, str("a plan for a batch of ", batch));
 
-  Layout layout = plan_forward(net, batch, phase, activations_);
-  if (training) plan_backward(net, layout, gradients_);
+  Layout layout = plan_forward(net, batch, phase, kernels, device, activations_);
+  if (training && kernels.fuse && device.is_cuda()) branch_ = std::make_unique<Branch>(stream);
+  if (training) plan_backward(layout, branch_ != nullptr, gradients_);
   const std::size_t scratch = workspace_.add_region();
   for (const Call& call : layout.calls) {
-    const Layer& layer = *net.layers()[call.layer];
+    const Layer& layer = *call.layer;
     workspace_.need(scratch, layer.workspace_bytes(call.x.shape, kernels, device, phase));
     caches_.need(caches_.add_region(), training ? layer.cache_bytes(call.x.shape) : 0);
   }
@@ -132,23 +166,27 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   for (std::size_t i = 0; i < layout.calls.size(); ++i) {
     const Call& call = layout.calls[i];
     Step& added = steps_.emplace_back();
-    added.layer = net.layers()[call.layer].get();
+    added.layer = call.layer;
     added.epilogue = call.epilogue;
+    added.masked = i + 1 < layout.calls.size() && layout.calls[i + 1].mask_input_gradient;
     added.x = view_of(call.x, activations_, device);
     added.y = view_of(call.y, activations_, device);
     if (training) {
       added.dx = view_of(call.dx, gradients_, device);
       added.dy = view_of(call.dy, gradients_, device);
     }
-    added.context = contexts[call.layer];
+    added.context = contexts[call.index];
     added.context.cache = caches_.at(i);
     added.context.workspace = {workspace_.at(scratch), workspace_.region_bytes(scratch)};
     added.context.kernels = kernels;
     added.context.phase = phase;
     added.context.seed = seed;
-    added.context.layer_index = static_cast<std::uint32_t>(call.layer);
+    added.context.layer_index = static_cast<std::uint32_t>(call.index);
     added.context.step = step;
+    added.context.mask_input_gradient = call.mask_input_gradient;
+    added.context.branch = branch_.get();
   }
+  joined_ = std::move(layout.joined);
   while (first_trained_ < steps_.size() && steps_[first_trained_].layer->parameters().empty()) {
     ++first_trained_;
   }
@@ -245,7 +283,7 @@ void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gra
   const std::size_t last = want_input_gradient ? 0 : first_trained_;
   for (std::size_t i = steps_.size(); i-- > last;) {
     const Step& step = steps_[i];
-    if (step.epilogue == Epilogue::relu) {
+    if (step.epilogue == Epilogue::relu && !step.masked) {
       kernels::activation_backward(step.dy.data, step.dy.data, step.y.data, step.y.elements(),
                                    kernels::Activation::relu, GradientMode::overwrite, stream);
     }
@@ -253,6 +291,7 @@ void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gra
     step.layer->backward(needs_dx ? step.dx : FloatView{}, step.dy, step.x, step.y, mode,
                          step.context, stream);
   }
+  if (branch_ != nullptr) branch_->join();
 }
 
 std::size_t Plan::activation_bytes() const {

@@ -61,8 +61,8 @@ struct Weights {
 
 // Memory and kernel choices of one Sequential for one batch size on one device. Building a plan
 // allocates; forward() and backward() do not, and do not synchronise, so a step can be captured in
-// a CUDA graph. A ReLU behind a layer that can fuse it runs in that layer's epilogue.
-// In inference two activation buffers alternate; in training every activation is kept.
+// a CUDA graph. Layers are joined into one call where KernelChoice::fuse allows it (plan.cpp).
+// In inference two activation buffers alternate; in training the output of every call is kept.
 class Plan {
  public:
   Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase phase,
@@ -80,7 +80,8 @@ class Plan {
   void backward(GradientMode mode, const Stream& stream, bool want_input_gradient = false);
 
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
-  // produced a NaN); training plans only.
+  // produced a NaN); training plans only. Of layers that run as one call only the last output
+  // exists: all of them show that.
   ConstFloatView activation(std::size_t layer) const;
 
   std::size_t activation_bytes() const;
@@ -93,6 +94,7 @@ class Plan {
   struct Step {
     const Layer* layer = nullptr;
     Epilogue epilogue = Epilogue::none;
+    bool masked = false;  // dy comes with the ReLU's backward done
     FloatView x, y, dx, dy;
     LayerContext context;
   };
@@ -105,6 +107,8 @@ class Plan {
   Phase phase_;
   Arena activations_, gradients_, caches_, workspace_;
   std::vector<FloatView> parameter_views_, gradient_views_, buffer_views_;
+  std::vector<std::unique_ptr<Layer>> joined_;  // layers that stand for several of the net
+  std::unique_ptr<Branch> branch_;              // training with fusion only
   std::vector<Step> steps_;
   std::size_t first_trained_ = 0;  // steps before this one need no gradient of their input
   FloatView input_, output_, output_gradient_, input_gradient_;

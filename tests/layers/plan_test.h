@@ -11,12 +11,12 @@ inline constexpr std::int64_t kPixels = 2 * 8 * 8;
 inline const Shape kSample{2, 8, 8};
 
 // One of everything, ending in 4 values.
-inline std::vector<ReferenceLayer> everything(bool fusable = true) {
-  return stack(conv2d("conv1", 2, 4, layers::Window::square(3, 1, 1)), relu("relu1", fusable),
+inline std::vector<ReferenceLayer> everything() {
+  return stack(conv2d("conv1", 2, 4, layers::Window::square(3, 1, 1)), relu("relu1"),
                max_pool2d("pool1", layers::Window::square(2, 2)), batch_norm2d("bn", 4),
                tanh("tanh"), avg_pool2d("pool2", layers::Window::square(2, 2)), flatten("flatten"),
-               dropout("drop", 0.25f, Instance::kSeed, 7, 0), linear("fc1", 16, 12),
-               relu("relu2", fusable), linear("fc2", 12, 4), sigmoid("sigmoid"));
+               dropout("drop", 0.25f, Instance::kSeed, 7, 0), linear("fc1", 16, 12), relu("relu2"),
+               linear("fc2", 12, 4), sigmoid("sigmoid"));
 }
 
 // The rows of a batch do not influence each other here.

@@ -128,20 +128,9 @@ inline ReferenceFunction element_wise(double (*f)(double)) {
   };
 }
 
-// A ReLU that Plan does not recognise as one, so that it is not fused.
-class UnfusedReLU final : public layers::ReLU {
- public:
-  using layers::ReLU::ReLU;
-  bool is_relu() const override { return false; }
-};
-
-inline ReferenceLayer relu(const char* name, bool fusable = true) {
-  std::unique_ptr<layers::Layer> layer;
-  if (fusable)
-    layer = std::make_unique<layers::ReLU>(name);
-  else
-    layer = std::make_unique<UnfusedReLU>(name);
-  return {std::move(layer), element_wise([](double x) { return x > 0 ? x : 0; })};
+inline ReferenceLayer relu(const char* name) {
+  return {std::make_unique<layers::ReLU>(name),
+          element_wise([](double x) { return x > 0 ? x : 0; })};
 }
 
 inline ReferenceLayer sigmoid(const char* name) {

@@ -117,11 +117,32 @@ TEST_P(Gradients, Flatten) {
 }
 
 TEST_P(Gradients, FusedReLU) {
-  for (const bool fusable : {true, false}) {
+  for (const bool fuse : {true, false}) {
+    const layers::KernelChoice kernels{.fuse = fuse};
     check({2, 6, 6},
-          stack(conv2d("conv", 2, 3, Window::square(3)), relu("relu1", fusable), flatten("flat"),
-                linear("fc", 48, 6), relu("relu2", fusable)),
-          random_floats(3 * 72, 21), 3);
+          stack(conv2d("conv", 2, 3, Window::square(3)), relu("relu1"), flatten("flat"),
+                linear("fc", 48, 6), relu("relu2")),
+          random_floats(3 * 72, 21), 3, {2e-5, 2e-5}, kernels);
+    check({2, 6, 6},
+          stack(conv2d("conv1", 2, 3, Window::square(3)), relu("relu1"),
+                conv2d("conv2", 3, 2, Window::square(3)), relu("relu2"), flatten("flat"),
+                linear("fc1", 8, 6), relu("relu3"), linear("fc2", 6, 5), relu("relu4"),
+                linear("fc3", 5, 3)),
+          random_floats(3 * 72, 28), 3, {2e-5, 2e-5}, kernels);
+  }
+}
+
+// Convolution, ReLU and pooling as one call and apart, behind a ReLU and in front of one.
+TEST_P(Gradients, FusedPooling) {
+  for (const bool fuse : {true, false}) {
+    const layers::KernelChoice kernels{.conv = kernels::ConvVariant::fused_relu_pool, .fuse = fuse};
+    check({2, 9, 9},
+          stack(conv2d("conv1", 2, 3, Window::square(3, 1, 1)), relu("relu1"),
+                conv2d("conv2", 3, 4, Window::square(3)), relu("relu2"),
+                max_pool2d("pool2", Window::square(2, 2)), conv2d("conv3", 4, 5, Window::square(2)),
+                relu("relu3"), max_pool2d("pool3", Window::square(2, 2)), flatten("flat"),
+                linear("fc", 5, 3)),
+          random_floats(3 * 162, 29), 3, {2e-5, 2e-5}, kernels);
   }
 }
 

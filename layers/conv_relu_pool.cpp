@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "layers/conv_relu_pool.h"
+
+namespace weft::layers {
+
+namespace {
+
+using kernels::ConvVariant;
+
+bool side_by_side(const Window& w) {
+  return w.stride_h == w.kernel_h && w.stride_w == w.kernel_w && w.pad_h == 0 && w.pad_w == 0 &&
+         w.kernel_h <= 255 && w.kernel_w <= 255 && w.kernel_h * w.kernel_w <= 255;
+}
+
+kernels::ConvOptions options_of(const LayerContext& context) {
+  return {.mode = context.kernels.mode};
+}
+
+}  // namespace
+
+ConvReluPool::ConvReluPool(const Conv2d& conv, const MaxPool2d& pool)
+    : Layer(conv.name(), conv.parameters()), conv_(conv), pool_(pool) {
+  if (side_by_side(pool.window())) return;
+  throw Error(ErrorKind::usage,
+              str(conv.name(), ": ConvReluPool expects windows side by side, of at most 255 ",
+                  "elements, found ", pool.describe()));
+}
+
+bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& third,
+                         const KernelChoice& kernels, Device device) {
+  const auto* conv = dynamic_cast<const Conv2d*>(&first);
+  const auto* pool = dynamic_cast<const MaxPool2d*>(&third);
+  if (conv == nullptr || !second.is_relu() || pool == nullptr) return false;
+  if (!kernels.fuse || !side_by_side(pool->window())) return false;
+  if (kernels.conv != ConvVariant::automatic) return kernels.conv == ConvVariant::fused_relu_pool;
+  // On the CPU the map between the layers stays in the cache. In fp32 the tiles of a product reuse
+  // more than a direct kernel can above some thousand weights.
+  const std::int64_t weights = conv->parameters()[0].shape.elements();
+  return device.is_cuda() && (kernels.mode != kernels::ComputeMode::fp32 || weights <= 4096);
+}
+
+std::string ConvReluPool::describe() const {
+  return str(conv_.describe(), " + ReLU + ", pool_.describe());
+}
+
+kernels::ReluPoolDims ConvReluPool::dims(const Shape& input) const {
+  return {conv_.dims(input), pool_.window().kernel_h, pool_.window().kernel_w};
+}
+
+std::size_t ConvReluPool::cache_bytes(const Shape& input) const {
+  return static_cast<std::size_t>(output_shape(input).elements()) * sizeof(std::uint8_t);
+}
+
+std::size_t ConvReluPool::workspace_bytes(const Shape& input, const KernelChoice& kernels,
+                                          Device device, Phase phase) const {
+  if (phase == Phase::inference) return 0;
+  return kernels::conv2d_relu_pool_workspace_bytes(dims(input), {.mode = kernels.mode}, device);
+}
+
+double ConvReluPool::forward_flops(const Shape& input) const {
+  const Shape map = conv_.output_shape(input);
+  return conv_.forward_flops(input) + static_cast<double>(map.elements()) +
+         pool_.forward_flops(map);
+}
+
+Shape ConvReluPool::do_output_shape(const Shape& input) const {
+  return pool_.output_shape(conv_.output_shape(input));
+}
+
+void ConvReluPool::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
+                              const Stream& stream) const {
+  const float* bias = conv_.has_bias() ? context.parameters[1].data : nullptr;
+  auto* argmax =
+      context.phase == Phase::training ? static_cast<std::uint8_t*>(context.cache) : nullptr;
+  kernels::conv2d_relu_pool_forward(y.data, argmax, x.data, context.parameters[0].data, bias,
+                                    dims(x.shape), options_of(context), stream);
+}
+
+void ConvReluPool::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
+                               GradientMode parameter_mode, const LayerContext& context,
+                               const Stream& stream) const {
+  const kernels::ReluPoolDims extents = dims(x.shape);
+  const auto* argmax = static_cast<const std::uint8_t*>(context.cache);
+  kernels::ConvOptions options = options_of(context);
+  float* db = conv_.has_bias() ? context.gradients[1].data : nullptr;
+  kernels::conv2d_relu_pool_backward_weights(context.gradients[0].data, db, dy.data, argmax, x.data,
+                                             extents, parameter_mode, options, context.workspace,
+                                             stream);
+  if (dx.data != nullptr) {
+    if (context.mask_input_gradient) options.relu_mask = x.data;
+    kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, context.parameters[0].data,
+                                            extents, GradientMode::overwrite, options, stream);
+  }
+}
+
+}  // namespace weft::layers

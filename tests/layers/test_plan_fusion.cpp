@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Fusion by a plan: the same results within rounding, and which layers it joins.
+#include "layers/conv_relu_pool.h"
+#include "tests/layers/plan_test.h"
+#include "tests/support/compare.h"
+
+namespace weft::test {
+namespace {
+
+using layers::KernelChoice;
+using layers::Window;
+
+class PlanFusion : public PlanTest {
+ protected:
+  // A step of the network with and without fusion, for several batch sizes, tails among them.
+  void compare_fused(const Shape& sample, std::vector<ReferenceLayer> (*network)(),
+                     const KernelChoice& kernels) {
+    Instance fused(sample, network(), stream()), separate(sample, network(), stream());
+    KernelChoice apart = kernels;
+    apart.fuse = false;
+    for (const std::int64_t batch : {1, 5, 33}) {
+      SCOPED_TRACE(batch);
+      Plan fused_plan = fused.plan(batch, Phase::training, kernels);
+      Plan plan = separate.plan(batch, Phase::training, apart);
+      const std::vector<float> x = random_floats(batch * sample.elements(), 71);
+      const std::vector<float> dy = random_floats(plan.output().elements(), 72);
+      const Result expected = step(separate, plan, x, dy), found = step(fused, fused_plan, x, dy);
+      const Bound bound{1e-5 * std::sqrt(static_cast<double>(batch)), 2e-5};
+      EXPECT_TRUE(compare(found.output, expected.output, bound, "output"));
+      EXPECT_TRUE(compare(found.gradients, expected.gradients, bound, "gradients"));
+      EXPECT_TRUE(compare(found.input_gradient, expected.input_gradient, bound, "input gradient"));
+      fill(fused_plan.output_gradient(), dy, stream());
+      fused_plan.backward(GradientMode::accumulate, stream());
+      std::vector<double> twice;
+      for (const float value : found.gradients) twice.push_back(2.0 * value);
+      EXPECT_TRUE(compare(fused.gradients(), twice, bound, "accumulated"));
+
+      Plan fused_inference = fused.plan(batch, Phase::inference, kernels);
+      Plan inference = separate.plan(batch, Phase::inference, apart);
+      EXPECT_TRUE(compare(forward(fused_inference, x), forward(inference, x), bound, "inference"));
+    }
+  }
+};
+
+std::vector<ReferenceLayer> perceptron() {
+  return stack(linear("fc1", 20, 36), relu("relu1"), linear("fc2", 36, 32), relu("relu2"),
+               linear("fc3", 32, 10));
+}
+std::vector<ReferenceLayer> lenet() {
+  return stack(conv2d("conv1", 1, 3, Window::square(5, 1, 2)), relu("relu1"),
+               max_pool2d("pool1", Window::square(2, 2)), conv2d("conv2", 3, 5, Window::square(5)),
+               relu("relu2"), max_pool2d("pool2", Window::square(2, 2)), flatten("flatten"),
+               linear("fc1", 5, 12), relu("relu3"), linear("fc2", 12, 9), relu("relu4"),
+               linear("fc3", 9, 4));
+}
+std::vector<ReferenceLayer> two_convolutions() {
+  return stack(conv2d("conv1", 1, 4, Window::square(3)), relu("relu1"),
+               conv2d("conv2", 4, 6, Window::square(3)), relu("relu2"),
+               max_pool2d("pool", Window::square(2, 2)), flatten("flatten"), linear("fc1", 96, 8),
+               relu("relu3"), linear("fc2", 8, 4));
+}
+
+TEST_P(PlanFusion, ChangesResultsByRoundingOnly) {
+  for (const auto conv : {kernels::ConvVariant::automatic, kernels::ConvVariant::fused_relu_pool}) {
+    const KernelChoice kernels{.conv = conv};
+    compare_fused({20}, perceptron, kernels);
+    compare_fused({1, 12, 12}, lenet, kernels);
+    compare_fused({1, 12, 12}, two_convolutions, kernels);
+    compare_fused(
+        kSample, [] { return everything(); }, kernels);
+  }
+}
+
+TEST_P(PlanFusion, IsRepeatedBitForBit) {
+  Instance instance({1, 12, 12}, lenet(), stream());
+  Plan plan = instance.plan(33, Phase::training);
+  const std::vector<float> x = random_floats(33 * 144, 73), dy = random_floats(33 * 4, 74);
+  const Result first = step(instance, plan, x, dy);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(step(instance, plan, x, dy), first);
+}
+
+TEST_P(PlanFusion, ShowsTheLastOutputOfLayersThatAreOneCall) {
+  Instance instance({1, 12, 12}, lenet(), stream());
+  const auto shapes = [&](const KernelChoice& kernels) {
+    Plan plan = instance.plan(2, Phase::training, kernels);
+    std::vector<Shape> all;
+    for (std::size_t i = 0; i < instance.net.layers().size(); ++i) {
+      all.push_back(plan.activation(i).shape);
+    }
+    return all;
+  };
+  const std::vector<Shape> separate = shapes({.fuse = false});
+  EXPECT_EQ(separate[0], Shape({2, 3, 12, 12}));
+  EXPECT_EQ(separate[1], Shape({2, 3, 12, 12}));
+  EXPECT_EQ(separate[2], Shape({2, 3, 6, 6}));
+  const std::vector<Shape> joined = shapes({.conv = kernels::ConvVariant::fused_relu_pool});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(joined[i], separate[2]) << i;
+  for (std::size_t i = 6; i < separate.size(); ++i) EXPECT_EQ(joined[i], separate[i]) << i;
+}
+
+TEST_P(PlanFusion, NeedsLessMemoryForAPooledMap) {
+  Instance instance({1, 12, 12}, lenet(), stream());
+  Plan joined = instance.plan(8, Phase::training, {.conv = kernels::ConvVariant::fused_relu_pool});
+  Plan apart = instance.plan(8, Phase::training, {.fuse = false});
+  EXPECT_LT(joined.activation_bytes(), apart.activation_bytes());
+  EXPECT_LT(joined.cache_bytes(), apart.cache_bytes());
+}
+
+WEFT_ON_EACH_DEVICE(PlanFusion);
+
+TEST(ConvReluPool, JoinsWhatItCan) {
+  const KernelChoice forced{.conv = kernels::ConvVariant::fused_relu_pool};
+  const layers::Conv2d conv("conv", 1, 2, Window::square(3));
+  const layers::ReLU relu("relu");
+  const layers::Tanh tanh("tanh");
+  const auto joins = [&](const layers::Layer& middle, const Window& window,
+                         const KernelChoice& kernels) {
+    const layers::MaxPool2d pool("pool", window);
+    return layers::ConvReluPool::joins(conv, middle, pool, kernels, Device::cpu());
+  };
+  EXPECT_TRUE(joins(relu, Window::square(2, 2), forced));
+  EXPECT_TRUE(joins(relu, {3, 2, 3, 2, 0, 0}, forced));
+  EXPECT_FALSE(joins(tanh, Window::square(2, 2), forced));
+  EXPECT_FALSE(joins(relu, Window::square(3, 2), forced));     // windows overlap
+  EXPECT_FALSE(joins(relu, Window::square(2, 2, 1), forced));  // padding
+  EXPECT_FALSE(joins(relu, Window::square(16, 16), forced));   // 256 elements
+  EXPECT_FALSE(joins(relu, Window::square(2, 2), {}));         // does not pay on the CPU
+  KernelChoice off = forced;
+  off.fuse = false;
+  EXPECT_FALSE(joins(relu, Window::square(2, 2), off));
+  EXPECT_THROW(layers::ConvReluPool(conv, layers::MaxPool2d("pool", Window::square(3, 2))), Error);
+}
+
+// Does nothing but write down how its backward is called.
+class Spy final : public layers::Layer {
+ public:
+  explicit Spy(std::string name) : Layer(std::move(name), {{"weight", {1}}}) {}
+  std::string_view type() const override { return "Spy"; }
+  std::string describe() const override { return "Spy"; }
+  bool can_fuse_relu() const override { return true; }
+  bool can_mask_input_gradient() const override { return true; }
+
+  mutable std::vector<bool> masks;
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override { return input; }
+  void do_forward(FloatView, ConstFloatView, layers::Epilogue, const layers::LayerContext&,
+                  const Stream&) const override {}
+  void do_backward(FloatView, ConstFloatView, ConstFloatView, ConstFloatView, GradientMode,
+                   const layers::LayerContext& context, const Stream&) const override {
+    masks.push_back(context.mask_input_gradient);
+  }
+};
+
+TEST(PlanMasks, GoToTheLayerBehindAFusedReLU) {
+  const Stream stream(Device::cpu());
+  for (const bool fuse : {true, false}) {
+    auto net = stack(ReferenceLayer{std::make_unique<Spy>("a"), {}},
+                     ReferenceLayer{std::make_unique<Spy>("b"), {}}, relu("r"), flatten("f"),
+                     ReferenceLayer{std::make_unique<Spy>("c"), {}});
+    std::vector<const Spy*> spies;
+    for (const std::size_t i : {0, 1, 4}) {
+      spies.push_back(static_cast<const Spy*>(net[i].layer.get()));
+    }
+    Instance instance({3}, std::move(net), stream);
+    Plan plan = instance.plan(2, Phase::training, {.fuse = fuse});
+    plan.forward(stream);
+    plan.backward(GradientMode::overwrite, stream);
+    EXPECT_EQ(spies[0]->masks, std::vector<bool>{false});
+    EXPECT_EQ(spies[1]->masks, std::vector<bool>{false});  // no ReLU in front
+    EXPECT_EQ(spies[2]->masks, std::vector<bool>{fuse});
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
