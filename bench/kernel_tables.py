@@ -20,6 +20,8 @@ LADDERS = {
     "softmax": ["65536 rows of 1000", "8192 rows of 32000"],
     "image": ["RGB to grey", "box blur of 4096 x 4096, window 5 x 5", "box blur of 4096 x 4096, window 17 x 17"],
     "memory": ["vector add", "copy of 1048576 rows of 33", "transfer"],
+    "fused_cnn": ["64 steps of lenet5, 64 images", "64 steps of lenet5, 256 images", "64 steps of lenet5, 1024 images",
+                  "forward of lenet5"],
 }
 # Families of one rung: a line for each problem instead.
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]
@@ -30,6 +32,7 @@ OPERATIONS = {
     "softmax": {"8192 rows": r"(?!(warp|block)_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},
     "memory": {"vector": r"vector_add", "copy of 1048576 rows": r".*_rows$", "transfer": r".*_transfer$"},
+    "fused_cnn": {"64 steps": r"(?!resident_weights)", "forward": r"resident_weights"},
     "signal": {"1-D": r"(?!tiled$)", "2-D": r"(naive|constant_memory|tiled)$", "3-D": r"(naive|constant_memory|tiled)$"},
 }
 NOT_MEASURED = "not measured"

@@ -6,6 +6,7 @@
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
+#include "kernels/fused_cnn/fused_cnn.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/histogram/histogram.h"
 #include "kernels/image/image.h"
@@ -41,6 +42,8 @@ constexpr Family kFamilies[] = {
     {"dropout", "dropout from counter-based random numbers", dropout_variants},
     {"optimizer", "stochastic gradient descent over the flat parameters", optimizer_variants},
     {"batch", "shuffles, augments and normalises a batch of images", batch_variants},
+    {"fused_cnn", "a small convolutional network as a whole: whole training steps, and inference",
+     fused_cnn_variants},
 };
 
 }  // namespace

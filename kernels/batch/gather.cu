@@ -4,7 +4,7 @@
 // copies take four bytes per load and sixteen per store; a 28 x 28 image is 196 of them.
 #include "engine/launch.h"
 #include "kernels/batch/cuda.h"
-#include "kernels/batch/draw.h"
+#include "kernels/batch/pixels.cuh"
 #include "kernels/device/vector.cuh"
 
 namespace weft::kernels::cuda {
@@ -12,30 +12,6 @@ namespace weft::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-// The byte at (i, j), or background outside of the image.
-__device__ __forceinline__ float pixel_at(const std::uint8_t* image, int i, int j, int height,
-                                          int width) {
-  const bool inside = i >= 0 && i < height && j >= 0 && j < width;
-  return inside ? static_cast<float>(image[static_cast<std::int64_t>(i) * width + j]) : 0.0f;
-}
-
-// Bilinear, with background outside.
-__device__ __forceinline__ float sample(const std::uint8_t* image, float y, float x, int height,
-                                        int width) {
-  // Beyond these limits everything is background; within them coordinates fit an int.
-  x = fminf(fmaxf(x, -2.0f), static_cast<float>(width + 1));
-  y = fminf(fmaxf(y, -2.0f), static_cast<float>(height + 1));
-  const int j = static_cast<int>(x + 2.0f) - 2;  // floor, as x + 2 >= 0
-  const int i = static_cast<int>(y + 2.0f) - 2;
-  const float right = x - static_cast<float>(j), below = y - static_cast<float>(i);
-  const float a = pixel_at(image, i, j, height, width);
-  const float b = pixel_at(image, i, j + 1, height, width);
-  const float c = pixel_at(image, i + 1, j, height, width);
-  const float d = pixel_at(image, i + 1, j + 1, height, width);
-  const float top = a + right * (b - a), bottom = c + right * (d - c);
-  return top + below * (bottom - top);
-}
 
 struct Outputs {
   float* x;
@@ -65,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
     device::Float4 values = device::load4(image, first, pixels);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      values.lane[i] = __fmaf_rn(line.slope, values.lane[i], line.offset);
+      values.lane[i] = normalized(values.lane[i], line);
     }
     device::store4(out.x + row * pixels, first, pixels, values);
   }
@@ -90,11 +66,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint8_t* image = images + shared_index * pixels;
   for (std::int64_t k = threadIdx.x; k < pixels; k += kThreads) {
     const int i = static_cast<int>(k / width), j = static_cast<int>(k - k / width * width);
-    const float jf = static_cast<float>(j), rf = static_cast<float>(i);
-    const float column = map.x0 + map.xj * jf + map.xi * rf;
-    const float line_y = map.y0 + map.yj * jf + map.yi * rf;
-    const float value = sample(image, line_y, column, height, width);
-    out.x[row * pixels + k] = line.slope * value + line.offset;
+    out.x[row * pixels + k] = distorted(image, map, i, j, height, width, line);
   }
 }
 

@@ -58,6 +58,7 @@ const std::vector<Wanted>& wanted() {
         "pageable_transfer", "pinned_transfer"},
        {}},
       {"activation", {"vectorized"}, {}},
+      {"fused_cnn", {"two_kernels", "persistent", "resident_weights"}, {}},
   };
   return list;
 }

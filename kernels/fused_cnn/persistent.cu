@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Many steps in one cooperative launch: a block stays on its SM and the grid meets twice a step,
+// when all images are done and when all parameters are updated.
+//
+// What the kernel boundary of two_kernels costs is gone: shared memory need not be made ready
+// again, and the images of the next step are drawn while the first convolution runs and fetched
+// while the parameters are updated.
+#include <cooperative_groups.h>
+
+#include "engine/launch.h"
+#include "kernels/fused_cnn/cuda.h"
+#include "kernels/fused_cnn/plan.h"
+#include "kernels/fused_cnn/train.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using namespace fused_cnn;
+
+template <class Net, int kImages, class Timer>
+__global__ void __launch_bounds__(kThreads, 1)
+    fused_cnn_persistent_kernel(Training training, std::int64_t steps, Timer timer) {
+  if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
+    auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
+    const std::int64_t first = *training.step, end = first + steps;
+    Rounds<Net, kImages, Timer> rounds(shared, training, timer);
+    rounds.begin(first);
+    for (std::int64_t step = first; step < end; ++step) {
+      const bool more = step + 1 < end;
+      rounds.run(step, more);
+      cooperative_groups::this_grid().sync();  // the images' results are visible
+      timer.mark(Part::images_barrier);
+      update_parameters<Net>(shared.large.parameters, training, step);
+      if (more) rounds.finish_fetch();
+      timer.mark(Part::parameters);
+      cooperative_groups::this_grid().sync();  // the parameters are updated
+      timer.mark(Part::parameters_barrier);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) *training.step = end;
+  }
+}
+
+template <class Timer>
+void train(const Training& training, std::int64_t steps, const FusedCnnDims& dims, Timer timer,
+           const Stream& stream) {
+  with_network(dims, [&](auto net) {
+    using Net = decltype(net);
+    with_images(training.rows, stream.device(), [&](auto images) {
+      constexpr int kImages = decltype(images)::value;
+      const int blocks = device_properties(stream.device()).multiprocessors;
+      launch_cooperative(
+          fused_cnn_persistent_kernel<Net, kImages, Timer>,
+          Launch{static_cast<unsigned>(blocks), kThreads, sizeof(Shared<Net, kImages>), stream},
+          training, steps, timer);
+    });
+  });
+}
+
+}  // namespace
+
+void fused_cnn_persistent(const Training& training, std::int64_t steps, const FusedCnnDims& dims,
+                          const Stream& stream) {
+  train(training, steps, dims, NoClock{}, stream);
+}
+
+void fused_cnn_persistent_timed(const Training& training, std::int64_t steps,
+                                const FusedCnnDims& dims, long long* cycles, const Stream& stream) {
+  train(training, steps, dims, Clock{cycles}, stream);
+}
+
+}  // namespace weft::kernels::cuda
