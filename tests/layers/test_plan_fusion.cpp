@@ -124,7 +124,8 @@ TEST(ConvReluPool, JoinsWhatItCan) {
   EXPECT_FALSE(joins(relu, Window::square(3, 2), forced));     // windows overlap
   EXPECT_FALSE(joins(relu, Window::square(2, 2, 1), forced));  // padding
   EXPECT_FALSE(joins(relu, Window::square(16, 16), forced));   // 256 elements
-  EXPECT_FALSE(joins(relu, Window::square(2, 2), {}));         // does not pay on the CPU
+  EXPECT_TRUE(joins(relu, Window::square(2, 2), {}));
+  EXPECT_FALSE(joins(relu, Window::square(2, 2), {.conv = kernels::ConvVariant::direct}));
   KernelChoice off = forced;
   off.fuse = false;
   EXPECT_FALSE(joins(relu, Window::square(2, 2), off));
