@@ -208,7 +208,7 @@ struct alignas(16) Shared {
   Filters filters;
   float x[kImages][Conv1::kPlane];
   float y1[kImages][Conv2::kMaps];
-  Features features;
+  alignas(16) Features features;  // read in sixteen bytes, like h1 and h2
   float h1[kImages][S::kHidden1], h2[kImages][S::kHidden2];  // then their gradients
   float logits[kImages][kMaxClasses], logit_gradients[kImages][kMaxClasses];
   std::uint8_t code1[kImages][Conv1::kOutputs], code2[kImages][Conv2::kOutputs];
