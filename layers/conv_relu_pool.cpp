@@ -33,10 +33,10 @@ bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& t
   if (conv == nullptr || !second.is_relu() || pool == nullptr) return false;
   if (!kernels.fuse || !side_by_side(pool->window())) return false;
   if (kernels.conv != ConvVariant::automatic) return kernels.conv == ConvVariant::fused_relu_pool;
-  // The kernel that a GPU has for fp32 is a direct one; above some thousand weights the tiles of a
-  // product reuse more than it can.
+  // The kernel that a GPU has is a direct one, in fp32; above some thousand weights the tiles of a
+  // product reuse more than it can, and tensor cores are quicker.
   const std::int64_t weights = conv->parameters()[0].shape.elements();
-  return device.is_cpu() || kernels.mode != kernels::ComputeMode::fp32 || weights <= 4096;
+  return device.is_cpu() || weights <= 4096;
 }
 
 std::string ConvReluPool::describe() const {

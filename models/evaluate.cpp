@@ -7,6 +7,7 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/softmax/softmax.h"
 #include "models/device_totals.h"
+#include "models/fused_cnn.h"
 
 namespace weft::models {
 
@@ -59,7 +60,15 @@ struct Evaluator::State {
       : normalization(normalise),
         images(set, set.count, stream),
         totals(stream),
-        step(Shape{1}, DType::i64, stream) {
+        step(Shape{1}, DType::i64, stream),
+        parameters(weights.parameters.data<float>()),
+        fused(fused_cnn_dims(network, kernels, stream.device())) {
+    if (fused) {
+      workspace =
+          Buffer(kernels::fused_cnn_workspace_bytes(*fused, set.count, stream.device()), stream);
+      all_logits = Tensor(Shape{set.count, fused->classes}, DType::f32, stream);
+      return;
+    }
     order.count = set.count;
     order.batch = std::min(batch_size, set.count);
     order.steps = (set.count + order.batch - 1) / order.batch;
@@ -108,10 +117,26 @@ struct Evaluator::State {
     kernels::advance_step(step.data<std::int64_t>(), stream);
   }
 
+  // The whole set in one kernel.
+  void queue_fused(const Outputs& outputs, const Stream& stream) {
+    kernels::fused_cnn_infer(all_logits.data<float>(), outputs.predictions, totals.data(),
+                             parameters, images.images.data<std::uint8_t>(),
+                             images.labels.data<std::uint8_t>(), images.count, *fused,
+                             normalization, {workspace.data(), workspace.bytes()}, stream);
+    if (outputs.probabilities != nullptr) {
+      kernels::softmax_forward(outputs.probabilities, all_logits.data<float>(), images.count,
+                               fused->classes, stream);
+    }
+  }
+
   kernels::Normalization normalization;
   DeviceImages images;
   DeviceTotals totals;
   Tensor step;
+  const float* parameters;
+  std::optional<kernels::FusedCnnDims> fused;
+  Buffer workspace;   // of the fused kernel
+  Tensor all_logits;  // (images, classes), of the fused kernel
   kernels::BatchOrder order;
   std::vector<std::unique_ptr<Batch>> batches;  // the full one, then the tail if there is one
 };
@@ -129,6 +154,7 @@ Metrics Evaluator::run(const Outputs& outputs, const Stream& stream) {
   State& state = *state_;
   state.totals.write({}, stream);
   zero_bytes(state.step.raw(), state.step.bytes(), stream);
+  if (state.fused) state.queue_fused(outputs, stream);
   for (std::int64_t first = 0; first < state.order.count; first += state.order.batch) {
     const bool full = first + state.order.batch <= state.order.count;
     state.queue(full ? *state.batches.front() : *state.batches.back(), first, outputs, stream);

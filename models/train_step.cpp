@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "models/train_step.h"
 
+#include "kernels/fused_cnn/fused_cnn.h"
 #include "kernels/softmax/softmax.h"
+#include "models/fused_cnn.h"
 #include "models/state_dict.h"
 
 namespace weft::models {
-
-namespace {
-// Enough that the launches of a graph do not show, few enough that recording it takes no time.
-constexpr std::int64_t kStepsPerGraph = 16;
-}  // namespace
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
                          std::int64_t images_used, std::span<const float> lr_table,
@@ -35,68 +32,133 @@ void TrainMemory::read(Checkpoint& into, const Stream& stream) const {
   into.velocity = to_host(velocity.view<float>(), stream);
 }
 
-TrainStep::TrainStep(const layers::Sequential& net, TrainMemory& memory, const StepOptions& options,
-                     std::int64_t rows, const Stream& stream)
-    : net_(net),
-      memory_(memory),
-      options_(options),
-      plan_(net, memory.weights, rows, layers::Phase::training, options.kernels, options.seed,
-            memory.step.data<std::int64_t>(), stream),
-      labels_(Shape{rows}, DType::i32, stream),
-      predictions_(Shape{rows}, DType::i32, stream),
-      loss_(Shape{rows}, DType::f32, stream) {
-  if (stream.device().is_cuda()) {
-    zero_bytes(memory_.step.raw(), memory_.step.bytes(), stream);
-    queue(stream);
-    stream.synchronize();
+namespace {
+
+void gather(float* x, std::int32_t* labels, std::int64_t rows, TrainMemory& memory,
+            const StepOptions& options, const Stream& stream) {
+  const DeviceImages& images = memory.images;
+  kernels::gather_batch(x, labels, nullptr, images.images.data<std::uint8_t>(),
+                        images.labels.data<std::uint8_t>(), rows, images.height, images.width,
+                        memory.step.data<std::int64_t>(), options.order, options.augmentation,
+                        options.normalization, stream);
+}
+
+float* velocity_of(TrainMemory& memory, const StepOptions& options) {
+  return options.sgd.momentum == 0 ? nullptr : memory.velocity.data<float>();
+}
+
+// A kernel or two per layer, recorded as graphs.
+class LayerStep final : public TrainStep {
+ public:
+  LayerStep(const layers::Sequential& net, TrainMemory& memory, const StepOptions& options,
+            std::int64_t rows, const Stream& stream)
+      : memory_(memory),
+        options_(options),
+        plan_(net, memory.weights, rows, layers::Phase::training, options.kernels, options.seed,
+              memory.step.data<std::int64_t>(), stream),
+        labels_(Shape{rows}, DType::i32, stream),
+        predictions_(Shape{rows}, DType::i32, stream),
+        loss_(Shape{rows}, DType::f32, stream) {
+    if (stream.device().is_cuda()) {
+      zero_bytes(memory_.step.raw(), memory_.step.bytes(), stream);
+      queue(stream);
+      stream.synchronize();
+      many_ = std::make_unique<Graph>(stream, [this, stream] {
+        for (std::int64_t step = 0; step < kStepsPerGraph; ++step) queue(stream);
+      });
+    }
+    one_ = std::make_unique<Graph>(stream, [this, stream] { queue(stream); });
   }
-  one_ = std::make_unique<Graph>(stream, [this, stream] { queue(stream); });
-  if (stream.device().is_cuda()) {
-    many_ = std::make_unique<Graph>(stream, [this, stream] {
-      for (std::int64_t step = 0; step < kStepsPerGraph; ++step) queue(stream);
-    });
+
+  void launch(std::int64_t steps) override {
+    for (; many_ && steps >= kStepsPerGraph; steps -= kStepsPerGraph) many_->launch();
+    for (; steps > 0; --steps) one_->launch();
   }
+
+ private:
+  // Enough that the launches of a graph do not show, few enough that recording it takes no time.
+  static constexpr std::int64_t kStepsPerGraph = 16;
+
+  void queue(const Stream& stream) {
+    const std::int64_t rows = plan_.batch();
+    auto* labels = labels_.data<std::int32_t>();
+    auto* predictions = predictions_.data<std::int32_t>();
+    auto* loss = loss_.data<float>();
+    gather(plan_.input().data, labels, rows, memory_, options_, stream);
+    plan_.forward(stream);
+    const layers::ConstFloatView logits = plan_.output();
+    kernels::softmax_cross_entropy(loss, plan_.output_gradient().data, predictions, logits.data,
+                                   labels, 1.0f / static_cast<float>(rows), rows, logits.shape[1],
+                                   stream);
+    plan_.backward(kernels::GradientMode::overwrite, stream);
+    kernels::accumulate_totals(memory_.totals.data(), loss, predictions, labels, rows, stream);
+    auto* step = memory_.step.data<std::int64_t>();
+    layers::Weights& weights = memory_.weights;
+    kernels::sgd_update(weights.parameters.data<float>(), velocity_of(memory_, options_),
+                        weights.gradients.data<float>(), weights.parameters.elements(),
+                        memory_.lr.data<float>(), step, options_.sgd, stream);
+    kernels::advance_step(step, stream);
+  }
+
+  TrainMemory& memory_;
+  StepOptions options_;
+  layers::Plan plan_;
+  Tensor labels_, predictions_, loss_;  // (rows,)
+  std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
+};
+
+// The whole network in one kernel.
+class FusedCnnStep final : public TrainStep {
+ public:
+  FusedCnnStep(const kernels::FusedCnnDims& dims, TrainMemory& memory, const StepOptions& options,
+               std::int64_t rows, const Stream& stream)
+      : dims_(dims),
+        memory_(memory),
+        options_{options.order, options.augmentation, options.normalization, options.sgd},
+        velocity_(velocity_of(memory, options)),
+        rows_(rows),
+        workspace_(kernels::fused_cnn_workspace_bytes(dims, rows, stream.device()), stream),
+        stream_(stream) {}
+
+  void launch(std::int64_t steps) override {
+    const DeviceImages& images = memory_.images;
+    kernels::fused_cnn_train(memory_.weights.parameters.data<float>(), velocity_,
+                             memory_.totals.data(), memory_.step.data<std::int64_t>(),
+                             images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
+                             memory_.lr.data<float>(), rows_, steps, dims_, options_,
+                             {workspace_.data(), workspace_.bytes()}, stream_);
+  }
+
+ private:
+  kernels::FusedCnnDims dims_;
+  TrainMemory& memory_;
+  kernels::FusedCnnOptions options_;
+  float* velocity_;
+  std::int64_t rows_;
+  Buffer workspace_;
+  Stream stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
+                                           const StepOptions& options, std::int64_t rows,
+                                           const Stream& stream) {
+  if (const auto dims = fused_cnn_dims(net, options.kernels, stream.device())) {
+    return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
+  }
+  return std::make_unique<LayerStep>(net, memory, options, rows, stream);
 }
 
-void TrainStep::launch(std::int64_t steps) const {
-  for (; many_ && steps >= kStepsPerGraph; steps -= kStepsPerGraph) many_->launch();
-  for (; steps > 0; --steps) one_->launch();
-}
-
-void TrainStep::gather(const Stream& stream) {
-  const DeviceImages& images = memory_.images;
-  kernels::gather_batch(plan_.input().data, labels_.data<std::int32_t>(), nullptr,
-                        images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
-                        rows(), images.height, images.width, memory_.step.data<std::int64_t>(),
-                        options_.order, options_.augmentation, options_.normalization, stream);
-}
-
-void TrainStep::queue(const Stream& stream) {
-  gather(stream);
-  plan_.forward(stream);
-  const layers::ConstFloatView logits = plan_.output();
-  auto* labels = labels_.data<std::int32_t>();
-  auto* predictions = predictions_.data<std::int32_t>();
-  auto* loss = loss_.data<float>();
-  kernels::softmax_cross_entropy(loss, plan_.output_gradient().data, predictions, logits.data,
-                                 labels, 1.0f / static_cast<float>(rows()), rows(), logits.shape[1],
-                                 stream);
-  plan_.backward(kernels::GradientMode::overwrite, stream);
-  kernels::accumulate_totals(memory_.totals.data(), loss, predictions, labels, rows(), stream);
-  auto* step = memory_.step.data<std::int64_t>();
-  layers::Weights& weights = memory_.weights;
-  kernels::sgd_update(weights.parameters.data<float>(),
-                      options_.sgd.momentum == 0 ? nullptr : memory_.velocity.data<float>(),
-                      weights.gradients.data<float>(), weights.parameters.elements(),
-                      memory_.lr.data<float>(), step, options_.sgd, stream);
-  kernels::advance_step(step, stream);
-}
-
-const layers::Layer* TrainStep::first_broken_layer(const Stream& stream) {
-  gather(stream);
-  plan_.forward(stream);
-  for (std::size_t layer = 0; layer < net_.layers().size(); ++layer) {
-    if (!all_finite(to_host(plan_.activation(layer), stream))) return net_.layers()[layer].get();
+const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemory& memory,
+                                        const StepOptions& options, std::int64_t rows,
+                                        const Stream& stream) {
+  layers::Plan plan(net, memory.weights, rows, layers::Phase::training, options.kernels,
+                    options.seed, memory.step.data<std::int64_t>(), stream);
+  gather(plan.input().data, nullptr, rows, memory, options, stream);
+  plan.forward(stream);
+  for (std::size_t layer = 0; layer < net.layers().size(); ++layer) {
+    if (!all_finite(to_host(plan.activation(layer), stream))) return net.layers()[layer].get();
   }
   return nullptr;
 }

@@ -47,31 +47,23 @@ struct StepOptions {
 // tail of an epoch.
 class TrainStep {
  public:
-  // On a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads
-  // it, which must not happen during a capture; write the state afterwards.
-  TrainStep(const layers::Sequential& net, TrainMemory& memory, const StepOptions& options,
-            std::int64_t rows, const Stream& stream);
-  TrainStep(const TrainStep&) = delete;
-  TrainStep& operator=(const TrainStep&) = delete;
-
-  std::int64_t rows() const { return plan_.batch(); }
+  virtual ~TrainStep() = default;
   // Queues so many steps, one after the other.
-  void launch(std::int64_t steps) const;
-
-  // Runs the forward pass of the batch at the current step once more and returns the first layer
-  // whose output holds a value that is not finite, or null.
-  const layers::Layer* first_broken_layer(const Stream& stream);
-
- private:
-  void gather(const Stream& stream);
-  void queue(const Stream& stream);
-
-  const layers::Sequential& net_;
-  TrainMemory& memory_;
-  StepOptions options_;
-  layers::Plan plan_;
-  Tensor labels_, predictions_, loss_;  // (rows,)
-  std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
+  virtual void launch(std::int64_t steps) = 0;
 };
+
+// The network as one kernel where there is such a kernel and options.kernels allows it, else
+// layer by layer. On a GPU this runs a step on whatever is in
+// memory, because the first launch of a kernel loads it, which must not happen during a capture;
+// write the state afterwards.
+std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
+                                           const StepOptions& options, std::int64_t rows,
+                                           const Stream& stream);
+
+// Runs the forward pass of the batch at the current step once more, layer by layer, and returns the
+// first layer whose output holds a value that is not finite, or null. Blocks.
+const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemory& memory,
+                                        const StepOptions& options, std::int64_t rows,
+                                        const Stream& stream);
 
 }  // namespace weft::models

@@ -100,7 +100,6 @@ struct Trainer::State {
   bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void finish_epoch();
 
-  TrainStep& step_at(std::int64_t step);
   void launch(std::int64_t count);
   void read_weights();
   void check_totals(const char* what, double loss);
@@ -145,10 +144,10 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
 
   memory = std::make_unique<TrainMemory>(*net, train, images, lr, stream);
   if (images >= batch) {
-    full_step = std::make_unique<TrainStep>(*net, *memory, options, batch, stream);
+    full_step = make_train_step(*net, *memory, options, batch, stream);
   }
   if (const std::int64_t tail = images % batch; tail > 0) {
-    tail_step = std::make_unique<TrainStep>(*net, *memory, options, tail, stream);
+    tail_step = make_train_step(*net, *memory, options, tail, stream);
   }
   const auto prepare = [&](std::optional<Evaluator>& evaluator, const data::ImageSet& set) {
     evaluator.emplace(*net, memory->weights, set, evaluation_batch(stream.device()),
@@ -157,11 +156,6 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   if (split) prepare(validation, split->validation);
   prepare(test, dataset.test);
   memory->write(checkpoint, stream);
-}
-
-TrainStep& Trainer::State::step_at(std::int64_t step) {
-  const bool is_last = step % steps_per_epoch() == steps_per_epoch() - 1;
-  return tail_step && is_last ? *tail_step : *full_step;
 }
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -252,7 +246,10 @@ void Trainer::State::check_totals(const char* what, double loss) {
 
 void Trainer::State::throw_diverged(const std::string& what) {
   const std::int64_t step = checkpoint.state.step;
-  const layers::Layer* broken = step_at(step).first_broken_layer(stream);
+  const bool tail = tail_step && (step + 1) % steps_per_epoch() == 0;
+  const std::int64_t batch = config().batch_size;
+  const layers::Layer* broken = first_broken_layer(
+      *net, *memory, options, tail ? options.order.count % batch : batch, stream);
   throw Error(ErrorKind::check_failed,
               str("training diverged: ", what, " in epoch ", (step - 1) / steps_per_epoch() + 1,
                   ", by step ", step, " of the run; ",
