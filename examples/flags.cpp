@@ -180,7 +180,8 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
       ->group(group);
   if (!kernel_choice) return;
   add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
-             "arithmetic of GEMM and convolution, default fp32; others: GPU only")
+             "arithmetic of GEMM and convolution; not fp32: GPU only")
+      ->capture_default_str()
       ->group(group);
   app.add_option("--impl", flags.kernels,
                  "kernels to use, as conv=NAME,gemm=NAME; fuse=off: one kernel per layer")
