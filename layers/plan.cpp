@@ -272,16 +272,17 @@ ConstFloatView Plan::activation(std::size_t layer) const {
   return layer_outputs_[layer];
 }
 
-void Plan::forward(const Stream& stream) {
-  for (const Step& step : steps_) {
+void Plan::forward(std::size_t end, const Stream& stream) {
+  for (std::size_t i = 0; i < end; ++i) {
+    const Step& step = steps_[i];
     step.layer->forward(step.y, step.x, step.epilogue, step.context, stream);
   }
 }
 
-void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gradient) {
-  check_training("backward()");
+void Plan::backward(std::size_t end, GradientMode mode, const Stream& stream,
+                    bool want_input_gradient) {
   const std::size_t last = want_input_gradient ? 0 : first_trained_;
-  for (std::size_t i = steps_.size(); i-- > last;) {
+  for (std::size_t i = end; i-- > last;) {
     const Step& step = steps_[i];
     if (step.epilogue == Epilogue::relu && !step.masked) {
       kernels::activation_backward(step.dy.data, step.dy.data, step.y.data, step.y.elements(),
@@ -292,6 +293,15 @@ void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gra
                          step.context, stream);
   }
   if (branch_ != nullptr) branch_->join();
+}
+
+void Plan::forward(const Stream& stream) {
+  forward(steps_.size(), stream);
+}
+
+void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gradient) {
+  check_training("backward()");
+  backward(steps_.size(), mode, stream, want_input_gradient);
 }
 
 std::size_t Plan::activation_bytes() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/loss/loss.h"
 #include "layers/arena.h"
 #include "layers/layer.h"
 
@@ -21,6 +22,16 @@ struct NamedSlice {
 };
 
 class Plan;
+
+// What training a classifier computes besides gradients; see layers/softmax_cross_entropy.h.
+struct ClassifierLoss {
+  TensorView<const std::int32_t> labels{};  // (N,)
+  FloatView loss{};                         // (N,), of each row; data may be null
+  TensorView<std::int32_t> prediction{};    // (N,); data may be null
+  float scale = 1;                          // of the gradients: 1 / N for those of the mean loss
+  float smoothing = 0;                      // of the target
+  kernels::MetricTotals* totals = nullptr;  // += this batch, when loss and prediction are wanted
+};
 
 class Sequential {
  public:
@@ -78,6 +89,10 @@ class Plan {
 
   void forward(const Stream& stream);
   void backward(GradientMode mode, const Stream& stream, bool want_input_gradient = false);
+  // forward(), softmax with cross-entropy of the output into output_gradient(), and backward(). The
+  // last layer, the loss and the first step of backward become one kernel where there is one
+  // (kernels/softmax/classifier.h).
+  void train_classifier(const ClassifierLoss& loss, GradientMode mode, const Stream& stream);
 
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
   // produced a NaN); training plans only. Of layers that run as one call only the last output
@@ -101,6 +116,9 @@ class Plan {
 
   std::vector<LayerContext> bind(Weights& weights, Device device);
   void check_training(const char* what) const;
+  void forward(std::size_t end, const Stream& stream);  // of steps before `end`
+  void backward(std::size_t end, GradientMode mode, const Stream& stream, bool want_input_gradient);
+  bool ends_in_classifier() const;
 
   const Sequential* net_;
   std::int64_t batch_;

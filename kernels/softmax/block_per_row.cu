@@ -66,14 +66,15 @@ template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
-                         const std::int32_t* __restrict__ labels, float scale, int cols) {
+                         const std::int32_t* __restrict__ labels, float scale, float smoothing,
+                         int cols) {
   __shared__ typename Block<kThreads>::Storage storage;
   Block<kThreads> block(storage);
   const std::int64_t row = blockIdx.x;
   cross_entropy_row<kPerThread>(loss == nullptr ? nullptr : loss + row,
                                 dx == nullptr ? nullptr : dx + row * cols,
                                 prediction == nullptr ? nullptr : prediction + row, x + row * cols,
-                                labels[row], scale, cols, block);
+                                labels[row], scale, cols, block, smoothing);
 }
 
 // Calls run(integral_constant<int, kThreads>) with the fewest threads that hold a row.
@@ -105,12 +106,12 @@ void softmax_backward_block(float* dx, const float* dy, const float* y, std::int
 }
 
 void softmax_cross_entropy_block(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                 const std::int32_t* labels, float scale, std::int64_t rows,
-                                 std::int64_t cols, const Stream& stream) {
+                                 const std::int32_t* labels, float scale, float smoothing,
+                                 std::int64_t rows, std::int64_t cols, const Stream& stream) {
   with_threads(cols, [&](auto threads) {
     launch(cross_entropy_kernel<threads.value>,
            Launch{blocks_for(rows, 1), threads.value, 0, stream}, loss, dx, prediction, x, labels,
-           scale, static_cast<int>(cols));
+           scale, smoothing, static_cast<int>(cols));
   });
 }
 

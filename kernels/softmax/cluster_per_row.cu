@@ -81,14 +81,15 @@ template <int kThreads, int kBlocks>
 __global__ void __launch_bounds__(kThreads)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
-                         const std::int32_t* __restrict__ labels, float scale, int cols) {
+                         const std::int32_t* __restrict__ labels, float scale, float smoothing,
+                         int cols) {
   __shared__ typename Cluster<kThreads, kBlocks>::Storage storage;
   Cluster<kThreads, kBlocks> cluster(storage);
   const std::int64_t row = blockIdx.x / kBlocks;
   cross_entropy_row<kPerThread>(loss == nullptr ? nullptr : loss + row,
                                 dx == nullptr ? nullptr : dx + row * cols,
                                 prediction == nullptr ? nullptr : prediction + row, x + row * cols,
-                                labels[row], scale, cols, cluster);
+                                labels[row], scale, cols, cluster, smoothing);
 }
 
 template <int kThreads_, int kBlocks_>
@@ -131,12 +132,12 @@ void softmax_backward_cluster(float* dx, const float* dy, const float* y, std::i
 }
 
 void softmax_cross_entropy_cluster(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                   const std::int32_t* labels, float scale, std::int64_t rows,
-                                   std::int64_t cols, const Stream& stream) {
+                                   const std::int32_t* labels, float scale, float smoothing,
+                                   std::int64_t rows, std::int64_t cols, const Stream& stream) {
   with_size(cols, [&](auto size) {
     launch_cluster(cross_entropy_kernel<size.kThreads, size.kBlocks>, size.kBlocks,
                    config_for(size, rows, stream), loss, dx, prediction, x, labels, scale,
-                   static_cast<int>(cols));
+                   smoothing, static_cast<int>(cols));
   });
 }
 

@@ -80,7 +80,9 @@ void softmax_backward(T* dx, const T* dy, const T* y, std::int64_t rows, std::in
 template <class T>
 void softmax_cross_entropy(T* loss, T* dx, std::int32_t* prediction, const T* x,
                            const std::int32_t* labels, T scale, std::int64_t rows,
-                           std::int64_t cols) {
+                           std::int64_t cols, T smoothing = 0) {
+  const T everywhere = scale * smoothing / static_cast<T>(cols);  // of the target, scaled
+
 #pragma omp parallel for schedule(static) if (rows * cols >= kParallelElements)
   for (std::int64_t r = 0; r < rows; ++r) {
     const T* in = x + r * cols;
@@ -100,8 +102,8 @@ void softmax_cross_entropy(T* loss, T* dx, std::int32_t* prediction, const T* x,
       T* out = dx + r * cols;
       const T factor = valid ? scale / sum : nan;
 #pragma omp simd
-      for (std::int64_t c = 0; c < cols; ++c) out[c] = factor * exp_of(in[c] - max);
-      if (valid) out[label] -= scale;
+      for (std::int64_t c = 0; c < cols; ++c) out[c] = factor * exp_of(in[c] - max) - everywhere;
+      if (valid) out[label] -= scale * (1 - smoothing);
     }
   }
 }

@@ -13,7 +13,7 @@ struct SoftmaxCpu {
                    GradientMode mode);
   void (*cross_entropy)(float* loss, float* dx, std::int32_t* prediction, const float* x,
                         const std::int32_t* labels, float scale, std::int64_t rows,
-                        std::int64_t cols);
+                        std::int64_t cols, float smoothing);
 };
 
 WEFT_DECLARE_CPU_TABLE(SoftmaxCpu, softmax_cpu)

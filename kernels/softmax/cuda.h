@@ -17,7 +17,7 @@ constexpr std::int64_t kWarpColumns = 1024, kBlockColumns = 16384, kClusterColum
                                     std::int64_t cols, GradientMode mode, const Stream& stream);   \
   void softmax_cross_entropy_##technique(float* loss, float* dx, std::int32_t* prediction,         \
                                          const float* x, const std::int32_t* labels, float scale,  \
-                                         std::int64_t rows, std::int64_t cols,                     \
+                                         float smoothing, std::int64_t rows, std::int64_t cols,    \
                                          const Stream& stream);
 
 WEFT_SOFTMAX_LAUNCHERS(three_pass)

@@ -17,6 +17,7 @@
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
 #include "kernels/softmax/cuda.h"
+#include "kernels/softmax/target.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -145,7 +146,8 @@ template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
-                         const std::int32_t* __restrict__ labels, float scale, int cols) {
+                         const std::int32_t* __restrict__ labels, float scale, float smoothing,
+                         int cols) {
   __shared__ Storage<kThreads> storage;
   const float* in = x + static_cast<std::int64_t>(blockIdx.x) * cols;
   const int label = labels[blockIdx.x];
@@ -160,6 +162,7 @@ __global__ void __launch_bounds__(kThreads)
   if (dx == nullptr) return;
   float* out = dx + static_cast<std::int64_t>(blockIdx.x) * cols;
   const float factor = valid ? scale / row.sum : NAN;
+  const Target target(scale, smoothing, cols);
   walk<kThreads>(cols, [&](std::int64_t first) {
     float values[kInFlight];
     load_columns<kThreads>(values, in, first, cols, 0.0f);
@@ -167,7 +170,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int k = 0; k < kInFlight; ++k) {
       const std::int64_t c = first + k * kThreads;
       if (c >= cols) continue;
-      __stcs(out + c, factor * expf(values[k] - row.max) - (c == label ? scale : 0.0f));
+      __stcs(out + c,
+             factor * expf(values[k] - row.max) - (c == label ? target.label : target.other));
     }
   });
 }
@@ -198,12 +202,12 @@ void softmax_backward_online(float* dx, const float* dy, const float* y, std::in
 }
 
 void softmax_cross_entropy_online(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                  const std::int32_t* labels, float scale, std::int64_t rows,
-                                  std::int64_t cols, const Stream& stream) {
+                                  const std::int32_t* labels, float scale, float smoothing,
+                                  std::int64_t rows, std::int64_t cols, const Stream& stream) {
   with_threads(cols, [&](auto threads) {
     launch(cross_entropy_kernel<threads.value>,
            Launch{blocks_for(rows, 1), threads.value, 0, stream}, loss, dx, prediction, x, labels,
-           scale, static_cast<int>(cols));
+           scale, smoothing, static_cast<int>(cols));
   });
 }
 

@@ -15,6 +15,8 @@
 #include <climits>
 #include <cstdint>
 
+#include "kernels/softmax/target.cuh"
+
 namespace weft::kernels::cuda {
 
 // The columns of this thread of a row at `x`; `filler` stands for columns past the end.
@@ -100,7 +102,7 @@ __device__ __forceinline__ void backward_row(float* dx, const float* dy, const f
 template <int kPerThread, class Group>
 __device__ __forceinline__ void cross_entropy_row(float* loss, float* dx, std::int32_t* prediction,
                                                   const float* x, int label, float scale, int cols,
-                                                  Group& group) {
+                                                  Group& group, float smoothing = 0.0f) {
   const bool valid = label >= 0 && label < cols;
   const float logit = valid ? x[label] : NAN;
   float values[kPerThread];
@@ -114,10 +116,11 @@ __device__ __forceinline__ void cross_entropy_row(float* loss, float* dx, std::i
   if (loss != nullptr && group.rank() == 0) *loss = logf(sum) - (logit - max);
   if (dx == nullptr) return;
   const float factor = valid ? scale / sum : NAN;
+  const Target target(scale, smoothing, cols);
 #pragma unroll
   for (int k = 0; k < kPerThread; ++k) {
     const int c = group.rank() + k * group.size();
-    if (c < cols) dx[c] = factor * values[k] - (c == label ? scale : 0.0f);
+    if (c < cols) dx[c] = factor * values[k] - (c == label ? target.label : target.other);
   }
 }
 

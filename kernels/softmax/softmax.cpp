@@ -170,17 +170,22 @@ void softmax_backward(float* dx, const float* dy, const float* y, std::int64_t r
 }
 
 void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                           const std::int32_t* labels, float scale, std::int64_t rows,
-                           std::int64_t cols, SoftmaxVariant variant, const Stream& stream) {
+                           const std::int32_t* labels, float scale, float smoothing,
+                           std::int64_t rows, std::int64_t cols, SoftmaxVariant variant,
+                           const Stream& stream) {
+  if (!(smoothing >= 0 && smoothing < 1)) {
+    throw Error(ErrorKind::usage,
+                str("softmax_cross_entropy: expected 0 <= smoothing < 1, found ", smoothing));
+  }
   variant = checked_variant("softmax_cross_entropy", rows, cols, variant, stream.device());
   if (variant == SoftmaxVariant::automatic) return;
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return launchers_of(variant).cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols,
-                                               stream);
+    return launchers_of(variant).cross_entropy(loss, dx, prediction, x, labels, scale, smoothing,
+                                               rows, cols, stream);
   }
 #endif
-  select_softmax_cpu().cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols);
+  select_softmax_cpu().cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols, smoothing);
 }
 
 std::span<const VariantInfo> softmax_variants() {

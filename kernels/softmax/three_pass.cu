@@ -10,6 +10,7 @@
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
 #include "kernels/softmax/cuda.h"
+#include "kernels/softmax/target.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -64,7 +65,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
-                         const std::int32_t* __restrict__ labels, float scale, int cols) {
+                         const std::int32_t* __restrict__ labels, float scale, float smoothing,
+                         int cols) {
   __shared__ FloatStorage storage;
   __shared__ IntStorage int_storage;
   const float* in = x + static_cast<std::int64_t>(blockIdx.x) * cols;
@@ -86,8 +88,9 @@ __global__ void __launch_bounds__(kThreads)
   if (dx != nullptr) {
     float* out = dx + static_cast<std::int64_t>(blockIdx.x) * cols;
     const float factor = valid ? scale / sum : NAN;
+    const Target target(scale, smoothing, cols);
     for (std::int64_t c = threadIdx.x; c < cols; c += kThreads) {
-      out[c] = factor * expf(in[c] - max) - (c == label ? scale : 0.0f);
+      out[c] = factor * expf(in[c] - max) - (c == label ? target.label : target.other);
     }
   }
 }
@@ -108,9 +111,10 @@ void softmax_backward_three_pass(float* dx, const float* dy, const float* y, std
 
 void softmax_cross_entropy_three_pass(float* loss, float* dx, std::int32_t* prediction,
                                       const float* x, const std::int32_t* labels, float scale,
-                                      std::int64_t rows, std::int64_t cols, const Stream& stream) {
+                                      float smoothing, std::int64_t rows, std::int64_t cols,
+                                      const Stream& stream) {
   launch(cross_entropy_kernel, Launch{blocks_for(rows, 1), kThreads, 0, stream}, loss, dx,
-         prediction, x, labels, scale, static_cast<int>(cols));
+         prediction, x, labels, scale, smoothing, static_cast<int>(cols));
 }
 
 }  // namespace weft::kernels::cuda

@@ -61,15 +61,15 @@ template <int kPerLane>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     cross_entropy_kernel(float* __restrict__ loss, float* __restrict__ dx,
                          std::int32_t* __restrict__ prediction, const float* __restrict__ x,
-                         const std::int32_t* __restrict__ labels, float scale, std::int64_t rows,
-                         int cols) {
+                         const std::int32_t* __restrict__ labels, float scale, float smoothing,
+                         std::int64_t rows, int cols) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;  // the whole warp leaves; there is no block barrier
   Warp warp;
   cross_entropy_row<kPerLane>(loss == nullptr ? nullptr : loss + row,
                               dx == nullptr ? nullptr : dx + row * cols,
                               prediction == nullptr ? nullptr : prediction + row, x + row * cols,
-                              labels[row], scale, cols, warp);
+                              labels[row], scale, cols, warp, smoothing);
 }
 
 // Calls run(integral_constant<int, kPerLane>) with the fewest registers that hold a row.
@@ -104,12 +104,12 @@ void softmax_backward_warp(float* dx, const float* dy, const float* y, std::int6
 }
 
 void softmax_cross_entropy_warp(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                const std::int32_t* labels, float scale, std::int64_t rows,
-                                std::int64_t cols, const Stream& stream) {
+                                const std::int32_t* labels, float scale, float smoothing,
+                                std::int64_t rows, std::int64_t cols, const Stream& stream) {
   const Launch config{blocks_for(rows, kWarps), kThreads, 0, stream};
   with_per_lane(cols, [&](auto per_lane) {
     launch(cross_entropy_kernel<decltype(per_lane)::value>, config, loss, dx, prediction, x, labels,
-           scale, rows, static_cast<int>(cols));
+           scale, smoothing, rows, static_cast<int>(cols));
   });
 }
 

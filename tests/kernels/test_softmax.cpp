@@ -62,6 +62,29 @@ TEST(SoftmaxOracle, GradientsMatchCentralDifferences) {
   EXPECT_TRUE(compare(dx, numeric_gradient(loss, x, weights), gradient_bound()));
 }
 
+// The smoothed loss is the one whose gradient is taken: (1 - s) of the label's, s of the mean's.
+TEST(SoftmaxOracle, SmoothedGradientMatchesCentralDifferences) {
+  const std::int64_t rows = 3, cols = 6;
+  const double smoothing = 0.3;
+  const std::vector<double> x = to_double(random_floats(rows * cols, 1, -2, 2));
+  const std::vector<std::int32_t> labels = random_labels(rows, cols);
+  const auto loss = [&](const std::vector<double>& v) {
+    std::vector<double> sum(static_cast<std::size_t>(rows));
+    for (std::int32_t c = -1; c < cols; ++c) {
+      const std::vector<std::int32_t> all(static_cast<std::size_t>(rows), c);
+      const std::vector<double> one = loss_oracle(v, c < 0 ? labels : all, rows, cols);
+      const double share = c < 0 ? 1 - smoothing : smoothing / static_cast<double>(cols);
+      for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += share * one[r];
+    }
+    return sum;
+  };
+  std::vector<double> dx(x.size());
+  kernels::cpu::softmax_cross_entropy<double>(nullptr, dx.data(), nullptr, x.data(), labels.data(),
+                                              0.25, rows, cols, smoothing);
+  const std::vector<double> weights(static_cast<std::size_t>(rows), 0.25);
+  EXPECT_TRUE(compare(dx, numeric_gradient(loss, x, weights), gradient_bound()));
+}
+
 TEST(SoftmaxOracle, KnownValues) {
   const std::vector<double> y = softmax_oracle({0, std::log(3.0)}, 1, 2);
   EXPECT_TRUE(compare(y, std::vector<double>{0.25, 0.75}, {1e-15, 0, false}));
@@ -161,6 +184,34 @@ TEST_P(SoftmaxTest, CrossEntropyMatchesOracle) {
       EXPECT_TRUE(same_bits(only_loss.get(), loss_out.get())) << what;
       EXPECT_TRUE(same_bits(only_dx.get(), dx_out.get())) << what;
       EXPECT_EQ(only_prediction.get(), prediction) << what;
+    });
+  }
+}
+
+// The gradient is that of a smoothed target; loss and prediction are those of the label.
+TEST_P(SoftmaxTest, SmoothingChangesTheGradientOnly) {
+  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
+    const std::vector<float> x = random_floats(c.elements(), 6, -8, 8);
+    const std::vector<std::int32_t> label_values = random_labels(c.rows, c.cols);
+    const float scale = 0.25f, smoothing = 0.125f;
+    std::vector<double> dx(x.size());
+    kernels::cpu::softmax_cross_entropy<double>(nullptr, dx.data(), nullptr, to_double(x).data(),
+                                                label_values.data(), scale, c.rows, c.cols,
+                                                smoothing);
+    const Guarded<float> in(x, stream());
+    const Guarded<std::int32_t> labels(label_values, stream());
+    for_each_variant(c.cols, [&](SoftmaxVariant variant, const std::string& name) {
+      Guarded<float> loss(c.rows, stream()), smooth_loss(c.rows, stream());
+      Guarded<float> gradient(c.elements(), stream());
+      Guarded<std::int32_t> prediction(c.rows, stream()), smooth_prediction(c.rows, stream());
+      kernels::softmax_cross_entropy(loss.data(), nullptr, prediction.data(), in.data(),
+                                     labels.data(), scale, c.rows, c.cols, variant, stream());
+      kernels::softmax_cross_entropy(smooth_loss.data(), gradient.data(), smooth_prediction.data(),
+                                     in.data(), labels.data(), scale, smoothing, c.rows, c.cols,
+                                     variant, stream());
+      EXPECT_TRUE(compare(gradient.get(), dx, {1e-7, 4e-6, c.cols == 1}, str(name, " ", c)));
+      EXPECT_TRUE(same_bits(smooth_loss.get(), loss.get())) << name << " " << c;
+      EXPECT_EQ(smooth_prediction.get(), prediction.get()) << name << " " << c;
     });
   }
 }
@@ -307,6 +358,12 @@ TEST_P(SoftmaxTest, RefusesWhatItCannotDo) {
   EXPECT_USAGE_ERROR(kernels::softmax_forward(nullptr, nullptr, 1, std::int64_t{1} << 31, stream()),
                      "2^31 - 1");
   EXPECT_USAGE_ERROR(kernels::parse_softmax_variant("block"), "block_per_row");
+  for (const float smoothing : {-0.1f, 1.0f, kNan}) {
+    EXPECT_USAGE_ERROR(
+        kernels::softmax_cross_entropy(nullptr, nullptr, nullptr, nullptr, nullptr, 1, smoothing, 0,
+                                       10, SoftmaxVariant::automatic, stream()),
+        "0 <= smoothing < 1");
+  }
 }
 
 WEFT_ON_EACH_DEVICE(SoftmaxTest);

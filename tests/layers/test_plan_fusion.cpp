@@ -71,6 +71,62 @@ TEST_P(PlanFusion, ChangesResultsByRoundingOnly) {
   }
 }
 
+// train_classifier() is forward(), the loss and backward().
+TEST_P(PlanFusion, TrainsAClassifierAsItsPartsDo) {
+  for (const bool with_loss : {true, false}) {
+    for (const std::int64_t batch : {0, 1, 5, 33}) {
+      SCOPED_TRACE(batch);
+      Instance fused({20}, perceptron(), stream()), separate({20}, perceptron(), stream());
+      Plan fused_plan = fused.plan(batch, Phase::training);
+      Plan plan = separate.plan(batch, Phase::training, {.fuse = false});
+      const std::vector<float> x = random_floats(batch * 20, 75);
+      std::vector<std::int32_t> targets;
+      for (std::int64_t i = 0; i < batch; ++i) targets.push_back(static_cast<std::int32_t>(i % 10));
+      Tensor labels = tensor_from_host<std::int32_t>({batch}, targets, stream());
+      const float scale = 1.0f / static_cast<float>(std::max<std::int64_t>(batch, 1));
+      const auto run = [&](Instance& instance, Plan& on, std::vector<float>& losses,
+                           std::vector<std::int32_t>& predictions, kernels::MetricTotals& sums) {
+        Tensor loss(Shape{batch}, DType::f32, stream());
+        Tensor prediction(Shape{batch}, DType::i32, stream());
+        Tensor totals(Shape{sizeof(kernels::MetricTotals)}, DType::u8, stream());
+        zero_bytes(totals.raw(), totals.bytes(), stream());
+        layers::ClassifierLoss wanted{.labels = labels.view<std::int32_t>(), .scale = scale};
+        if (with_loss) {
+          wanted.loss = loss.view<float>();
+          wanted.prediction = prediction.view<std::int32_t>();
+          wanted.totals = static_cast<kernels::MetricTotals*>(totals.raw());
+        }
+        fill(on.input(), x, stream());
+        on.train_classifier(wanted, GradientMode::overwrite, stream());
+        if (with_loss) {
+          losses = to_host(ConstFloatView(loss.view<float>()), stream());
+          predictions = to_host(prediction.view<std::int32_t>(), stream());
+          copy_bytes(&sums, Device::cpu(), totals.raw(), device(), totals.bytes(), stream());
+        }
+        return Result{to_host(on.output(), stream()), instance.gradients(), {}};
+      };
+      std::vector<float> losses, expected_losses;
+      std::vector<std::int32_t> predictions, expected_predictions;
+      kernels::MetricTotals totals, expected_totals;
+      const Result found = run(fused, fused_plan, losses, predictions, totals);
+      const Result expected =
+          run(separate, plan, expected_losses, expected_predictions, expected_totals);
+      Bound bound{1e-5, 2e-5};
+      bound.zero_is_right = batch == 0;
+      if (batch > 0) {
+        EXPECT_TRUE(compare(found.output, expected.output, bound, "output"));
+      }
+      EXPECT_TRUE(compare(found.gradients, expected.gradients, bound, "gradients"));
+      if (!with_loss || batch == 0) continue;
+      EXPECT_TRUE(compare(losses, expected_losses, bound, "losses"));
+      EXPECT_EQ(predictions, expected_predictions);
+      EXPECT_EQ(totals.hits, expected_totals.hits);
+      EXPECT_EQ(totals.rows, batch);
+      EXPECT_NEAR(totals.loss_sum, expected_totals.loss_sum, 1e-4);
+    }
+  }
+}
+
 TEST_P(PlanFusion, IsRepeatedBitForBit) {
   Instance instance({1, 12, 12}, lenet(), stream());
   Plan plan = instance.plan(33, Phase::training);
