@@ -83,19 +83,27 @@ BatchNormWork::BatchNormWork(const BatchNormDims& d, Pass which, const Context& 
   scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, made_with.stream);
 }
 
-void BatchNormWork::call(std::string_view, int set) {
+// Inference has no rungs.
+bool BatchNormWork::can_run(std::string_view variant) const {
+  return variant == "two_pass" || (pass != Pass::inference && context.stream.device().is_cuda());
+}
+
+void BatchNormWork::call(std::string_view variant, int set) {
   const Stream& stream = context.stream;
+  const kernels::BatchNormOptions options{.variant = kernels::parse_batch_norm_variant(variant)};
+  const kernels::Workspace workspace{scratch_.raw(), scratch_.bytes()};
   if (pass == Pass::forward) {
     kernels::batch_norm_forward(out_[set], mean_[set], inv_std_[set], running_[0], running_[1],
-                                x_[set], gamma_[0], beta_[0], kEps, kMomentum, dims, stream);
+                                x_[set], gamma_[0], beta_[0], kEps, kMomentum, dims, options,
+                                workspace, stream);
   } else if (pass == Pass::inference) {
     kernels::batch_norm_inference(out_[set], x_[set], mean_[set], inv_std_[set], gamma_[0],
                                   beta_[0], kEps, dims, stream);
   } else {
     constexpr auto kOverwrite = kernels::GradientMode::overwrite;
     kernels::batch_norm_backward(out_[set], dgamma_[set], dbeta_[set], dy_[set], x_[set], gamma_[0],
-                                 mean_[set], inv_std_[set], dims, kOverwrite, kOverwrite,
-                                 {scratch_.raw(), scratch_.bytes()}, stream);
+                                 mean_[set], inv_std_[set], dims, kOverwrite, kOverwrite, options,
+                                 workspace, stream);
   }
 }
 
@@ -184,6 +192,12 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
     all.push_back([=](const Context& c) { return std::make_unique<BatchNormWork>(dims, pass, c); });
   }
   if (device.is_cpu()) return all;
+  // What convnet-bn has most of.
+  for (const Pass pass : {Pass::forward, Pass::backward}) {
+    all.push_back([=](const Context& c) {
+      return std::make_unique<BatchNormWork>(BatchNormDims{512, 64, 196}, pass, c);
+    });
+  }
   // More channels than multiprocessors, as in the deep layers of ResNet.
   all.push_back([](const Context& c) {
     return std::make_unique<BatchNormWork>(BatchNormDims{128, 512, 196}, Pass::forward, c);

@@ -14,7 +14,7 @@ class BatchNormWork final : public Work {
 
   BatchNormWork(const kernels::BatchNormDims& dims, Pass pass, const Context& context);
 
-  bool can_run(std::string_view) const override { return true; }
+  bool can_run(std::string_view variant) const override;
   void call(std::string_view variant, int set) override;
   void reset() override;
   Verdict check(int set, Arithmetic arithmetic) override;

@@ -83,7 +83,7 @@ void BatchNorm2d::do_forward(FloatView y, ConstFloatView x, Epilogue, const Laye
   float* mean = static_cast<float*>(context.cache);
   float* inv_std = mean + channels_;
   kernels::batch_norm_forward(y.data, mean, inv_std, running_mean, running_var, x.data, gamma, beta,
-                              eps_, momentum_, dims(x.shape), stream);
+                              eps_, momentum_, dims(x.shape), {}, context.workspace, stream);
 }
 
 void BatchNorm2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
@@ -97,8 +97,8 @@ void BatchNorm2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x,
   const float* inv_std = mean + channels_;
   kernels::batch_norm_backward(written_dx, context.gradients[0].data, context.gradients[1].data,
                                dy.data, x.data, context.parameters[0].data, mean, inv_std,
-                               dims(x.shape), GradientMode::overwrite, parameter_mode, workspace,
-                               stream);
+                               dims(x.shape), GradientMode::overwrite, parameter_mode,
+                               {.relu_mask = context.mask_input_gradient}, workspace, stream);
 }
 
 }  // namespace weft::layers

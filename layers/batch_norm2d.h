@@ -22,6 +22,7 @@ class BatchNorm2d final : public Layer {
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
   bool backward_reads_output() const override { return false; }
+  bool can_mask_input_gradient() const override { return true; }
 
  protected:
   Shape do_output_shape(const Shape& input) const override;

@@ -7,6 +7,8 @@
 //   backward   xhat = (x - mean) inv_std, m = n * inner
 //              dbeta (+)= sum dy;  dgamma (+)= sum dy xhat
 //              dx (+)= gamma inv_std (dy - (sum dy)/m - xhat (sum dy xhat)/m)
+//   relu_mask  x is the output of a ReLU, whose backward is done as well: what is written or added
+//              is 0 where x is not above 0
 //
 // Training needs n * inner > 1, else Error{usage}. Ioffe and Szegedy 2015, arXiv:1502.03167.
 #pragma once
@@ -21,12 +23,24 @@ struct BatchNormDims {
   std::int64_t n = 0, c = 0, inner = 1;
 };
 
+// automatic: split where a block per channel would leave a GPU idle and the workspace suffices.
+enum class BatchNormVariant { automatic, two_pass, split };
+
+struct BatchNormOptions {
+  BatchNormVariant variant = BatchNormVariant::automatic;
+  bool relu_mask = false;  // backward only
+};
+
+// Of forward and backward; two_pass needs none.
+std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device);
+
 void batch_norm_forward(float* y,                                 // (n, c, inner)
                         float* mean, float* inv_std,              // (c,) each, saved for backward
                         float* running_mean, float* running_var,  // (c,) each, updated
                         const float* x,                           // (n, c, inner)
                         const float* gamma, const float* beta,    // (c,) each
-                        float eps, float momentum, const BatchNormDims& dims, const Stream& stream);
+                        float eps, float momentum, const BatchNormDims& dims,
+                        const BatchNormOptions& options, Workspace workspace, const Stream& stream);
 void batch_norm_inference(float* y, const float* x, const float* running_mean,
                           const float* running_var, const float* gamma, const float* beta,
                           float eps, const BatchNormDims& dims, const Stream& stream);
@@ -35,9 +49,27 @@ void batch_norm_backward(float* dx,                        // (n, c, inner)
                          const float* dy, const float* x,  // (n, c, inner) each
                          const float* gamma, const float* mean, const float* inv_std,  // (c,)
                          const BatchNormDims& dims, GradientMode dx_mode,
-                         GradientMode parameter_mode, Workspace workspace, const Stream& stream);
-std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device);
+                         GradientMode parameter_mode, const BatchNormOptions& options,
+                         Workspace workspace, const Stream& stream);
 
-std::span<const VariantInfo> batch_norm_variants();
+// The same without options; forward also without a workspace.
+inline void batch_norm_forward(float* y, float* mean, float* inv_std, float* running_mean,
+                               float* running_var, const float* x, const float* gamma,
+                               const float* beta, float eps, float momentum,
+                               const BatchNormDims& dims, const Stream& stream) {
+  batch_norm_forward(y, mean, inv_std, running_mean, running_var, x, gamma, beta, eps, momentum,
+                     dims, {}, {}, stream);
+}
+inline void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const float* dy,
+                                const float* x, const float* gamma, const float* mean,
+                                const float* inv_std, const BatchNormDims& dims,
+                                GradientMode dx_mode, GradientMode parameter_mode,
+                                Workspace workspace, const Stream& stream) {
+  batch_norm_backward(dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, dims, dx_mode, parameter_mode,
+                      {}, workspace, stream);
+}
+
+std::span<const VariantInfo> batch_norm_variants();                // automatic is not a row
+BatchNormVariant parse_batch_norm_variant(std::string_view name);  // Error{usage} when unknown
 
 }  // namespace weft::kernels

@@ -72,7 +72,7 @@ void batch_norm_inference(T* y, const T* x, const T* running_mean, const T* runn
 template <class T>
 void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, const T* gamma,
                          const T* mean, const T* inv_std, const BatchNormDims& d,
-                         GradientMode dx_mode, GradientMode parameter_mode) {
+                         GradientMode dx_mode, GradientMode parameter_mode, bool mask = false) {
   const double count = static_cast<double>(d.n * d.inner);
   const bool add_dx = dx_mode == GradientMode::accumulate;
   const bool add_parameters = parameter_mode == GradientMode::accumulate;
@@ -101,7 +101,8 @@ void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, co
 #pragma omp simd
       for (std::int64_t j = 0; j < d.inner; ++j) {
         const T hat = (x[row + j] - average) * scale;
-        const T value = factor * (dy[row + j] - mean_dy - hat * mean_hat);
+        const T gradient = factor * (dy[row + j] - mean_dy - hat * mean_hat);
+        const T value = mask && !(x[row + j] > 0) ? T(0) : gradient;
         dx[row + j] = add_dx ? dx[row + j] + value : value;
       }
     }

@@ -15,7 +15,8 @@ struct BatchNormCpu {
                     const float* gamma, const float* beta, float eps, const BatchNormDims& dims);
   void (*backward)(float* dx, float* dgamma, float* dbeta, const float* dy, const float* x,
                    const float* gamma, const float* mean, const float* inv_std,
-                   const BatchNormDims& dims, GradientMode dx_mode, GradientMode parameter_mode);
+                   const BatchNormDims& dims, GradientMode dx_mode, GradientMode parameter_mode,
+                   bool mask);
 };
 
 WEFT_DECLARE_CPU_TABLE(BatchNormCpu, batch_norm_cpu)

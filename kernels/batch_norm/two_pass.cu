@@ -8,8 +8,7 @@
 // L2 cache. Squares of centred values do not cancel, unlike E[x^2] - E[x]^2. A thread sums in
 // float, the block in double, in an order that depends on the shape only.
 //
-// With fewer channels than SMs part of the GPU is idle, which a later variant can mend by splitting
-// a channel over a cluster of blocks.
+// With fewer channels than SMs part of the GPU is idle: see split.cu.
 #include "engine/launch.h"
 #include "kernels/batch_norm/cuda.h"
 #include "kernels/device/block.cuh"
@@ -79,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
                     const float* __restrict__ dy, const float* __restrict__ x,
                     const float* __restrict__ gamma, const float* __restrict__ mean,
                     const float* __restrict__ inv_std, std::int64_t n, std::int64_t channels,
-                    std::int64_t inner, bool add_dx, bool add_parameters) {
+                    std::int64_t inner, bool add_dx, bool add_parameters, bool mask) {
   __shared__ Storage storage;
   const std::int64_t c = blockIdx.x;
   const float average = mean[c], scale = inv_std[c];
@@ -103,7 +102,8 @@ __global__ void __launch_bounds__(kThreads)
   const float factor = gamma[c] * scale;
   device::visit_channel(n, channels, inner, c, 0, 1, [&](std::int64_t offset) {
     const float hat = (x[offset] - average) * scale;
-    const float value = factor * (dy[offset] - mean_dy - hat * mean_hat);
+    const float gradient = factor * (dy[offset] - mean_dy - hat * mean_hat);
+    const float value = mask && !(x[offset] > 0.0f) ? 0.0f : gradient;
     dx[offset] = add_dx ? dx[offset] + value : value;
   });
 }
@@ -114,10 +114,10 @@ Launch per_channel(const BatchNormDims& dims, const Stream& stream) {
 
 }  // namespace
 
-void batch_norm_forward(float* y, float* mean, float* inv_std, float* running_mean,
-                        float* running_var, const float* x, const float* gamma, const float* beta,
-                        float eps, float momentum, const BatchNormDims& dims,
-                        const Stream& stream) {
+void batch_norm_forward_two_pass(float* y, float* mean, float* inv_std, float* running_mean,
+                                 float* running_var, const float* x, const float* gamma,
+                                 const float* beta, float eps, float momentum,
+                                 const BatchNormDims& dims, const Stream& stream) {
   launch(forward_kernel, per_channel(dims, stream), y, mean, inv_std, running_mean, running_var, x,
          gamma, beta, eps, momentum, dims.n, dims.c, dims.inner);
 }
@@ -131,13 +131,14 @@ void batch_norm_inference(float* y, const float* x, const float* running_mean,
          running_mean, running_var, gamma, beta, eps, dims.n, dims.c, dims.inner);
 }
 
-void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const float* dy, const float* x,
-                         const float* gamma, const float* mean, const float* inv_std,
-                         const BatchNormDims& dims, GradientMode dx_mode,
-                         GradientMode parameter_mode, const Stream& stream) {
+void batch_norm_backward_two_pass(float* dx, float* dgamma, float* dbeta, const float* dy,
+                                  const float* x, const float* gamma, const float* mean,
+                                  const float* inv_std, const BatchNormDims& dims,
+                                  GradientMode dx_mode, GradientMode parameter_mode, bool mask,
+                                  const Stream& stream) {
   launch(backward_kernel, per_channel(dims, stream), dx, dgamma, dbeta, dy, x, gamma, mean, inv_std,
          dims.n, dims.c, dims.inner, dx_mode == GradientMode::accumulate,
-         parameter_mode == GradientMode::accumulate);
+         parameter_mode == GradientMode::accumulate, mask);
 }
 
 }  // namespace weft::kernels::cuda

@@ -9,6 +9,8 @@ namespace weft::test {
 namespace {
 
 using kernels::BatchNormDims;
+using kernels::BatchNormOptions;
+using kernels::BatchNormVariant;
 using kernels::GradientMode;
 
 constexpr float kEps = 1e-5f, kMomentum = 0.1f;
@@ -59,7 +61,22 @@ TEST(BatchNormOracle, KnownValues) {
   EXPECT_NEAR(o.running_var[0], 0.9 * 2 + 0.1 * 2, 1e-8);
 }
 
-class BatchNormTest : public DeviceTest {};
+class BatchNormTest : public DeviceTest {
+ protected:
+  std::vector<BatchNormVariant> variants() {
+    if (stream().device().is_cpu()) return {BatchNormVariant::two_pass};
+    return {BatchNormVariant::two_pass, BatchNormVariant::split, BatchNormVariant::automatic};
+  }
+  // Filled with NaN.
+  Guarded<double> workspace(const BatchNormDims& d) {
+    const std::size_t bytes = kernels::batch_norm_workspace_bytes(d, stream().device());
+    return Guarded<double>(static_cast<std::int64_t>(bytes / sizeof(double)), stream());
+  }
+};
+
+kernels::Workspace lent(Guarded<double>& memory, const BatchNormDims& d, Device device) {
+  return {memory.data(), kernels::batch_norm_workspace_bytes(d, device)};
+}
 
 TEST_P(BatchNormTest, ForwardMatchesOracle) {
   for (const cases::BatchNormCase& c :
@@ -70,27 +87,32 @@ TEST_P(BatchNormTest, ForwardMatchesOracle) {
       const std::vector<float> gamma = random_floats(d.c, 6, 0.5f, 2), beta = random_floats(d.c, 7);
       const Oracle expected(to_double(x), to_double(gamma), to_double(beta), d);
       Guarded<float> x_in(x, stream(), 1), gamma_in(gamma, stream()), beta_in(beta, stream());
-      std::vector<float> first_y;
-      for (int run = 0; run < 2; ++run) {
-        Guarded<float> y(c.elements(), stream()), mean(d.c, stream()), inv_std(d.c, stream());
-        Guarded<float> running_mean(std::vector<float>(static_cast<std::size_t>(d.c), 0.25f),
-                                    stream());
-        Guarded<float> running_var(std::vector<float>(static_cast<std::size_t>(d.c), 2.0f),
-                                   stream());
-        kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
-                                    running_var.data(), x_in.data(), gamma_in.data(),
-                                    beta_in.data(), kEps, kMomentum, d, stream());
-        // Rounding of x - mean is relative to the offset; 1 / std of two near values magnifies it.
-        double amplify = 1;
-        for (const double s : expected.inv_std) amplify = std::max(amplify, s);
-        const double error = 6e-7 * (1 + static_cast<double>(offset)) * amplify;
-        EXPECT_TRUE(compare(y.get(), expected.y, {2 * error, 1e-5 + 2 * error, false}, str(c)));
-        EXPECT_TRUE(compare(mean.get(), expected.mean, {1e-6, 1e-6, false}, str(c)));
-        EXPECT_TRUE(compare(inv_std.get(), expected.inv_std, {0, 1e-6 + error, false}, str(c)));
-        EXPECT_TRUE(compare(running_mean.get(), expected.running_mean, {1e-6, 1e-6, false}));
-        EXPECT_TRUE(compare(running_var.get(), expected.running_var, {error, 1e-6, false}));
-        if (run == 0) first_y = y.get();
-        EXPECT_TRUE(same_bits(y.get(), first_y)) << c;
+      for (const BatchNormVariant variant : variants()) {
+        std::vector<float> first_y;
+        for (int run = 0; run < 2; ++run) {
+          Guarded<double> scratch = workspace(d);
+          Guarded<float> y(c.elements(), stream()), mean(d.c, stream()), inv_std(d.c, stream());
+          Guarded<float> running_mean(std::vector<float>(static_cast<std::size_t>(d.c), 0.25f),
+                                      stream());
+          Guarded<float> running_var(std::vector<float>(static_cast<std::size_t>(d.c), 2.0f),
+                                     stream());
+          kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
+                                      running_var.data(), x_in.data(), gamma_in.data(),
+                                      beta_in.data(), kEps, kMomentum, d, {.variant = variant},
+                                      lent(scratch, d, stream().device()), stream());
+          // Rounding of x - mean is relative to the offset; 1 / std of two near values magnifies
+          // it.
+          double amplify = 1;
+          for (const double s : expected.inv_std) amplify = std::max(amplify, s);
+          const double error = 6e-7 * (1 + static_cast<double>(offset)) * amplify;
+          EXPECT_TRUE(compare(y.get(), expected.y, {2 * error, 1e-5 + 2 * error, false}, str(c)));
+          EXPECT_TRUE(compare(mean.get(), expected.mean, {1e-6, 1e-6, false}, str(c)));
+          EXPECT_TRUE(compare(inv_std.get(), expected.inv_std, {0, 1e-6 + error, false}, str(c)));
+          EXPECT_TRUE(compare(running_mean.get(), expected.running_mean, {1e-6, 1e-6, false}));
+          EXPECT_TRUE(compare(running_var.get(), expected.running_var, {error, 1e-6, false}));
+          if (run == 0) first_y = y.get();
+          EXPECT_TRUE(same_bits(y.get(), first_y)) << c;
+        }
       }
     }
   }
@@ -127,27 +149,40 @@ TEST_P(BatchNormTest, BackwardMatchesOracle) {
                              start = random_floats(c.elements(), 18);
     Guarded<float> x_in(x, stream()), dy_in(dy, stream(), 1), gamma_in(gamma, stream()),
         mean_in(mean, stream()), inv_std_in(inv_std, stream());
-    for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
-      std::vector<double> dx = to_double(start), dgamma = to_double(gamma), dbeta = to_double(mean);
-      kernels::cpu::batch_norm_backward<double>(dx.data(), dgamma.data(), dbeta.data(),
-                                                to_double(dy).data(), to_double(x).data(),
-                                                to_double(gamma).data(), to_double(mean).data(),
-                                                to_double(inv_std).data(), d, mode, mode);
-      Guarded<float> dx_out(c.elements(), stream()), dgamma_out(d.c, stream()),
-          dbeta_out(d.c, stream());
-      if (mode == GradientMode::accumulate) {
-        dx_out.set(start);
-        dgamma_out.set(gamma);
-        dbeta_out.set(mean);
+    for (const BatchNormVariant variant : variants()) {
+      for (const bool mask : {false, true}) {
+        for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
+          std::vector<double> dx = to_double(start), dgamma = to_double(gamma),
+                              dbeta = to_double(mean);
+          kernels::cpu::batch_norm_backward<double>(dx.data(), dgamma.data(), dbeta.data(),
+                                                    to_double(dy).data(), to_double(x).data(),
+                                                    to_double(gamma).data(), to_double(mean).data(),
+                                                    to_double(inv_std).data(), d, mode, mode);
+          for (std::size_t i = 0; mask && i < dx.size(); ++i) {
+            if (!(x[i] > 0))
+              dx[i] = mode == GradientMode::accumulate ? static_cast<double>(start[i]) : 0;
+          }
+          Guarded<double> scratch = workspace(d);
+          Guarded<float> dx_out(c.elements(), stream()), dgamma_out(d.c, stream()),
+              dbeta_out(d.c, stream());
+          if (mode == GradientMode::accumulate) {
+            dx_out.set(start);
+            dgamma_out.set(gamma);
+            dbeta_out.set(mean);
+          }
+          kernels::batch_norm_backward(dx_out.data(), dgamma_out.data(), dbeta_out.data(),
+                                       dy_in.data(), x_in.data(), gamma_in.data(), mean_in.data(),
+                                       inv_std_in.data(), d, mode, mode,
+                                       {.variant = variant, .relu_mask = mask},
+                                       lent(scratch, d, stream().device()), stream());
+          const double length = static_cast<double>(d.n * d.inner);
+          EXPECT_TRUE(compare(dx_out.get(), dx, {1e-5, 1e-6, false}, str(c)));
+          EXPECT_TRUE(
+              compare(dbeta_out.get(), dbeta, sum_bound(length, std::sqrt(length)), str(c)));
+          EXPECT_TRUE(
+              compare(dgamma_out.get(), dgamma, sum_bound(length, 3 * std::sqrt(length)), str(c)));
+        }
       }
-      kernels::batch_norm_backward(dx_out.data(), dgamma_out.data(), dbeta_out.data(), dy_in.data(),
-                                   x_in.data(), gamma_in.data(), mean_in.data(), inv_std_in.data(),
-                                   d, mode, mode, {}, stream());
-      const double length = static_cast<double>(d.n * d.inner);
-      EXPECT_TRUE(compare(dx_out.get(), dx, {1e-5, 1e-6, false}, str(c)));
-      EXPECT_TRUE(compare(dbeta_out.get(), dbeta, sum_bound(length, std::sqrt(length)), str(c)));
-      EXPECT_TRUE(
-          compare(dgamma_out.get(), dgamma, sum_bound(length, 3 * std::sqrt(length)), str(c)));
     }
   }
 }
@@ -169,6 +204,43 @@ TEST_P(BatchNormTest, EqualValuesBecomeBeta) {
   EXPECT_TRUE(compare(y.get(), expected, {1e-4, 0, false}));
   EXPECT_TRUE(compare(mean.get(), std::vector<double>{2.5, -1024}, {0, 1e-7, false}));
   EXPECT_TRUE(compare(running_var.get(), std::vector<double>{0.9, 0.9}, {0, 1e-6, false}));
+}
+
+// The pilot of a part must not be thrown off by one value far from all others.
+TEST_P(BatchNormTest, OutliersCostNoAccuracy) {
+  const BatchNormDims d{1, 1, 9000};
+  for (const std::size_t place : {0u, 1u, 4500u}) {
+    std::vector<float> x = random_floats(9000, 30);
+    x[place] = 1e4f;
+    const std::vector<double> one = {1}, zero = {0};
+    const Oracle expected(to_double(x), one, zero, d);
+    for (const BatchNormVariant variant : variants()) {
+      Guarded<double> scratch = workspace(d);
+      Guarded<float> in(x, stream()), y(9000, stream()), mean(1, stream()), inv_std(1, stream()),
+          running_mean(std::vector<float>{0.25f}, stream()),
+          running_var(std::vector<float>{2}, stream()), gamma(std::vector<float>{1}, stream()),
+          beta(std::vector<float>{0}, stream());
+      kernels::batch_norm_forward(y.data(), mean.data(), inv_std.data(), running_mean.data(),
+                                  running_var.data(), in.data(), gamma.data(), beta.data(), kEps,
+                                  kMomentum, d, {.variant = variant},
+                                  lent(scratch, d, stream().device()), stream());
+      EXPECT_TRUE(compare(mean.get(), expected.mean, {1e-4, 1e-5, false}, str(place)));
+      EXPECT_TRUE(compare(inv_std.get(), expected.inv_std, {0, 1e-5, false}, str(place)));
+      EXPECT_TRUE(compare(y.get(), expected.y, {1e-5, 1e-5, false}, str(place)));
+    }
+  }
+}
+
+TEST_P(BatchNormTest, SplitNeedsItsWorkspace) {
+  const BatchNormDims d{100, 3, 49};
+  Guarded<float> v(3 * 4900, stream());
+  const auto train = [&] {
+    kernels::batch_norm_forward(v.data(), v.data(), v.data(), v.data(), v.data(), v.data(),
+                                v.data(), v.data(), kEps, kMomentum, d,
+                                {.variant = BatchNormVariant::split}, {}, stream());
+  };
+  EXPECT_USAGE_ERROR(train(), stream().device().is_cpu() ? "does not run" : "workspace");
+  EXPECT_USAGE_ERROR(kernels::parse_batch_norm_variant("none"), "none");
 }
 
 TEST(BatchNormCpu, DoesNotDependOnThreads) {
