@@ -68,9 +68,8 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
                            std::int64_t begin, std::int64_t end) {
   static constexpr TileKernels<kTileVectors, 0, 1, Unit, Table, Linear, Tile> kAdjacent;
   static constexpr TileKernels<kTileVectors, 3, 1, Stride, Table, Linear, Tile> kStrided;
-  constexpr std::int64_t kBlockDepth = 192;
   const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
-  const Split columns(job.ow, most), blocks(job.depth(), kBlockDepth);
+  const Split columns(job.ow, most), blocks(job.depth(), packed::kPanelK);
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
     const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
     const Table taps{offsets + k};
@@ -91,21 +90,6 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
       }
     }
   }
-}
-
-// Squares that cover (pixels, filters): calls visit(filter, filters, pixel, pixels).
-template <class Visit>
-inline void for_each_square(std::int64_t filters, std::int64_t pixels, Visit visit) {
-  for (std::int64_t pixel = 0; pixel < pixels; pixel += kLanes) {
-    for (std::int64_t filter = 0; filter < filters; filter += kLanes) {
-      visit(filter, least(kLanes, filters - filter), pixel, least(kLanes, pixels - pixel));
-    }
-  }
-}
-inline void load_turned(FloatVector (&square)[kLanes], const float* from, std::int64_t width) {
-#pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i) square[i] = simd::load(from + i * width);
-  simd::transpose(square);
 }
 
 // Rows of a strip of sums, and floats that hold it: whole vectors of pixels by a panel of filters.
@@ -143,13 +127,14 @@ inline void correlate_image(const Correlation& job, const Maps& maps, const floa
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
       pixels_in_rows(job, sums, image, packed_w + first * depth, width, offsets, begin, end);
       float* out = maps.at + first * maps.plane + begin * maps.line;
-      for_each_square(filters, (end - begin) * job.ow,
-                      [&](std::int64_t f, std::int64_t count, std::int64_t e, std::int64_t lanes) {
-                        FloatVector square[kLanes];
-                        load_turned(square, sums + e * width + f, width);
-                        const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
-                        put_rows(maps, out + f * maps.plane + e, bias, square, count, lanes);
-                      });
+      packed::for_each_square(
+          filters, (end - begin) * job.ow,
+          [&](std::int64_t f, std::int64_t count, std::int64_t e, std::int64_t lanes) {
+            FloatVector square[kLanes];
+            packed::load_transposed(square, sums + e * width + f, width);
+            const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
+            put_rows(maps, out + f * maps.plane + e, bias, square, count, lanes);
+          });
     }
   }
 }

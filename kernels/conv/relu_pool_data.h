@@ -14,26 +14,46 @@ inline namespace WEFT_ISA {
 
 namespace relu_pool {
 
-// image += sum over the filters in `chosen` of dz * weights.
+// What a piece is added from: the images's corner of the piece, dz (filter, window) and weights
+// (filter, float of the piece) of a block of filters, and a word of filters for each window and
+// position.
+struct ScatterWork {
+  float* image;
+  std::int64_t line;
+  const float *dz, *weights;
+  const std::uint64_t* chosen;
+  const std::int64_t *window_at, *position_at;
+  std::int64_t windows, positions;
+};
+
+// image += sum over the filters that chose a position of dz * weights, at each position.
 template <int kRows, int kVectors>
 struct Scatter {
-  static void run(float* image, std::int64_t line, const float* weights, const float* dz,
-                  std::int64_t dz_step, std::uint64_t chosen) {
-    FloatVector sum[kRows][kVectors] = {};
+  static void run(const ScatterWork& work) {
+    const std::uint64_t* words = work.chosen;
+    for (std::int64_t window = 0; window < work.windows; ++window) {
+      for (std::int64_t position = 0; position < work.positions; ++position) {
+        std::uint64_t chosen = words[position];
+        if (chosen == 0) continue;
+        FloatVector sum[kRows][kVectors] = {};
 #pragma GCC unroll 1
-    do {
-      const std::int64_t filter = __builtin_ctzll(chosen);
-      chosen &= chosen - 1;
-      const float factor = dz[filter * dz_step];
-      const float* from = weights + filter * kRows * kVectors * kLanes;
-      for_each_sum<kRows, kVectors>([&](int r, int v) {
-        sum[r][v] += factor * simd::load(from + (r * kVectors + v) * kLanes);
-      });
-    } while (chosen != 0);
-    for_each_sum<kRows, kVectors>([&](int r, int v) {
-      float* to = image + r * line + v * kLanes;
-      simd::store(to, simd::load(to) + sum[r][v]);
-    });
+        do {
+          const std::int64_t filter = __builtin_ctzll(chosen);
+          chosen &= chosen - 1;
+          const float factor = work.dz[filter * work.windows + window];
+          const float* from = work.weights + filter * kRows * kVectors * kLanes;
+          for_each_sum<kRows, kVectors>([&](int r, int v) {
+            sum[r][v] += factor * simd::load(from + (r * kVectors + v) * kLanes);
+          });
+        } while (chosen != 0);
+        float* corner = work.image + work.window_at[window] + work.position_at[position];
+        for_each_sum<kRows, kVectors>([&](int r, int v) {
+          float* to = corner + r * work.line + v * kLanes;
+          simd::store(to, simd::load(to) + sum[r][v]);
+        });
+      }
+      words += work.positions + 1;
+    }
   }
 };
 
@@ -78,18 +98,10 @@ inline void scatter_image(const Job& job, const DataScratch& scratch, float* ima
     const std::int64_t filters = least(kFilterBlock, job.d.oc - first);
     choose(chosen, argmax + first * job.windows, filters, job.windows, job.positions);
     job.for_each_piece([&](const Piece& piece) {
-      const auto scatter = kKernels(piece);
-      const float* weights =
-          scratch.weights + job.d.oc * piece.before * kLanes + first * piece.floats();
-      float* corner = image + piece.row * line + piece.vector * kLanes;
-      for (std::int64_t i = 0; i < job.windows; ++i) {
-        const std::uint64_t* words = chosen + i * (job.positions + 1);
-        for (std::int64_t position = 0; position < job.positions; ++position) {
-          if (words[position] == 0) continue;
-          scatter(corner + scratch.window_at[i] + scratch.position_at[position], line, weights,
-                  dy + first * job.windows + i, job.windows, words[position]);
-        }
-      }
+      kKernels(piece)({image + piece.row * line + piece.vector * kLanes, line,
+                       dy + first * job.windows,
+                       scratch.weights + job.d.oc * piece.before * kLanes + first * piece.floats(),
+                       chosen, scratch.window_at, scratch.position_at, job.windows, job.positions});
     });
   }
 }

@@ -134,12 +134,12 @@ inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, co
                                   begin * ph, end * ph);
       pool_pixels(job, maxima, indices, map, width, bias == nullptr ? nullptr : bias + first,
                   filters, end - begin);
-      correlation::for_each_square(
+      packed::for_each_square(
           filters, (end - begin) * job.columns,
           [&](std::int64_t f, std::int64_t count, std::int64_t window, std::int64_t lanes) {
             FloatVector best[kLanes], index[kLanes];
-            correlation::load_turned(best, maxima + window * width + f, width);
-            correlation::load_turned(index, indices + window * width + f, width);
+            packed::load_transposed(best, maxima + window * width + f, width);
+            packed::load_transposed(index, indices + window * width + f, width);
             std::int64_t at = (first + f) * plane + begin * job.columns + window;
             for (std::int64_t i = 0; i < count; ++i, at += plane) {
               put(y + at, argmax == nullptr ? nullptr : argmax + at, best[i],

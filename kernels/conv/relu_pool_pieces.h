@@ -22,6 +22,7 @@ using packed::least;
 using packed::round_up;
 
 constexpr int kPieceVectors = 12;  // sums in registers
+constexpr std::int64_t kArgmaxValues = 256;
 
 // Runs [row, row + rows) of a window, vectors [vector, vector + vectors) of each. The pieces before
 // it have `before` vectors.
@@ -48,7 +49,7 @@ struct Job {
         run_vectors((run + kLanes - 1) / kLanes) {}
 
   std::int64_t filter_floats() const { return d.kh * run_vectors * kLanes; }
-  std::int64_t position_floats() const { return round_up(2 * (windows + positions + 1), 16); }
+  std::int64_t position_floats() const { return round_up(2 * (windows + kArgmaxValues), 16); }
   bool worth_threads() const { return 2 * d.n * d.oc * windows * run * d.kh > 1000000; }
 
   template <class Visit>
@@ -78,16 +79,15 @@ struct Job {
     }
   }
 
-  // Where the first position of each window and, from there, each position lies in an image.
+  // Where the first position of each window lies in an image and, from there, what an argmax names.
   void tabulate(std::int64_t* window_at, std::int64_t* position_at) const {
     const std::int64_t down = d.stride_h * layout.line(), right = d.stride_w * d.c;
     for (std::int64_t i = 0; i < windows; ++i) {
       window_at[i] = i / columns * dims.ph * down + i % columns * dims.pw * right;
     }
-    for (std::int64_t i = 0; i < positions; ++i) {
-      position_at[i] = i / dims.pw * down + i % dims.pw * right;
+    for (std::int64_t i = 0; i < kArgmaxValues; ++i) {
+      position_at[i] = i < positions ? i / dims.pw * down + i % dims.pw * right : 0;
     }
-    position_at[positions] = 0;  // cut
   }
 };
 

@@ -15,37 +15,44 @@ inline namespace WEFT_ISA {
 
 namespace relu_pool {
 
-// sums += sum over the list of dz * image at its position.
+// sums += sum over the list of dz * image at its position. Pieces of few vectors take two entries
+// at a time: one would wait for the multiply-adds of the one before.
 template <int kRows, int kVectors>
 struct Gather {
   static void run(float* sums, const float* image, std::int64_t line, const std::int64_t* at,
                   const float* dz, std::int64_t count) {
-    FloatVector sum[kRows][kVectors];
-    for_each_sum<kRows, kVectors>(
-        [&](int r, int v) { sum[r][v] = simd::load(sums + (r * kVectors + v) * kLanes); });
-#pragma GCC unroll 1
-    for (std::int64_t e = 0; e < count; ++e) {
-      const float* from = image + at[e];
-      const float factor = dz[e];
+    constexpr int kAtOnce = kRows * kVectors <= 6 ? 2 : 1;
+    FloatVector sum[kAtOnce][kRows][kVectors] = {};
+    const auto add = [&](FloatVector(&to)[kRows][kVectors], std::int64_t entry) {
+      const float* from = image + at[entry];
+      const float factor = dz[entry];
       for_each_sum<kRows, kVectors>(
-          [&](int r, int v) { sum[r][v] += factor * simd::load(from + r * line + v * kLanes); });
+          [&](int r, int v) { to[r][v] += factor * simd::load(from + r * line + v * kLanes); });
+    };
+    std::int64_t entry = 0;
+#pragma GCC unroll 1
+    for (; entry + kAtOnce <= count; entry += kAtOnce) {
+      add(sum[0], entry);
+      if constexpr (kAtOnce == 2) add(sum[1], entry + 1);
     }
-    for_each_sum<kRows, kVectors>(
-        [&](int r, int v) { simd::store(sums + (r * kVectors + v) * kLanes, sum[r][v]); });
+    if (entry < count) add(sum[0], entry);
+    for_each_sum<kRows, kVectors>([&](int r, int v) {
+      float* to = sums + (r * kVectors + v) * kLanes;
+      const FloatVector total = kAtOnce == 2 ? sum[0][r][v] + sum[kAtOnce - 1][r][v] : sum[0][r][v];
+      simd::store(to, simd::load(to) + total);
+    });
   }
 };
 
 // The nonzero dz of one filter in windows [begin, end), in order; returns how many.
 inline std::int64_t list_nonzero(std::int64_t* at, float* dz, const float* dy,
                                  const std::uint8_t* argmax, std::int64_t begin, std::int64_t end,
-                                 const std::int64_t* window_at, const std::int64_t* position_at,
-                                 std::int64_t positions) {
+                                 const std::int64_t* window_at, const std::int64_t* position_at) {
   std::int64_t count = 0;
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t position = least(argmax[i], positions);
-    at[count] = window_at[i] + position_at[position];
+    at[count] = window_at[i] + position_at[argmax[i]];
     dz[count] = dy[i];
-    count += position < positions ? 1 : 0;
+    count += argmax[i] != kReluPoolCut ? 1 : 0;
   }
   return count;
 }
@@ -101,7 +108,7 @@ inline void gather_image(const Job& job, const WeightScratch& scratch, float* su
     for (std::int64_t o = 0; o < job.d.oc; ++o) {
       const std::int64_t count =
           list_nonzero(at, dz, dy + o * job.windows, argmax + o * job.windows, begin, end,
-                       scratch.window_at, scratch.position_at, job.positions);
+                       scratch.window_at, scratch.position_at);
       job.for_each_piece([&](const Piece& piece) {
         kKernels(piece)(sums + job.d.oc * piece.before * kLanes + o * piece.floats(),
                         image + piece.row * line + piece.vector * kLanes, line, at, dz, count);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Packed GEMM on the CPU: the register tile of register_tile.h between two levels of blocking.
+// Packed GEMM on the CPU: the register tile of register_tile.h between three levels of blocking.
 //
 //   for each block of kBlockK of k and kBlockColumns of the columns (the shared cache):
-//     pack B into panels (kBlockK, kTileColumns), zero-padded: the vectors of the innermost loop
-//     for each block of rows (the second-level cache) and each panel (the first-level cache):
-//       for each kTileRows rows: one register tile, then the epilogue
+//     pack B into panels (k, kTileColumns), zero-padded: the vectors of the innermost loop
+//     for each block of rows (the second-level cache) and each panel:
+//       for each kPanelK of k (the first-level cache):
+//         for each tile_rows() rows: one register tile
 //
 // A is not copied: the tile broadcasts single floats, which costs the same from any layout. Only B
 // must be adjacent along a vector, so a B stored the other way is transposed while it is packed.
@@ -26,9 +27,10 @@ inline namespace WEFT_ISA {
 
 namespace packed {
 
-constexpr std::int64_t kBlockK = 512;
+constexpr std::int64_t kBlockK = 1024;
 constexpr std::int64_t kBlockColumns = 2048;
-constexpr std::int64_t kBlockRows = 8 * kTileRows;
+constexpr std::int64_t kBlockRows = 8 * kTileRows;  // whole vectors of them
+constexpr std::int64_t kPanelK = 256;
 
 constexpr std::int64_t least(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -80,41 +82,29 @@ struct Target {
   }
 };
 
-// C (rows, columns) = epilogue(alpha * tile + beta * C + bias); tile has leading dimension ld.
-inline void write_rows(const Target& target, float* c, const float* bias, const float* tile,
-                       std::int64_t ld, std::int64_t rows, std::int64_t columns) {
-  for (std::int64_t j = 0; j < columns; j += kLanes) {
-    const std::int64_t lanes = least(kLanes, columns - j);
-    const FloatVector shift = bias != nullptr ? simd::load_first(bias + j, lanes) : FloatVector{};
-    for (std::int64_t i = 0; i < rows; ++i) {
-      float* out = c + i * target.ldc + j;
-      FloatVector value = target.alpha * simd::load(tile + i * ld + j) + shift;
-      if (target.beta != 0.0f) value += target.beta * simd::load_first(out, lanes);
-      if (target.epilogue == Epilogue::relu) value = simd::relu(value);
-      if (lanes == kLanes) {
-        simd::store(out, value);
-      } else {
-        simd::store_first(out, value, lanes);
-      }
+inline void write(const Target& target, float* c, FloatVector sum, const float* bias,
+                  std::int64_t lanes) {
+  FloatVector value = target.alpha * sum;
+  if (bias != nullptr) value += simd::load_first(bias, lanes);
+  if (target.beta != 0.0f) value += target.beta * simd::load_first(c, lanes);
+  if (target.epilogue == Epilogue::relu) value = simd::relu(value);
+  simd::store_first(c, value, lanes);
+}
+
+// Squares of kLanes that cover (rows, columns): calls visit(row, rows, column, columns).
+template <class Visit>
+inline void for_each_square(std::int64_t rows, std::int64_t columns, Visit visit) {
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    for (std::int64_t j = 0; j < columns; j += kLanes) {
+      visit(i, least(kLanes, rows - i), j, least(kLanes, columns - j));
     }
   }
 }
-
-// turned (columns, kTurnedRows) = the transpose of tile (rows, ld), in whole vectors: both have
-// room for kTurnedRows rows and kTileColumns columns.
-constexpr int kTurnedRows = (tile_rows(1) + kLanes - 1) / kLanes * kLanes;
-inline void transpose_tile(float* turned, const float* tile, std::int64_t ld, std::int64_t rows,
-                           std::int64_t columns) {
-  for (int i = 0; i < rows; i += kLanes) {
-    for (std::int64_t j = 0; j < columns; j += kLanes) {
-      FloatVector block[kLanes];
+// square[j] is column j of rows of `ld` floats.
+inline void load_transposed(FloatVector (&square)[kLanes], const float* from, std::int64_t ld) {
 #pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) block[r] = simd::load(tile + (i + r) * ld + j);
-      simd::transpose(block);
-#pragma GCC unroll 16
-      for (int r = 0; r < kLanes; ++r) simd::store(turned + (j + r) * kTurnedRows + i, block[r]);
-    }
-  }
+  for (int i = 0; i < kLanes; ++i) square[i] = simd::load(from + i * ld);
+  simd::transpose(square);
 }
 
 // The first `columns` of k rows of B as a zero-padded panel (k, width).
@@ -153,76 +143,96 @@ inline void pack_panel(float* panel, std::int64_t width, const float* b, std::in
   }
 }
 
-// The operands of one tile after the other, for rows [begin, end) of A and one panel: calls
-// multiply(i, rows, kernel arguments...)
-template <class Result, class ResultOf, class Finish>
-inline void for_each_tile(const Problem& problem, const float* panel, std::int64_t width,
-                          std::int64_t begin, std::int64_t end, std::int64_t p, std::int64_t k,
-                          ResultOf result_of, Finish finish) {
+// Columns of B in the panel at `column`, and the depth of a block of it.
+struct Panel {
+  const float* at;
+  std::int64_t column, columns, width, p, k;
+};
+
+// One tile after the other, of rows [begin, end) and depth [p, p + k) of a panel; tile_of(row) says
+// where its sums start and end.
+template <class Result, class TileOf>
+inline void multiply_rows(const Problem& problem, const Panel& panel, std::int64_t begin,
+                          std::int64_t end, std::int64_t p, std::int64_t k, TileOf tile_of) {
   static constexpr TileKernels<kTileVectors, 0, 1, Unit, Linear, Linear, Result> kAdjacentRows;
   static constexpr TileKernels<kTileVectors, 3, 1, Stride, Linear, Linear, Result> kStridedRows;
-  const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
-  const Linear a_step{problem.a_k}, b_step{width};
-  const Split split(end - begin, most);
+  const std::int64_t vectors = panel.width / kLanes;
+  const Linear a_step{problem.a_k}, b_step{panel.width};
+  const float* b = panel.at + p * panel.width;
+  const Split split(end - begin, tile_rows(static_cast<int>(vectors)));
   for (std::int64_t piece = 0; piece < split.pieces; ++piece) {
     const std::int64_t i = begin + split.begin(piece);
     const std::int64_t rows = begin + split.begin(piece + 1) - i;
-    const float* a = problem.a + i * problem.a_row + p * problem.a_k;
+    const float* a = problem.a + i * problem.a_row + (panel.p + p) * problem.a_k;
     if (problem.a_row == 1) {
-      kAdjacentRows(rows, vectors)(result_of(i), &a, Unit{}, a_step, panel, b_step, k);
+      kAdjacentRows(rows, vectors)(tile_of(i), &a, Unit{}, a_step, b, b_step, k);
     } else {
       const float* spans[(tile_rows(1) + 2) / 3];
       for (std::int64_t s = 0; 3 * s < rows; ++s) spans[s] = a + 3 * s * problem.a_row;
-      kStridedRows(rows, vectors)(result_of(i), spans, problem.a_row, a_step, panel, b_step, k);
+      kStridedRows(rows, vectors)(tile_of(i), spans, problem.a_row, a_step, b, b_step, k);
     }
-    finish(i, rows);
   }
 }
 
-// Rows [begin, end) of one panel.
-inline void multiply_panel(const Problem& problem, const Target& target, const float* panel,
-                           std::int64_t column, std::int64_t width, std::int64_t begin,
-                           std::int64_t end, std::int64_t p, std::int64_t k) {
-  const std::int64_t columns = least(width, problem.columns - column);
-  if (target.in_place()) {
-    const bool reads_c = target.beta != 0.0f;
+// Rows [begin, end) of one panel, summed in C itself.
+inline void multiply_in_place(const Problem& problem, const Target& target, const Panel& panel,
+                              std::int64_t begin, std::int64_t end) {
+  const Split blocks(panel.k > 0 ? panel.k : 1, kPanelK);
+  for (std::int64_t block = 0; block < blocks.pieces; ++block) {
+    const std::int64_t p = blocks.begin(block);
+    const bool last = block + 1 == blocks.pieces;
+    const bool reads_c = block > 0 || target.beta != 0.0f;
     const float* start = reads_c ? target.c : target.bias;
-    const auto place = [&](std::int64_t i) {
-      return Place{
-          .at = target.c + i * target.ldc + column,
-          .row = target.ldc,
-          .vector = kLanes,
-          .lanes = kLanes,
-          .last_lanes = columns - (width - kLanes),
-          .relu = target.epilogue == Epilogue::relu,
-          .start_kind = start == nullptr ? Place::Start::zero : Place::Start::vectors,
-          .bias = start == nullptr ? nullptr : start + (reads_c ? i * target.ldc : 0) + column,
-          .bias_row = reads_c ? target.ldc : 0};
-    };
-    for_each_tile<Place>(problem, panel, width, begin, end, p, k, place,
-                         [](std::int64_t, std::int64_t) {});
+    Place place{.row = target.ldc,
+                .last_lanes = panel.columns - (panel.width - kLanes),
+                .relu = last && target.epilogue == Epilogue::relu,
+                .start_kind = start == nullptr ? Place::Start::zero : Place::Start::vectors,
+                .bias_row = reads_c ? target.ldc : 0};
+    multiply_rows<Place>(
+        problem, panel, begin, end, p, least(panel.k, blocks.begin(block + 1)) - p,
+        [&](std::int64_t i) -> const Place& {
+          place.at = target.c + i * target.ldc + panel.column;
+          place.bias = reads_c ? place.at : start == nullptr ? nullptr : start + panel.column;
+          return place;
+        });
+  }
+}
+
+// Rows [begin, end) of one panel, at most kBlockRows: summed aside, then written to C.
+inline void multiply_aside(const Problem& problem, const Target& target, const Panel& panel,
+                           std::int64_t begin, std::int64_t end) {
+  alignas(64) float sums[kBlockRows * kTileColumns];
+  const std::int64_t width = panel.width, rows = end - begin;
+  const Split blocks(panel.k > 0 ? panel.k : 1, kPanelK);
+  for (std::int64_t block = 0; block < blocks.pieces; ++block) {
+    const std::int64_t p = blocks.begin(block);
+    multiply_rows<Tile>(problem, panel, begin, end, p, least(panel.k, blocks.begin(block + 1)) - p,
+                        [&](std::int64_t i) {
+                          return Tile{sums + (i - begin) * width, block > 0};
+                        });
+  }
+  const auto bias_at = [&](std::int64_t column) {
+    return target.bias == nullptr ? nullptr : target.bias + column;
+  };
+  if (!target.swapped) {
+    for (std::int64_t j = 0; j < panel.columns; j += kLanes) {
+      const std::int64_t column = panel.column + j;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        write(target, target.c + (begin + i) * target.ldc + column,
+              simd::load(sums + i * width + j), bias_at(column), least(kLanes, panel.columns - j));
+      }
+    }
     return;
   }
-  alignas(64) float tile[kTurnedRows * kTileColumns];
-  alignas(64) float turned[kTurnedRows * kTileColumns];
-  const auto store = [&](std::int64_t i, std::int64_t rows) {
-    if (target.swapped) {
-      transpose_tile(turned, tile, width, rows, columns);
-      write_rows(target, target.c + column * target.ldc + i,
-                 target.bias == nullptr ? nullptr : target.bias + i, turned, kTurnedRows, columns,
-                 rows);
-    } else {
-      write_rows(target, target.c + i * target.ldc + column,
-                 target.bias == nullptr ? nullptr : target.bias + column, tile, width, rows,
-                 columns);
+  const auto turn = [&](std::int64_t i, std::int64_t lanes, std::int64_t j, std::int64_t count) {
+    FloatVector square[kLanes];
+    load_transposed(square, sums + i * width + j, width);
+    for (std::int64_t r = 0; r < count; ++r) {
+      write(target, target.c + (panel.column + j + r) * target.ldc + begin + i, square[r],
+            bias_at(begin + i), lanes);
     }
   };
-  for_each_tile<Tile>(
-      problem, panel, width, begin, end, p, k,
-      [&](std::int64_t) {
-        return Tile{tile, false};
-      },
-      store);
+  for_each_square(rows, panel.columns, turn);
 }
 
 }  // namespace packed
@@ -243,7 +253,7 @@ inline void gemm_packed(float* c, const float* a, const float* b, const float* b
   const Problem problem = plan(a, b, d);
   const Split k_blocks(d.k > 0 ? d.k : 1, kBlockK);
   const Split row_blocks(problem.rows, kBlockRows);
-#pragma omp parallel if (2 * d.m * d.n * d.k > 2000000)
+#pragma omp parallel if (2 * d.m * d.n * d.k > 1000000)
   for (std::int64_t column = 0; column < problem.columns; column += kBlockColumns) {
     const std::int64_t columns = least(kBlockColumns, problem.columns - column);
     const std::int64_t panels = (columns + kTileColumns - 1) / kTileColumns;
@@ -270,10 +280,16 @@ inline void gemm_packed(float* c, const float* a, const float* b, const float* b
       }
 #pragma omp for schedule(static)
       for (std::int64_t task = 0; task < row_blocks.pieces * panels; ++task) {
-        const std::int64_t rows = task / panels, panel = task % panels;
-        multiply_panel(problem, target, scratch + panel * kTileColumns * k,
-                       column + panel * kTileColumns, width_of(panel), row_blocks.begin(rows),
-                       row_blocks.begin(rows + 1), p, k);
+        const std::int64_t rows = task / panels, index = task % panels;
+        const std::int64_t j = column + index * kTileColumns;
+        const Panel panel{scratch + index * kTileColumns * k,
+                          j,
+                          least(kTileColumns, problem.columns - j),
+                          width_of(index),
+                          p,
+                          k};
+        const auto multiply = target.in_place() ? multiply_in_place : multiply_aside;
+        multiply(problem, target, panel, row_blocks.begin(rows), row_blocks.begin(rows + 1));
       }
     }
   }
