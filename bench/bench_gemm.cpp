@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench_gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "bench/families.h"
+#include "kernels/activation/activation.h"
 
 namespace weft::bench {
 namespace {
@@ -48,22 +51,79 @@ bool starts_with_strip(std::string_view variant) {
   return variant.substr(0, 5) == "strip";
 }
 
+// Ways of calling gemm() that are no rungs: the choice, and the clusters that cluster_tf32 can
+// form.
+struct NamedOptions {
+  std::string_view name;
+  kernels::GemmOptions options;
+};
+constexpr auto cluster(int share, int parts) {
+  return kernels::GemmOptions{.variant = kernels::GemmVariant::cluster_tf32,
+                              .mode = kernels::ComputeMode::tf32,
+                              .cluster_share = share,
+                              .cluster_parts = parts};
+}
+constexpr NamedOptions kCalls[] = {
+    {"cluster_tf32, share 1, parts 1", cluster(1, 1)},
+    {"cluster_tf32, share 1, parts 2", cluster(1, 2)},
+    {"cluster_tf32, share 1, parts 4", cluster(1, 4)},
+    {"cluster_tf32, share 1, parts 8", cluster(1, 8)},
+    {"cluster_tf32, share 2, parts 1", cluster(2, 1)},
+    {"cluster_tf32, share 2, parts 2", cluster(2, 2)},
+    {"automatic", {}},
+    {"automatic tf32", {.mode = kernels::ComputeMode::tf32}},
+    {"automatic bf16", {.mode = kernels::ComputeMode::bf16}},
+};
+
+kernels::GemmOptions options_of(std::string_view variant) {
+  for (const NamedOptions& call : kCalls) {
+    if (call.name == variant) return call.options;
+  }
+  kernels::GemmOptions options{.variant = kernels::parse_gemm_variant(variant)};
+  if (arithmetic_of(variant) == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
+  return options;
+}
+
+std::string_view describe(LayerPass pass) {
+  switch (pass) {
+    case LayerPass::forward:
+      return " forward, bias";
+    case LayerPass::forward_relu:
+      return " forward, bias, ReLU";
+    case LayerPass::data:
+      return " backward data, mask";
+    case LayerPass::weights:
+      return " backward weights, row sums";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
+
+int GemmWork::sets_of(const Context& made_with) const {
+  return is_layer() ? 1 : sets_for(footprint(problem_), made_with.stream.device());
+}
 
 GemmWork::GemmWork(const GemmProblem& made_of, const Context& made_with)
     : Work(made_with),
       problem_(made_of),
       host_a_(random_matrix(made_of, made_of.dims.m * made_of.dims.k, made_with.seed)),
       host_b_(random_matrix(made_of, made_of.dims.k * made_of.dims.n, made_with.seed + 1)),
-      a_(stored(made_of, host_a_), sets_for(footprint(made_of), made_with.stream.device()),
+      host_bias_(random_values(is_layer() ? made_of.dims.n : 0, made_with.seed + 2)),
+      host_mask_(
+          random_values(is_layer() ? made_of.dims.m * made_of.dims.n : 0, made_with.seed + 3)),
+      a_(stored(made_of, host_a_), sets_of(made_with), made_with.stream),
+      b_(stored(made_of, host_b_), sets_of(made_with), made_with.stream),
+      c_(made_of.dims.m * made_of.dims.n * element_bytes(made_of), sets_of(made_with),
          made_with.stream),
-      b_(stored(made_of, host_b_), sets_for(footprint(made_of), made_with.stream.device()),
-         made_with.stream),
-      c_(made_of.dims.m * made_of.dims.n * element_bytes(made_of),
-         sets_for(footprint(made_of), made_with.stream.device()), made_with.stream) {
+      bias_(host_bias_, 1, made_with.stream),
+      mask_(host_mask_, 1, made_with.stream),
+      row_sums_(is_layer() ? made_of.dims.m : 0, 1, made_with.stream) {
   const kernels::GemmDims& d = problem_.dims;
   problem = str(d.m, " x ", d.n, " x ", d.k, d.transpose_a ? ", A^T" : "",
                 d.transpose_b ? ", B^T" : "", bf16() ? ", bfloat16" : "");
+  if (is_layer()) problem = str(problem_.layer, describe(problem_.pass), ": ", problem);
   if (problem_.strip_width > 0) {
     table = str(problem, ", TFLOP/s by SIMD width, ", problem_.strip_results, " results");
     column = str(problem_.strip_width);
@@ -72,11 +132,23 @@ GemmWork::GemmWork(const GemmProblem& made_of, const Context& made_with)
   bytes = footprint(problem_);
   flops = 2.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k);
   by_flops = true;
-  sets = sets_for(footprint(problem_), made_with.stream.device());
+  sets = sets_of(made_with);
+}
+
+std::vector<std::string_view> GemmWork::further_variants() const {
+  std::vector<std::string_view> names;
+  if (!is_layer()) return names;
+  for (const NamedOptions& call : kCalls) names.push_back(call.name);
+  return names;
 }
 
 bool GemmWork::can_run(std::string_view variant) const {
   const Device device = context.stream.device();
+  for (const NamedOptions& call : kCalls) {
+    if (call.name != variant) continue;
+    return call.options.variant == kernels::GemmVariant::automatic ||
+           kernels::gemm_runs_on(call.options.variant, problem_.storage, device);
+  }
   if (!kernels::gemm_runs_on(kernels::parse_gemm_variant(variant), problem_.storage, device)) {
     return false;
   }
@@ -84,14 +156,18 @@ bool GemmWork::can_run(std::string_view variant) const {
   const std::int64_t row_a = d.transpose_a ? d.m : d.k, row_b = d.transpose_b ? d.k : d.n;
   if (variant == "wgmma_bf16" && (row_a % 8 != 0 || row_b % 8 != 0)) return false;
   if (problem_.strip_width > 0) return starts_with_strip(variant);
+  if (is_layer() && device.is_cuda()) {  // rungs that are meant for such products
+    constexpr std::string_view kMeant[] = {"register_tiled", "split_k",      "mma_tf32",
+                                           "tf32x3",         "cluster_tf32", "wgmma_tf32"};
+    return std::find(std::begin(kMeant), std::end(kMeant), variant) != std::end(kMeant);
+  }
   if (problem_.tensor_cores_only) return variant.find("f32") != std::string_view::npos || bf16();
   // The triple loop on a CPU takes minutes where others take a second.
   return device.is_cuda() || variant != "naive" || flops <= 5e9;
 }
 
 void GemmWork::call(std::string_view variant, int set) {
-  kernels::GemmOptions options;
-  options.variant = kernels::parse_gemm_variant(variant);
+  kernels::GemmOptions options = options_of(variant);
   if (problem_.strip_width > 0) {
     options.strip_width = problem_.strip_width;
     options.strip_results = problem_.strip_results;
@@ -102,9 +178,58 @@ void GemmWork::call(std::string_view variant, int set) {
                   context.stream);
     return;
   }
-  if (arithmetic_of(variant) == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
+  const LayerPass pass = problem_.pass;
+  const bool adds = pass == LayerPass::forward || pass == LayerPass::forward_relu;
+  if (pass == LayerPass::forward_relu) options.epilogue = kernels::Epilogue::relu;
+  if (pass == LayerPass::data) options.relu_mask = mask_[0];
+  if (pass == LayerPass::weights) options.row_sums = row_sums_[0];
   kernels::gemm(static_cast<float*>(c(set)), static_cast<const float*>(a(set)),
-                static_cast<const float*>(b(set)), nullptr, problem_.dims, options, context.stream);
+                static_cast<const float*>(b(set)), adds ? bias_[0] : nullptr, problem_.dims,
+                options, context.stream);
+}
+
+void GemmWork::finish_layer(int set) {
+  const kernels::GemmDims& d = problem_.dims;
+  auto* result = static_cast<float*>(c(set));
+  if (problem_.pass == LayerPass::data) {
+    kernels::activation_backward(result, result, mask_[0], d.m * d.n, kernels::Activation::relu,
+                                 kernels::GradientMode::overwrite, context.stream);
+  } else if (problem_.pass == LayerPass::weights) {
+    kernels::bias_backward(row_sums_[0], static_cast<const float*>(a(set)), d.k, d.m, 1,
+                           kernels::GradientMode::overwrite, context.stream);
+  }
+}
+
+double GemmWork::finished(std::int64_t i, std::int64_t j, double sum) const {
+  const auto bias = [&] { return static_cast<double>(host_bias_[static_cast<std::size_t>(j)]); };
+  switch (problem_.pass) {
+    case LayerPass::forward:
+      return sum + bias();
+    case LayerPass::forward_relu:
+      return std::max(sum + bias(), 0.0);
+    case LayerPass::data:
+      return host_mask_[static_cast<std::size_t>(i * problem_.dims.n + j)] > 0 ? sum : 0;
+    default:
+      return sum;
+  }
+}
+
+void GemmWork::check_row_sums(Comparison& comparison, double unit) const {
+  const kernels::GemmDims& d = problem_.dims;
+  const std::vector<float> found = row_sums_.host(0);
+  for (std::int64_t i = 0; i < d.m; ++i) {
+    double sum = 0, squares = 0;
+    for (std::int64_t p = 0; p < d.k; ++p) {
+      const auto at = static_cast<std::size_t>(d.transpose_a ? p * d.m + i : i * d.k + p);
+      const double value = static_cast<double>(host_a_[at]);
+      sum += value;
+      squares += value * value;
+    }
+    const double bound =
+        6 * unit * std::sqrt(squares) +
+        4 * std::ldexp(1.0, -23) * (std::fabs(sum) + std::sqrt(squares * static_cast<double>(d.k)));
+    comparison.add(static_cast<double>(found[static_cast<std::size_t>(i)]), sum, bound);
+  }
 }
 
 Verdict GemmWork::check(int set, Arithmetic arithmetic) {
@@ -142,7 +267,10 @@ Verdict GemmWork::check(int set, Arithmetic arithmetic) {
                          4 * std::ldexp(1.0, -23) *
                              (std::fabs(sum) + std::sqrt(squares * static_cast<double>(d.k))) +
                          relative * std::fabs(sum);
-    comparison.add(static_cast<double>(result(at)), sum, bound);
+    comparison.add(static_cast<double>(result(at)), finished(i, j, sum), bound);
+  }
+  if (problem_.pass == LayerPass::weights) {
+    check_row_sums(comparison, product_error(arithmetic));
   }
   return comparison.verdict();
 }
@@ -191,17 +319,54 @@ std::vector<GemmProblem> cpu_problems() {
           {{.m = 512, .n = 784, .k = 256, .transpose_a = true}}};
 }
 
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+// The linear layers of the built-in networks, in all passes.
+std::vector<GemmProblem> layer_problems() {
+  struct Layer {
+    std::string_view name;
+    std::int64_t in, out;
+    bool first, last;  // of its network: no gradient of the data, no ReLU
+  };
+  constexpr Layer kLayers[] = {
+      {"mlp fc1", 784, 512, true, false},       {"mlp fc2", 512, 512, false, false},
+      {"mlp fc3", 512, 10, false, true},        {"lenet5 fc1", 400, 120, false, false},
+      {"lenet5 fc2", 120, 84, false, false},    {"lenet5 fc3", 84, 10, false, true},
+      {"convnet fc1", 9216, 128, false, false},
+  };
+  std::vector<GemmProblem> all;
+  for (const std::int64_t n : {256, 1024}) {
+    for (const Layer& layer : kLayers) {
+      if (n == 1024 && layer.name.substr(0, 6) == "lenet5") continue;
+      const auto add = [&](const kernels::GemmDims& dims, LayerPass pass) {
+        all.push_back({.dims = dims, .layer = layer.name, .pass = pass});
+      };
+      add({.m = n, .n = layer.out, .k = layer.in, .transpose_b = true},
+          layer.last ? LayerPass::forward : LayerPass::forward_relu);
+      if (!layer.first) add({.m = n, .n = layer.in, .k = layer.out}, LayerPass::data);
+      add({.m = layer.out, .n = layer.in, .k = n, .transpose_a = true}, LayerPass::weights);
+    }
+  }
+  return all;
+}
+
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> made_of(
+    const std::vector<GemmProblem>& problems) {
   std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
-  for (const GemmProblem& one : device.is_cuda() ? gpu_problems() : cpu_problems()) {
+  for (const GemmProblem& one : problems) {
     all.push_back([one](const Context& c) { return std::make_unique<GemmWork>(one, c); });
   }
   return all;
 }
 
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+  return made_of(device.is_cuda() ? gpu_problems() : cpu_problems());
+}
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> layers(Device) {
+  return made_of(layer_problems());
+}
+
 }  // namespace
 
 extern const FamilyBench gemm_bench = {
-    "gemm", "rows and columns of square matrices", 512, 32768, sized, problems};
+    "gemm", "rows and columns of square matrices", 512, 32768, sized, problems, "layers", layers};
 
 }  // namespace weft::bench

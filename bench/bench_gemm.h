@@ -8,12 +8,23 @@
 
 namespace weft::bench {
 
+// What the product of a linear layer does besides.
+enum class LayerPass {
+  none,
+  forward,       // adds a bias
+  forward_relu,  // and applies a ReLU
+  data,          // masks by the ReLU of the layer before
+  weights        // sums the rows of A for the bias
+};
+
 struct GemmProblem {
   kernels::GemmDims dims;
   kernels::GemmStorage storage = kernels::GemmStorage::fp32;
   bool tensor_cores_only = false;  // leave out what is measured on other problems
   int strip_width = 0;             // of the strip rungs, which then run alone; or 0
   int strip_results = 4;
+  std::string_view layer = {};  // "mlp fc1": measured in cache, as a training step leaves it
+  LayerPass pass = LayerPass::none;
 };
 
 class GemmWork final : public Work {
@@ -21,6 +32,7 @@ class GemmWork final : public Work {
   GemmWork(const GemmProblem& made_of, const Context& context);
 
   bool can_run(std::string_view variant) const override;
+  std::vector<std::string_view> further_variants() const override;
   void call(std::string_view variant, int set) override;
   void reset() override { c_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
@@ -30,6 +42,10 @@ class GemmWork final : public Work {
   std::vector<Bytes> written(int set) override { return {c_.bytes(set)}; }
 
   const kernels::GemmDims& dims() const { return problem_.dims; }
+  LayerPass pass() const { return problem_.pass; }
+  const float* bias() { return bias_[0]; }  // (n,), of layers
+  // Does what a layer's backward pass asks for besides the product, for a library that has not.
+  void finish_layer(int set);
   kernels::GemmStorage storage() const { return problem_.storage; }
   // Floats, or bfloat16.
   void* c(int set) { return c_[set]; }        // (m, n)
@@ -39,9 +55,16 @@ class GemmWork final : public Work {
  private:
   bool bf16() const { return problem_.storage == kernels::GemmStorage::bf16; }
 
+  bool is_layer() const { return problem_.pass != LayerPass::none; }
+  int sets_of(const Context& made_with) const;
+  // What a layer does to the product for (i, j), which is sum.
+  double finished(std::int64_t i, std::int64_t j, double sum) const;
+  void check_row_sums(Comparison& comparison, double unit) const;
+
   const GemmProblem problem_;
-  std::vector<float> host_a_, host_b_;  // as the device has them
+  std::vector<float> host_a_, host_b_, host_bias_, host_mask_;  // as the device has them
   Rotated<std::uint8_t> a_, b_, c_;
+  Rotated<float> bias_, mask_, row_sums_;  // of layers; else empty
 };
 
 }  // namespace weft::bench

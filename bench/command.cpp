@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,18 +22,21 @@ void write_file(const std::string& path, const std::string& text) {
   if (!out) throw Error(ErrorKind::data, str("cannot write ", path));
 }
 
-std::vector<const FamilyBench*> chosen(const std::vector<std::string>& names) {
-  std::vector<const FamilyBench*> families;
+std::vector<FamilyBench> chosen(const std::vector<std::string>& names) {
+  std::vector<FamilyBench> families;
   for (const std::string& name : names) {
     if (name == "all") {
-      const auto all = family_benches();
-      return {all.begin(), all.end()};
+      families.clear();
+      for (const FamilyBench* family : family_benches()) families.push_back(*family);
+      return families;
     }
-    const FamilyBench* family = find_family_bench(name);
-    if (family == nullptr) {
-      throw Error(ErrorKind::usage, str("no benchmark of kernel family '", name, "'"));
+    const std::size_t colon = std::min(name.find(':'), name.size());
+    const FamilyBench* family = find_family_bench(name.substr(0, colon));
+    if (family == nullptr || (colon < name.size() && name.substr(colon + 1) != family->more_name)) {
+      throw Error(ErrorKind::usage, str("no benchmark '", name, "' of kernel families"));
     }
-    families.push_back(family);
+    families.push_back(*family);
+    if (colon < name.size()) families.back().problems = family->more;
   }
   return families;
 }
@@ -64,7 +68,7 @@ void print_series(const Series& series) {
 }  // namespace
 
 int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
-  const std::vector<const FamilyBench*> families = chosen(request.families);
+  const std::vector<FamilyBench> families = chosen(request.families);
   if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
   const Context context{Stream(request.device), static_cast<std::uint64_t>(request.seed)};
   const Machine machine = measure_machine(context.stream);
@@ -72,7 +76,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
              machine.name, machine.bandwidth * 1e-12, machine.copy * 1e-12, machine.fp32 * 1e-12);
   std::vector<Row> rows;
   std::string times;
-  for (const FamilyBench* family : families) {
+  for (const FamilyBench& family : families) {
     const Timer timer;
     const std::size_t before = rows.size();
     std::string problem;
@@ -85,11 +89,11 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
       }
       print_row(row, machine);
     };
-    for (Row& row : run_family(*family, peers, context, {request.seconds, 30}, seen)) {
+    for (Row& row : run_family(family, peers, context, {request.seconds, 30}, seen)) {
       rows.push_back(std::move(row));
     }
-    for (const Series& series : series_of(rows, family->family)) print_series(series);
-    times += fmt::format("  {:<26} {:>9} {:>12}\n", family->family, time_text(timer.seconds()),
+    for (const Series& series : series_of(rows, family.family)) print_series(series);
+    times += fmt::format("  {:<26} {:>9} {:>12}\n", family.family, time_text(timer.seconds()),
                          rows.size() - before);
   }
   fmt::print("\n  {:<26} {:>9} {:>12}\n{}", "family", "took", "measurements", times);

@@ -23,6 +23,10 @@ struct FamilyBench {
   std::unique_ptr<Work> (*sized)(std::int64_t size, const Context& context);
   // The problems of `weft bench`, for this device; made one after the other to save memory.
   std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*problems)(Device device);
+  // A second list, of `weft bench FAMILY:NAME`, or none.
+  std::string_view more_name = {};
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*more)(Device device) =
+      nullptr;
 };
 
 std::span<const FamilyBench* const> family_benches();

@@ -36,6 +36,8 @@ int run(bench::BenchRequest request, const DeviceFlags& flags) {
   std::vector<std::string> known = {"all"};
   for (const bench::FamilyBench* family : bench::family_benches()) {
     known.emplace_back(family->family);
+    if (family->more != nullptr)
+      known.push_back(fmt::format("{}:{}", family->family, family->more_name));
   }
   for (const std::string& name : request.families) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
@@ -59,7 +61,7 @@ void add_bench(CLI::App& app, Action& action) {
       app.add_subcommand("bench", "Measure kernel families against the vendor's library");
   auto request = std::make_shared<bench::BenchRequest>();
   auto flags = std::make_shared<DeviceFlags>();
-  sub->add_option("FAMILY", request->families, "families of weft kernel list, or all")
+  sub->add_option("FAMILY", request->families, "families of weft kernel list, gemm:layers, or all")
       ->required()
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--json", request->json, "write every measurement, one JSON object per line")

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// cuBLAS at the matrix products: fp32, and tf32 and bfloat16 on the tensor cores.
+// cuBLAS at the matrix products: fp32, and tf32 and bfloat16 on the tensor cores. Where a layer
+// adds a bias, cublasLt does so in the epilogue of the algorithm that it recommends; masks and row
+// sums are left out.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 
 #include "bench/bench_gemm.h"
@@ -32,6 +35,71 @@ struct Handle {
   Tensor workspace;
 };
 
+// One product with bias, and ReLU perhaps, that cublasLt has made ready.
+struct LayerProduct {
+  LayerProduct(GemmWork& work, cublasComputeType_t compute)
+      : workspace(Shape{kWorkspace}, DType::u8, work.context.stream) {
+    const kernels::GemmDims& d = work.dims();
+    const auto u = [](std::int64_t extent) { return static_cast<std::uint64_t>(extent); };
+    check(cublasLtCreate(&handle), "start");
+    check(cublasLtMatmulDescCreate(&product, compute, CUDA_R_32F), "describe a product");
+    const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+      check(cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof(value)),
+            "describe a product");
+    };
+    set(CUBLASLT_MATMUL_DESC_TRANSA, d.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, d.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, work.pass() == LayerPass::forward_relu
+                                           ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                           : CUBLASLT_EPILOGUE_BIAS);
+    const float* bias = work.bias();
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    const auto layout = [&](cublasLtMatrixLayout_t& made, std::int64_t rows, std::int64_t columns) {
+      check(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, u(rows), u(columns), rows),
+            "describe a matrix");
+    };
+    layout(a, d.transpose_b ? d.k : d.n, d.transpose_b ? d.n : d.k);
+    layout(b, d.transpose_a ? d.m : d.k, d.transpose_a ? d.k : d.m);
+    layout(c, d.n, d.m);
+    cublasLtMatmulPreference_t preference = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&preference), "state preferences");
+    const std::size_t bytes = kWorkspace;
+    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &bytes, sizeof(bytes)),
+          "state preferences");
+    int count = 0;
+    check(
+        cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, c, preference, 1, &found, &count),
+        "recommend an algorithm");
+    static_cast<void>(cublasLtMatmulPreferenceDestroy(preference));
+    if (count == 0) throw Error(ErrorKind::device, "cublasLt recommends no algorithm");
+  }
+  ~LayerProduct() {
+    for (cublasLtMatrixLayout_t layout : {a, b, c}) {
+      static_cast<void>(cublasLtMatrixLayoutDestroy(layout));
+    }
+    static_cast<void>(cublasLtMatmulDescDestroy(product));
+    static_cast<void>(cublasLtDestroy(handle));
+  }
+  LayerProduct(const LayerProduct&) = delete;
+  LayerProduct& operator=(const LayerProduct&) = delete;
+
+  void run(GemmWork& work, int set) {
+    const float one = 1, zero = 0;
+    check(cublasLtMatmul(handle, product, &one, work.b(set), a, work.a(set), b, &zero, work.c(set),
+                         c, work.c(set), c, &found.algo, workspace.raw(), workspace.bytes(),
+                         work.context.stream.native()),
+          "multiply");
+  }
+
+  static constexpr std::int64_t kWorkspace = std::int64_t{32} << 20;
+  cublasLtHandle_t handle = nullptr;
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasLtMatmulHeuristicResult_t found{};
+  Tensor workspace;
+};
+
 // cuBLAS is column-major: a row-major C = A B is C^T = B^T A^T there.
 PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
   auto* gemm = dynamic_cast<GemmWork*>(&work);
@@ -42,6 +110,10 @@ PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
   const cudaDataType_t type = bf16 ? CUDA_R_16BF : CUDA_R_32F;
   const cublasComputeType_t compute =
       arithmetic == Arithmetic::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  if (gemm->pass() == LayerPass::forward || gemm->pass() == LayerPass::forward_relu) {
+    const auto product = std::make_shared<LayerProduct>(*gemm, compute);
+    return {[gemm, product](int set) { product->run(*gemm, set); }, {}};
+  }
   const auto handle = std::make_shared<Handle>(work.context.stream);
   const Call call = [gemm, handle, type, compute](int set) {
     const kernels::GemmDims& d = gemm->dims();
@@ -53,7 +125,7 @@ PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
                        gemm->c(set), type, n, compute, CUBLAS_GEMM_DEFAULT),
           "multiply");
   };
-  return {call, {}};
+  return {call, [gemm](int set) { gemm->finish_layer(set); }};
 }
 
 Peer peer(const char* name, Arithmetic arithmetic) {
