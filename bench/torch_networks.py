@@ -27,4 +27,15 @@ def convnet():
                     ("fc1", nn.Linear(9216, 128)), ("relu3", nn.ReLU()), ("fc2", nn.Linear(128, 10)))
 
 
-NETWORKS = {"mlp": mlp, "lenet5": lenet5, "convnet": convnet}
+def convnet_bn():
+    return _network(("conv1", nn.Conv2d(1, 32, 5, padding=2)), ("relu1", nn.ReLU()), ("pool1", nn.MaxPool2d(2)),
+                    ("bn1", nn.BatchNorm2d(32)),
+                    ("conv2", nn.Conv2d(32, 64, 3, padding=1)), ("relu2", nn.ReLU()), ("bn2", nn.BatchNorm2d(64)),
+                    ("conv3", nn.Conv2d(64, 64, 3, padding=1)), ("relu3", nn.ReLU()), ("pool2", nn.MaxPool2d(2)),
+                    ("bn3", nn.BatchNorm2d(64)),
+                    ("conv4", nn.Conv2d(64, 128, 3, padding=1)), ("relu4", nn.ReLU()), ("bn4", nn.BatchNorm2d(128)),
+                    ("conv5", nn.Conv2d(128, 128, 3, padding=1)), ("relu5", nn.ReLU()), ("bn5", nn.BatchNorm2d(128)),
+                    ("pool3", nn.MaxPool2d(7)), ("flatten", nn.Flatten()), ("fc1", nn.Linear(128, 10)))
+
+
+NETWORKS = {"mlp": mlp, "lenet5": lenet5, "convnet": convnet, "convnet-bn": convnet_bn}

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -92,12 +93,20 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   if (::fsync(descriptor_) != 0) fail("write", path_, errno);
   // close() reports what a delayed write could not do.
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
+}
+
+void AtomicFile::rename() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_, errno);
   committed_ = true;
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ >= 0) sync();
+  rename();
   sync_folder(folder_);
 }
 
@@ -109,6 +118,22 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> byte
 
 void write_file_atomically(const fs::path& path, std::string_view text) {
   write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+void write_files_atomically(std::span<const NewFile> files) {
+  std::vector<std::unique_ptr<AtomicFile>> written;
+  for (const NewFile& file : files) {
+    written.push_back(std::make_unique<AtomicFile>(file.path));
+    written.back()->write(file.bytes);
+  }
+  for (const auto& file : written) file->sync();
+  for (const auto& file : written) file->rename();
+  if (!written.empty()) sync_folder(written.front()->folder_);
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 // O_NONBLOCK: opening a pipe must not wait for its writer.

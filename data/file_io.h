@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft::data {
 
@@ -27,13 +28,27 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // All of it is on disk; only commit() may follow.
+  void sync();
   void commit();
 
  private:
+  friend void write_files_atomically(std::span<const struct NewFile> files);
+  void rename();
+
   std::filesystem::path path_, folder_, temporary_;
   int descriptor_ = -1;
   bool committed_ = false;
 };
+
+// Files of one folder, each replaced in one step and in this order, once all of them are on disk:
+// little more than half the waiting of one by one.
+struct NewFile {
+  std::filesystem::path path;
+  std::vector<std::byte> bytes;
+};
+void write_files_atomically(std::span<const NewFile> files);
+std::vector<std::byte> bytes_of(std::string_view text);
 
 // Is this the name of a temporary that write_file_atomically() makes?
 bool is_temporary_name(std::string_view file_name);

@@ -33,6 +33,16 @@ class Inflater {
   z_stream stream_{};
 };
 
+// How much a file says to inflate to (RFC 1952: the last four bytes, modulo 2^32), as far as that
+// can be: deflate makes at most 1032 bytes of one.
+std::size_t claimed_size(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kMostPerByte = 1032, kHeaderAndTrailer = 18;
+  if (bytes.size() < kHeaderAndTrailer) return 0;
+  std::size_t size = 0;
+  for (std::size_t i = 1; i <= 4; ++i) size = size << 8 | bytes[bytes.size() - i];
+  return std::min(size, kMostPerByte * bytes.size());
+}
+
 }  // namespace
 
 Bytes read_file(const std::filesystem::path& path, std::size_t limit) {
@@ -81,8 +91,10 @@ Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
       if (used > limit) {
         throw Error(ErrorKind::data, str(name, ": inflates to more than ", limit, " bytes"));
       }
-      // One byte above the limit tells "exactly the limit" from "more".
-      out.resize(std::min(limit + 1, std::max<std::size_t>(2 * used, 4 * bytes.size() + 1024)));
+      // One byte above the limit tells "exactly the limit" from "more"; one above what is claimed
+      // lets zlib see the end.
+      const std::size_t wanted = used == 0 ? claimed_size(bytes) + 1 : 2 * used;
+      out.resize(std::min(limit + 1, std::max<std::size_t>(wanted, 1024)));
     }
     const std::size_t step_in = std::min(bytes.size() - taken, kMaxStep);
     const std::size_t step_out = std::min(out.size() - used, kMaxStep);

@@ -180,8 +180,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice) {
       ->group(group);
   if (!kernel_choice) return;
   add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
-             "arithmetic of GEMM and convolution; not fp32: GPU only")
-      ->capture_default_str()
+             "arithmetic of GEMM and convolution, default fp32; others: GPU only")
       ->group(group);
   app.add_option("--impl", flags.kernels,
                  "kernels to use, as conv=NAME,gemm=NAME; fuse=off: one kernel per layer")

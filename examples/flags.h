@@ -58,8 +58,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 struct DeviceFlags {
   std::string device = "auto";
-  std::int64_t threads = 0;  // 0: every hardware thread
-  std::string precision = "fp32", kernels;
+  std::int64_t threads = 0;        // 0: every hardware thread
+  std::string precision, kernels;  // empty: fp32, all automatic
   bool deterministic = false;
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <future>
 #include <limits>
 #include <memory>
 
@@ -61,8 +62,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   observer.epoch_done = [&](const models::EpochRecord& record) {
     progress.finish_epoch();
     report.epoch(record);
-    write_curves(trainer, run_dir);
   };
+  observer.committed = [&] { write_curves(trainer, run_dir); };
   const std::atomic<bool>& stop_requested = catch_interrupts();
   const Timer timer;
   const models::TrainEnd end =
@@ -77,35 +78,46 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   const models::Evaluation evaluation =
       models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream);
   const fs::path samples = write_samples(dataset, run_dir);
-  write_curves(trainer, run_dir);
+  if (before == config.epochs) write_curves(trainer, run_dir);  // nothing was left to train
   report.finished(facts, trainer.history(), evaluation, seconds, samples);
   return 0;
 }
 
+// Reading and verifying the data takes about as long as a GPU's driver takes to start.
+template <class Load>
+std::future<data::Dataset> in_the_background(Load load) {
+  return std::async(std::launch::async, load);
+}
+
 int run_train(const TrainFlags& flags) {
   if (!flags.resume.empty()) {
-    models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    const models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    auto loading = in_the_background(
+        [&] { return load_images(config.dataset, flags.data.data_dir, config.limit_train); });
     const Device device = select_device(flags.device);
     announce_device(flags.device, device);
-    const data::Dataset dataset =
-        load_images(config.dataset, flags.data.data_dir, config.limit_train);
     const Stream stream(device);
+    const data::Dataset dataset = loading.get();
     models::Trainer trainer =
         models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream);
     return train(trainer, flags, dataset, flags.resume, stream);
   }
   models::TrainConfig config = config_from(flags);
+  std::future<data::Dataset> loading;
+  if (!flags.dry_run) {
+    loading = in_the_background([&] { return load_or_generate(flags.data, flags.limit_train); });
+  }
   const Device device = select_device(flags.device);
-  config.kernels = select_kernels(flags.device, device);
+  config.kernels = kernels_from(flags, device);
   announce_device(flags.device, device);
   if (flags.dry_run) return dry_run(flags, config, device);
-  const data::Dataset dataset = load_or_generate(flags.data, config.limit_train);
+  const Stream stream(device);
+  const data::Dataset dataset = loading.get();
   config.dataset = dataset.name;
   config.network.height = dataset.train.height;
   config.network.width = dataset.train.width;
   config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
   const fs::path run_dir = flags.out.empty() ? next_free_run(config) : fs::path(flags.out);
-  const Stream stream(device);
   models::Trainer trainer(config, dataset, run_dir, stream);
   return train(trainer, flags, dataset, run_dir, stream);
 }

@@ -10,29 +10,11 @@
 #include "examples/tables.h"
 #include "examples/train_report.h"
 #include "models/networks.h"
+#include "models/recipes.h"
+#include "models/records.h"
 
 namespace weft::cli {
 namespace {
-
-// What suits a network at batch 64 with the other defaults.
-struct Recipe {
-  std::string_view network;
-  int epochs;
-  double lr;  // peak
-  double weight_decay;
-};
-
-constexpr Recipe kRecipes[] = {{"mlp", 5, 0.05, 5e-4},
-                               {"lenet5", 4, 0.05, 5e-4},
-                               {"lenet5-classic", 8, 0.3, 0},
-                               {"convnet", 3, 0.05, 5e-4}};
-
-Recipe recipe_of(std::string_view network) {
-  for (const Recipe& recipe : kRecipes) {
-    if (recipe.network == network) return recipe;
-  }
-  return {network, 4, 0.05, 5e-4};
-}
 
 std::vector<std::string> network_list() {
   std::vector<std::string> names;
@@ -40,8 +22,28 @@ std::vector<std::string> network_list() {
   return names;
 }
 
+std::vector<std::string> recipe_list() {
+  std::vector<std::string> names;
+  for (const models::RecipeInfo& info : models::recipe_names()) names.emplace_back(info.name);
+  return names;
+}
+
+constexpr const char* kModel = "lenet5";
 constexpr kernels::Augmentation kAugmentation{
     .rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
+
+// The settings that the flags change.
+models::TrainConfig start_of(const TrainFlags& flags) {
+  if (flags.recipe.empty())
+    return models::default_config(flags.model.empty() ? kModel : flags.model);
+  const std::vector<std::string> known = recipe_list();
+  if (std::find(known.begin(), known.end(), flags.recipe) == known.end()) {
+    throw_unknown("recipe", flags.recipe, known);
+  }
+  models::TrainConfig config = models::recipe_config(flags.recipe);
+  if (!flags.model.empty()) config.network.name = flags.model;
+  return config;
+}
 
 }  // namespace
 
@@ -49,8 +51,12 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   const std::string data = "Data", recipe = "Recipe", run = "Run";
   std::string names;
   for (const std::string& name : network_list()) names += (names.empty() ? "" : ", ") + name;
-  app.add_option("--model", flags.model, "network: " + names)
-      ->capture_default_str()
+  std::string recipes = "all settings at once; other flags change single ones:";
+  for (const models::RecipeInfo& info : models::recipe_names()) {
+    recipes += fmt::format("\n{}: {}", info.name, info.summary);
+  }
+  app.add_option("--recipe", flags.recipe, recipes)->type_name("NAME");
+  app.add_option("--model", flags.model, fmt::format("network: {}; default {}", names, kModel))
       ->type_name("NAME");
   add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
   add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
@@ -61,24 +67,34 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
       ->group(data);
   app.add_flag("--augment", flags.augment, "turn, scale, shear and shift the training images")
       ->group(data);
+  app.add_flag("--no-augment", flags.no_augment, "take them as they are: the default")->group(data);
 
   add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network")
       ->group(recipe);
-  add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize, "images per step")
-      ->capture_default_str()
+  add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
+            "images per step; default 64")
       ->group(recipe);
   add_real(app, "--lr", flags.lr, 1e-9, 1000, "peak learning rate; default by network")
       ->group(recipe);
   add_choice(app, "--lr-schedule", flags.schedule, {"constant", "step", "cosine", "one-cycle"},
-             "how the learning rate changes")
-      ->capture_default_str()
+             "how the learning rate changes; default one-cycle")
       ->group(recipe);
-  add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD")
-      ->capture_default_str()
+  add_real(app, "--warmup", flags.warmup, 0, 1, "share of one-cycle that goes up; default 0.25")
+      ->group(recipe);
+  add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD; default 0.9")
       ->group(recipe);
   app.add_flag("--nesterov", flags.nesterov, "Nesterov's momentum: the default")->group(recipe);
   app.add_flag("--no-nesterov", flags.no_nesterov, "classical momentum instead")->group(recipe);
   add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay; default by network")
+      ->group(recipe);
+  add_real(app, "--label-smoothing", flags.smoothing, 0, 0.9,
+           "share of each label that is spread over all classes")
+      ->group(recipe);
+  add_real(app, "--init-gain", flags.gain, 0, 100,
+           "factor on the initial weights; 2.45 gives He's for ReLU")
+      ->group(recipe);
+  add_real(app, "--ema", flags.ema, 0, 0.999999,
+           "average the weights, keeping this share of the average at each step")
       ->group(recipe);
   add_real(app, "--dropout", flags.dropout, 0, 0.99, "dropout before the last layer of convnet")
       ->group(recipe);
@@ -111,9 +127,11 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
     for (const char* name :
-         {"--model", "--dataset", "--limit-train", "--val-split", "--augment", "--batch-size",
-          "--lr", "--lr-schedule", "--momentum", "--nesterov", "--no-nesterov", "--weight-decay",
-          "--dropout", "--seed", "--precision", "--impl", "--out", "--dry-run"}) {
+         {"--recipe",          "--model",      "--dataset",    "--limit-train", "--val-split",
+          "--augment",         "--no-augment", "--batch-size", "--lr",          "--lr-schedule",
+          "--warmup",          "--momentum",   "--nesterov",   "--no-nesterov", "--weight-decay",
+          "--label-smoothing", "--init-gain",  "--ema",        "--dropout",     "--seed",
+          "--precision",       "--impl",       "--out",        "--dry-run"}) {
       if (!given(name)) continue;
       throw Error(
           ErrorKind::usage,
@@ -125,9 +143,14 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   if (given("--out") && flags.out.empty()) {
     throw Error(ErrorKind::usage, "--out needs a run directory");
   }
-  if (given("--dropout") && flags.dropout > 0 && flags.model != "convnet") {
+  if (given("--recipe") && flags.recipe.empty()) throw_unknown("recipe", "", recipe_list());
+  const std::string model = start_of(flags).network.name;
+  if (given("--dropout") && flags.dropout > 0 && model != "convnet") {
     throw Error(ErrorKind::usage,
-                fmt::format("--dropout is for convnet; {} has none", printable(flags.model)));
+                fmt::format("--dropout is for convnet; {} has none", printable(model)));
+  }
+  if (flags.augment && flags.no_augment) {
+    throw Error(ErrorKind::usage, "--augment and --no-augment exclude each other");
   }
   if (flags.nesterov && (flags.no_nesterov || flags.momentum == 0)) {
     throw Error(ErrorKind::usage, flags.no_nesterov
@@ -137,29 +160,39 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
 }
 
 models::TrainConfig config_from(const TrainFlags& flags) {
+  models::TrainConfig config = start_of(flags);
   const std::vector<std::string> networks = network_list();
-  if (std::find(networks.begin(), networks.end(), flags.model) == networks.end()) {
-    throw_unknown("model", flags.model, networks);
+  if (std::find(networks.begin(), networks.end(), config.network.name) == networks.end()) {
+    throw_unknown("model", config.network.name, networks);
   }
-  const Recipe recipe = recipe_of(flags.model);
-  models::TrainConfig config;
-  config.network.name = flags.model;
   config.network.dropout = static_cast<float>(flags.dropout);
   config.dataset = flags.data.dataset.empty() ? kDefaultDataset : flags.data.dataset;
   check_data_flags(flags.data);
-  config.epochs = flags.epochs > 0 ? static_cast<int>(flags.epochs) : recipe.epochs;
-  config.batch_size = flags.batch_size;
-  config.schedule.kind = models::parse_schedule(flags.schedule);
-  config.schedule.peak = static_cast<float>(flags.lr > 0 ? flags.lr : recipe.lr);
-  config.momentum = static_cast<float>(flags.momentum);
-  config.nesterov = !flags.no_nesterov && flags.momentum > 0;
-  config.weight_decay =
-      static_cast<float>(flags.weight_decay >= 0 ? flags.weight_decay : recipe.weight_decay);
-  if (flags.augment) config.augmentation = kAugmentation;
+  if (flags.epochs > 0) config.epochs = static_cast<int>(flags.epochs);
+  if (flags.batch_size > 0) config.batch_size = flags.batch_size;
+  if (!flags.schedule.empty()) config.schedule.kind = models::parse_schedule(flags.schedule);
+  if (flags.lr > 0) config.schedule.peak = static_cast<float>(flags.lr);
+  if (flags.warmup >= 0) config.schedule.warmup_fraction = flags.warmup;
+  if (flags.momentum >= 0) config.momentum = static_cast<float>(flags.momentum);
+  config.nesterov = !flags.no_nesterov && config.momentum > 0;
+  if (flags.weight_decay >= 0) config.weight_decay = static_cast<float>(flags.weight_decay);
+  if (flags.smoothing >= 0) config.label_smoothing = static_cast<float>(flags.smoothing);
+  if (flags.gain >= 0) config.init_gain = static_cast<float>(flags.gain);
+  if (flags.ema >= 0) config.ema_decay = static_cast<float>(flags.ema);
+  if (flags.augment && !config.augmentation.any()) config.augmentation = kAugmentation;
+  if (flags.no_augment) config.augmentation = {};
   config.seed = static_cast<std::uint64_t>(flags.seed);
   config.validation_split = flags.val_split;
   config.limit_train = flags.limit_train;
   return config;
+}
+
+layers::KernelChoice kernels_from(const TrainFlags& flags, Device device) {
+  DeviceFlags chosen = flags.device;
+  if (chosen.precision.empty()) {
+    chosen.precision = device.is_cpu() ? "fp32" : models::name_of(start_of(flags).kernels.mode);
+  }
+  return select_kernels(chosen, device);
 }
 
 ProgressMode parse_progress(const std::string& text) {
@@ -185,6 +218,7 @@ int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device d
                           layers::Phase::training, config.kernels, config.seed,
                           step.data<std::int64_t>(), stream);
   const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
+  const std::size_t weights_bytes = (config.ema_decay > 0 ? 5 : 3) * parameters;
   const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
   if (flags.json) {
     nlohmann::ordered_json event = json_event("dry_run");
@@ -199,8 +233,9 @@ int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device d
     event["steps"] = steps * config.epochs;
     event["lr"] = config.schedule.peak;
     event["lr_schedule"] = models::name_of(config.schedule.kind);
+    event["ema_decay"] = config.ema_decay;
     event["bytes"] = {
-        {"weights", 3 * parameters},          {"activations", plan.activation_bytes()},
+        {"weights", weights_bytes},           {"activations", plan.activation_bytes()},
         {"gradients", plan.gradient_bytes()}, {"workspace", plan.workspace_bytes()},
         {"cache", plan.cache_bytes()},        {"images", data}};
     write_out(json_line(event));
@@ -221,7 +256,8 @@ int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device d
        {"update", fmt::format("SGD, momentum {:g}{}, weight decay {:g}", config.momentum,
                               config.nesterov ? " (Nesterov)" : "", config.weight_decay)},
        {"augment", augmentation_text(config.augmentation)},
-       {"weights", bytes(3 * parameters) + " with gradients and velocity"},
+       {"average", average_text(config)},
+       {"weights", bytes(weights_bytes) + " with gradients and velocity"},
        {"activations",
         bytes(plan.activation_bytes() + plan.gradient_bytes()) + " with their gradients"},
        {"workspace", bytes(plan.workspace_bytes() + plan.cache_bytes())},

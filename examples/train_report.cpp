@@ -47,6 +47,11 @@ std::string augmentation_text(const kernels::Augmentation& augmentation) {
                      augmentation.shift);
 }
 
+std::string average_text(const models::TrainConfig& config) {
+  if (config.ema_decay == 0) return "none";
+  return fmt::format("of the weights over about {:.0f} steps", 1 / (1 - config.ema_decay));
+}
+
 std::string schedule_text(const models::Schedule& schedule) {
   const char* how = schedule.kind == models::ScheduleKind::one_cycle  ? "up to"
                     : schedule.kind == models::ScheduleKind::constant ? "of"
@@ -86,6 +91,8 @@ void TrainReport::start(const TrainFacts& facts) {
     event["momentum"] = config.momentum;
     event["nesterov"] = config.nesterov;
     event["weight_decay"] = config.weight_decay;
+    event["ema_decay"] = config.ema_decay;
+    event["precision"] = models::name_of(config.kernels.mode);
     event["seed"] = config.seed;
     event["run_dir"] = facts.run_dir.string();
     write_out(json_line(event));
@@ -103,6 +110,7 @@ void TrainReport::start(const TrainFacts& facts) {
   if (config.augmentation.any()) {
     pairs.emplace_back("augment", augmentation_text(config.augmentation));
   }
+  if (config.ema_decay > 0) pairs.emplace_back("average", average_text(config));
   std::string run = printable(facts.run_dir.string());
   if (facts.epochs_before > 0) run += fmt::format(", resumed after epoch {}", facts.epochs_before);
   pairs.emplace_back("run", run);

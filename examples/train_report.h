@@ -46,6 +46,7 @@ class TrainReport {
 };
 
 std::string augmentation_text(const kernels::Augmentation& augmentation);  // "none" or its limits
+std::string average_text(const models::TrainConfig& config);  // "none" or what is averaged
 std::string schedule_text(const models::Schedule& schedule);  // "one-cycle, up to 0.05"
 std::string device_text(Device device);  // "cpu (AMD EPYC ..., 2 threads, avx512)"
 

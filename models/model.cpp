@@ -17,13 +17,15 @@ namespace {
 constexpr const char* kInfoKey = "weft";
 constexpr std::int64_t kMaxClasses = 1024;
 
-// The network of this name with as many classes as its last tensor, a bias, has in the file.
+// The network of this name with as many classes as its last parameter, a bias, has in the file.
 NetworkOptions options_for(const SafeTensors& content, std::string_view name) {
   NetworkOptions options;
   options.name = name;
   const auto net = make_network(options);
-  if (net->slices().empty()) return options;
-  const NamedTensor* last = content.find(net->slices().back().name);
+  const NamedTensor* last = nullptr;
+  for (const layers::NamedSlice& slice : net->slices()) {
+    if (slice.trainable) last = content.find(slice.name);
+  }
   if (last != nullptr && last->shape.rank() == 1 && last->shape[0] >= 1 &&
       last->shape[0] <= kMaxClasses) {
     options.classes = last->shape[0];

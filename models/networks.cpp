@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "layers/avg_pool2d.h"
+#include "layers/batch_norm2d.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
@@ -21,11 +22,12 @@ namespace {
 
 using layers::Window;
 
-constexpr std::array<NetworkInfo, 4> kNetworks{{
+constexpr std::array<NetworkInfo, 5> kNetworks{{
     {"mlp", "784-512-512-10 with ReLU: three matrix products"},
     {"lenet5", "two 5x5 convolutions with ReLU and max pooling, three linear layers"},
     {"lenet5-classic", "lenet5 as in 1998: sigmoid and average pooling"},
     {"convnet", "two 3x3 convolutions (32 and 64 channels), one max pooling, two linear layers"},
+    {"convnet-bn", "five convolutions (32 to 128 channels) with batch norm, one linear layer"},
 }};
 
 // Images and class counts from files are limited before anything is sized by them.
@@ -48,6 +50,12 @@ class Builder {
   void linear(const char* name, std::int64_t features) {
     if (shape_.rank() > 2) add<layers::Flatten>("flatten");
     add<layers::Linear>(name, shape_[1], features);
+  }
+  void batch_norm(const char* name) { add<layers::BatchNorm2d>(name, shape_[1]); }
+  // The largest value of each plane.
+  void global_max(const char* name) {
+    const std::int64_t h = shape_[2], w = shape_[3];
+    add<layers::MaxPool2d>(name, Window{h, w, h, w});
   }
   std::unique_ptr<layers::Sequential> finish() {
     return std::make_unique<layers::Sequential>(sample_, std::move(layers_));
@@ -97,6 +105,31 @@ std::unique_ptr<layers::Sequential> make_convnet(const NetworkOptions& options) 
   net.add<layers::ReLU>("relu3");
   if (options.dropout > 0) net.add<layers::Dropout>("dropout2", options.dropout);
   net.linear("fc2", options.classes);
+  return net.finish();
+}
+
+std::unique_ptr<layers::Sequential> make_convnet_bn(const NetworkOptions& options) {
+  const Window same = Window::square(3, 1, 1), halve = Window::square(2, 2);
+  Builder net(options);
+  net.convolution("conv1", 32, Window::square(5, 1, 2));
+  net.add<layers::ReLU>("relu1");
+  net.add<layers::MaxPool2d>("pool1", halve);
+  net.batch_norm("bn1");
+  net.convolution("conv2", 64, same);
+  net.add<layers::ReLU>("relu2");
+  net.batch_norm("bn2");
+  net.convolution("conv3", 64, same);
+  net.add<layers::ReLU>("relu3");
+  net.add<layers::MaxPool2d>("pool2", halve);
+  net.batch_norm("bn3");
+  net.convolution("conv4", 128, same);
+  net.add<layers::ReLU>("relu4");
+  net.batch_norm("bn4");
+  net.convolution("conv5", 128, same);
+  net.add<layers::ReLU>("relu5");
+  net.batch_norm("bn5");
+  net.global_max("pool3");
+  net.linear("fc1", options.classes);
   return net.finish();
 }
 
@@ -160,6 +193,7 @@ std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) 
   if (options.name == "mlp") return make_mlp(options);
   if (options.name == "lenet5") return make_lenet5<layers::ReLU, layers::MaxPool2d>(options);
   if (options.name == "convnet") return make_convnet(options);
+  if (options.name == "convnet-bn") return make_convnet_bn(options);
   return make_lenet5<layers::Sigmoid, layers::AvgPool2d>(options);
 }
 

@@ -7,6 +7,12 @@
 //   lenet5-classic  the same with sigmoid and average pooling
 //   convnet         conv3x3(32)-ReLU-conv3x3(64)-ReLU-maxpool2-fc128-ReLU-fc10, dropout optional
 //                   (pytorch/examples mnist)                            conv1 conv2 fc1 fc2
+//   convnet-bn      conv5x5(32, pad 2)-ReLU-maxpool2-bn-
+//                   conv3x3(64)-ReLU-bn-conv3x3(64)-ReLU-maxpool2-bn-
+//                   conv3x3(128)-ReLU-bn-conv3x3(128)-ReLU-bn-global max-fc10, with pad 1
+//                                                                       conv1..5 bn1..5 fc1
+//                   Batch norm comes last in a stage, where pooling has left a quarter of the
+//                   values, and where convolution, ReLU and pooling can be one kernel.
 #pragma once
 
 #include <memory>

@@ -74,6 +74,9 @@ Json json_of(const TrainConfig& config) {
   json["momentum"] = shortest(config.momentum);
   json["weight_decay"] = shortest(config.weight_decay);
   json["nesterov"] = config.nesterov;
+  json["label_smoothing"] = shortest(config.label_smoothing);
+  json["init_gain"] = shortest(config.init_gain);
+  json["ema_decay"] = shortest(config.ema_decay);
   json["augmentation"] = {{"rotate_degrees", shortest(config.augmentation.rotate_degrees)},
                           {"scale", shortest(config.augmentation.scale)},
                           {"shear", shortest(config.augmentation.shear)},
@@ -105,6 +108,10 @@ TrainConfig config_from(const Fields& fields) {
   config.momentum = fields.single("momentum");
   config.weight_decay = fields.single("weight_decay");
   config.nesterov = fields.boolean("nesterov");
+  // Not in older runs:
+  if (fields.has("label_smoothing")) config.label_smoothing = fields.single("label_smoothing");
+  if (fields.has("init_gain")) config.init_gain = fields.single("init_gain");
+  if (fields.has("ema_decay")) config.ema_decay = fields.single("ema_decay");
   const Fields augmentation = fields.object("augmentation");
   config.augmentation = {augmentation.single("rotate_degrees"), augmentation.single("scale"),
                          augmentation.single("shear"), augmentation.single("shift")};

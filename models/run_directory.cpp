@@ -79,20 +79,23 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
   if (!writes()) return;
   const RunState& state = checkpoint.state;
   const auto net = make_network(state.config.network);
-  write_safetensors(checkpoint_path(), checkpoint_content(checkpoint, *net));
-  data::write_file_atomically(path_ / "config.json", to_json(state.config) + "\n");
-  data::write_file_atomically(path_ / "metrics.jsonl", metrics_lines(state));
+  std::vector<data::NewFile> files;
+  files.push_back({checkpoint_path(), safetensors_bytes(checkpoint_content(checkpoint, *net))});
+  files.push_back({path_ / "config.json", data::bytes_of(to_json(state.config) + "\n")});
+  files.push_back({path_ / "metrics.jsonl", data::bytes_of(metrics_lines(state))});
   if (state.step > 0) {
     const auto epochs = static_cast<int>(state.history.size());
-    write_safetensors(
-        path_ / "model.safetensors",
-        model_file(info_after(info, state, epochs, state.totals.rows == 0), checkpoint.weights));
+    const ModelInfo now = info_after(info, state, epochs, state.totals.rows == 0);
+    files.push_back(
+        {path_ / "model.safetensors", safetensors_bytes(model_file(now, checkpoint.evaluated()))});
   }
   if (const int best = best_epoch(state.history); best > 0) {
-    write_safetensors(path_ / "best.safetensors",
-                      model_file(info_after(info, state, best, true), checkpoint.best));
+    files.push_back(
+        {path_ / "best.safetensors",
+         safetensors_bytes(model_file(info_after(info, state, best, true), checkpoint.best))});
   }
-  data::write_file_atomically(path_ / "state.json", progress_json(state));
+  files.push_back({path_ / "state.json", data::bytes_of(progress_json(state))});
+  data::write_files_atomically(files);
 }
 
 ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_exact) {

@@ -28,6 +28,7 @@ struct Entry {
   std::string name;
   Shape shape;
   std::uint64_t begin = 0, end = 0;
+  bool skipped = false;
 };
 
 class HeaderReader {
@@ -76,9 +77,12 @@ class HeaderReader {
     if (value.size() != 3) fail(tensor + " lacks one of dtype, shape and data_offsets");
     if (!value["dtype"].is_string()) fail(tensor + ": the dtype is not a string");
     const std::string dtype = value["dtype"].get<std::string>();
-    if (dtype != "F32") fail(str(tensor, " holds ", in_quotes(dtype), ", expected F32"));
+    // PyTorch counts the steps of its batch norms, and has no other use for it.
+    const bool counter = name.ends_with(".num_batches_tracked") && dtype == "I64";
+    if (dtype != "F32" && !counter)
+      fail(str(tensor, " holds ", in_quotes(dtype), ", expected F32"));
 
-    Entry entry{name, read_shape(value["shape"], tensor), 0, 0};
+    Entry entry{name, read_shape(value["shape"], tensor), 0, 0, counter};
     const std::vector<std::uint64_t> range = read_extents(value["data_offsets"], tensor, 2);
     if (range.size() != 2 || range[0] > range[1] || range[1] > data_bytes_) {
       fail(str(tensor, ": data_offsets ", value["data_offsets"].dump(),
@@ -89,9 +93,10 @@ class HeaderReader {
     // The range lies within the file, so a shape of this many bytes can be allocated.
     const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
     const std::uint64_t bytes = entry.end - entry.begin;
-    if (bytes % sizeof(float) != 0 || elements != bytes / sizeof(float)) {
-      fail(str(tensor, ": shape ", entry.shape, " needs ", elements, " floats, found ", bytes,
-               " bytes"));
+    const std::uint64_t size = counter ? sizeof(std::int64_t) : sizeof(float);
+    if (bytes % size != 0 || elements != bytes / size) {
+      fail(str(tensor, ": shape ", entry.shape, " needs ", elements,
+               counter ? " integers, found " : " floats, found ", bytes, " bytes"));
     }
     return entry;
   }
@@ -178,6 +183,7 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
   SafeTensors content;
   HeaderReader reader(where, file.size() - data_begin);
   for (Entry& entry : reader.read(header, content.metadata)) {
+    if (entry.skipped) continue;
     NamedTensor tensor{std::move(entry.name), entry.shape, {}};
     tensor.values.resize(static_cast<std::size_t>(entry.shape.elements()));
     file.read(std::as_writable_bytes(std::span(tensor.values)), data_begin + entry.begin);
@@ -186,7 +192,7 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
   return content;
 }
 
-void write_safetensors(const std::filesystem::path& path, const SafeTensors& content) {
+std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!content.metadata.empty()) header[kMetadata] = content.metadata;
   std::set<std::string_view> names{kMetadata};
@@ -218,7 +224,11 @@ void write_safetensors(const std::filesystem::path& path, const SafeTensors& con
     if (size > 0) std::memcpy(out, tensor.values.data(), size);
     out += size;
   }
-  data::write_file_atomically(path, bytes);
+  return bytes;
+}
+
+void write_safetensors(const std::filesystem::path& path, const SafeTensors& content) {
+  data::write_file_atomically(path, safetensors_bytes(content));
 }
 
 }  // namespace weft::models

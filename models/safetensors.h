@@ -5,6 +5,7 @@
 // The reader trusts nothing: header size, JSON (duplicate keys refused), dtypes, shapes times
 // element size against ranges, ranges that overlap, leave gaps or pass the end of the file are all
 // checked before anything is allocated from them. Failures throw Error{data} naming the file.
+// Tensors are F32. PyTorch's NAME.num_batches_tracked, an I64, is skipped.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace weft::models {
 struct NamedTensor {
   std::string name;
   Shape shape;
-  std::vector<float> values;  // only F32 is read and written; another dtype is refused by name
+  std::vector<float> values;  // F32; other dtypes are refused by name, see above
 };
 
 struct SafeTensors {
@@ -35,8 +36,10 @@ inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = std::uint64_t{16} <<
 inline constexpr std::uint64_t kMaxSafetensorsFileBytes = std::uint64_t{2} << 30;
 
 SafeTensors read_safetensors(const std::filesystem::path& path);
-// Crash-safe, as write_file_atomically() is. Error{usage} for a name that appears twice, the name
-// "__metadata__", or values that are not as many as the shape says.
+// Error{usage} for a name that appears twice, the name "__metadata__", or values that are not as
+// many as the shape says.
+std::vector<std::byte> safetensors_bytes(const SafeTensors& content);
+// Crash-safe, as write_file_atomically() is.
 void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);
 
 }  // namespace weft::models

@@ -24,6 +24,9 @@ void validate(const TrainConfig& config) {
   require_range<std::int64_t>("a batch size", config.batch_size, 1, kMaxBatchSize);
   require_range("a momentum", config.momentum, 0.0f, std::nextafter(1.0f, 0.0f));
   require_range("a weight decay", config.weight_decay, 0.0f, 1e6f);
+  require_range("a label smoothing", config.label_smoothing, 0.0f, std::nextafter(1.0f, 0.0f));
+  require_range("a gain of the initial weights", config.init_gain, 0.0f, 100.0f);
+  require_range("a moving average's decay", config.ema_decay, 0.0f, std::nextafter(1.0f, 0.0f));
   require_range("a validation split", config.validation_split, 0.0, 0.9);
   require_range<std::int64_t>("a limit of training images", config.limit_train, 0, INT64_MAX);
   require_range("a dropout", config.network.dropout, 0.0f, std::nextafter(1.0f, 0.0f));

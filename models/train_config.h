@@ -21,6 +21,11 @@ struct TrainConfig {
   float momentum = 0.9f;
   float weight_decay = 5e-4f;
   bool nesterov = true;
+  float label_smoothing = 0;  // this share of the target is spread over all classes
+  float init_gain = 1;        // of the initial weights; 1: PyTorch's, sqrt(6): He's, for ReLU
+  // > 0: an exponential moving average of weights and buffers, which keeps this share of itself at
+  // each step (less at first), is what is evaluated and saved as the model.
+  float ema_decay = 0;
   kernels::Augmentation augmentation;
   std::uint64_t seed = 1;
   double validation_split = 0;   // share of the training images held out, 0..0.9

@@ -9,26 +9,42 @@
 namespace weft::models {
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
-                         std::int64_t images_used, std::span<const float> lr_table,
+                         std::int64_t images_used, std::span<const float> lr_table, bool averages,
                          const Stream& stream)
     : images(set, images_used, stream),
       weights(net, stream),
       velocity(Shape{net.parameter_count()}, DType::f32, stream),
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
-      totals(stream) {}
+      totals(stream) {
+  if (averages) average.emplace(net, stream);
+}
+
+namespace {
+
+void write_weights(layers::Weights& weights, const HostWeights& from, const Stream& stream) {
+  copy_from_host(weights.parameters.view<float>(), std::span(from.parameters), stream);
+  copy_from_host(weights.buffers.view<float>(), std::span(from.buffers), stream);
+}
+
+HostWeights read_weights(const layers::Weights& weights, const Stream& stream) {
+  return {to_host(weights.parameters.view<float>(), stream),
+          to_host(weights.buffers.view<float>(), stream)};
+}
+
+}  // namespace
 
 void TrainMemory::write(const Checkpoint& from, const Stream& stream) {
-  copy_from_host(weights.parameters.view<float>(), std::span(from.weights.parameters), stream);
-  copy_from_host(weights.buffers.view<float>(), std::span(from.weights.buffers), stream);
+  write_weights(weights, from.weights, stream);
+  if (average) write_weights(*average, from.average, stream);
   copy_from_host(velocity.view<float>(), std::span(from.velocity), stream);
   copy_from_host(step.view<std::int64_t>(), std::span(&from.state.step, 1), stream);
   totals.write(from.state.totals, stream);
 }
 
 void TrainMemory::read(Checkpoint& into, const Stream& stream) const {
-  into.weights.parameters = to_host(weights.parameters.view<float>(), stream);
-  into.weights.buffers = to_host(weights.buffers.view<float>(), stream);
+  into.weights = read_weights(weights, stream);
+  if (average) into.average = read_weights(*average, stream);
   into.velocity = to_host(velocity.view<float>(), stream);
 }
 
@@ -81,23 +97,29 @@ class LayerStep final : public TrainStep {
 
   void queue(const Stream& stream) {
     const std::int64_t rows = plan_.batch();
-    auto* labels = labels_.data<std::int32_t>();
-    auto* predictions = predictions_.data<std::int32_t>();
-    auto* loss = loss_.data<float>();
-    gather(plan_.input().data, labels, rows, memory_, options_, stream);
-    plan_.forward(stream);
-    const layers::ConstFloatView logits = plan_.output();
-    kernels::softmax_cross_entropy(loss, plan_.output_gradient().data, predictions, logits.data,
-                                   labels, 1.0f / static_cast<float>(rows), rows, logits.shape[1],
-                                   stream);
-    plan_.backward(kernels::GradientMode::overwrite, stream);
-    kernels::accumulate_totals(memory_.totals.data(), loss, predictions, labels, rows, stream);
+    gather(plan_.input().data, labels_.data<std::int32_t>(), rows, memory_, options_, stream);
+    plan_.train_classifier({.labels = labels_.view<std::int32_t>(),
+                            .loss = loss_.view<float>(),
+                            .prediction = predictions_.view<std::int32_t>(),
+                            .scale = 1.0f / static_cast<float>(rows),
+                            .smoothing = options_.label_smoothing,
+                            .totals = memory_.totals.data()},
+                           kernels::GradientMode::overwrite, stream);
     auto* step = memory_.step.data<std::int64_t>();
     layers::Weights& weights = memory_.weights;
     kernels::sgd_update(weights.parameters.data<float>(), velocity_of(memory_, options_),
                         weights.gradients.data<float>(), weights.parameters.elements(),
                         memory_.lr.data<float>(), step, options_.sgd, stream);
+    if (memory_.average) {
+      update_average(memory_.average->parameters, weights.parameters, stream);
+      update_average(memory_.average->buffers, weights.buffers, stream);
+    }
     kernels::advance_step(step, stream);
+  }
+
+  void update_average(Tensor& average, const Tensor& values, const Stream& stream) {
+    kernels::ema_update(average.data<float>(), values.data<float>(), values.elements(),
+                        options_.ema_decay, memory_.step.data<std::int64_t>(), stream);
   }
 
   TrainMemory& memory_;
@@ -144,7 +166,8 @@ class FusedCnnStep final : public TrainStep {
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream) {
-  if (const auto dims = fused_cnn_dims(net, options.kernels, stream.device())) {
+  const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
+  if (dims && !memory.average && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
   }
   return std::make_unique<LayerStep>(net, memory, options, rows, stream);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "engine/stream.h"
@@ -19,17 +20,20 @@ namespace weft::models {
 // What all steps of a run share. Everything that changes from step to step lives on the device.
 struct TrainMemory {
   TrainMemory(const layers::Sequential& net, const data::ImageSet& set, std::int64_t images_used,
-              std::span<const float> lr_table, const Stream& stream);
+              std::span<const float> lr_table, bool averages, const Stream& stream);
 
   // Both block.
   void write(const Checkpoint& from, const Stream& stream);
-  void read(Checkpoint& into, const Stream& stream) const;  // weights and velocity
+  void read(Checkpoint& into, const Stream& stream) const;  // weights, velocity, average
+  // The weights that stand for the model: the average when there is one.
+  layers::Weights& evaluated() { return average ? *average : weights; }
 
   DeviceImages images;
   layers::Weights weights;
-  Tensor velocity;  // (parameters,), f32
-  Tensor lr;        // (steps of the run,), f32
-  Tensor step;      // (1,), i64
+  std::optional<layers::Weights> average;  // parameters and buffers, when averaged
+  Tensor velocity;                         // (parameters,), f32
+  Tensor lr;                               // (steps of the run,), f32
+  Tensor step;                             // (1,), i64
   DeviceTotals totals;
 };
 
@@ -39,6 +43,8 @@ struct StepOptions {
   kernels::Augmentation augmentation;
   kernels::Normalization normalization;
   kernels::SgdOptions sgd;
+  float label_smoothing = 0;
+  float ema_decay = 0;  // of TrainMemory::average
   layers::KernelChoice kernels;
   std::uint64_t seed = 0;
 };
@@ -52,8 +58,8 @@ class TrainStep {
   virtual void launch(std::int64_t steps) = 0;
 };
 
-// The network as one kernel where there is such a kernel and options.kernels allows it, else
-// layer by layer. On a GPU this runs a step on whatever is in
+// The network as one kernel where there is such a kernel, options.kernels allows it, no label is
+// smoothed and nothing averaged, else layer by layer. On a GPU this runs a step on whatever is in
 // memory, because the first launch of a kernel loads it, which must not happen during a capture;
 // write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,

@@ -17,6 +17,8 @@ namespace weft::models {
 namespace {
 
 constexpr double kSyncSeconds = 0.05;  // of queued work between two looks at the totals
+constexpr double kCommitSeconds =
+    1;  // of training that a kill may cost, or an epoch if that is more
 
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   check_images(dataset.train, config.network, "training");
@@ -50,13 +52,25 @@ ModelInfo info_of(const data::Dataset& dataset) {
   return info;
 }
 
+// Weights are what has rows of inputs; biases and batch norm's factors stay as they are.
+void scale_weights(std::vector<float>& parameters, const layers::Sequential& net, float gain) {
+  for (const layers::NamedSlice& slice : net.slices()) {
+    if (!slice.trainable || slice.shape.rank() < 2) continue;
+    const auto first = parameters.begin() + slice.offset;
+    std::transform(first, first + slice.shape.elements(), first,
+                   [gain](float weight) { return gain * weight; });
+  }
+}
+
 Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
                             const layers::Sequential& net) {
   Checkpoint checkpoint;
   checkpoint.state.config = config;
   checkpoint.state.data = fingerprint_of(dataset);
   checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
+  scale_weights(checkpoint.weights.parameters, net, config.init_gain);
   checkpoint.velocity.assign(checkpoint.weights.parameters.size(), 0);
+  if (config.ema_decay > 0) checkpoint.average = checkpoint.weights;
   return checkpoint;
 }
 
@@ -97,8 +111,11 @@ struct Trainer::State {
         RunDirectory run_directory, const Stream& on);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
+  TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
+                 int stop_after_epoch);
   bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void finish_epoch();
+  void commit(const Checkpoint& what);
 
   void launch(std::int64_t count);
   void read_weights();
@@ -114,6 +131,9 @@ struct Trainer::State {
   ModelInfo info;  // of the data set; info_after() fills in the rest
   std::unique_ptr<layers::Sequential> net;
   Checkpoint checkpoint;  // its weights and velocity are those last read from the device
+  std::optional<Checkpoint> uncommitted;  // the end of an epoch that is not in the directory yet
+  Timer since_commit;
+  std::function<void()> committed;  // the observer's
   StepOptions options;
   std::vector<float> lr;
   std::unique_ptr<TrainMemory> memory;
@@ -137,12 +157,14 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   options.augmentation = config().augmentation;
   options.normalization = {info.mean, info.stddev};
   options.sgd = {config().momentum, config().weight_decay, config().nesterov};
+  options.label_smoothing = config().label_smoothing;
+  options.ema_decay = config().ema_decay;
   options.kernels = config().kernels;
   options.seed = config().seed;
   check_position(checkpoint.state, steps_per_epoch(), "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
-  memory = std::make_unique<TrainMemory>(*net, train, images, lr, stream);
+  memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().ema_decay > 0, stream);
   if (images >= batch) {
     full_step = make_train_step(*net, *memory, options, batch, stream);
   }
@@ -150,7 +172,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
     tail_step = make_train_step(*net, *memory, options, tail, stream);
   }
   const auto prepare = [&](std::optional<Evaluator>& evaluator, const data::ImageSet& set) {
-    evaluator.emplace(*net, memory->weights, set, evaluation_batch(stream.device()),
+    evaluator.emplace(*net, memory->evaluated(), set, evaluation_batch(stream.device()),
                       options.normalization, options.kernels, stream);
   };
   if (split) prepare(validation, split->validation);
@@ -160,13 +182,26 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
                              int stop_after_epoch) {
+  committed = observer.committed;
+  try {
+    const TrainEnd end = train(observer, stop, stop_after_epoch);
+    if (uncommitted) commit(*uncommitted);
+    return end;
+  } catch (...) {
+    if (uncommitted) commit(*uncommitted);
+    throw;
+  }
+}
+
+TrainEnd Trainer::State::train(const TrainObserver& observer, const std::atomic<bool>& stop,
+                               int stop_after_epoch) {
   while (epochs_done() < config().epochs) {
     if (stop || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
       return TrainEnd::interrupted;
     }
     if (!train_epoch(observer, stop)) {
       read_weights();
-      directory.commit(checkpoint, info);
+      commit(checkpoint);
       return TrainEnd::interrupted;
     }
     finish_epoch();
@@ -227,15 +262,29 @@ void Trainer::State::finish_epoch() {
   state.totals = {};
   state.partial_seconds = 0;
   memory->totals.write(state.totals, stream);
-  if (best_epoch(state.history) == record.epoch) checkpoint.best = checkpoint.weights;
-  directory.commit(checkpoint, info);
+  if (best_epoch(state.history) == record.epoch) checkpoint.best = checkpoint.evaluated();
+  const bool due = epochs_done() == config().epochs || since_commit.seconds() >= kCommitSeconds;
+  if (due) {
+    commit(checkpoint);
+  } else if (directory.writes()) {
+    uncommitted = checkpoint;
+  }
+}
+
+void Trainer::State::commit(const Checkpoint& what) {
+  directory.commit(what, info);
+  uncommitted.reset();
+  since_commit.restart();
+  if (committed && directory.writes()) committed();
 }
 
 // Fetches weights and velocity, and refuses to go on with what must not be saved.
 void Trainer::State::read_weights() {
   memory->read(checkpoint, stream);
   const bool finite = all_finite(checkpoint.weights.parameters) &&
-                      all_finite(checkpoint.weights.buffers) && all_finite(checkpoint.velocity);
+                      all_finite(checkpoint.weights.buffers) && all_finite(checkpoint.velocity) &&
+                      all_finite(checkpoint.average.parameters) &&
+                      all_finite(checkpoint.average.buffers);
   if (!finite) throw_diverged("a weight is not finite");
 }
 
@@ -270,7 +319,7 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
   Checkpoint start = fresh_checkpoint(config, dataset, *net);
   state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
                                    stream);
-  state_->directory.commit(state_->checkpoint, state_->info);
+  state_->commit(state_->checkpoint);
 }
 
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
@@ -292,7 +341,7 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
   replace_epochs(start.state, epochs);
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
                                        std::move(directory), stream);
-  state->directory.commit(state->checkpoint, state->info);
+  state->commit(state->checkpoint);
   return Trainer(std::move(state));
 }
 
@@ -323,9 +372,10 @@ std::size_t Trainer::device_bytes() const {
 Model Trainer::model() const {
   const RunState& run = state_->checkpoint.state;
   Checkpoint now;
+  now.state.config = run.config;
   state_->memory->read(now, state_->stream);
   return {info_after(state_->info, run, state_->epochs_done(), run.totals.rows == 0),
-          make_network(run.config.network), now.weights.parameters, now.weights.buffers};
+          make_network(run.config.network), now.evaluated().parameters, now.evaluated().buffers};
 }
 
 }  // namespace weft::models

@@ -25,7 +25,8 @@ struct TrainObserver {
   // Called after the first steps of a run, then about twenty times a second, when the totals have
   // been read from the device, and after the last step of each epoch; may be empty.
   std::function<void(int epoch, std::int64_t images_done, std::int64_t images_total)> progress;
-  std::function<void(const EpochRecord&)> epoch_done;  // after its checkpoint was committed
+  std::function<void(const EpochRecord&)> epoch_done;  // may be empty
+  std::function<void()> committed = {};  // after the run directory was written; may be empty
 };
 
 enum class TrainEnd { finished, interrupted };
@@ -34,8 +35,10 @@ enum class TrainEnd { finished, interrupted };
 // by validation accuracy, only with a validation split), optimizer.safetensors, state.json.
 // optimizer.safetensors is the one commit point: it holds the parameters, velocity and buffers, the
 // best ones too, and in its metadata the config, the history and the step. It is replaced by one
-// rename when the run starts, after each epoch and on an interruption; the other files follow from
-// it and are rewritten on resume. kill -9 at any moment loses at most one epoch.
+// rename when the run starts and ends, also by an interruption or an error, and after an epoch when
+// the last time is a second ago; the other files follow from it and are rewritten on resume. kill
+// -9 at any moment loses at most one epoch, or a second of short ones. With an ema_decay the
+// average is what is evaluated and what model.safetensors and best.safetensors hold.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it

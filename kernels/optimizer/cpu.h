@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The SGD update on the CPU: one vectorised pass over the flat buffers.
+// The SGD update and the moving average on the CPU: one vectorised pass over the flat buffers.
 #pragma once
 
 #include "kernels/cpu_math.h"
+#include "kernels/optimizer/ema.h"
 #include "kernels/optimizer/optimizer.h"
 
 namespace weft::kernels::cpu {
@@ -33,6 +34,13 @@ void sgd_update(T* parameters, T* velocity, const T* gradients, std::int64_t n, 
       parameters[i] -= rate * velocity[i];
     }
   }
+}
+
+template <class T>
+void ema_update(T* average, const T* values, std::int64_t n, T decay, const std::int64_t* step) {
+  const T rate = ema_rate(decay, *step);
+#pragma omp parallel for simd schedule(static) if (parallel : n >= kParallelElements)
+  for (std::int64_t i = 0; i < n; ++i) average[i] += rate * (values[i] - average[i]);
 }
 
 }  // namespace WEFT_ISA

@@ -10,6 +10,8 @@ namespace weft::kernels {
 struct OptimizerCpu {
   void (*sgd_update)(float* parameters, float* velocity, const float* gradients, std::int64_t n,
                      const float* lr, const std::int64_t* step, const SgdOptions& options);
+  void (*ema_update)(float* average, const float* values, std::int64_t n, float decay,
+                     const std::int64_t* step);
 };
 
 WEFT_DECLARE_CPU_TABLE(OptimizerCpu, optimizer_cpu)

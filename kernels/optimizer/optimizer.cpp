@@ -28,6 +28,19 @@ void sgd_update(float* parameters, float* velocity, const float* gradients, std:
   select_optimizer_cpu().sgd_update(parameters, velocity, gradients, n, lr, step, options);
 }
 
+void ema_update(float* average, const float* values, std::int64_t n, float decay,
+                const std::int64_t* step, const Stream& stream) {
+  if (checked_elements("ema_update", {n}) == 0) return;
+  if (!(decay >= 0 && decay <= 1)) {
+    throw Error(ErrorKind::usage, str("ema_update: expected a decay from 0 to 1, found ", decay));
+  }
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) return cuda::ema_update(average, values, n, decay, step, stream);
+#endif
+  static_cast<void>(stream);
+  select_optimizer_cpu().ema_update(average, values, n, decay, step);
+}
+
 void advance_step(std::int64_t* step, const Stream& stream) {
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) return cuda::advance_step(step, stream);

@@ -27,6 +27,14 @@ void sgd_update(float* parameters,       // (n,)
                 std::int64_t n, const float* lr, const std::int64_t* step,
                 const SgdOptions& options, const Stream& stream);
 
+// average += (1 - d) (values - average) with d = min(decay, (1 + s) / (10 + s)), s = *step: an
+// exponential moving average that soon forgets the first, untrained values. *step counts the steps
+// before this one, and is read on the device. average and values must not overlap. Every element
+// on its own, so the same bits always. Traffic: 12n bytes.
+void ema_update(float* average,       // (n,)
+                const float* values,  // (n,)
+                std::int64_t n, float decay, const std::int64_t* step, const Stream& stream);
+
 // *step += 1, on the device.
 void advance_step(std::int64_t* step, const Stream& stream);
 

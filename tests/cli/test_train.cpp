@@ -106,7 +106,7 @@ TEST_F(Train, AnInterruptSavesExits130AndResumes) {
   }
 }
 
-TEST_F(Train, AKilledRunResumesFromItsLastEpoch) {
+TEST_F(Train, AKilledRunResumesFromItsLastCheckpoint) {
   const Process process =
       start({"train", "--dataset", "digits", "--limit-train", "3000", "--epochs", "60",
              "--lr-schedule", "constant", "--device", "cpu", "--json", "--out", "run"});
@@ -154,13 +154,48 @@ TEST_F(Train, ProgressGoesToStderrOnly) {
 }
 
 TEST_F(Train, EveryNetworkTrains) {
-  for (const char* model : {"mlp", "lenet5-classic", "convnet"}) {
+  for (const char* model : {"mlp", "lenet5-classic", "convnet", "convnet-bn"}) {
     const Outcome outcome =
         weft({"train", "--model", model, "--dataset", "digits", "--limit-train", "256", "--epochs",
               "1", "--device", "cpu", "--out", model, "--augment", "--json", "--progress", "off"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(end_of(json_lines(outcome.out)).at("event"), "end");
   }
+}
+
+TEST_F(Train, ARecipeSetsEverythingAndFlagsChangeSingleSettings) {
+  const auto plan_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train", "--dataset", "digits", "--device",
+                                          "cpu",   "--dry-run", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json_lines(outcome.out).at(0);
+  };
+  const nlohmann::json accurate = plan_of({"--recipe", "accurate"});
+  EXPECT_EQ(accurate.at("model"), "convnet-bn");
+  EXPECT_EQ(accurate.at("epochs"), 15);
+  EXPECT_GT(accurate.at("ema_decay").get<double>(), 0.9);
+  const nlohmann::json changed =
+      plan_of({"--recipe", "accurate", "--epochs", "2", "--batch-size", "100", "--ema", "0"});
+  EXPECT_EQ(changed.at("model"), "convnet-bn");
+  EXPECT_EQ(changed.at("epochs"), 2);
+  EXPECT_EQ(changed.at("steps_per_epoch"), 600);
+  EXPECT_EQ(changed.at("ema_decay"), 0);
+  EXPECT_EQ(plan_of({"--recipe", "fast"}).at("model"), "lenet5");
+  expect_error(weft({"train", "--recipe", "accurat"}), 2, "did you mean 'accurate'");
+  expect_error(weft({"train", "--recipe", "fast", "--augment", "--no-augment"}), 2, "exclude");
+  expect_error(weft({"train", "--resume", "run", "--recipe", "fast"}), 2, "--recipe");
+}
+
+TEST_F(Train, AveragedWeightsWithSmoothedLabelsAreWhatEvalSees) {
+  const Outcome outcome =
+      train_small("run", {"--ema", "0.9", "--label-smoothing", "0.1", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Outcome eval = weft({"eval", "run", "--dataset", "digits", "--device", "cpu", "--json"});
+  ASSERT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_EQ(end_of(json_lines(eval.out)).at("accuracy"),
+            end_of(json_lines(outcome.out)).at("test_accuracy"));
 }
 
 TEST_F(Train, ARunIsNeverOverwritten) {

@@ -99,6 +99,27 @@ TEST(AtomicWrite, FailureHalfWayKeepsTheOldContent) {
   EXPECT_EQ(folder.names(), Names{"a.txt"});
 }
 
+TEST(AtomicWrite, SeveralFilesOrNone) {
+  const TemporaryFolder folder;
+  write_text(folder / "a.txt", "old");
+  const std::vector<NewFile> files = {{folder / "a.txt", bytes_of("first")},
+                                      {folder / "b.txt", bytes_of("")},
+                                      {folder / "c.txt", bytes_of("third")}};
+  write_files_atomically(files);
+  EXPECT_EQ(read_text(folder / "a.txt"), "first");
+  EXPECT_EQ(read_text(folder / "b.txt"), "");
+  EXPECT_EQ(read_text(folder / "c.txt"), "third");
+  write_files_atomically({});
+
+  // The last cannot be written: those before it stay as they were.
+  const std::vector<NewFile> broken = {{folder / "a.txt", bytes_of("other")},
+                                       {folder / "missing" / "d.txt", bytes_of("x")}};
+  EXPECT_TRUE(
+      throws(ErrorKind::data, "d.txt: No such file", [&] { write_files_atomically(broken); }));
+  EXPECT_EQ(read_text(folder / "a.txt"), "first");
+  EXPECT_EQ(folder.names(), (Names{"a.txt", "b.txt", "c.txt"}));
+}
+
 TEST(AtomicWrite, RemovesTemporariesOfDeadProcessesOnly) {
   const TemporaryFolder folder;
   const pid_t child = ::fork();

@@ -85,6 +85,42 @@ TEST_P(OptimizerTest, RepeatsToTheBit) {
   EXPECT_TRUE(same_bits(results[0], results[1]));
 }
 
+TEST_P(OptimizerTest, AverageFollowsTheReferenceForSeveralSteps) {
+  for (const float decay : {0.0f, 0.5f, 0.995f, 1.0f}) {
+    for (const std::int64_t n : linear_sizes()) {
+      const std::vector<float> start = random_floats(n, 20);
+      std::vector<double> expected = to_double(start);
+      Guarded<float> average(start, stream(), n % 3), values(n, stream(), n % 2);
+      Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
+      // Decays of 0.1, 0.18, 0.25, ... up to `decay`; then the step is far on.
+      for (const std::int64_t s : {0, 1, 2, 3, 40, 1'000'000}) {
+        const std::vector<float> now = random_floats(n, 21 + static_cast<std::uint64_t>(s));
+        values.set(now);
+        step.set({s});
+        kernels::ema_update(average.data(), values.data(), n, decay, step.data(), stream());
+        const double age = static_cast<double>(s);
+        const double d = std::min(static_cast<double>(decay), (1 + age) / (10 + age));
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          expected[i] += (1 - d) * (static_cast<double>(now[i]) - expected[i]);
+        }
+      }
+      EXPECT_TRUE(compare(average.get(), expected, {2e-6, 0, false}, str("n ", n)));
+    }
+  }
+}
+
+TEST_P(OptimizerTest, AverageOfEqualValuesStaysAndNanStaysInItsElement) {
+  std::vector<float> now(1031, 0.3f);
+  now[517] = std::numeric_limits<float>::quiet_NaN();
+  Guarded<float> average(std::vector<float>(now.size(), 0.3f), stream()), values(now, stream());
+  Guarded<std::int64_t> step(std::vector<std::int64_t>{7}, stream());
+  kernels::ema_update(average.data(), values.data(), 1031, 0.9f, step.data(), stream());
+  const std::vector<float> found = average.get();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(i == 517 ? std::isnan(found[i]) : found[i] == 0.3f) << i;
+  }
+}
+
 TEST_P(OptimizerTest, EmptyAndRefused) {
   Guarded<float> p(4, stream());
   const std::vector<float> before = p.get();
@@ -94,6 +130,11 @@ TEST_P(OptimizerTest, EmptyAndRefused) {
   EXPECT_USAGE_ERROR(kernels::sgd_update(p.data(), nullptr, p.data(), 4, p.data(), step.data(),
                                          {0.9f, 0, false}, stream()),
                      "velocity");
+  kernels::ema_update(p.data(), nullptr, 0, 0.5f, step.data(), stream());
+  EXPECT_USAGE_ERROR(kernels::ema_update(p.data(), p.data(), 4, 1.5f, step.data(), stream()),
+                     "found 1.5");
+  EXPECT_USAGE_ERROR(kernels::ema_update(p.data(), p.data(), 4, NAN, step.data(), stream()), "nan");
+  EXPECT_TRUE(same_bits(p.get(), before));
 }
 
 WEFT_ON_EACH_DEVICE(OptimizerTest);

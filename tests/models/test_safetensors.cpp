@@ -137,6 +137,17 @@ std::string pair_file(const std::string& a, const std::string& b, std::size_t da
   return file_of(str("{", a, ",", b, "}"), data_bytes);
 }
 
+TEST(Safetensors, PyTorchsStepCountersAreSkipped) {
+  const TemporaryFolder folder;
+  const std::string counter = tensor("bn1.num_batches_tracked", "I64", "[]", "[0,8]");
+  write_text(folder / "m.safetensors",
+             pair_file(counter, tensor("bn1.weight", "F32", "[2]", "[8,16]"), 16));
+  const SafeTensors content = read_safetensors(folder / "m.safetensors");
+  ASSERT_EQ(content.tensors.size(), 1u);
+  EXPECT_EQ(content.tensors[0].name, "bn1.weight");
+  EXPECT_EQ(content.tensors[0].values.size(), 2u);
+}
+
 std::vector<Damage> damages() {
   const std::string a = tensor("a", "F32", "[1]", "[0,4]");
   const std::string huge(5'000'000, '[');
@@ -167,6 +178,11 @@ std::vector<Damage> damages() {
        "unknown field"},
       {"half", file_of(one("F16", "[2]", "[0,4]"), 4), "holds \"F16\", expected F32"},
       {"int64", file_of(one("I64", "[1]", "[0,8]"), 8), "holds \"I64\""},
+      {"counter_too_small",
+       file_of(str("{", tensor("bn.num_batches_tracked", "I64", "[]", "[0,4]"), "}"), 4),
+       "needs 1 integers, found 4 bytes"},
+      {"counter_of_floats",
+       file_of(str("{", tensor("bn.num_batches_tracked", "F64", "[]", "[0,8]"), "}"), 8), "holds"},
       {"dtype_number", file_of("{\"a\":{\"dtype\":1,\"shape\":[1],\"data_offsets\":[0,4]}}", 4),
        "dtype"},
       {"shape_too_small", file_of(one("F32", "[1]", "[0,8]"), 8), "needs 1 floats, found 8 bytes"},

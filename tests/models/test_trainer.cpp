@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/checkpoint.h"
+#include "models/networks.h"
 #include "models/split.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
@@ -141,6 +143,77 @@ TEST_P(TrainerTest, TwoEpochsAndResumeEqualFourInOneGo) {
   expect_same_run(whole, second);
   for (const char* file : {"optimizer.safetensors", "model.safetensors", "best.safetensors"}) {
     expect_same_tensors(folder / "whole" / file, folder / "parts" / file);
+  }
+}
+
+// The average follows from the weights after each step: with one step per epoch these are in the
+// history of checkpoints of runs that ended there.
+TEST_P(TrainerTest, AverageFollowsTheWeights) {
+  dataset_ = test::block_dataset(32, 20);
+  config_.epochs = 4;
+  config_.schedule = {ScheduleKind::constant, 0.05f, 0, 1, 1};
+  config_.ema_decay = 0.15f;  // less than the cap of the last steps, 0.25, but not of the first
+  const TemporaryFolder folder;
+  Trainer trainer = start(folder / "run");
+  const auto net = make_network(config_.network);
+  std::vector<float> average = net->initial_parameters(config_.seed);
+  for (int step = 0; step < config_.epochs; ++step) {
+    trainer.run({}, kNeverStop, step + 1);
+    const Checkpoint now =
+        checkpoint_of(read_safetensors(folder / "run" / "optimizer.safetensors"), *net, "run");
+    const float decay =
+        std::min(0.15f, (1 + static_cast<float>(step)) / (10 + static_cast<float>(step)));
+    const std::vector<float>& weights = now.weights.parameters;
+    ASSERT_EQ(weights.size(), average.size());
+    double worst = 0, moved = 0;
+    for (std::size_t i = 0; i < average.size(); ++i) {
+      average[i] += (1 - decay) * (weights[i] - average[i]);
+      worst =
+          std::max(worst, std::fabs(static_cast<double>(average[i]) - now.average.parameters[i]));
+      moved =
+          std::max(moved, std::fabs(static_cast<double>(weights[i]) - now.average.parameters[i]));
+    }
+    EXPECT_LT(worst, 1e-6) << "step " << step;
+    EXPECT_GT(moved, 1e-5) << "step " << step;
+    EXPECT_EQ(load_model(folder / "run").parameters, now.average.parameters);
+    EXPECT_EQ(trainer.model().parameters, now.average.parameters);
+  }
+  // What is evaluated is the average.
+  EXPECT_EQ(evaluate(load_model(folder / "run"), dataset_.test, 20, {}, stream()).metrics.accuracy,
+            trainer.history().back().test.accuracy);
+}
+
+TEST_P(TrainerTest, AveragedRunsWithBatchNormResumeToTheBit) {
+  dataset_ = test::block_dataset(40, 20);
+  config_.network.name = "convnet-bn";
+  config_.batch_size = 16;
+  config_.epochs = 3;
+  config_.ema_decay = 0.5f;
+  config_.label_smoothing = 0.1f;
+  config_.init_gain = 1.5f;
+  const TemporaryFolder folder;
+  Trainer whole = start(folder / "whole");
+  whole.run({}, kNeverStop);
+  start(folder / "parts").run({}, kNeverStop, 1);
+  Trainer second = resumed(folder / "parts");
+  second.run({}, kNeverStop);
+  expect_same_run(whole, second);
+  for (const char* file : {"optimizer.safetensors", "model.safetensors"}) {
+    expect_same_tensors(folder / "whole" / file, folder / "parts" / file);
+  }
+}
+
+TEST_P(TrainerTest, GainScalesTheInitialWeightsOnly) {
+  const std::vector<float> plain = start({}).model().parameters;
+  config_.init_gain = 2;
+  const std::vector<float> scaled = start({}).model().parameters;
+  const auto net = make_network(config_.network);
+  for (const layers::NamedSlice& slice : net->slices()) {
+    const float gain = slice.name.ends_with(".weight") ? 2 : 1;
+    for (std::int64_t i = 0; i < slice.shape.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(slice.offset + i);
+      ASSERT_EQ(scaled[at], gain * plain[at]) << slice.name;
+    }
   }
 }
 

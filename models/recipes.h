@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Training settings that are known to work: defaults for each network, and whole recipes by name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "models/train_config.h"
+
+namespace weft::models {
+
+// What suits this network at batch 64, in fp32.
+TrainConfig default_config(std::string_view network);
+
+struct RecipeInfo {
+  std::string_view name;
+  std::string_view summary;  // one line for --help
+};
+
+std::span<const RecipeInfo> recipe_names();
+
+// All settings of a recipe; `name` is one of recipe_names(), else Error{usage}. Its precision is
+// meant for a GPU.
+TrainConfig recipe_config(std::string_view name);
+
+}  // namespace weft::models

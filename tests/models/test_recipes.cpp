@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Recipes and defaults are settings that a run accepts.
+#include "models/recipes.h"
+
+#include <gtest/gtest.h>
+
+#include "models/networks.h"
+#include "tests/support/folder.h"
+
+namespace weft::models {
+namespace {
+
+TEST(Recipes, AreValidAndNameTheirNetwork) {
+  ASSERT_FALSE(recipe_names().empty());
+  for (const RecipeInfo& info : recipe_names()) {
+    EXPECT_FALSE(info.summary.empty()) << info.name;
+    TrainConfig config = recipe_config(info.name);
+    EXPECT_NO_THROW(validate(config)) << info.name;
+    EXPECT_GT(make_network(config.network)->parameter_count(), 0) << info.name;
+    EXPECT_EQ(config.limit_train, 0) << info.name;
+  }
+  EXPECT_TRUE(test::throws(ErrorKind::usage, "unknown recipe 'slow': expected fast or accurate",
+                           [] { recipe_config("slow"); }));
+}
+
+TEST(Recipes, EveryNetworkHasDefaults) {
+  for (const NetworkInfo& info : network_names()) {
+    const TrainConfig config = default_config(info.name);
+    EXPECT_EQ(config.network.name, info.name);
+    EXPECT_NO_THROW(validate(config)) << info.name;
+    EXPECT_EQ(config.ema_decay, 0) << info.name;
+    EXPECT_FALSE(config.augmentation.any()) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace weft::models
