@@ -52,10 +52,10 @@ stage_bench() {
     --device cuda --json "$OUT/kernels-cuda.jsonl" --report "$OUT/kernels-cuda.html"
 }
 
-stage_train() { python3 bench/train.py --weft build/cuda/weft --device cuda --out "$OUT/train-cuda.json"; }
+stage_train() { build/cuda/weft bench train --device cuda --json "$OUT/train-cuda.json"; }
 
 stage_train_cpu() {
-  python3 bench/train.py --weft build/cuda/weft --device cpu --threads 2 --out "$OUT/train-cpu.json"
+  build/cuda/weft bench train --device cpu --threads 2 --json "$OUT/train-cpu.json"
 }
 
 for stage in "${stages[@]}"; do

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """PyTorch's epoch on a GPU, eager and with CUDA graphs: the yardsticks for `weft train --device cuda`.
 
-    bench/torch_cuda.py [--runs mlp:64,lenet5:64,lenet5:256,convnet:64] [--precision fp32|tf32]
+    bench/torch_cuda.py [--runs mlp:64,lenet5:64,lenet5:256,convnet:64] [--precision fp32|tf32|bf16]
 
 Images lie on the GPU; a step gathers its batch by index_select, so that nothing crosses the bus.
 With CUDA graphs the whole step (gather, forward, loss, backward, update, next position) is one
 graph. An epoch is 60000 / batch steps; the median of several epochs is reported. The time of a step
-does not depend on the pixels, so they are random. Prints one JSON object per network and mode.
+does not depend on the pixels, so they are random. bf16 is torch.autocast. Prints one JSON object per
+network and mode.
 """
 import argparse
 import json
@@ -26,7 +27,7 @@ RUNS = "mlp:64,mlp:256,lenet5:64,lenet5:256,convnet:64,convnet:256"
 class Training:
     """One network, its data and optimizer; step() reads no value on the host."""
 
-    def __init__(self, name, batch):
+    def __init__(self, name, batch, autocast):
         torch.manual_seed(1)
         self.model = NETWORKS[name]().cuda().train()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, nesterov=True,
@@ -35,13 +36,15 @@ class Training:
         self.labels = torch.randint(0, 10, (IMAGES,), device="cuda")
         self.order = torch.randperm(IMAGES, device="cuda")
         self.positions = torch.arange(batch, device="cuda")
-        self.batch = batch
+        self.batch, self.autocast = batch, autocast
 
     def step(self):
         chosen = self.order.index_select(0, self.positions)
         images, labels = self.images.index_select(0, chosen), self.labels.index_select(0, chosen)
         self.optimizer.zero_grad(set_to_none=True)
-        cross_entropy(self.model(images), labels).backward()
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast, cache_enabled=False):
+            loss = cross_entropy(self.model(images), labels)
+        loss.backward()
         self.optimizer.step()
         self.positions.add_(self.batch).remainder_(IMAGES)
 
@@ -76,18 +79,18 @@ def epoch_seconds(step, batch, epochs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", default=RUNS, help="network:batch, comma-separated")
-    parser.add_argument("--precision", choices=["fp32", "tf32"], default="fp32")
+    parser.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     parser.add_argument("--epochs", type=int, default=3, help="timed, after one to warm up")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("no GPU that PyTorch can use")
-    torch.backends.cuda.matmul.allow_tf32 = options.precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = options.precision == "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = options.precision != "fp32"
+    torch.backends.cudnn.allow_tf32 = options.precision != "fp32"
     torch.backends.cudnn.benchmark = True
     for run in options.runs.split(","):
         name, batch = run.split(":")[0], int(run.split(":")[1])
         for mode in ("eager", "graphs"):
-            training = Training(name, batch)
+            training = Training(name, batch, options.precision == "bf16")
             step = training.step if mode == "eager" else captured(training)
             print(json.dumps({"yardstick": f"pytorch-cuda-{mode}", "model": name, "batch": batch,
                               "precision": options.precision,

@@ -1,60 +1,140 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trains each network for several seeds and writes accuracy and epoch times as one JSON file.
+"""Trains each network for several seeds and measures accuracy, epochs and time: `weft bench train`.
 
     bench/train.py --weft build/cuda/weft --device cuda --out bench/results/train-h200.json
 
-Each run is one process of the `weft` program; an epoch's time is the one that it reports for
-training alone. Medians are over all epochs of all seeds. Where PyTorch can be imported, its
-yardsticks (bench/torch_cpu.py, bench/torch_cuda.py) are measured in the same run.
+Each run is one process of the `weft` program; an epoch's time is the one that it reports for training
+alone, the time to accuracy is the sum over a run's epochs, and the time of a process runs from its start
+to its end, when its checkpoint is saved. Medians are over all epochs of all seeds. Where PyTorch can be
+imported, its epochs (torch_cpu.py, torch_cuda.py) are measured in the same run.
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from dataclasses import asdict, dataclass
 
-from machine import ROOT, machine
+from machine import machine
 
-# model, epochs, batch size, seeds at most; all else is the default recipe. The epochs are those of the accuracy
-# promise.
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `weft train` is asked for; the rest is the default, or what the recipe says."""
+    model: str
+    epochs: int
+    batch: int
+    seeds: int  # at most
+    precision: str = "fp32"
+    fuse: bool = True
+    lr: float = 0  # 0: the default
+    recipe: str = ""
+
+    def flags(self):
+        if self.recipe:
+            return ["--recipe", self.recipe]
+        flags = ["--model", self.model, "--epochs", self.epochs, "--batch-size", self.batch]
+        if self.precision != "fp32":
+            flags += ["--precision", self.precision]
+        if not self.fuse:
+            flags += ["--impl", "fuse=off"]
+        if self.lr:
+            flags += ["--lr", self.lr]
+        return [str(flag) for flag in flags]
+
+    def name(self):
+        if self.recipe:
+            return f"--recipe {self.recipe}"
+        return f"{self.model}, batch {self.batch}, {self.precision}{'' if self.fuse else ', fuse=off'}"
+
+
+# The epochs are those of the accuracy promise.
 RUNS = {
-    "cpu": [("mlp", 10, 64, 5), ("lenet5", 5, 64, 5), ("convnet", 4, 64, 1)],
-    "cuda": [("mlp", 10, 64, 5), ("mlp", 10, 256, 5), ("lenet5", 5, 64, 5), ("lenet5", 5, 256, 5),
-             ("convnet", 4, 64, 5), ("convnet", 4, 256, 5)],
+    "cpu": [Run("mlp", 10, 64, 5), Run("lenet5", 5, 64, 5), Run("convnet", 4, 64, 1)],
+    "cuda": [Run("lenet5", 5, 256, 10, lr=0.1), Run("lenet5", 5, 256, 3, fuse=False, lr=0.1), Run("lenet5", 5, 64, 5),
+             Run("mlp", 10, 64, 5), Run("mlp", 10, 256, 5), Run("mlp", 10, 1024, 3),
+             Run("mlp", 10, 1024, 3, "tf32"), Run("mlp", 10, 1024, 3, "bf16"), Run("mlp", 10, 1024, 3, "tf32", False),
+             Run("convnet", 4, 64, 5), Run("convnet", 4, 256, 5), Run("convnet", 4, 1024, 3),
+             Run("convnet", 4, 1024, 3, "tf32"), Run("convnet", 4, 1024, 3, "bf16"),
+             Run("convnet", 4, 1024, 3, "bf16", False),
+             Run("lenet5", 0, 0, 10, recipe="fast"), Run("convnet-bn", 0, 0, 10, recipe="accurate")],
 }
 
 
-def train(weft, device, threads, model, epochs, batch, seed):
+def train(weft, device, threads, run, seed):
+    """The events that one process prints, and its seconds from start to end."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [weft, "train", "--model", model, "--epochs", str(epochs), "--batch-size", str(batch),
-                   "--seed", str(seed), "--device", device, "--dataset", "mnist", "--json",
-                   "--progress", "off", "--out", f"{folder}/run"]
+        command = [weft, "train", *run.flags(), "--seed", str(seed), "--device", device, "--dataset", "mnist",
+                   "--json", "--progress", "off", "--out", f"{folder}/run"]
         if threads:
             command += ["--threads", str(threads)]
+        begin = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.perf_counter() - begin
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} exited with {done.returncode}: {done.stderr.strip()}")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    seconds = [event["seconds"] for event in events if event["event"] == "epoch"]
-    end = events[-1]
-    assert end["event"] == "end" and len(seconds) == epochs
-    return end["test_accuracy"], seconds, end["seconds"]
+    return [json.loads(line) for line in done.stdout.splitlines()], seconds
+
+
+def measure(weft, device, threads, run, most_seeds):
+    accuracies, epochs, sums, processes = [], [], [], []
+    seeds = min(most_seeds, run.seeds)
+    for seed in range(1, seeds + 1):
+        events, process = train(weft, device, threads, run, seed)
+        seconds = [event["seconds"] for event in events if event["event"] == "epoch"]
+        start, end = events[0], events[-1]
+        if start["event"] != "start" or end["event"] != "end" or len(seconds) != start["epochs"]:
+            sys.exit(f"{run.name()}: unexpected events: {[event['event'] for event in events]}")
+        accuracies.append(end["test_accuracy"])
+        epochs += seconds
+        sums.append(sum(seconds))
+        processes.append(process)
+    row = asdict(run) | {"model": start["model"], "batch": start["batch_size"], "epochs": start["epochs"],
+                         "precision": start["precision"], "seeds": seeds, "lr": start["lr"]}
+    return row | {"test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
+                  "accuracy_min": min(accuracies), "epoch_seconds_median": statistics.median(epochs),
+                  "epoch_seconds_min": min(epochs), "epoch_seconds_max": max(epochs), "epoch_samples": len(epochs),
+                  "train_seconds_median": statistics.median(sums), "train_seconds": sums,
+                  "process_seconds_median": statistics.median(processes), "process_seconds": processes}
 
 
 def yardsticks(device, threads, rows):
+    """PyTorch's epochs of the same networks, batches and precisions."""
     if device == "cpu":
-        arguments = ["torch_cpu.py", "--threads", str(threads), "--models", ",".join(row["model"] for row in rows)]
+        models = dict.fromkeys(row["model"] for row in rows)
+        calls = [["torch_cpu.py", "--threads", str(threads), "--models", ",".join(models)]]
     else:
-        arguments = ["torch_cuda.py", "--runs", ",".join(f"{row['model']}:{row['batch']}" for row in rows)]
-    arguments[0] = str(ROOT / "bench" / arguments[0])
-    done = subprocess.run([sys.executable] + arguments, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"no PyTorch yardstick: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-        return []
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        calls = []
+        for precision in dict.fromkeys(row["precision"] for row in rows):
+            runs = dict.fromkeys(f"{row['model']}:{row['batch']}" for row in rows if row["precision"] == precision)
+            calls.append(["torch_cuda.py", "--precision", precision, "--runs", ",".join(runs)])
+    found = []
+    for script, *arguments in calls:
+        done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"no PyTorch yardstick: {''.join(done.stderr.strip().splitlines()[-1:])}", file=sys.stderr)
+            continue
+        found += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return found
+
+
+def print_table(rows, peers):
+    print(f"\n{'':34} {'accuracy, mean (lowest)':>24} {'epoch':>10} {'training':>10} {'process':>10}  PyTorch's epoch")
+    for row, run in rows:
+        best = min((peer for peer in peers if peer["model"] == row["model"] and peer["batch"] == row["batch"]
+                    and peer.get("precision", "fp32") == row["precision"]),
+                   key=lambda peer: peer["epoch_seconds"], default=None)
+        peer = f"{1000 * best['epoch_seconds']:.1f} ms ({best['yardstick']})" if best else "not measured"
+        accuracy = f"{100 * row['accuracy_mean']:.2f} % ({100 * row['accuracy_min']:.2f} %)"
+        print(f"{run.name():34} {accuracy:>24} {1000 * row['epoch_seconds_median']:>7.1f} ms"
+              f" {row['train_seconds_median']:>8.3f} s {row['process_seconds_median']:>8.3f} s  {peer}")
 
 
 def main():
@@ -62,37 +142,34 @@ def main():
     parser.add_argument("--weft", required=True)
     parser.add_argument("--device", choices=RUNS, required=True)
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 leaves the default")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--models", default="", help="comma-separated subset of the models")
+    parser.add_argument("--seeds", type=int, default=10, help="at most")
+    parser.add_argument("--models", default="", help="comma-separated networks or recipes, default all")
     parser.add_argument("--no-yardsticks", action="store_true")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, help="write every measurement as JSON")
     options = parser.parse_args()
 
+    chosen = [name for name in options.models.split(",") if name]
+    known = {name for run in RUNS[options.device] for name in (run.model, run.recipe) if name}
+    for name in chosen:
+        if name not in known:
+            print(f"weft: error: bench train measures nothing of '{name}' on {options.device}: expected "
+                  f"{', '.join(sorted(known))}", file=sys.stderr)
+            sys.exit(2)
     rows = []
-    for model, epochs, batch, most_seeds in RUNS[options.device]:
-        if options.models and model not in options.models.split(","):
+    for run in RUNS[options.device]:
+        if chosen and run.model not in chosen and run.recipe not in chosen:
             continue
-        accuracies, seconds, totals = [], [], []
-        seeds = min(options.seeds, most_seeds)
-        for seed in range(1, seeds + 1):
-            accuracy, epoch_seconds, total = train(options.weft, options.device, options.threads, model, epochs,
-                                                   batch, seed)
-            accuracies.append(accuracy)
-            seconds += epoch_seconds
-            totals.append(total)
-        rows.append({"model": model, "batch": batch, "epochs": epochs, "seeds": seeds,
-                     "test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
-                     "accuracy_min": min(accuracies), "epoch_seconds_median": statistics.median(seconds),
-                     "epoch_seconds_min": min(seconds), "epoch_seconds_max": max(seconds),
-                     "epoch_samples": len(seconds), "process_seconds": totals})
-        print(f"{model:10} batch {batch:5} {epochs} epochs: accuracy {min(accuracies):.4f} to {max(accuracies):.4f},"
-              f" epoch {statistics.median(seconds):.4f} s", flush=True)
+        print(f"{run.name()} ...", file=sys.stderr, flush=True)
+        rows.append((measure(options.weft, options.device, options.threads, run, options.seeds), run))
+    peers = [] if options.no_yardsticks else yardsticks(options.device, options.threads, [row for row, _ in rows])
+    print_table(rows, peers)
+    if options.out is None:
+        return
     result = {"benchmark": "train", "device": options.device, "threads": options.threads, "machine": machine(),
-              "rows": rows, "yardsticks": [] if options.no_yardsticks else yardsticks(options.device, options.threads, rows)}
-    for row in result["yardsticks"]:
-        print(row, flush=True)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(result, indent=1) + "\n")
+              "rows": [row for row, _ in rows], "yardsticks": peers}
+    partial = options.out.with_name(options.out.name + ".part")
+    partial.write_text(json.dumps(result, indent=1) + "\n")
+    os.replace(partial, options.out)
 
 
 if __name__ == "__main__":

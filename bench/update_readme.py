@@ -28,9 +28,16 @@ def seconds(value):
 
 
 def yardstick_of(result, row):
-    """The fastest PyTorch figure for the same network and batch, in the same run."""
-    found = [y for y in result["yardsticks"] if y["model"] == row["model"] and y["batch"] == row["batch"]]
+    """The fastest PyTorch figure for the same network, batch and precision, in the same run."""
+    found = [y for y in result["yardsticks"] if y["model"] == row["model"] and y["batch"] == row["batch"]
+             and y.get("precision", "fp32") == row.get("precision", "fp32")]
     return min(found, key=lambda y: y["epoch_seconds"]) if found else None
+
+
+def name_of(row):
+    name = row["model"] + (f", `--recipe {row['recipe']}`" if row.get("recipe") else "")
+    name += f", {row['precision']}" if row.get("precision", "fp32") != "fp32" else ""
+    return name + ("" if row.get("fuse", True) else ", `fuse=off`")
 
 
 def table_of(result):
@@ -43,7 +50,7 @@ def table_of(result):
     for row in result["rows"]:
         yardstick = yardstick_of(result, row)
         peer = f"{seconds(yardstick['epoch_seconds'])} ({yardstick['yardstick']})" if yardstick else "not measured"
-        lines.append(f"| {row['model']} | {row['batch']} | {row['epochs']} | {row['seeds']} "
+        lines.append(f"| {name_of(row)} | {row['batch']} | {row['epochs']} | {row['seeds']} "
                      f"| {100 * row['accuracy_mean']:.2f} % ({100 * row['accuracy_min']:.2f} %) "
                      f"| {seconds(row['epoch_seconds_median'])} | {peer} |")
     return lines

@@ -8,6 +8,8 @@ foreach(folder engine kernels layers data models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
 endforeach()
+install(FILES bench/train.py bench/machine.py bench/torch_cpu.py bench/torch_cuda.py
+              bench/torch_networks.py DESTINATION share/weft/bench)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake

@@ -9,6 +9,7 @@ namespace weft::cli {
 
 void add_kernel(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_bench_train(CLI::App& bench, Action& action);
 
 // FAMILY or FAMILY/VARIANT; `variant` is null for a family alone. Unknown names throw usage with a
 // suggestion.

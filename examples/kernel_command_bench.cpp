@@ -33,6 +33,10 @@ void hand_over(const bench::BenchRequest& request) {
 }
 
 int run(bench::BenchRequest request, const DeviceFlags& flags) {
+  if (request.families.empty()) {
+    throw Error(ErrorKind::usage,
+                "weft bench needs a FAMILY, all, or train; see weft bench --help");
+  }
   std::vector<std::string> known = {"all"};
   for (const bench::FamilyBench* family : bench::family_benches()) {
     known.emplace_back(family->family);
@@ -58,11 +62,11 @@ int run(bench::BenchRequest request, const DeviceFlags& flags) {
 
 void add_bench(CLI::App& app, Action& action) {
   CLI::App* sub =
-      app.add_subcommand("bench", "Measure kernel families against the vendor's library");
+      app.add_subcommand("bench", "Measure kernels and training against the vendor's libraries");
   auto request = std::make_shared<bench::BenchRequest>();
   auto flags = std::make_shared<DeviceFlags>();
   sub->add_option("FAMILY", request->families, "families of weft kernel list, gemm:layers, or all")
-      ->required()
+      ->type_name("")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--json", request->json, "write every measurement, one JSON object per line")
       ->type_name("FILE");
@@ -73,7 +77,11 @@ void add_bench(CLI::App& app, Action& action) {
   add_whole(*sub, "--seed", request->seed, 0, INT64_MAX, "of the random data")
       ->capture_default_str();
   add_device_flags(*sub, *flags, false);
-  sub->callback([=, &action] { action = [=] { return run(*request, *flags); }; });
+  add_bench_train(*sub, action);
+  sub->callback([=, &action] {
+    if (!sub->get_subcommands().empty()) return;
+    action = [=] { return run(*request, *flags); };
+  });
 }
 
 }  // namespace weft::cli

@@ -130,6 +130,10 @@ TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
   expect_error(weft({"bench"}), 2, "FAMILY");
   expect_error(weft({"bench", "gem", "--device", "cpu"}), 2, "did you mean 'gemm'?");
   expect_error(weft({"bench", "gemm", "--seconds", "0"}), 2, "--seconds: expected");
+  expect_error(weft({"bench", "train", "--seeds", "0"}), 2, "--seeds: expected");
+  expect_error(weft({"bench", "train", "--json", "missing/t.json"}), 3, "missing/t.json");
+  // The tests' PATH has no Python.
+  expect_error(weft({"bench", "train", "--device", "cpu"}), 2, "cannot start python3");
 }
 
 TEST_F(Kernel, BenchWritesJsonAndReport) {
