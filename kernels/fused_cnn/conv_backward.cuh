@@ -7,11 +7,11 @@
 //   filters of conv2   a warp owns a filter and its 150 weights, in registers: it walks down its
 //                      list and adds gradient x the 5 x 5 x 6 values of y1 at the place. With the
 //                      channels last, a row of those is 30 neighbours, one for each lane.
-//   data of conv2      a warp owns four windows. A filter's 150 weights, loaded once, serve all
-//                      of them, each added to the column of the position that won; then each
-//                      element of y1 gathers what the columns say about it, in a fixed order.
-//   filters of conv1   a warp owns a plane of y1: it gathers the plane's gradient, leaves the
-//                      spikes of it in a list, and walks down that, a lane for each of 25 taps.
+//   data of conv2      a warp owns a position of a window: its column is the sum of gradient x 150
+//                      weights over the filters that it won; then each element of y1 gathers
+//                      what the columns say about it, in a fixed order.
+//   filters of conv1   a warp owns a part of a plane of y1: it gathers the part's gradient, leaves
+//                      the spikes of it in a list, and walks down that, a lane for each of 25 taps.
 #pragma once
 
 #include "kernels/conv/fused_relu_pool.h"
@@ -101,72 +101,63 @@ __device__ __forceinline__ void filter_gradient(Spike* list, const float* dy,
 template <class Conv, int kImages>
 __device__ __forceinline__ void data_columns(float* columns, const float* dy,
                                              const std::uint8_t* code, const float* weights) {
-  constexpr int kAll = kImages * Conv::kWindows;
-  constexpr int kWindows = divide_up(kAll, kWarps) < 4 ? divide_up(kAll, kWarps) : 4;
   constexpr int kSlots = divide_up(Conv::kFilter, 32), kStride = Columns<Conv>::kStride;
+  static_assert(Conv::kFilters <= 32, "a lane knows the gradient of a filter");
   const int lane = lane_id();
-  for (int first = warp_id() * kWindows; first < kAll; first += kWarps * kWindows) {
-    float sum[kWindows][4][kSlots] = {};
-    int at[kWindows];  // of the window in dy and code, for the first filter
-#pragma unroll
-    for (int i = 0; i < kWindows; ++i) {
-      at[i] = (first + i) / Conv::kWindows * Conv::kOutputs + (first + i) % Conv::kWindows;
-    }
 #pragma unroll 1
-    for (int filter = 0; filter < Conv::kFilters; ++filter) {
-      float weight[kSlots];
+  for (int item = warp_id(); item < kImages * Conv::kWindows * 4; item += kWarps) {
+    const int window = item / 4;
+    const int at =
+        window / Conv::kWindows * Conv::kOutputs + window % Conv::kWindows + lane * Conv::kWindows;
+    const bool won = lane < Conv::kFilters && code[at] == item % 4;
+    const float gradient = won ? dy[at] : 0.0f;
+    float sum[kSlots] = {};
+#pragma unroll 1
+    for (unsigned filters = __ballot_sync(device::kFullWarp, won); filters != 0;
+         filters &= filters - 1) {
+      const int filter = __ffs(static_cast<int>(filters)) - 1;
+      const float factor = __shfl_sync(device::kFullWarp, gradient, filter);
 #pragma unroll
       for (int j = 0; j < kSlots; ++j) {
         const int tap = lane + 32 * j;
-        weight[j] = tap < Conv::kFilter ? weights[filter * Conv::kFilter + tap] : 0.0f;
-      }
-#pragma unroll
-      for (int i = 0; i < kWindows; ++i) {
-        if (first + i >= kAll) continue;
-        const int index = code[at[i] + filter * Conv::kWindows];  // the same in all lanes
-        if (index == kReluPoolCut) continue;
-        const float gradient = dy[at[i] + filter * Conv::kWindows];
-#pragma unroll
-        for (int position = 0; position < 4; ++position) {
-          if (position != index) continue;
-#pragma unroll
-          for (int j = 0; j < kSlots; ++j) sum[i][position][j] += gradient * weight[j];
-        }
+        if (tap < Conv::kFilter) sum[j] += factor * weights[filter * Conv::kFilter + tap];
       }
     }
 #pragma unroll
-    for (int i = 0; i < kWindows; ++i) {
-      if (first + i >= kAll) continue;
-#pragma unroll
-      for (int position = 0; position < 4; ++position) {
-#pragma unroll
-        for (int j = 0; j < kSlots; ++j) {
-          const int tap = lane + 32 * j;
-          if (tap >= Conv::kFilter) continue;
-          columns[((first + i) * 4 + position) * kStride + tap] = sum[i][position][j];
-        }
-      }
+    for (int j = 0; j < kSlots; ++j) {
+      const int tap = lane + 32 * j;
+      if (tap < Conv::kFilter) columns[item * kStride + tap] = sum[j];
     }
   }
 }
 
-// The gradient of the element (row, column) of channel c of an image's input.
+// The gradient of the element (row, column) of a channel of an image's input; `columns` are those
+// of the image from the channel's taps on. Rows and columns of the map are found apart, five of
+// each and not twenty-five of both, and the loads of a row are on their way together.
 template <class Conv>
-__device__ __forceinline__ float gather_columns(const float* columns, int c, int row, int column) {
+__device__ __forceinline__ float gather_columns(const float* columns, int row, int column) {
+  constexpr int kStride = Columns<Conv>::kStride;
+  const float* across[Conv::kKernel];  // the column that tap s comes from
+  bool inside[Conv::kKernel];
+#pragma unroll
+  for (int s = 0; s < Conv::kKernel; ++s) {
+    const int q = column + Conv::kPad - s;
+    across[s] = columns + (4 * (q >> 1) + (q & 1)) * kStride + s;
+    inside[s] = q >= 0 && q < 2 * Conv::kOutWidth;
+  }
   float sum = 0.0f;
 #pragma unroll
   for (int r = 0; r < Conv::kKernel; ++r) {
     const int p = row + Conv::kPad - r;
+    const bool there = p >= 0 && p < 2 * Conv::kOutHeight;
+    const int down = (4 * Conv::kOutWidth * (p >> 1) + 2 * (p & 1)) * kStride + r * Conv::kKernel;
+    float value[Conv::kKernel];
 #pragma unroll
     for (int s = 0; s < Conv::kKernel; ++s) {
-      const int q = column + Conv::kPad - s;
-      const bool inside = p >= 0 && p < 2 * Conv::kOutHeight && q >= 0 && q < 2 * Conv::kOutWidth;
-      const int window = p / 2 * Conv::kOutWidth + q / 2, position = p % 2 * 2 + q % 2;
-      if (inside) {
-        sum += columns[(window * 4 + position) * Columns<Conv>::kStride + c * Conv::kTaps +
-                       r * Conv::kKernel + s];
-      }
+      value[s] = there && inside[s] ? across[s][down] : 0.0f;
     }
+#pragma unroll
+    for (int s = 0; s < Conv::kKernel; ++s) sum += value[s];
   }
   return sum;
 }
@@ -195,8 +186,8 @@ __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& sha
           window < end ? shared.code1[image][filter * Conv1::kWindows + window] : kReluPoolCut;
       Spike spike{0.0f, (2 * u + index / 2) * Conv1::kPitch + 2 * v + index % 2};
       if (index != kReluPoolCut) {
-        spike.gradient =
-            gather_columns<Conv2>(memory.columns + image * Columns<Conv2>::kFloats, filter, u, v);
+        spike.gradient = gather_columns<Conv2>(
+            memory.columns + image * Columns<Conv2>::kFloats + filter * Conv2::kTaps, u, v);
       }
       append(list, count, spike, index != kReluPoolCut);
     }

@@ -9,27 +9,16 @@
 #include "kernels/fused_cnn/dense.cuh"
 #include "kernels/fused_cnn/images.cuh"
 #include "kernels/softmax/row.cuh"
+#include "kernels/softmax/warp_group.cuh"
 
 namespace weft::kernels::fused_cnn {
 
-// The group that softmax/row.cuh computes a row with.
-struct WarpGroup {
-  static constexpr __device__ int size() { return device::kWarpSize; }
-  static __device__ int rank() { return lane_id(); }
-  static __device__ float max(float v) { return device::warp_reduce(v, device::MaxNumber()); }
-  static __device__ float sum(float v) { return device::warp_reduce(v, device::Add()); }
-  static __device__ int lowest(int v) { return device::warp_reduce(v, device::MinInt()); }
-};
-
-// Where the time goes: thread 0 of block 0 notes the clock. Without a Clock nothing is left of it.
-struct NoClock {
-  __device__ __forceinline__ void mark(Part) {}
-};
+// Where the time goes: thread 0 of block 0 notes the clock.
 struct Clock {
-  long long* cycles;  // (kParts,): += the time since the mark before
+  long long* cycles = nullptr;  // (kParts,): += the time since the mark before; null: not asked for
   long long last = 0;
   __device__ __forceinline__ void mark(Part part) {
-    if (threadIdx.x != 0 || blockIdx.x != 0) return;
+    if (cycles == nullptr || threadIdx.x != 0 || blockIdx.x != 0) return;
     const long long now = clock64();
     if (last != 0) cycles[static_cast<int>(part)] += now - last;
     last = now;
@@ -37,7 +26,7 @@ struct Clock {
 };
 
 // The work on kImages images at a time. All threads of the block call each function.
-template <class Net, int kImages, class Timer>
+template <class Net, int kImages>
 class ImagePhase {
  public:
   using Block = Shared<Net, kImages>;
@@ -46,11 +35,11 @@ class ImagePhase {
   using Conv2 = typename Block::Conv2;
 
   __device__ __forceinline__ ImagePhase(Block& shared, const float* parameters, int classes,
-                                        Timer& timer)
+                                        Clock& clock)
       : shared_(shared),
         parameters_(parameters),
         classes_(classes),
-        timer_(timer),
+        clock_(clock),
         fc1_(&shared.copy_barrier) {
     for (int i = thread_id(); i < kImages * Conv1::kPlane; i += kThreads) {
       shared_.x[i / Conv1::kPlane][i % Conv1::kPlane] = 0.0f;
@@ -61,10 +50,16 @@ class ImagePhase {
     __syncthreads();  // borders are zero, the copy's barrier is ready
   }
 
-  // Starts to bring what the convolutions and fc1 need. Behind a barrier that ends their use.
+  // Starts to bring what the convolutions and fc1 need. Behind a barrier that ends their use. fc1's
+  // weights come last: what is asked for after them would wait behind 192,000 bytes.
   __device__ __forceinline__ void stage_weights() {
     stage_filters<Conv1>(shared_.filters.staged.conv1, parameters_ + S::kConv1Weight);
     stage_filters<Conv2>(shared_.filters.staged.conv2, parameters_ + S::kConv2Weight);
+    for (int i = thread_id(); i < Conv1::kFilters + Conv2::kFilters; i += kThreads) {
+      const int from =
+          i < Conv1::kFilters ? S::kConv1Bias + i : S::kConv2Bias + i - Conv1::kFilters;
+      device::async_copy_float(shared_.conv_bias + i, parameters_ + from, true);
+    }
     for (int i = thread_id(); i < S::kHidden1 + S::kHidden2 + classes_; i += kThreads) {
       const int from = i < S::kHidden1 ? S::kFc1Bias + i
                        : i < S::kHidden1 + S::kHidden2
@@ -97,18 +92,17 @@ class ImagePhase {
   template <class Meanwhile>
   __device__ __forceinline__ void convolve(const Meanwhile& meanwhile) {
     __syncthreads();  // x and the filters are there
-    timer_.mark(Part::staging);
+    clock_.mark(Part::staging);
     if (warp_id() == kWarps - 1) meanwhile();
     conv_relu_pool<Conv1, Conv2, kImages>(shared_.y1[0], shared_.code1[0], shared_.x[0],
-                                          shared_.filters.staged.conv1,
-                                          parameters_ + S::kConv1Bias);
+                                          shared_.filters.staged.conv1, shared_.conv_bias);
     __syncthreads();  // y1 is complete
-    timer_.mark(Part::conv1);
+    clock_.mark(Part::conv1);
     conv_relu_pool<Conv2, FlatMaps<Conv2>, kImages>(shared_.features.y2[0], shared_.code2[0],
                                                     shared_.y1[0], shared_.filters.staged.conv2,
-                                                    parameters_ + S::kConv2Bias);
+                                                    shared_.conv_bias + Conv1::kFilters);
     __syncthreads();  // y2 is complete
-    timer_.mark(Part::conv2);
+    clock_.mark(Part::conv2);
   }
 
   __device__ __forceinline__ void wait_for_fc1() {
@@ -125,7 +119,7 @@ class ImagePhase {
           record(image, S::kFeatures + row, value);
         });
     __syncthreads();  // h1 is complete, y2 is read
-    timer_.mark(Part::fc1);
+    clock_.mark(Part::fc1);
     fc2_.multiply_rows(shared_.features.fc2_forward, shared_.h1[0]);
     __syncthreads();  // the partial sums are written
     for (int i = thread_id(); i < kImages * S::kHidden2; i += kThreads) {
@@ -168,7 +162,7 @@ class ImagePhase {
   __device__ __forceinline__ void compare(const Draw* draws, float scale) {
     const int image = warp_id();
     if (image < kImages) {
-      WarpGroup warp;
+      cuda::WarpGroup warp;
       float* gradient = shared_.logit_gradients[image];
       const Draw& drawn = draws[image];
       if (drawn.there) {
@@ -201,7 +195,7 @@ class ImagePhase {
       record(image, S::kHidden1 + k, gradient);
     }
     __syncthreads();  // the gradient of h2 is complete
-    timer_.mark(Part::fc3);
+    clock_.mark(Part::fc3);
     fc2_.multiply_columns(shared_.filters.fc2_backward, shared_.h2[0]);
     __syncthreads();  // the partial sums are written
     for (int i = thread; i < kImages * S::kHidden1; i += kThreads) {
@@ -216,12 +210,12 @@ class ImagePhase {
       record(image, k, gradient);
     }
     __syncthreads();  // the gradient of h1 is complete
-    timer_.mark(Part::fc2_backward);
+    clock_.mark(Part::fc2_backward);
     multiply_columns<S::kFeatures, S::kHidden1, kImages>(
         shared_.h1[0], shared_.large.fc1_weight,
         [&](int image, int column, float sum) { shared_.features.gradient[image][column] = sum; });
     __syncthreads();  // the gradient of y2 is complete, fc1's weights are read
-    timer_.mark(Part::fc1_backward);
+    clock_.mark(Part::fc1_backward);
   }
 
   // The gradient of y2 to those of the filters; add(index in the flat parameters, value), each once
@@ -236,11 +230,11 @@ class ImagePhase {
         shared_.code2[0], memory.channels_last,
         [&](int at, float value) { add(S::kConv2Weight + at, value); },
         [&](int filter, float value) { add(S::kConv2Bias + filter, value); });
-    timer_.mark(Part::conv2_filters);
+    clock_.mark(Part::conv2_filters);
     data_columns<Conv2, kImages>(memory.columns, shared_.features.gradient[0], shared_.code2[0],
                                  parameters_ + S::kConv2Weight);
     __syncthreads();  // the columns are complete
-    timer_.mark(Part::conv2_data);
+    clock_.mark(Part::conv2_data);
     first_filter_gradients<Net, kImages>(shared_);
     __syncthreads();  // every warp's sums are written
     for (int i = thread_id(); i < S::kConv2Weight; i += kThreads) {
@@ -258,7 +252,7 @@ class ImagePhase {
       add(i, sum);
     }
     __syncthreads();  // shared memory is free for the next round
-    timer_.mark(Part::conv1_filters);
+    clock_.mark(Part::conv1_filters);
   }
 
  private:
@@ -268,7 +262,7 @@ class ImagePhase {
   Block& shared_;
   const float* parameters_;
   int classes_;
-  Timer& timer_;
+  Clock& clock_;
   device::BulkCopy fc1_;
   RegisterMatrix<S::kHidden1, S::kHidden2, kImages> fc2_;
   float fc3_[kClassTurns][kHiddenTurns];

@@ -21,8 +21,8 @@ __global__ void __launch_bounds__(kThreads, 1) fused_cnn_infer_kernel(Inference 
   if constexpr (sizeof(Block) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Block>();
     const int rounds = rounds_of<kImages>(t.rows);
-    NoClock clock;
-    ImagePhase<Net, kImages, NoClock> phase(shared, t.parameters, t.classes, clock);
+    Clock clock;
+    ImagePhase<Net, kImages> phase(shared, t.parameters, t.classes, clock);
     Pixels<Net, kImages> pixels;
     const auto draw = [&](int round) {
       if (lane_id() >= kImages) return;

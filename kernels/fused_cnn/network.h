@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "kernels/batch/draw.h"
 #include "kernels/fused_cnn/fused_cnn.h"
@@ -177,7 +178,7 @@ struct alignas(16) Shared {
   using Fc2 = RegisterMatrixShape<S::kHidden1, S::kHidden2, kImages>;
 
   static constexpr int kPlanes = kImages * Conv1::kFilters;
-  static constexpr int kParts = kPlanes < kWarps ? kWarps / kPlanes : 1;  // warps for a plane
+  static constexpr int kParts = kWarps / std::gcd(kPlanes, kWarps);  // so that all warps have some
   static constexpr int kPartWindows = divide_up(Conv1::kWindows, kParts);
 
   struct ConvBackward {
@@ -212,6 +213,7 @@ struct alignas(16) Shared {
   float h1[kImages][S::kHidden1], h2[kImages][S::kHidden2];  // then their gradients
   float logits[kImages][kMaxClasses], logit_gradients[kImages][kMaxClasses];
   std::uint8_t code1[kImages][Conv1::kOutputs], code2[kImages][Conv2::kOutputs];
+  float conv_bias[Conv1::kFilters + Conv2::kFilters];
   float fc_bias[S::kHidden1 + S::kHidden2 + kMaxClasses];
   float loss[kImages];
   std::int32_t prediction[kImages];

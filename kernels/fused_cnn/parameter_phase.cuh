@@ -115,12 +115,13 @@ __device__ __forceinline__ ColumnChunk find_chunk(int task, const Training& t) {
           task < place.chunks()};
 }
 
-// This warp's part of a tile: rows warp, warp + kWarps, ... of the batch.
+// This warp's part of a tile: rows warp, warp + kWarps, ... of the batch, kAhead of them on their
+// way from the L2 cache at a time.
 template <class Net>
 __device__ __forceinline__ void sum_tile(float* part, const WeightTile& tile, const Training& t,
                                          int warp, int lane) {
   using S = Shape<Net>;
-  constexpr int kLaneColumns = Tile::kColumns / 4;
+  constexpr int kLaneColumns = Tile::kColumns / 4, kAhead = 8;
   static_assert(Tile::kRows / 4 * kLaneColumns <= 32, "a warp holds the tile, 4 x 4 to a lane");
   const int row = lane / kLaneColumns * 4, column = lane % kLaneColumns * 4;
   float sum[4][4] = {};
@@ -128,14 +129,23 @@ __device__ __forceinline__ void sum_tile(float* part, const WeightTile& tile, co
       tile.column + column < tile.layer.columns) {
     const float* dy = t.exchange.gradients + tile.layer.gradient + tile.row + row;
     const float* x = t.exchange.inputs + tile.layer.input + tile.column + column;
-#pragma unroll 4
-    for (std::int64_t i = warp; i < t.rows; i += Tile::kWarps) {
-      const auto a = *reinterpret_cast<const device::Float4*>(dy + i * S::kGradients);
-      const auto b = *reinterpret_cast<const device::Float4*>(x + i * S::kInputs);
+    for (std::int64_t first = warp; first < t.rows; first += kAhead * Tile::kWarps) {
+      device::Float4 a[kAhead], b[kAhead];
 #pragma unroll
-      for (int r = 0; r < 4; ++r) {
+      for (int j = 0; j < kAhead; ++j) {
+        const std::int64_t i = first + j * Tile::kWarps;
+        a[j] = b[j] = device::Float4{};
+        if (i >= t.rows) continue;
+        a[j] = *reinterpret_cast<const device::Float4*>(dy + i * S::kGradients);
+        b[j] = *reinterpret_cast<const device::Float4*>(x + i * S::kInputs);
+      }
 #pragma unroll
-        for (int c = 0; c < 4; ++c) sum[r][c] += a.lane[r] * b.lane[c];
+      for (int j = 0; j < kAhead; ++j) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+#pragma unroll
+          for (int c = 0; c < 4; ++c) sum[r][c] += a[j].lane[r] * b[j].lane[c];
+        }
       }
     }
   }

@@ -17,41 +17,40 @@ namespace {
 
 using namespace fused_cnn;
 
-template <class Net, int kImages, class Timer>
+template <class Net, int kImages>
 __global__ void __launch_bounds__(kThreads, 1)
-    fused_cnn_persistent_kernel(Training training, std::int64_t steps, Timer timer) {
+    fused_cnn_persistent_kernel(Training training, std::int64_t steps, Clock clock) {
   if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
     const std::int64_t first = *training.step, end = first + steps;
-    Rounds<Net, kImages, Timer> rounds(shared, training, timer);
+    Rounds<Net, kImages> rounds(shared, training, clock);
     rounds.begin(first);
     for (std::int64_t step = first; step < end; ++step) {
       const bool more = step + 1 < end;
       rounds.run(step, more);
       cooperative_groups::this_grid().sync();  // the images' results are visible
-      timer.mark(Part::images_barrier);
+      clock.mark(Part::images_barrier);
       update_parameters<Net>(shared.large.parameters, training, step);
       if (more) rounds.finish_fetch();
-      timer.mark(Part::parameters);
+      clock.mark(Part::parameters);
       cooperative_groups::this_grid().sync();  // the parameters are updated
-      timer.mark(Part::parameters_barrier);
+      clock.mark(Part::parameters_barrier);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) *training.step = end;
   }
 }
 
-template <class Timer>
-void train(const Training& training, std::int64_t steps, const FusedCnnDims& dims, Timer timer,
-           const Stream& stream) {
+void train(const Training& training, std::int64_t steps, const FusedCnnDims& dims,
+           long long* cycles, const Stream& stream) {
   with_network(dims, [&](auto net) {
     using Net = decltype(net);
     with_images(training.rows, stream.device(), [&](auto images) {
       constexpr int kImages = decltype(images)::value;
       const int blocks = device_properties(stream.device()).multiprocessors;
       launch_cooperative(
-          fused_cnn_persistent_kernel<Net, kImages, Timer>,
+          fused_cnn_persistent_kernel<Net, kImages>,
           Launch{static_cast<unsigned>(blocks), kThreads, sizeof(Shared<Net, kImages>), stream},
-          training, steps, timer);
+          training, steps, Clock{cycles});
     });
   });
 }
@@ -60,12 +59,12 @@ void train(const Training& training, std::int64_t steps, const FusedCnnDims& dim
 
 void fused_cnn_persistent(const Training& training, std::int64_t steps, const FusedCnnDims& dims,
                           const Stream& stream) {
-  train(training, steps, dims, NoClock{}, stream);
+  train(training, steps, dims, nullptr, stream);
 }
 
 void fused_cnn_persistent_timed(const Training& training, std::int64_t steps,
                                 const FusedCnnDims& dims, long long* cycles, const Stream& stream) {
-  train(training, steps, dims, Clock{cycles}, stream);
+  train(training, steps, dims, cycles, stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -9,17 +9,17 @@
 namespace weft::kernels::fused_cnn {
 
 // All images of a block in a step, and the pixels of the round after.
-template <class Net, int kImages, class Timer>
+template <class Net, int kImages>
 class Rounds {
  public:
   using Block = Shared<Net, kImages>;
   using S = Shape<Net>;
 
-  __device__ __forceinline__ Rounds(Block& shared, const Training& training, Timer& timer)
+  __device__ __forceinline__ Rounds(Block& shared, const Training& training, Clock& clock)
       : shared_(shared),
         t_(training),
-        timer_(timer),
-        phase_(shared, training.parameters, training.classes, timer),
+        clock_(clock),
+        phase_(shared, training.parameters, training.classes, clock),
         count_(rounds_of<kImages>(training.rows)) {}
 
   // Draws and brings the first images of step `step`.
@@ -93,7 +93,7 @@ class Rounds {
                    shared_.features.y2[i / S::kFeatures][i % S::kFeatures]);
     }
     phase_.wait_for_fc1();
-    timer_.mark(Part::waiting);
+    clock_.mark(Part::waiting);
     phase_.classify(record_input);
     phase_.compare(draws, 1.0f / static_cast<float>(t_.rows));
     if (threadIdx.x == 0) {
@@ -111,8 +111,8 @@ class Rounds {
 
   Block& shared_;
   const Training& t_;
-  Timer& timer_;
-  ImagePhase<Net, kImages, Timer> phase_;
+  Clock& clock_;
+  ImagePhase<Net, kImages> phase_;
   Pixels<Net, kImages> pixels_;
   int count_, slot_ = 0;
   double loss_ = 0.0;  // of thread 0

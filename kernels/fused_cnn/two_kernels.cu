@@ -18,10 +18,10 @@ template <class Net, int kImages>
 __global__ void __launch_bounds__(kThreads, 1) fused_cnn_images_kernel(Training training) {
   if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
-    NoClock clock;
+    Clock clock;
     const std::int64_t step = *training.step;
     if (blockIdx.x == 0 && threadIdx.x == 0) *training.exchange.step = step;
-    Rounds<Net, kImages, NoClock> rounds(shared, training, clock);
+    Rounds<Net, kImages> rounds(shared, training, clock);
     rounds.begin(step);
     rounds.run(step, false);
   }
