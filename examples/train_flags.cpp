@@ -9,6 +9,7 @@
 #include "examples/json_lines.h"
 #include "examples/tables.h"
 #include "examples/train_report.h"
+#include "models/json_fields.h"
 #include "models/networks.h"
 #include "models/recipes.h"
 #include "models/records.h"
@@ -231,9 +232,9 @@ int dry_run(const TrainFlags& flags, const models::TrainConfig& config, Device d
     event["train_images"] = images;
     event["steps_per_epoch"] = steps;
     event["steps"] = steps * config.epochs;
-    event["lr"] = config.schedule.peak;
+    event["lr"] = models::shortest(config.schedule.peak);
     event["lr_schedule"] = models::name_of(config.schedule.kind);
-    event["ema_decay"] = config.ema_decay;
+    event["ema_decay"] = models::shortest(config.ema_decay);
     event["bytes"] = {
         {"weights", weights_bytes},           {"activations", plan.activation_bytes()},
         {"gradients", plan.gradient_bytes()}, {"workspace", plan.workspace_bytes()},

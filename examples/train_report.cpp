@@ -8,6 +8,7 @@
 #include "examples/json_lines.h"
 #include "examples/tables.h"
 #include "kernels/isa.h"
+#include "models/json_fields.h"
 #include "models/records.h"
 
 namespace weft::cli {
@@ -86,12 +87,12 @@ void TrainReport::start(const TrainFacts& facts) {
     event["epochs"] = config.epochs;
     event["epochs_before"] = facts.epochs_before;
     event["batch_size"] = config.batch_size;
-    event["lr"] = config.schedule.peak;
+    event["lr"] = models::shortest(config.schedule.peak);
     event["lr_schedule"] = models::name_of(config.schedule.kind);
-    event["momentum"] = config.momentum;
+    event["momentum"] = models::shortest(config.momentum);
     event["nesterov"] = config.nesterov;
-    event["weight_decay"] = config.weight_decay;
-    event["ema_decay"] = config.ema_decay;
+    event["weight_decay"] = models::shortest(config.weight_decay);
+    event["ema_decay"] = models::shortest(config.ema_decay);
     event["precision"] = models::name_of(config.kernels.mode);
     event["seed"] = config.seed;
     event["run_dir"] = facts.run_dir.string();
