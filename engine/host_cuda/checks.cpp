@@ -183,14 +183,19 @@ void load_statics(const Block& block) {
 }
 
 // A thread that finds the same value again at the same place may be waiting for another thread.
+// What it waits for may have several words.
 void look(const void* address, std::size_t bytes) {
   if (checked == nullptr) return;
   Thread& self = *checked;
   std::uint64_t value = 0;
   std::memcpy(&value, address, std::min(bytes, sizeof value));
-  if (self.looked_at == address && self.seen == value) poll();
-  self.looked_at = address;
-  self.seen = value;
+  for (Look& before : self.looks) {
+    if (before.address != address) continue;
+    if (before.value == value) poll();
+    before.value = value;
+    return;
+  }
+  self.looks[self.next_look++ % self.looks.size()] = {address, value};
 }
 
 void atomic_access(const void* address, std::size_t bytes, [[maybe_unused]] const void* site) {

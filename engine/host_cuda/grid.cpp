@@ -137,7 +137,7 @@ class Runner {
       thread.finished = false;
       thread.wait = Wait::nothing;
       thread.clock = {};
-      thread.looked_at = nullptr;
+      thread.looks = {};
       thread.fiber.start(thread_main);
     }
   }
