@@ -163,25 +163,6 @@ void schedule_preemption(std::uint64_t random) {
   accesses_until_yield = random == 0 ? 0 : static_cast<int>(random % 256) + 1;
 }
 
-void save_statics(Block& block) {
-  std::size_t bytes = 0;
-  for (const Variable& one : shared_variables()) bytes += one.bytes;
-  block.statics.resize(bytes);
-  char* to = block.statics.data();
-  for (const Variable& one : shared_variables()) {
-    std::memcpy(to, reinterpret_cast<const void*>(one.begin), one.bytes);
-    to += one.bytes;
-  }
-}
-
-void load_statics(const Block& block) {
-  const char* from = block.statics.data();
-  for (const Variable& one : shared_variables()) {
-    std::memcpy(reinterpret_cast<void*>(one.begin), from, one.bytes);
-    from += one.bytes;
-  }
-}
-
 // A thread that finds the same value again at the same place may be waiting for another thread.
 // What it waits for may have several words.
 void look(const void* address, std::size_t bytes) {
