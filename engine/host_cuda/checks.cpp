@@ -12,6 +12,7 @@
 #include "engine/host_cuda/symbols.h"
 
 #ifdef __SANITIZE_ADDRESS__
+#include <dlfcn.h>
 #include <sanitizer/common_interface_defs.h>
 
 #include <cstdio>
@@ -144,15 +145,26 @@ AccessKind global_kind(Access access) {
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// AddressSanitizer stops the program: where it was goes below the report.
+// A sanitizer stops the program: where it was goes below the report.
 void name_thread() {
   if (running != nullptr) std::fprintf(stderr, "host-cuda: %s\n", where(*running).c_str());
+}
+
+// GCC's UBSan is a library of its own, with a callback of its own: the name alone means
+// AddressSanitizer's.
+void set_death_callbacks() {
+  __sanitizer_set_death_callback(name_thread);
+  void* ubsan = dlopen("libubsan.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (ubsan == nullptr) return;
+  void* set = dlsym(ubsan, "__sanitizer_set_death_callback");
+  if (set != nullptr) reinterpret_cast<decltype(&__sanitizer_set_death_callback)>(set)(name_thread);
+  dlclose(ubsan);  // it stays: the program is linked with it
 }
 #endif
 
 void begin_checks(const Grid& grid) {
 #ifdef __SANITIZE_ADDRESS__
-  __sanitizer_set_death_callback(name_thread);
+  set_death_callbacks();
 #endif
   if (counting()) count_launch(grid);
   last_variable = nullptr;
