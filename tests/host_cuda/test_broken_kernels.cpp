@@ -144,6 +144,18 @@ TEST(BrokenMemory, ReadsWhatNobodyWrote) {
                  "shared values at byte 256", line_of(kernel, "threadIdx.x + 1]")});
 }
 
+TEST(BrokenMemory, ReadsAVectorHalfWritten) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
+  const std::string kernel = "reads_a_vector_half_written";
+  expect_caught(Broken::reads_a_vector_half_written,
+                {"uninitialised read: kernel " + kernel, "after 1 barrier",
+                 line_of(kernel, "const int2 pair")});
+}
+
+TEST(BrokenMemory, PaddingOfAStructMayBeCopied) {
+  EXPECT_EQ(message_of(Broken::copies_padding), "nothing was found");
+}
+
 TEST(BrokenMemory, WarpWithoutSyncwarp) {
   if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "warp_without_syncwarp";
