@@ -12,6 +12,7 @@
 #include "engine/host_cuda/symbols.h"
 
 #ifdef __SANITIZE_ADDRESS__
+#include <dlfcn.h>
 #include <sanitizer/common_interface_defs.h>
 
 #include <cstdio>
@@ -144,15 +145,26 @@ AccessKind global_kind(Access access) {
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// AddressSanitizer stops the program: where it was goes below the report.
+// A sanitizer stops the program: where it was goes below the report.
 void name_thread() {
   if (running != nullptr) std::fprintf(stderr, "host-cuda: %s\n", where(*running).c_str());
+}
+
+// GCC's UBSan is a library of its own, with a callback of its own: the name alone means
+// AddressSanitizer's.
+void set_death_callbacks() {
+  __sanitizer_set_death_callback(name_thread);
+  void* ubsan = dlopen("libubsan.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (ubsan == nullptr) return;
+  void* set = dlsym(ubsan, "__sanitizer_set_death_callback");
+  if (set != nullptr) reinterpret_cast<decltype(&__sanitizer_set_death_callback)>(set)(name_thread);
+  dlclose(ubsan);  // it stays: the program is linked with it
 }
 #endif
 
 void begin_checks(const Grid& grid) {
 #ifdef __SANITIZE_ADDRESS__
-  __sanitizer_set_death_callback(name_thread);
+  set_death_callbacks();
 #endif
   if (counting()) count_launch(grid);
   last_variable = nullptr;
@@ -163,34 +175,20 @@ void schedule_preemption(std::uint64_t random) {
   accesses_until_yield = random == 0 ? 0 : static_cast<int>(random % 256) + 1;
 }
 
-void save_statics(Block& block) {
-  std::size_t bytes = 0;
-  for (const Variable& one : shared_variables()) bytes += one.bytes;
-  block.statics.resize(bytes);
-  char* to = block.statics.data();
-  for (const Variable& one : shared_variables()) {
-    std::memcpy(to, reinterpret_cast<const void*>(one.begin), one.bytes);
-    to += one.bytes;
-  }
-}
-
-void load_statics(const Block& block) {
-  const char* from = block.statics.data();
-  for (const Variable& one : shared_variables()) {
-    std::memcpy(reinterpret_cast<void*>(one.begin), from, one.bytes);
-    from += one.bytes;
-  }
-}
-
 // A thread that finds the same value again at the same place may be waiting for another thread.
+// What it waits for may have several words.
 void look(const void* address, std::size_t bytes) {
   if (checked == nullptr) return;
   Thread& self = *checked;
   std::uint64_t value = 0;
   std::memcpy(&value, address, std::min(bytes, sizeof value));
-  if (self.looked_at == address && self.seen == value) poll();
-  self.looked_at = address;
-  self.seen = value;
+  for (Look& before : self.looks) {
+    if (before.address != address) continue;
+    if (before.value == value) poll();
+    before.value = value;
+    return;
+  }
+  self.looks[self.next_look++ % self.looks.size()] = {address, value};
 }
 
 void atomic_access(const void* address, std::size_t bytes, [[maybe_unused]] const void* site) {

@@ -15,8 +15,4 @@ void schedule_preemption(std::uint64_t random);
 void yield();
 void poll();  // the same, of a thread that waits for memory to change
 
-// A block's __shared__ variables while another block runs.
-void save_statics(Block& block);
-void load_statics(const Block& block);
-
 }  // namespace weft::host_cuda

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/host_cuda/checks.h"
 #include "engine/host_cuda/counts.h"
+#include "engine/host_cuda/statics.h"
 #include "engine/host_cuda/symbols.h"
 
 namespace weft::host_cuda {
@@ -78,6 +79,7 @@ class Runner {
     std::iota(order.begin(), order.end(), 0u);
     if (shuffled_) shuffler_.shuffle(order);
     const std::size_t at_once = grid_.cooperative ? total : shuffled_ ? 2 : 1;
+    if (at_once > 1) begin_statics();
     std::size_t next = 0;
     while (next < total || !blocks_.empty()) {
       while (next < total && blocks_.size() < at_once) start_block(order[next++]);
@@ -137,7 +139,7 @@ class Runner {
       thread.finished = false;
       thread.wait = Wait::nothing;
       thread.clock = {};
-      thread.looked_at = nullptr;
+      thread.looks = {};
       thread.fiber.start(thread_main);
     }
   }

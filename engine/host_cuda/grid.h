@@ -22,6 +22,12 @@ struct Block;
 // What a thread waits for.
 enum class Wait : std::uint8_t { nothing, block, warp, grid };
 
+// An atomic or volatile access, and what was there.
+struct Look {
+  const void* address = nullptr;
+  std::uint64_t value = 0;
+};
+
 struct Thread {
   Fiber fiber;
   Block* block = nullptr;
@@ -33,8 +39,8 @@ struct Thread {
   const void* site = nullptr;  // of the barrier that it waits at
   std::uint64_t result = 0;    // of the warp operation or the barrier's vote
   WarpClock clock;
-  const void* looked_at = nullptr;  // by the last atomic or volatile access, and what was there
-  std::uint64_t seen = 0;
+  std::array<Look, 8> looks{};  // the latest at different addresses
+  std::size_t next_look = 0;
 };
 
 struct Free {

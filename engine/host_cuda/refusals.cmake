@@ -16,3 +16,12 @@ foreach(symbol ${undefined})
                      "void refuse_${number}() { weft::host_cuda::refuse(); }\n")
 endforeach()
 file(WRITE ${OUTPUT} "${text}")
+
+# A local static with a constructor is no __shared__ variable, and shared_section.ld would take it for one.
+set(kernels ${FILES})
+list(FILTER kernels INCLUDE REGEX "/kernels/.*[.]cu[.]o$")
+execute_process(COMMAND ${NM} ${kernels} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+if(symbols MATCHES "_ZGV(Z[A-Za-z0-9_]+)")
+  message(FATAL_ERROR "a host function in a .cu file has a static variable: _Z${CMAKE_MATCH_1}; "
+                      "move it to a .cpp file")
+endif()

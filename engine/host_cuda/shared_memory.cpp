@@ -61,8 +61,9 @@ Finding SharedMemory::access(std::uintptr_t address, std::size_t bytes, Access a
       cell.write = stamp;
     }
   }
-  // A struct is copied as a whole: its padding, and lanes that nobody uses, may be unwritten.
-  const std::size_t tolerated = bytes > 4 ? bytes - 1 : 0;
+  // A struct is copied as a whole, and its padding may be unwritten: less than a word, or the word
+  // beside one of 4 bytes where another member has 8.
+  const std::size_t tolerated = bytes >= 16 ? 4 : bytes > 4 ? 3 : 0;
   if (access != Access::write && unwritten > tolerated && finding.kind == Finding::Kind::nothing) {
     finding.kind = Finding::Kind::uninitialised;
   }

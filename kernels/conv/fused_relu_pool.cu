@@ -34,7 +34,8 @@ constexpr std::int64_t kSharedBytes = 48 * 1024;
 struct FusedPlan {
   int channels, height, width;  // of the source: x, or dz
   int top, left;                // border in front of it
-  int planes, out_height, out_width;
+  int planes, staged_planes;    // of the result; with those of zeros that fill up the last group
+  int out_height, out_width;
   int pitch, staged_rows, stage_channels;
   int weight_stride;  // floats between the taps in shared memory
   int items, parts, items_per_part, block_images;
@@ -69,11 +70,11 @@ __device__ __forceinline__ void load_stage(float* weights, float* images, const 
                                            const float* __restrict__ w, const FusedPlan& p,
                                            std::int64_t image0, int c0) {
   constexpr int kTaps = kKernel * kKernel;
-  for (int i = threadIdx.x; i < p.stage_channels * kTaps * p.planes; i += blockDim.x) {
+  for (int i = threadIdx.x; i < p.stage_channels * kTaps * p.staged_planes; i += blockDim.x) {
     int plane = 0, c = 0;
     const int tap = i % kTaps;
     if (kTurned) {
-      plane = i / kTaps % p.planes, c = i / kTaps / p.planes;
+      plane = i / kTaps % p.staged_planes, c = i / kTaps / p.staged_planes;
     } else {
       plane = p.by_channels.divide(i / kTaps, c);
     }
@@ -81,7 +82,7 @@ __device__ __forceinline__ void load_stage(float* weights, float* images, const 
         kTurned ? (std::int64_t{c0 + c} * p.planes + plane) * kTaps + kTaps - 1 - tap
                 : (std::int64_t{plane} * p.channels + c0 + c) * kTaps + tap;
     weights[(c * kTaps + tap) * p.weight_stride + plane] =
-        c0 + c < p.channels ? __ldg(w + from) : 0.0f;
+        c0 + c < p.channels && plane < p.planes ? __ldg(w + from) : 0.0f;
   }
   const int count = p.block_images * p.stage_channels * p.staged_rows * p.pitch;
 #pragma unroll 4
@@ -364,6 +365,7 @@ FusedPlan make_plan(const FusedDims& d, const Stream& stream) {
   p.top = narrow(d.top);
   p.left = narrow(d.left);
   p.planes = narrow(d.planes);
+  p.staged_planes = narrow(groups * per_thread);
   p.out_height = narrow(d.out_height);
   p.out_width = narrow(d.out_width);
   p.pitch = narrow(pitch);

@@ -51,11 +51,11 @@ __device__ __forceinline__ void lookahead_copy(typename Tile::Vector* slots, con
     for (int k = 0; k < Tile::kRows; ++k) {
       for (int e = 0; e < Tile::kLanes; ++e) {
         const std::int64_t i = base + k * Tile::kRowElements + e;
-        if (i >= n) continue;
+        const bool inside = i < n;  // zeros behind the end: vectors are read as a whole
         for (int word = 0; word < kWords; ++word) {
           device::async_copy_float(
               reinterpret_cast<float*>(&slots[k * Tile::kThreads].lane[e]) + word,
-              reinterpret_cast<const float*>(x + i) + word, true);
+              reinterpret_cast<const float*>(inside ? x + i : x) + word, inside);
         }
       }
     }
@@ -71,7 +71,7 @@ __device__ __forceinline__ void lookahead_load(typename Tile::Items& items,
   const std::int64_t base = first + Tile::thread_offset();
 #pragma unroll
   for (int k = 0; k < Tile::kRows; ++k) {
-    typename Tile::Vector v{};  // what lies past the end was not copied
+    typename Tile::Vector v{};
     if (whole || base + k * Tile::kRowElements < n) v = slots[k * Tile::kThreads];
 #pragma unroll
     for (int e = 0; e < Tile::kLanes; ++e) {

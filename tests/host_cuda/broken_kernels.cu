@@ -100,6 +100,14 @@ __global__ void reads_what_nobody_wrote(int* x) {
   x[threadIdx.x] = values[threadIdx.x + 1];
 }
 
+__global__ void reads_a_vector_half_written(int* x) {
+  __shared__ int2 values[kThreads];
+  values[threadIdx.x].x = x[threadIdx.x];
+  __syncthreads();
+  const int2 pair = values[kThreads - 1 - threadIdx.x];
+  x[threadIdx.x] = pair.x + pair.y;
+}
+
 // The last six levels of a reduction as they were written when the threads of a warp ran in
 // lockstep.
 __global__ void warp_without_syncwarp(int* x) {
@@ -137,6 +145,22 @@ __global__ void order_of_blocks(float* x) {
   if (threadIdx.x == 0) x[0] = x[0] * 0.5f + static_cast<float>(blockIdx.x);
 }
 
+// Copies of a struct read and write its padding, and nobody means anything by that.
+struct Flagged {
+  int value;
+  bool flag;
+};
+__global__ void copies_padding(int* x) {
+  __shared__ Flagged values[kThreads];
+  values[threadIdx.x].value = x[threadIdx.x];
+  values[threadIdx.x].flag = true;
+  __syncthreads();
+  const Flagged other = values[kThreads - 1 - threadIdx.x];
+  __syncthreads();
+  values[threadIdx.x] = other;
+  x[threadIdx.x] = other.flag ? other.value : 0;
+}
+
 }  // namespace
 
 void run_broken(Broken which, int* x, const Stream& stream) {
@@ -165,6 +189,8 @@ void run_broken(Broken which, int* x, const Stream& stream) {
       return launch(shuffle_from_outside_of_the_mask, config, x);
     case Broken::reads_what_nobody_wrote:
       return launch(reads_what_nobody_wrote, config, x);
+    case Broken::reads_a_vector_half_written:
+      return launch(reads_a_vector_half_written, config, x);
     case Broken::warp_without_syncwarp:
       return launch(warp_without_syncwarp, config, x);
     case Broken::warps_out_of_step:
@@ -173,6 +199,8 @@ void run_broken(Broken which, int* x, const Stream& stream) {
       return launch(waits_for_ever, config, x);
     case Broken::order_of_blocks:
       return launch(order_of_blocks, Launch{8, kThreads, 0, stream}, reinterpret_cast<float*>(x));
+    case Broken::copies_padding:
+      return launch(copies_padding, config, x);
   }
 }
 

@@ -17,10 +17,12 @@ enum class Broken {
   lane_missing_in_a_shuffle,
   shuffle_from_outside_of_the_mask,
   reads_what_nobody_wrote,
+  reads_a_vector_half_written,
   warp_without_syncwarp,
   warps_out_of_step,
   waits_for_ever,
   order_of_blocks,
+  copies_padding,  // no mistake
 };
 
 constexpr int kBrokenElements = 64;

@@ -144,6 +144,18 @@ TEST(BrokenMemory, ReadsWhatNobodyWrote) {
                  "shared values at byte 256", line_of(kernel, "threadIdx.x + 1]")});
 }
 
+TEST(BrokenMemory, ReadsAVectorHalfWritten) {
+  if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
+  const std::string kernel = "reads_a_vector_half_written";
+  expect_caught(Broken::reads_a_vector_half_written,
+                {"uninitialised read: kernel " + kernel, "after 1 barrier",
+                 line_of(kernel, "const int2 pair")});
+}
+
+TEST(BrokenMemory, PaddingOfAStructMayBeCopied) {
+  EXPECT_EQ(message_of(Broken::copies_padding), "nothing was found");
+}
+
 TEST(BrokenMemory, WarpWithoutSyncwarp) {
   if (kSanitized) GTEST_SKIP() << "a check of the ordinary build";
   const std::string kernel = "warp_without_syncwarp";
@@ -158,19 +170,28 @@ TEST(BrokenMemory, WarpsOutOfStep) {
                 {": kernel " + kernel, "shared sums", line_of(kernel, "sums[0] + sums[1]")});
 }
 
-// AddressSanitizer knows the ends of arrays and allocations, and stops the program.
+// In a child process: a sanitizer prints its report and stops the program. Below stands the thread.
+void expect_report(Broken which, const std::string& report, const std::string& kernel) {
+  EXPECT_DEATH(message_of(which), report + ".*host-cuda: kernel " + kernel +
+                                      ", block .0, 0, 0., thread .63, 0, 0., after 0 barriers");
+}
+
 TEST(BrokenMemoryDeathTest, AddressSanitizerNamesTheThread) {
-  if (!kSanitized) GTEST_SKIP() << "needs a build with AddressSanitizer";
+  if (!kSanitized) GTEST_SKIP() << "needs a build with the sanitizers";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(message_of(Broken::one_past_dynamic_memory),
-               "host-cuda: kernel one_past_dynamic_memory, block .*, thread .63, 0, 0.");
-  EXPECT_DEATH(message_of(Broken::one_past_an_allocation),
-               "host-cuda: kernel one_past_an_allocation, block .*, thread .63, 0, 0.");
-  // UBSan tells the line only.
-  EXPECT_DEATH(message_of(Broken::one_past_a_static_array),
-               "broken_kernels.cu:.*index 64 out of bounds");
-  EXPECT_DEATH(message_of(Broken::one_past_a_static_array_by_pointer),
-               "broken_kernels.cu:.*insufficient space");
+  const std::string report = "AddressSanitizer: heap-buffer-overflow";
+  expect_report(Broken::one_past_dynamic_memory, report, "one_past_dynamic_memory");
+  expect_report(Broken::one_past_an_allocation, report, "one_past_an_allocation");
+}
+
+TEST(BrokenMemoryDeathTest, UndefinedBehaviorSanitizerNamesTheThread) {
+  if (!kSanitized) GTEST_SKIP() << "needs a build with the sanitizers";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string line = "broken_kernels.cu:.*runtime error: .*";
+  expect_report(Broken::one_past_a_static_array, line + "index 64 out of bounds",
+                "one_past_a_static_array");
+  expect_report(Broken::one_past_a_static_array_by_pointer, line + "insufficient space",
+                "one_past_a_static_array_by_pointer");
 }
 
 TEST(BrokenKernels, ADeadlockIsAMessage) {

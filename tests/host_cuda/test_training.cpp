@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // lenet5 trains end to end on host-cuda, with the product's own kernels forward and backward: the
-// losses are those of the CPU back end.
+// losses are those of the CPU back end. With fuse=on the network is one kernel, with fuse=off there
+// are kernels for each layer.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
+#include <string>
 #include <vector>
 
+#include "models/fused_cnn.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
 
@@ -14,7 +17,7 @@ namespace weft::models {
 namespace {
 
 // One epoch is one step, so that its loss is that of the batch.
-std::vector<EpochRecord> history_on(Device device, int steps) {
+std::vector<EpochRecord> history_on(Device device, int steps, bool fuse) {
   const data::Dataset dataset = test::block_dataset(16, 16);
   TrainConfig config;
   config.network.name = "lenet5";
@@ -22,16 +25,24 @@ std::vector<EpochRecord> history_on(Device device, int steps) {
   config.epochs = steps;
   config.batch_size = 16;
   config.schedule.peak = 0.05f;
+  config.kernels.fuse = fuse;
   const std::atomic<bool> never = false;
   Trainer trainer(config, dataset, {}, Stream(device));
   trainer.run({}, never);
   return trainer.history();
 }
 
-TEST(TrainingOnHostCuda, LossesOfLenet5AreThoseOfTheCpu) {
+class TrainingOnHostCuda : public testing::TestWithParam<bool> {};
+
+TEST_P(TrainingOnHostCuda, LossesOfLenet5AreThoseOfTheCpu) {
   constexpr int kSteps = 8;
-  const std::vector<EpochRecord> cpu = history_on(Device::cpu(), kSteps);
-  const std::vector<EpochRecord> cuda = history_on(Device::cuda(), kSteps);
+  const bool fuse = GetParam();
+  layers::KernelChoice kernels;
+  kernels.fuse = fuse;
+  const auto one_kernel = fused_cnn_dims(*make_network({}), kernels, Device::cuda());
+  ASSERT_EQ(one_kernel.has_value(), fuse);
+  const std::vector<EpochRecord> cpu = history_on(Device::cpu(), kSteps, fuse);
+  const std::vector<EpochRecord> cuda = history_on(Device::cuda(), kSteps, fuse);
   ASSERT_EQ(cpu.size(), static_cast<std::size_t>(kSteps));
   ASSERT_EQ(cuda.size(), cpu.size());
   for (std::size_t i = 0; i < cpu.size(); ++i) {
@@ -42,6 +53,9 @@ TEST(TrainingOnHostCuda, LossesOfLenet5AreThoseOfTheCpu) {
   }
   EXPECT_LT(cpu.back().train.loss, cpu.front().train.loss);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fuse, TrainingOnHostCuda, testing::Bool(),
+                         [](const auto& fuse) { return std::string(fuse.param ? "On" : "Off"); });
 
 }  // namespace
 }  // namespace weft::models
