@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "engine/error.h"
@@ -120,6 +121,7 @@ std::string output_of(const std::string& command) {
 // addr2line's "/path/to/weft/kernels/x.cu:31 (discriminator 2)" becomes "kernels/x.cu:31".
 std::string within_project(std::string line) {
   line = line.substr(0, line.find(" (discriminator"));
+  line = std::filesystem::path(line).lexically_normal().string();  // ccache leaves build/../
   const std::string root = std::string(WEFT_SOURCE_DIR) + "/";
   return line.starts_with(root) ? line.substr(root.size()) : line;
 }
