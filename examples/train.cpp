@@ -92,10 +92,10 @@ std::future<data::Dataset> in_the_background(Load load) {
 int run_train(const TrainFlags& flags) {
   if (!flags.resume.empty()) {
     const models::TrainConfig config = models::Trainer::config_of(flags.resume);
-    auto loading = in_the_background(
-        [&] { return load_images(config.dataset, flags.data.data_dir, config.limit_train); });
     const Device device = select_device(flags.device);
     announce_device(flags.device, device);
+    auto loading = in_the_background(
+        [&] { return load_images(config.dataset, flags.data.data_dir, config.limit_train); });
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     models::Trainer trainer =
@@ -103,14 +103,11 @@ int run_train(const TrainFlags& flags) {
     return train(trainer, flags, dataset, flags.resume, stream);
   }
   models::TrainConfig config = config_from(flags);
-  std::future<data::Dataset> loading;
-  if (!flags.dry_run) {
-    loading = in_the_background([&] { return load_or_generate(flags.data, flags.limit_train); });
-  }
   const Device device = select_device(flags.device);
   config.kernels = kernels_from(flags, device);
   announce_device(flags.device, device);
   if (flags.dry_run) return dry_run(flags, config, device);
+  auto loading = in_the_background([&] { return load_or_generate(flags.data, flags.limit_train); });
   const Stream stream(device);
   const data::Dataset dataset = loading.get();
   config.dataset = dataset.name;

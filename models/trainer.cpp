@@ -16,9 +16,8 @@ namespace weft::models {
 
 namespace {
 
-constexpr double kSyncSeconds = 0.05;  // of queued work between two looks at the totals
-constexpr double kCommitSeconds =
-    1;  // of training that a kill may cost, or an epoch if that is more
+constexpr double kSyncSeconds = 0.05;    // of queued work between two looks at the totals
+constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
 
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   check_images(dataset.train, config.network, "training");

@@ -36,9 +36,9 @@ enum class TrainEnd { finished, interrupted };
 // optimizer.safetensors is the one commit point: it holds the parameters, velocity and buffers, the
 // best ones too, and in its metadata the config, the history and the step. It is replaced by one
 // rename when the run starts and ends, also by an interruption or an error, and after an epoch when
-// the last time is a second ago; the other files follow from it and are rewritten on resume. kill
-// -9 at any moment loses at most one epoch, or a second of short ones. With an ema_decay the
-// average is what is evaluated and what model.safetensors and best.safetensors hold.
+// the last time is a quarter of a second ago; the other files follow from it and are rewritten on
+// resume. kill -9 at any moment loses at most one epoch, or that much of short ones. With an
+// ema_decay the average is what is evaluated and what model.safetensors and best.safetensors hold.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
