@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batch normalisation on the CPU: a channel belongs to one thread; rows are summed in T, where
-// they vectorise, and the rows of a channel in double.
+// Batch normalisation on the CPU: a channel belongs to one thread; blocks of a row are summed in T,
+// where they vectorise, and the blocks of a channel in double.
 #pragma once
 
 #include "kernels/batch_norm/batch_norm.h"
@@ -10,6 +10,18 @@ namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
 
 namespace detail {
+
+// Values that are summed in T: more of them would lose accuracy where the sum does not vectorise.
+constexpr std::int64_t kSummed = 256;
+
+// Calls sum(begin, end) for the elements [begin, end) of each block of a channel's rows.
+template <class Sum>
+void for_each_block(std::int64_t channel, const BatchNormDims& d, const Sum& sum) {
+  for (std::int64_t i = 0; i < d.n; ++i) {
+    const std::int64_t row = (i * d.c + channel) * d.inner, end = row + d.inner;
+    for (std::int64_t j = row; j < end; j += kSummed) sum(j, j + kSummed < end ? j + kSummed : end);
+  }
+}
 
 // y = (x - mean) * factor + beta over one channel.
 template <class T>
@@ -31,23 +43,21 @@ void batch_norm_forward(T* y, T* mean, T* inv_std, T* running_mean, T* running_v
 #pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
   for (std::int64_t c = 0; c < d.c; ++c) {
     double total = 0;
-    for (std::int64_t i = 0; i < d.n; ++i) {
-      const T* row = x + (i * d.c + c) * d.inner;
+    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
       T sum = 0;
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < d.inner; ++j) sum += row[j];
+      for (std::int64_t j = begin; j < end; ++j) sum += x[j];
       total += static_cast<double>(sum);
-    }
+    });
     const T average = static_cast<T>(total / count);
     // A second pass over centred values: no cancellation, unlike E[x^2] - E[x]^2.
     double squares = 0;
-    for (std::int64_t i = 0; i < d.n; ++i) {
-      const T* row = x + (i * d.c + c) * d.inner;
+    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
       T sum = 0;
 #pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < d.inner; ++j) sum += (row[j] - average) * (row[j] - average);
+      for (std::int64_t j = begin; j < end; ++j) sum += (x[j] - average) * (x[j] - average);
       squares += static_cast<double>(sum);
-    }
+    });
     const double variance = squares / count;
     const T scale = static_cast<T>(1 / std::sqrt(variance + static_cast<double>(eps)));
     mean[c] = average;
@@ -80,17 +90,16 @@ void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, co
   for (std::int64_t c = 0; c < d.c; ++c) {
     const T average = mean[c], scale = inv_std[c];
     double total = 0, total_hat = 0;  // sum of dy, sum of dy xhat
-    for (std::int64_t i = 0; i < d.n; ++i) {
-      const std::int64_t row = (i * d.c + c) * d.inner;
+    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
       T sum = 0, sum_hat = 0;
 #pragma omp simd reduction(+ : sum, sum_hat)
-      for (std::int64_t j = 0; j < d.inner; ++j) {
-        sum += dy[row + j];
-        sum_hat += dy[row + j] * ((x[row + j] - average) * scale);
+      for (std::int64_t j = begin; j < end; ++j) {
+        sum += dy[j];
+        sum_hat += dy[j] * ((x[j] - average) * scale);
       }
       total += static_cast<double>(sum);
       total_hat += static_cast<double>(sum_hat);
-    }
+    });
     const T sum = static_cast<T>(total), sum_hat = static_cast<T>(total_hat);
     dgamma[c] = add_parameters ? dgamma[c] + sum_hat : sum_hat;
     dbeta[c] = add_parameters ? dbeta[c] + sum : sum;
