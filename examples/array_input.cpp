@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes of text parsed at a time
+constexpr std::size_t kTextPart = std::size_t{1} << 20;  // bytes of text parsed at a time
 
 // A file or standard input, read once from its beginning.
 class Source {
@@ -88,7 +88,7 @@ data::NpyArray read_text(Source& source, const std::string& name, std::vector<st
                                      "with numpy.save()"));
   }
   data::NumberReader reader(name);
-  for (; !part.empty(); part = source.next(kPart)) reader.feed(as_text(part));
+  for (; !part.empty(); part = source.next(kTextPart)) reader.feed(as_text(part));
   return reader.finish();
 }
 
@@ -102,7 +102,7 @@ void check_source(const std::string& path, std::string_view command) {
 }
 
 std::vector<std::byte> everything(Source& source, std::vector<std::byte> bytes) {
-  for (std::vector<std::byte> part; !(part = source.next(kPart)).empty();) {
+  for (std::vector<std::byte> part; !(part = source.next(kTextPart)).empty();) {
     bytes.insert(bytes.end(), part.begin(), part.end());
   }
   return bytes;
@@ -119,7 +119,7 @@ std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::st
   check_source(path, command);
   const bool is_file = !path.empty() && path != "-";
   Source source(is_file ? path : "-");
-  std::vector<std::byte> first = source.next(kPart);
+  std::vector<std::byte> first = source.next(kTextPart);
   const std::span<const std::uint8_t> start(reinterpret_cast<const std::uint8_t*>(first.data()),
                                             first.size());
   if (data::is_npy(first)) {
@@ -129,7 +129,7 @@ std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::st
   if (data::is_picture(start)) {
     if (is_file) return data::load_rgb_image(path);
     for (std::vector<std::byte> part;
-         first.size() <= data::kMaxImageFileBytes && !(part = source.next(kPart)).empty();) {
+         first.size() <= data::kMaxImageFileBytes && !(part = source.next(kTextPart)).empty();) {
       first.insert(first.end(), part.begin(), part.end());
     }
     return data::decode_rgb_image(

@@ -12,16 +12,16 @@ namespace weft::cli {
 namespace {
 
 constexpr double kWidth = 860, kHeight = 380;
-constexpr double kTop = 84, kBottom = 330, kPanelWidth = 330;
-constexpr double kLeft[] = {64, 484};
+constexpr double kPanelTop = 84, kPanelBottom = 330, kPanelWidth = 330;
+constexpr double kPanelLeft[] = {64, 484};
 
-struct Point {
+struct EpochPoint {
   double x = 0, y = 0, error = 0;
 };
 
 struct Series {
   std::string name, style;  // style is a CSS class: train, validation or test
-  std::vector<Point> points;
+  std::vector<EpochPoint> points;
 };
 
 struct Axis {
@@ -31,7 +31,7 @@ struct Axis {
 Axis value_axis(const std::vector<Series>& series, double floor, double ceiling) {
   double low = ceiling, high = floor;
   for (const Series& s : series) {
-    for (const Point& point : s.points) {
+    for (const EpochPoint& point : s.points) {
       low = std::min(low, point.y - point.error);
       high = std::max(high, point.y + point.error);
     }
@@ -55,10 +55,10 @@ std::string panel(double left, std::string_view heading, const std::vector<Serie
     return left + 14 + (epoch - first_epoch) / (last_epoch - first_epoch) * (kPanelWidth - 28);
   };
   const auto y_of = [&](double value) {
-    return kBottom - (value - axis.low) / (axis.high - axis.low) * (kBottom - kTop);
+    return kPanelBottom - (value - axis.low) / (axis.high - axis.low) * (kPanelBottom - kPanelTop);
   };
   std::string svg = fmt::format("<text class=\"heading\" x=\"{}\" y=\"{}\">{}</text>\n", left,
-                                kTop - 18, heading);
+                                kPanelTop - 18, heading);
   const int ticks = static_cast<int>(std::lround((axis.high - axis.low) / axis.step));
   for (int i = 0; i <= ticks; ++i) {
     const double value = std::min(axis.high, axis.low + i * axis.step), y = y_of(value);
@@ -72,17 +72,17 @@ std::string panel(double left, std::string_view heading, const std::vector<Serie
     if (epoch != first_epoch && epoch % stride != 0) continue;
     svg +=
         fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                    x_of(epoch), kBottom + 18, epoch);
+                    x_of(epoch), kPanelBottom + 18, epoch);
   }
   svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">epoch</text>\n",
-                     (left + right) / 2, kBottom + 38);
+                     (left + right) / 2, kPanelBottom + 38);
   for (const Series& s : series) {
     std::string path;
-    for (const Point& point : s.points) {
+    for (const EpochPoint& point : s.points) {
       path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", x_of(point.x), y_of(point.y));
     }
     svg += fmt::format("<polyline class=\"line {}\" points=\"{}\"/>\n", s.style, path);
-    for (const Point& point : s.points) {
+    for (const EpochPoint& point : s.points) {
       const double x = x_of(point.x);
       if (point.error > 0) {
         const double upper = y_of(std::min(axis.high, point.y + point.error));
@@ -115,7 +115,7 @@ std::string legend(const std::vector<Series>& series) {
   return svg;
 }
 
-constexpr std::string_view kStyle = R"(<style>
+constexpr std::string_view kCurveStyle = R"(<style>
 text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 .title { font-size: 16px; font-weight: 600; fill: #24292f; }
 .heading { font-size: 13px; font-weight: 600; fill: #57606a; }
@@ -170,7 +170,7 @@ std::string curves_svg(const std::vector<models::EpochRecord>& history, std::str
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}"
       "<text class=\"title\" x=\"{4}\" y=\"35\">{2}</text>\n",
-      kWidth, kHeight, escaped_for_xml(title), kStyle, kLeft[0]);
+      kWidth, kHeight, escaped_for_xml(title), kCurveStyle, kPanelLeft[0]);
   if (!loss.empty()) {
     const int first = history.front().epoch, last = history.back().epoch;
     const Axis loss_axis = value_axis(loss, 0, 1e30), accuracy_axis = value_axis(accuracy, 0, 100);
@@ -178,8 +178,9 @@ std::string curves_svg(const std::vector<models::EpochRecord>& history, std::str
       return std::max(0, static_cast<int>(-std::floor(std::log10(axis.step) + 1e-9)));
     };
     svg += legend(loss);
-    svg += panel(kLeft[0], "Loss per image", loss, loss_axis, first, last, decimals(loss_axis));
-    svg += panel(kLeft[1], "Accuracy, %", accuracy, accuracy_axis, first, last,
+    svg +=
+        panel(kPanelLeft[0], "Loss per image", loss, loss_axis, first, last, decimals(loss_axis));
+    svg += panel(kPanelLeft[1], "Accuracy, %", accuracy, accuracy_axis, first, last,
                  decimals(accuracy_axis));
   }
   return svg + "</svg>\n";

@@ -15,7 +15,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::int64_t kPart = std::int64_t{1} << 22;  // values binned and counted at a time
+constexpr std::int64_t kCountedPart = std::int64_t{1} << 22;  // values binned and counted at a time
 
 // The type of the edges of an array of T.
 template <class T>
@@ -164,10 +164,10 @@ CountedArray count_values(std::span<const T> values, std::int64_t bins,
   out.edges.assign(edges.begin(), edges.end());
   out.counts.resize(static_cast<std::size_t>(bins));
   const Binner<Edge> binner(edges);
-  std::vector<std::int32_t> found(static_cast<std::size_t>(std::min(kPart, out.values)));
+  std::vector<std::int32_t> found(static_cast<std::size_t>(std::min(kCountedPart, out.values)));
   BinCounter counter(bins, std::ssize(found), variant, device);
-  for (std::int64_t first = 0; first < out.values; first += kPart) {
-    const std::int64_t count = std::min(kPart, out.values - first);
+  for (std::int64_t first = 0; first < out.values; first += kCountedPart) {
+    const std::int64_t count = std::min(kCountedPart, out.values - first);
     std::int64_t below = 0, above = 0;
 #pragma omp parallel for reduction(+ : below, above)
     for (std::int64_t i = 0; i < count; ++i) {

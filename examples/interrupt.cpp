@@ -7,11 +7,11 @@
 namespace weft::cli {
 namespace {
 
-std::atomic<bool> stop_requested{false};
+std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
 extern "C" void request_stop(int) {
-  if (stop_requested.exchange(true)) _exit(kInterrupted);
+  if (requested.exchange(true)) _exit(kInterrupted);
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ const std::atomic<bool>& catch_interrupts() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  return stop_requested;
+  return requested;
 }
 
 }  // namespace weft::cli

@@ -30,7 +30,7 @@ struct ScanFlags {
 };
 
 constexpr std::int64_t kMostJsonValues = 1'000'000;
-constexpr std::size_t kPart = 1 << 16;  // values made into text at a time
+constexpr std::size_t kValuesPart = 1 << 16;  // values made into text at a time
 
 // Calls work(T()) for the type that scans elements of `dtype`.
 template <class Work>
@@ -142,9 +142,9 @@ void as_lines(NpyArray& array, Sink&& sink) {
   with_type(array.dtype, [&](auto type) {
     const auto values = values_of<const decltype(type)>(array);
     std::string text;
-    for (std::size_t at = 0; at < values.size(); at += kPart) {
+    for (std::size_t at = 0; at < values.size(); at += kValuesPart) {
       text.clear();
-      data::append_lines(text, values.subspan(at, std::min(kPart, values.size() - at)));
+      data::append_lines(text, values.subspan(at, std::min(kValuesPart, values.size() - at)));
       sink(text);
     }
   });

@@ -172,7 +172,7 @@ TEST_F(Nbody, NoStepsShowTheStart) {
                                       "final.npy", "frame_0001.png"}));
 }
 
-struct Mistake {
+struct NbodyMistake {
   std::vector<std::string> arguments;
   int exit_code;
   std::string part;
@@ -186,7 +186,7 @@ TEST_F(Nbody, MistakesAreOneLineAndLeaveNothing) {
   write("cut.npy", std::string("\x93NUMPY\x01\x00\x76\x00{'descr'", 18));
   write("file", "x");
   write("taken/other", "x");
-  const std::vector<Mistake> mistakes = {
+  const std::vector<NbodyMistake> mistakes = {
       {{"--bodies", "0"}, 2, "--bodies: expected a whole number from 1"},
       {{"--bodies", "99999999999"}, 2, "--bodies: expected"},
       {{"--steps", "-1"}, 2, "--steps: expected"},
@@ -222,7 +222,7 @@ TEST_F(Nbody, MistakesAreOneLineAndLeaveNothing) {
       {{"--start", "./"}, 3, "regular file"},
       {{"--resume", "taken"}, 3, "no n-body run to resume"},
   };
-  for (const Mistake& mistake : mistakes) {
+  for (const NbodyMistake& mistake : mistakes) {
     std::vector<std::string> arguments = {"nbody", "--device", "cpu"};
     arguments.insert(arguments.end(), mistake.arguments.begin(), mistake.arguments.end());
     SCOPED_TRACE(testing::PrintToString(mistake.arguments));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "data/npy.h"
 #include "engine/error.h"
 
 namespace weft::test {
@@ -109,6 +111,34 @@ inline Bytes idx(const std::vector<std::uint32_t>& extents, const Bytes& values)
   }
   bytes.insert(bytes.end(), values.begin(), values.end());
   return bytes;
+}
+
+inline Bytes text(const std::string& characters) {
+  return {characters.begin(), characters.end()};
+}
+
+inline void append_big_endian(Bytes& bytes, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+}
+
+// A chunk of a PNG: length, type, content and checksum.
+inline void append_chunk(Bytes& png, const std::string& type, const Bytes& content) {
+  append_big_endian(png, static_cast<std::uint32_t>(content.size()));
+  Bytes body = text(type);
+  body.insert(body.end(), content.begin(), content.end());
+  png.insert(png.end(), body.begin(), body.end());
+  append_big_endian(
+      png, static_cast<std::uint32_t>(crc32(0, body.data(), static_cast<uInt>(body.size()))));
+}
+
+// The elements of a .npy array, as they lie in memory.
+template <class T>
+std::vector<T> values_of(const data::NpyArray& array) {
+  std::vector<T> values(array.bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+  return values;
 }
 
 // `action` must throw a one-line Error of `kind` whose message holds every one of `parts`.

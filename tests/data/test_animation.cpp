@@ -8,6 +8,7 @@
 namespace weft::data {
 namespace {
 
+using test::append_chunk;
 using test::expect_error;
 
 constexpr std::int64_t kWidth = 19, kHeight = 11;
@@ -52,20 +53,6 @@ std::vector<Chunk> chunks_of(const Bytes& file) {
   }
   EXPECT_EQ(at, file.size());
   return chunks;
-}
-
-void append_chunk(Bytes& png, const std::string& type, const Bytes& content) {
-  const auto big_endian = [&](std::uint32_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      png.push_back(static_cast<std::uint8_t>(value >> shift));
-    }
-  };
-  big_endian(static_cast<std::uint32_t>(content.size()));
-  const std::size_t begin = png.size();
-  png.insert(png.end(), type.begin(), type.end());
-  png.insert(png.end(), content.begin(), content.end());
-  big_endian(static_cast<std::uint32_t>(
-      crc32(0, png.data() + begin, static_cast<uInt>(png.size() - begin))));
 }
 
 TEST(Animation, HoldsEveryFrameInOrder) {

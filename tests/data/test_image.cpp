@@ -7,26 +7,10 @@
 namespace weft::data {
 namespace {
 
+using test::append_big_endian;
+using test::append_chunk;
 using test::expect_error;
-
-Bytes text(const std::string& characters) {
-  return {characters.begin(), characters.end()};
-}
-
-void append_big_endian(Bytes& bytes, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<std::uint8_t>(value >> shift));
-  }
-}
-
-void append_chunk(Bytes& png, const std::string& type, const Bytes& content) {
-  append_big_endian(png, static_cast<std::uint32_t>(content.size()));
-  Bytes body = text(type);
-  body.insert(body.end(), content.begin(), content.end());
-  png.insert(png.end(), body.begin(), body.end());
-  append_big_endian(
-      png, static_cast<std::uint32_t>(crc32(0, body.data(), static_cast<uInt>(body.size()))));
-}
+using test::text;
 
 // A PNG whose pixel data is `rows`, deflated. Colour types: 0 grey, 2 RGB, 4 grey + alpha, 6 RGBA.
 Bytes make_png(std::uint32_t width, std::uint32_t height, int colour_type, const Bytes& rows) {

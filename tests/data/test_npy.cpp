@@ -12,6 +12,7 @@ namespace weft::data {
 namespace {
 
 using test::expect_error;
+using test::values_of;
 
 std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -21,13 +22,6 @@ template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));
   return {bytes.begin(), bytes.end()};
-}
-
-template <class T>
-std::vector<T> values_of(const NpyArray& array) {
-  std::vector<T> values(array.bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
-  return values;
 }
 
 // A file with this dictionary and these bytes of elements.

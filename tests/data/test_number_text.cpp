@@ -12,18 +12,12 @@ namespace weft::data {
 namespace {
 
 using test::expect_error;
+using test::values_of;
 
 NpyArray read(const std::string& text, std::size_t part = 1 << 20) {
   NumberReader reader("numbers.txt");
   for (std::size_t at = 0; at < text.size(); at += part) reader.feed(text.substr(at, part));
   return reader.finish();
-}
-
-template <class T>
-std::vector<T> values_of(const NpyArray& array) {
-  std::vector<T> values(array.bytes.size() / sizeof(T));
-  std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
-  return values;
 }
 
 TEST(NumberText, WholeNumbersStayIntegers) {

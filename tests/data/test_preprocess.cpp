@@ -15,7 +15,7 @@ namespace weft::data {
 namespace {
 
 using test::expect_error;
-constexpr int kSide = 28;
+constexpr int kInputSide = 28;
 
 struct Geometry {
   double centre_x = 0, centre_y = 0;
@@ -25,10 +25,10 @@ struct Geometry {
 Geometry measure(const std::vector<std::uint8_t>& pixels) {
   Geometry g;
   double mass = 0;
-  int left = kSide, right = -1, top = kSide, bottom = -1;
-  for (int y = 0; y < kSide; ++y) {
-    for (int x = 0; x < kSide; ++x) {
-      const int ink = pixels.at(static_cast<std::size_t>(y * kSide + x));
+  int left = kInputSide, right = -1, top = kInputSide, bottom = -1;
+  for (int y = 0; y < kInputSide; ++y) {
+    for (int x = 0; x < kInputSide; ++x) {
+      const int ink = pixels.at(static_cast<std::size_t>(y * kInputSide + x));
       g.brightest = std::max(g.brightest, ink);
       mass += ink;
       g.centre_x += ink * x;
@@ -48,7 +48,7 @@ Geometry measure(const std::vector<std::uint8_t>& pixels) {
 }
 
 GreyImage digit_image(int digit, std::uint64_t index) {
-  GreyImage image{kSide, kSide, std::vector<std::uint8_t>(kSide * kSide)};
+  GreyImage image{kInputSide, kInputSide, std::vector<std::uint8_t>(kInputSide * kInputSide)};
   draw_digit(digit, 1, index, image.pixels.data());
   return image;
 }
@@ -87,19 +87,19 @@ GreyImage shifted(const GreyImage& image, std::int64_t frame, std::int64_t dx, s
 // The mean difference between `a` and `b` at the best of the moves of `a` by at most one pixel: the
 // centre of mass is rounded to whole pixels, so it may fall to either side.
 double mean_difference(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
-  EXPECT_EQ(a.size(), static_cast<std::size_t>(kSide * kSide));
-  EXPECT_EQ(b.size(), static_cast<std::size_t>(kSide * kSide));
+  EXPECT_EQ(a.size(), static_cast<std::size_t>(kInputSide * kInputSide));
+  EXPECT_EQ(b.size(), static_cast<std::size_t>(kInputSide * kInputSide));
   double best = 255;
   for (int dy = -1; dy <= 1; ++dy) {
     for (int dx = -1; dx <= 1; ++dx) {
       double sum = 0;
-      for (int y = 1; y + 1 < kSide; ++y) {
-        for (int x = 1; x + 1 < kSide; ++x) {
-          sum += std::abs(int{a[static_cast<std::size_t>((y + dy) * kSide + x + dx)]} -
-                          int{b[static_cast<std::size_t>(y * kSide + x)]});
+      for (int y = 1; y + 1 < kInputSide; ++y) {
+        for (int x = 1; x + 1 < kInputSide; ++x) {
+          sum += std::abs(int{a[static_cast<std::size_t>((y + dy) * kInputSide + x + dx)]} -
+                          int{b[static_cast<std::size_t>(y * kInputSide + x)]});
         }
       }
-      best = std::min(best, sum / (kSide * kSide));
+      best = std::min(best, sum / (kInputSide * kInputSide));
     }
   }
   return best;
@@ -110,7 +110,7 @@ PreparedImage prepare(const GreyImage& image, Invert invert = Invert::automatic)
 }
 
 void expect_mnist_geometry(const std::vector<std::uint8_t>& pixels, const std::string& what) {
-  ASSERT_EQ(pixels.size(), static_cast<std::size_t>(kSide * kSide));
+  ASSERT_EQ(pixels.size(), static_cast<std::size_t>(kInputSide * kInputSide));
   const Geometry g = measure(pixels);
   EXPECT_LE(std::fabs(g.centre_x - 14), 0.51) << what;
   EXPECT_LE(std::fabs(g.centre_y - 14), 0.51) << what;
@@ -136,7 +136,7 @@ TEST(Preprocess, MnistGeometryFromAnySizePolarityAndPlace) {
 TEST(Preprocess, MnistLeavesDigitsInItsFormatAlmostAlone) {
   for (int digit = 0; digit < 10; ++digit) {
     for (std::uint64_t index = 0; index < 5; ++index) {
-      const GreyImage once = {kSide, kSide, prepare(digit_image(digit, index)).pixels};
+      const GreyImage once = {kInputSide, kInputSide, prepare(digit_image(digit, index)).pixels};
       EXPECT_LE(mean_difference(prepare(once).pixels, once.pixels), 3) << digit << ", " << index;
       EXPECT_EQ(prepare(inverted(once)).pixels, prepare(once).pixels) << digit << ", " << index;
       EXPECT_EQ(prepare(shifted(once, 50, 3, 19)).pixels, prepare(once).pixels) << digit;
@@ -160,7 +160,7 @@ TEST(Preprocess, PhotoOfPaperInUnevenLightWithNoiseAndDirt) {
   for (int digit = 0; digit < 10; ++digit) {
     const GreyImage image = digit_image(digit, 40);
     const Plane ink = [&] {
-      Plane plane(kSide, kSide);
+      Plane plane(kInputSide, kInputSide);
       std::copy(image.pixels.begin(), image.pixels.end(), plane.values.begin());
       return resample(plane, 280, 280);
     }();

@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@
 #include "tests/support/small.h"
 
 namespace weft::test {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Extents around warp, vector and block boundaries, a prime, and one that wakes several threads.
 inline std::vector<std::int64_t> linear_sizes() {

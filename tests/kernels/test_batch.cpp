@@ -19,14 +19,6 @@ using kernels::Normalization;
 constexpr Normalization kMnist{0.1307f, 0.3081f};
 constexpr Augmentation kStrong{15, 0.1f, 0.2f, 2};
 
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(philox(seed, RandomStream::data, 5, i).value[0]);
-  }
-  return bytes;
-}
-
 struct Batch {
   std::vector<float> x;
   std::vector<std::int32_t> labels;

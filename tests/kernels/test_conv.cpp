@@ -26,19 +26,19 @@ using namespace weft::kernels;
 
 // What the three passes produce; empty where the variant has no such pass.
 template <class T>
-struct Results {
+struct ConvResults {
   std::vector<T> y, dx, dw, db;
 };
 
-struct Problem {
+struct ConvProblem {
   ConvCase c;
   Epilogue epilogue;
   GradientMode mode;
   std::vector<float> x, w, bias, dy;
   std::vector<float> dx, dw, db;  // before an accumulating pass
 
-  Problem(const ConvCase& test_case, bool integers, Epilogue epilogue_ = Epilogue::relu,
-          GradientMode mode_ = GradientMode::accumulate)
+  ConvProblem(const ConvCase& test_case, bool integers, Epilogue epilogue_ = Epilogue::relu,
+              GradientMode mode_ = GradientMode::accumulate)
       : c(test_case), epilogue(epilogue_), mode(mode_) {
     const auto values = [&](std::int64_t n, std::uint64_t seed) {
       return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
@@ -52,10 +52,11 @@ struct Problem {
     db = values(c.dims.oc, 7);
   }
 
-  Results<double> expected() const {
+  ConvResults<double> expected() const {
     const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
                dy64 = to_double(dy);
-    Results<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw), to_double(db)};
+    ConvResults<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw),
+                          to_double(db)};
     cpu::conv2d_forward_direct<double>(r.y.data(), x64.data(), w64.data(), bias64.data(), c.dims,
                                        epilogue);
     cpu::conv2d_backward_data_direct<double>(r.dx.data(), dy64.data(), w64.data(), c.dims, mode);
@@ -64,8 +65,8 @@ struct Problem {
     return r;
   }
 
-  Results<float> run(const ConvOptions& options, const Stream& stream,
-                     std::int64_t misalign = 0) const {
+  ConvResults<float> run(const ConvOptions& options, const Stream& stream,
+                         std::int64_t misalign = 0) const {
     const bool add = mode == GradientMode::accumulate;
     const auto output = [&](const std::vector<float>& before) {
       Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
@@ -79,7 +80,7 @@ struct Problem {
     const auto workspace = [&](ConvPass pass) {
       return Buffer(conv2d_workspace_bytes(pass, c.dims, options, stream.device()), stream);
     };
-    Results<float> r;
+    ConvResults<float> r;
     if (conv_has_pass(options.variant, ConvPass::forward)) {
       const Buffer scratch = workspace(ConvPass::forward);
       conv2d_forward(y_.data(), x_.data(), w_.data(), bias_.data(), c.dims, epilogue, options,
@@ -116,13 +117,14 @@ double unit_of(ComputeMode mode) {
   return std::ldexp(1.0, mode == ComputeMode::bf16 ? -8 : -11);
 }
 
-void expect_equal(const Results<float>& found, const Results<double>& expected, const Problem& p,
-                  const std::string& what, bool integers, const ConvOptions& options = {}) {
+void expect_equal(const ConvResults<float>& found, const ConvResults<double>& expected,
+                  const ConvProblem& p, const std::string& what, bool integers,
+                  const ConvOptions& options = {}) {
   const ConvDims& d = p.c.dims;
   Bound none = exact();
   none.zero_is_right = true;
   const auto bound = [&](std::int64_t length) {
-    return integers ? none : Problem::bound(length, unit_of(options.mode));
+    return integers ? none : ConvProblem::bound(length, unit_of(options.mode));
   };
   const std::int64_t taps = d.kh * d.kw, pixels = d.n * d.oh() * d.ow();
   if (conv_has_pass(options.variant, ConvPass::forward)) {
@@ -134,7 +136,7 @@ void expect_equal(const Results<float>& found, const Results<double>& expected, 
   if (conv_has_pass(options.variant, ConvPass::backward_weights)) {
     EXPECT_TRUE(compare(found.dw, expected.dw, bound(pixels), what + " dw"));
     // The bias is a plain sum of dy: nothing is rounded for it.
-    const Bound plain = integers ? none : Problem::bound(pixels, 0);
+    const Bound plain = integers ? none : ConvProblem::bound(pixels, 0);
     EXPECT_TRUE(compare(found.db, expected.db, plain, what + " db"));
   }
 }
@@ -174,10 +176,10 @@ TEST_P(Conv, MatchesTheOracle) {
   int turn = 0;
   for (const ConvCase& c : conv_cases()) {
     if (too_large(c.flops())) continue;
-    const Problem problem(c, false, turn % 2 == 0 ? Epilogue::none : Epilogue::relu,
-                          turn % 3 == 0 ? GradientMode::accumulate : GradientMode::overwrite);
+    const ConvProblem problem(c, false, turn % 2 == 0 ? Epilogue::none : Epilogue::relu,
+                              turn % 3 == 0 ? GradientMode::accumulate : GradientMode::overwrite);
     ++turn;
-    const Results<double> expected = problem.expected();
+    const ConvResults<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
                    false, options);
@@ -189,8 +191,8 @@ TEST_P(Conv, MatchesTheOracle) {
 TEST_P(Conv, IsExactOnIntegers) {
   for (const ConvCase& c : conv_cases()) {
     if (too_large(c.flops())) continue;
-    const Problem problem(c, true);
-    const Results<double> expected = problem.expected();
+    const ConvProblem problem(c, true);
+    const ConvResults<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
                    true, options);
@@ -202,8 +204,8 @@ TEST_P(Conv, IsExactOnIntegers) {
 TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
   for (const ConvCase& c : network_conv_cases(2)) {
     if (too_large(c.flops())) continue;
-    const Problem problem(c, false);
-    const Results<double> expected = problem.expected();
+    const ConvProblem problem(c, false);
+    const ConvResults<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, ConvOptions options) {
       for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
         options.mode = mode;
@@ -225,8 +227,8 @@ TEST_P(Conv, FillsLargeTiles) {
         ConvCase{{32, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}}, ConvCase{{86, 16, 28, 28, 40, 1, 1}},
         ConvCase{{8, 96, 14, 14, 96, 3, 3, 1, 1, 1, 1}}}) {
     if (too_large(c.flops())) continue;
-    const Problem problem(c, true);
-    const Results<double> expected = problem.expected();
+    const ConvProblem problem(c, true);
+    const ConvResults<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       if (!rounds(options.variant)) return;
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
@@ -241,7 +243,7 @@ TEST_P(Conv, FillsLargeTiles) {
 
 TEST_P(Conv, TakesAnyAlignment) {
   for (const std::int64_t misalign : {1, 2, 3}) {
-    const Problem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
+    const ConvProblem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
       expect_equal(problem.run(options, stream(), misalign), problem.expected(), problem,
                    str(variant, " misaligned by ", misalign), true, options);
@@ -259,8 +261,8 @@ TEST_P(Conv, MasksTheGradientOfTheData) {
     mask[0] = std::nanf("");
     const Guarded<float> x(mask, stream());
     for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
-      const Problem problem(c, true, Epilogue::none, mode);
-      Results<double> expected = problem.expected();
+      const ConvProblem problem(c, true, Epilogue::none, mode);
+      ConvResults<double> expected = problem.expected();
       for (std::size_t i = 0; i < mask.size(); ++i) {
         if (!(mask[i] > 0)) expected.dx[i] = 0;
       }
@@ -275,17 +277,17 @@ TEST_P(Conv, MasksTheGradientOfTheData) {
 
 TEST_P(Conv, GivesTheSameBitsTwice) {
   const std::int64_t images = small_tests() ? 2 : 19;
-  const Problem problem({{images, 6, 14, 14, 16, 5, 5, 1, 1, 0, 0}}, false);
+  const ConvProblem problem({{images, 6, 14, 14, 16, 5, 5, 1, 1, 0, 0}}, false);
   for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
-    const Results<float> one = problem.run(options, stream());
-    const Results<float> two = problem.run(options, stream());
+    const ConvResults<float> one = problem.run(options, stream());
+    const ConvResults<float> two = problem.run(options, stream());
     EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db)
         << variant;
   });
 }
 
 TEST_P(Conv, WorksWithoutBias) {
-  const Problem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
+  const ConvProblem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
   const ConvDims& d = problem.c.dims;
   const auto x64 = to_double(problem.x), w64 = to_double(problem.w), dy64 = to_double(problem.dy);
   std::vector<double> y64(problem.dy.size()), dw64(problem.w.size());
@@ -394,11 +396,11 @@ TEST(ConvCpuIsas, MatchTheOracle) {
       if (too_large(c.flops())) continue;
       const GradientMode mode =
           turn++ % 2 == 0 ? GradientMode::accumulate : GradientMode::overwrite;
-      const Problem p(c, false, Epilogue::relu, mode);
-      const Results<double> expected = p.expected();
+      const ConvProblem p(c, false, Epilogue::relu, mode);
+      const ConvResults<double> expected = p.expected();
       const float nan = std::numeric_limits<float>::quiet_NaN();
       const auto fresh = [&] {
-        Results<float> r{std::vector<float>(p.dy.size(), nan), p.dx, p.dw, p.db};
+        ConvResults<float> r{std::vector<float>(p.dy.size(), nan), p.dx, p.dw, p.db};
         if (mode == GradientMode::overwrite) {
           r.dx.assign(r.dx.size(), nan);
           r.dw.assign(r.dw.size(), nan);
@@ -406,7 +408,7 @@ TEST(ConvCpuIsas, MatchTheOracle) {
         }
         return r;
       };
-      Results<float> direct = fresh(), implicit = fresh();
+      ConvResults<float> direct = fresh(), implicit = fresh();
       table->forward_direct(direct.y.data(), p.x.data(), p.w.data(), p.bias.data(), c.dims,
                             p.epilogue);
       table->backward_data_direct(direct.dx.data(), p.dy.data(), p.w.data(), c.dims, mode);
@@ -438,13 +440,13 @@ TEST(ConvCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const Stream stream(Device::cpu());
   for (const ConvCase& c : network_conv_cases(19)) {
     if (too_large(c.flops())) continue;
-    const Problem problem(c, false);
+    const ConvProblem problem(c, false);
     for_each_variant(Device::cpu(), [&](const std::string& variant, const ConvOptions& options) {
       omp_set_num_threads(1);
-      const Results<float> one = problem.run(options, stream);
+      const ConvResults<float> one = problem.run(options, stream);
       for (const int threads : {2, 3}) {
         omp_set_num_threads(threads);
-        const Results<float> more = problem.run(options, stream);
+        const ConvResults<float> more = problem.run(options, stream);
         EXPECT_TRUE(one.y == more.y && one.dx == more.dx && one.dw == more.dw && one.db == more.db)
             << variant << " on " << threads << " threads, " << c.name();
       }
@@ -460,8 +462,8 @@ TEST(ConvOracle, GradientsMatchCentralDifferences) {
   for (const ConvCase& c :
        {ConvCase{{2, 3, 5, 6, 4, 3, 2, 1, 1, 1, 0}}, ConvCase{{2, 2, 7, 9, 3, 2, 3, 2, 3, 1, 2}},
         ConvCase{{1, 2, 3, 3, 2, 3, 3, 1, 1, 4, 4}}}) {
-    const Problem problem(c, false, Epilogue::none, GradientMode::overwrite);
-    const Results<double> gradients = problem.expected();
+    const ConvProblem problem(c, false, Epilogue::none, GradientMode::overwrite);
+    const ConvResults<double> gradients = problem.expected();
     std::vector<double> x = to_double(problem.x), w = to_double(problem.w),
                         bias = to_double(problem.bias);
     const std::vector<double> dy = to_double(problem.dy);

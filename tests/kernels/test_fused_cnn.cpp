@@ -9,7 +9,7 @@ namespace {
 using kernels::lenet5_dims;
 using kernels::SgdOptions;
 
-constexpr SgdOptions kPlain = {}, kMomentum = {0.9f, 0, false}, kDecay = {0.9f, 5e-4f, false},
+constexpr SgdOptions kPlain = {}, kHeavyBall = {0.9f, 0, false}, kDecay = {0.9f, 5e-4f, false},
                      kNesterov = {0.9f, 5e-4f, true};
 constexpr FusedCnnVariant kVariants[] = {FusedCnnVariant::two_kernels, FusedCnnVariant::persistent};
 
@@ -56,7 +56,7 @@ void follow(const StepCase& c, FusedCnnVariant variant, const Stream& stream) {
 TEST_P(FusedCnn, FollowsTheOracle) {
   const StepCase all[] = {
       {kSmallCnn, 5, 1, 1, 2, kPlain},      {kSmallCnn, 7, 3, 3, 5, kNesterov},
-      {kSmallCnn, 9, 9, 7, 2, kMomentum},   {kSmallCnn, 40, 17, 17, 3, kDecay},
+      {kSmallCnn, 9, 9, 7, 2, kHeavyBall},  {kSmallCnn, 40, 17, 17, 3, kDecay},
       {kSmallCnn, 40, 17, 6, 2, kNesterov}, {kSmallCnn, 64, 64, 64, 2, {0, 0.1f, false}},
   };
   const StepCase few[] = {{kSmallCnn, 5, 1, 1, 1, kPlain},
@@ -81,7 +81,7 @@ TEST_P(FusedCnn, Lenet5FollowsTheOracle) {
   follow({dims, 12, 1, 1, 5, kPlain}, kOne, stream());
   follow({lenet5_dims(26), 128, 64, 64, 1, kDecay}, kTwo, stream());
   if (device().is_cpu()) return;
-  follow({dims, 600, 300, 256, 1, kMomentum}, kOne, stream());
+  follow({dims, 600, 300, 256, 1, kHeavyBall}, kOne, stream());
   follow({dims, 600, 300, 300, 2, kNesterov}, kOne, stream());
 }
 

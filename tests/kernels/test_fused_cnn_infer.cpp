@@ -7,7 +7,7 @@ namespace {
 using kernels::lenet5_dims;
 using kernels::Normalization;
 
-constexpr Normalization kMnist{0.1307f, 0.3081f};
+constexpr Normalization kMnistScale{0.1307f, 0.3081f};
 
 class FusedCnnInfer : public DeviceTest {};
 
@@ -31,7 +31,7 @@ Answers ask(const FusedCnnDims& dims, std::int64_t rows, const std::vector<float
   kernels::fused_cnn_infer(
       outputs ? logits.data() : nullptr, outputs ? predictions.data() : nullptr,
       reinterpret_cast<MetricTotals*>(totals.data()), weights.data(), images.data(),
-      image_labels.data(), rows, dims, kMnist, {scratch.data(), bytes}, stream);
+      image_labels.data(), rows, dims, kMnistScale, {scratch.data(), bytes}, stream);
   Answers answers{logits.get(), predictions.get(), {}};
   const std::vector<std::uint8_t> found = totals.get();
   std::memcpy(&answers.totals, found.data(), sizeof(MetricTotals));
@@ -62,7 +62,7 @@ TEST_P(FusedCnnInfer, MatchesTheOracle) {
     const std::vector<double> weights = to_double(parameters);
     kernels::cpu::fused_cnn_infer<double>(logits.data(), predictions.data(), &totals,
                                           weights.data(), pixels.data(), labels.data(), rows, dims,
-                                          kernels::draw::line_of(kMnist), oracle.workspace());
+                                          kernels::draw::line_of(kMnistScale), oracle.workspace());
 
     const Answers found = ask(dims, rows, parameters, pixels, labels, true, stream());
     const double eps = std::numeric_limits<float>::epsilon();
@@ -99,13 +99,13 @@ TEST_P(FusedCnnInfer, NeedsNoLabels) {
   const std::size_t bytes = kernels::fused_cnn_workspace_bytes(kSmallCnn, 5, device());
   const Buffer scratch(bytes, stream());
   kernels::fused_cnn_infer(nullptr, predictions.data(), nullptr, weights.data(), images.data(),
-                           nullptr, 5, kSmallCnn, kMnist, {scratch.data(), bytes}, stream());
+                           nullptr, 5, kSmallCnn, kMnistScale, {scratch.data(), bytes}, stream());
   EXPECT_EQ(predictions.get(),
             ask(kSmallCnn, 5, parameters, pixels, labels, true, stream()).predictions);
   MetricTotals totals;
   EXPECT_USAGE_ERROR(
       kernels::fused_cnn_infer(nullptr, nullptr, &totals, weights.data(), images.data(), nullptr, 5,
-                               kSmallCnn, kMnist, {scratch.data(), bytes}, stream()),
+                               kSmallCnn, kMnistScale, {scratch.data(), bytes}, stream()),
       "labels");
 }
 

@@ -66,17 +66,17 @@ double flops(const ReluPoolDims& d) {
 }
 
 template <class T>
-struct Results {
+struct PoolResults {
   std::vector<T> y, dx, dw, db;
   Bytes argmax;
 };
 
-struct Problem {
+struct PoolProblem {
   ReluPoolDims d;
   GradientMode mode;
   std::vector<float> x, w, bias, dy, dx, dw, db;  // the last three: before an accumulating pass
 
-  Problem(const ReluPoolDims& dims, bool integers, GradientMode mode_) : d(dims), mode(mode_) {
+  PoolProblem(const ReluPoolDims& dims, bool integers, GradientMode mode_) : d(dims), mode(mode_) {
     const auto values = [&](std::int64_t n, std::uint64_t seed) {
       return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
     };
@@ -89,11 +89,11 @@ struct Problem {
     db = values(d.conv.oc, 7);
   }
 
-  Results<double> expected() const {
+  PoolResults<double> expected() const {
     const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
                dy64 = to_double(dy);
-    Results<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw), to_double(db),
-                      Bytes(dy.size())};
+    PoolResults<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw),
+                          to_double(db), Bytes(dy.size())};
     cpu::conv2d_relu_pool_forward<double>(r.y.data(), r.argmax.data(), x64.data(), w64.data(),
                                           bias64.data(), d);
     cpu::conv2d_relu_pool_backward_data<double>(r.dx.data(), dy64.data(), r.argmax.data(),
@@ -104,8 +104,8 @@ struct Problem {
   }
 
   // The backward passes start from `argmax`, so that a near tie cannot tell them apart.
-  Results<float> run(const Bytes& argmax, const ConvOptions& options, const Stream& stream,
-                     std::int64_t misalign = 0) const {
+  PoolResults<float> run(const Bytes& argmax, const ConvOptions& options, const Stream& stream,
+                         std::int64_t misalign = 0) const {
     const auto output = [&](const std::vector<float>& before) {
       Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
       if (mode == GradientMode::accumulate) memory.set(before);
@@ -136,8 +136,8 @@ Bound bound(std::int64_t length, double unit, bool integers) {
   return {4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1), 4 * eps, true};
 }
 
-void expect_equal(const Results<float>& found, const Results<double>& expected, const Problem& p,
-                  ComputeMode mode, bool integers) {
+void expect_equal(const PoolResults<float>& found, const PoolResults<double>& expected,
+                  const PoolProblem& p, ComputeMode mode, bool integers) {
   const ConvDims& d = p.d.conv;
   const std::int64_t taps = d.kh * d.kw, windows = d.n * p.d.rows() * p.d.columns();
   const double unit = mode == ComputeMode::fp32   ? 0
@@ -168,8 +168,8 @@ TEST_P(ReluPool, MatchesTheOracle) {
   for (const ReluPoolDims& d : relu_pool_cases()) {
     if (too_large(flops(d))) continue;
     const GradientMode mode = turn++ % 2 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
-    const Problem problem(d, false, mode);
-    const Results<double> expected = problem.expected();
+    const PoolProblem problem(d, false, mode);
+    const PoolResults<double> expected = problem.expected();
     for (const ConvOptions& options : all_modes()) {
       expect_equal(problem.run(expected.argmax, options, stream()), expected, problem, options.mode,
                    false);
@@ -181,10 +181,10 @@ TEST_P(ReluPool, MatchesTheOracle) {
 TEST_P(ReluPool, IsExactOnIntegers) {
   for (const ReluPoolDims& d : relu_pool_cases()) {
     if (too_large(flops(d))) continue;
-    const Problem problem(d, true, GradientMode::accumulate);
-    const Results<double> expected = problem.expected();
+    const PoolProblem problem(d, true, GradientMode::accumulate);
+    const PoolResults<double> expected = problem.expected();
     for (const ConvOptions& options : all_modes()) {
-      const Results<float> found = problem.run(expected.argmax, options, stream());
+      const PoolResults<float> found = problem.run(expected.argmax, options, stream());
       expect_equal(found, expected, problem, options.mode, true);
       EXPECT_EQ(found.argmax, expected.argmax) << name_of(d);
     }
@@ -194,9 +194,9 @@ TEST_P(ReluPool, IsExactOnIntegers) {
 // The same as the layers it stands for, one after the other.
 TEST_P(ReluPool, EqualsTheUnfusedLayers) {
   const ReluPoolDims d{{9, 6, 14, 15, 16, 5, 5, 1, 1, 1, 0}};
-  const Problem p(d, true, GradientMode::overwrite);
+  const PoolProblem p(d, true, GradientMode::overwrite);
   const Bytes argmax = p.expected().argmax;
-  const Results<float> fused = p.run(argmax, {}, stream());
+  const PoolResults<float> fused = p.run(argmax, {}, stream());
 
   const std::int64_t maps = d.conv.n * d.conv.oc * d.conv.oh() * d.conv.ow();
   const PoolDims pool{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()};
@@ -233,12 +233,12 @@ TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
   for (const ReluPoolDims& d :
        {ReluPoolDims{{5, 6, 14, 14, 16, 5, 5}}, ReluPoolDims{{3, 32, 26, 26, 64, 3, 3}}}) {
     if (too_large(flops(d))) continue;
-    const Problem problem(d, false, GradientMode::accumulate);
+    const PoolProblem problem(d, false, GradientMode::accumulate);
     const Bytes argmax = problem.expected().argmax;
     for (const ConvOptions& options : all_modes()) {
-      const Results<float> two = problem.run(argmax, options, stream());
+      const PoolResults<float> two = problem.run(argmax, options, stream());
       for (const std::int64_t misalign : {0, 1, 2, 3}) {
-        const Results<float> one = problem.run(argmax, options, stream(), misalign);
+        const PoolResults<float> one = problem.run(argmax, options, stream(), misalign);
         EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db &&
                     one.argmax == two.argmax)
             << name_of(d) << " misaligned by " << misalign;
@@ -249,9 +249,9 @@ TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
 
 TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
   const ReluPoolDims d{{2, 3, 8, 8, 4, 3, 3, 1, 1, 1, 1}};
-  Problem p(d, true, GradientMode::overwrite);
+  PoolProblem p(d, true, GradientMode::overwrite);
   p.bias.assign(p.bias.size(), 0.0f);
-  const Results<double> expected = p.expected();
+  const PoolResults<double> expected = p.expected();
   const Guarded<float> x(p.x, stream()), w(p.w, stream()), dy(p.dy, stream());
   const Guarded<std::uint8_t> argmax(expected.argmax, stream());
   Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
@@ -272,8 +272,8 @@ TEST_P(ReluPool, MasksTheGradientOfTheData) {
     const std::vector<float> x = random_integers(inputs(d), 8, -1, 2);
     const Guarded<float> mask(x, stream());
     for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
-      const Problem p(d, true, mode);
-      Results<double> expected = p.expected();
+      const PoolProblem p(d, true, mode);
+      PoolResults<double> expected = p.expected();
       for (std::size_t i = 0; i < x.size(); ++i) {
         if (!(x[i] > 0)) expected.dx[i] = 0;
       }
@@ -287,7 +287,7 @@ TEST_P(ReluPool, MasksTheGradientOfTheData) {
 
 TEST_P(ReluPool, ANanWinsAndIsCut) {
   const ReluPoolDims d{{1, 1, 4, 4, 1, 3, 3, 1, 1, 1, 1}};
-  Problem p(d, true, GradientMode::overwrite);
+  PoolProblem p(d, true, GradientMode::overwrite);
   p.x[5] = std::nanf("");
   const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream());
   Guarded<float> y(4, stream());
@@ -342,8 +342,8 @@ WEFT_ON_EACH_DEVICE(ReluPool);
 // The oracle's gradients against central differences of its own forward pass, for the loss
 // sum(y dy) with a random dy. A step of 1e-5 moves no value across a kink of this problem.
 TEST(ReluPoolOracle, GradientsMatchCentralDifferences) {
-  const Problem p({{2, 2, 7, 8, 3, 3, 2, 1, 1, 1, 0}}, false, GradientMode::overwrite);
-  const Results<double> gradients = p.expected();
+  const PoolProblem p({{2, 2, 7, 8, 3, 3, 2, 1, 1, 1, 0}}, false, GradientMode::overwrite);
+  const PoolResults<double> gradients = p.expected();
   std::vector<double> x = to_double(p.x), w = to_double(p.w), bias = to_double(p.bias);
   const std::vector<double> dy = to_double(p.dy);
   const auto loss = [&] {

@@ -23,9 +23,6 @@ using kernels::HistogramVariant;
 using kernels::IntegerBins;
 using Counts = std::vector<std::int64_t>;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 // The definitions of histogram.h, written out once more.
 std::int64_t oracle_bin(const IntegerBins& b, std::int64_t x) {
   if (x < b.lower || x >= b.upper) return -1;

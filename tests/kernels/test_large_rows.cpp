@@ -15,14 +15,6 @@ using kernels::GradientMode;
 
 constexpr std::int64_t kCols = 924, kRows = kPeriod / kCols;  // one period of rows
 
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(philox(seed, RandomStream::data, 5, i).value[0]);
-  }
-  return bytes;
-}
-
 class LargeRows : public LargeTest {};
 
 TEST_P(LargeRows, Softmax) {

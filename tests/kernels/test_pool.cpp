@@ -13,7 +13,7 @@ namespace {
 using kernels::GradientMode;
 using kernels::PoolDims;
 
-constexpr GradientMode kModes[] = {GradientMode::overwrite, GradientMode::accumulate};
+constexpr GradientMode kPoolModes[] = {GradientMode::overwrite, GradientMode::accumulate};
 
 // All different, and far enough apart for central differences.
 std::vector<double> separated(std::int64_t n) {
@@ -85,7 +85,7 @@ TEST_P(PoolTest, MaxMatchesOracle) {
 
     const std::vector<float> dy = random_floats(c.outputs(), 3);
     const std::vector<float> start = random_floats(c.inputs(), 4);
-    for (const GradientMode mode : kModes) {
+    for (const GradientMode mode : kPoolModes) {
       std::vector<double> gradient = to_double(start);
       kernels::cpu::max_pool2d_backward<double>(gradient.data(), to_double(dy).data(),
                                                 expected_argmax.data(), c.dims, mode);
@@ -113,7 +113,7 @@ TEST_P(PoolTest, AverageMatchesOracle) {
 
     const std::vector<float> dy = random_floats(c.outputs(), 6);
     const std::vector<float> start = random_floats(c.inputs(), 7);
-    for (const GradientMode mode : kModes) {
+    for (const GradientMode mode : kPoolModes) {
       std::vector<double> gradient = to_double(start);
       kernels::cpu::avg_pool2d_backward<double>(gradient.data(), to_double(dy).data(), c.dims,
                                                 mode);

@@ -17,9 +17,6 @@ using kernels::ReduceOptions;
 using kernels::ReduceVariant;
 using kernels::Reduction;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 float reduce_on(const Stream& stream, const std::vector<float>& x, Reduction kind,
                 std::int64_t misalign = 0) {
   const std::int64_t n = static_cast<std::int64_t>(x.size());

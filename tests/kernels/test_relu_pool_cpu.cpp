@@ -54,18 +54,18 @@ std::string name_of(const ReluPoolDims& dims) {
 }
 
 template <class T>
-struct Results {
+struct ReluPoolResults {
   std::vector<T> y, dx, dw, db;
   Bytes argmax;
 };
 
-struct Problem {
+struct ReluPoolProblem {
   ReluPoolDims d;
   GradientMode mode;
   std::int64_t inputs, weights, outputs;
   std::vector<float> x, w, bias, dy, dx, dw, db;
 
-  Problem(const ReluPoolDims& dims, bool integers, GradientMode mode_)
+  ReluPoolProblem(const ReluPoolDims& dims, bool integers, GradientMode mode_)
       : d(dims),
         mode(mode_),
         inputs(dims.conv.n * dims.conv.c * dims.conv.h * dims.conv.w),
@@ -87,11 +87,11 @@ struct Problem {
            static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
   }
 
-  Results<double> expected() const {
+  ReluPoolResults<double> expected() const {
     const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
                dy64 = to_double(dy);
-    Results<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw), to_double(db),
-                      Bytes(dy.size())};
+    ReluPoolResults<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw),
+                              to_double(db), Bytes(dy.size())};
     cpu::conv2d_relu_pool_forward<double>(r.y.data(), r.argmax.data(), x64.data(), w64.data(),
                                           bias64.data(), d);
     cpu::conv2d_relu_pool_backward_data<double>(r.dx.data(), dy64.data(), r.argmax.data(),
@@ -102,7 +102,7 @@ struct Problem {
   }
 
   // The backward passes start from `argmax`, so that a near tie cannot tell them apart.
-  Results<float> run(const ConvCpu& table, const Bytes& argmax) const {
+  ReluPoolResults<float> run(const ConvCpu& table, const Bytes& argmax) const {
     const Stream stream(Device::cpu());
     const std::int64_t misalign = 1;
     const auto output = [&](const std::vector<float>& before) {
@@ -148,10 +148,10 @@ TEST(ReluPoolCpu, MatchesTheOracle) {
       for (const bool integers : {false, true}) {
         const GradientMode mode =
             turn++ % 3 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
-        const Problem p(d, integers, mode);
+        const ReluPoolProblem p(d, integers, mode);
         if (too_large(p.flops())) continue;
-        const Results<double> expected = p.expected();
-        const Results<float> found = p.run(*table, expected.argmax);
+        const ReluPoolResults<double> expected = p.expected();
+        const ReluPoolResults<float> found = p.run(*table, expected.argmax);
         const std::string what = str(isa, " ", name_of(d), integers ? " integers" : "");
         const std::int64_t taps = d.conv.kh * d.conv.kw;
         const std::int64_t windows = d.conv.n * d.rows() * d.columns();
@@ -175,16 +175,16 @@ TEST(ReluPoolCpu, MatchesTheOracle) {
 TEST(ReluPoolCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const auto& [isa, table] : conv_cpu_tables()) {
     for (const ReluPoolDims& d : cases()) {
-      const Problem p(d, false, GradientMode::overwrite);
+      const ReluPoolProblem p(d, false, GradientMode::overwrite);
       if (too_large(p.flops())) continue;
       const Bytes argmax = p.expected().argmax;
       const auto run = [&](int count) {
         const Threads threads(count);
         return p.run(*table, argmax);
       };
-      const Results<float> one = run(1);
+      const ReluPoolResults<float> one = run(1);
       for (const int count : {2, 3}) {
-        const Results<float> more = run(count);
+        const ReluPoolResults<float> more = run(count);
         EXPECT_TRUE(one.y == more.y && one.dx == more.dx && one.dw == more.dw &&
                     one.db == more.db && one.argmax == more.argmax)
             << isa << " on " << count << " threads, " << name_of(d);

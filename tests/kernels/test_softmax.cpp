@@ -14,9 +14,6 @@ namespace {
 using kernels::GradientMode;
 using kernels::SoftmaxVariant;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 std::vector<double> softmax_oracle(const std::vector<double>& x, std::int64_t rows,
                                    std::int64_t cols) {
   std::vector<double> y(x.size());

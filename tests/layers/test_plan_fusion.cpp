@@ -189,11 +189,11 @@ TEST(ConvReluPool, JoinsWhatItCan) {
 }
 
 // Does nothing but write down how its backward is called.
-class Spy final : public layers::Layer {
+class MaskSpy final : public layers::Layer {
  public:
-  explicit Spy(std::string name) : Layer(std::move(name), {{"weight", {1}}}) {}
-  std::string_view type() const override { return "Spy"; }
-  std::string describe() const override { return "Spy"; }
+  explicit MaskSpy(std::string name) : Layer(std::move(name), {{"weight", {1}}}) {}
+  std::string_view type() const override { return "MaskSpy"; }
+  std::string describe() const override { return "MaskSpy"; }
   bool can_fuse_relu() const override { return true; }
   bool can_mask_input_gradient() const override { return true; }
 
@@ -212,12 +212,12 @@ class Spy final : public layers::Layer {
 TEST(PlanMasks, GoToTheLayerBehindAFusedReLU) {
   const Stream stream(Device::cpu());
   for (const bool fuse : {true, false}) {
-    auto net = stack(ReferenceLayer{std::make_unique<Spy>("a"), {}},
-                     ReferenceLayer{std::make_unique<Spy>("b"), {}}, relu("r"), flatten("f"),
-                     ReferenceLayer{std::make_unique<Spy>("c"), {}});
-    std::vector<const Spy*> spies;
+    auto net = stack(ReferenceLayer{std::make_unique<MaskSpy>("a"), {}},
+                     ReferenceLayer{std::make_unique<MaskSpy>("b"), {}}, relu("r"), flatten("f"),
+                     ReferenceLayer{std::make_unique<MaskSpy>("c"), {}});
+    std::vector<const MaskSpy*> spies;
     for (const std::size_t i : {0, 1, 4}) {
-      spies.push_back(static_cast<const Spy*>(net[i].layer.get()));
+      spies.push_back(static_cast<const MaskSpy*>(net[i].layer.get()));
     }
     Instance instance({3}, std::move(net), stream);
     Plan plan = instance.plan(2, Phase::training, {.fuse = fuse});

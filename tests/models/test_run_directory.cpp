@@ -23,7 +23,7 @@ using test::throws;
 using test::write_text;
 using J = nlohmann::json;
 
-const std::atomic<bool> kNeverStop = false;
+const std::atomic<bool> kDoNotStop = false;
 
 TrainConfig small_config() {
   TrainConfig config;
@@ -39,7 +39,7 @@ class RunDirectoryTest : public testing::Test {
  protected:
   std::filesystem::path run() const { return folder_ / "run"; }
   void train(int stop_after = 0) {
-    Trainer(config_, dataset_, run(), stream_).run({}, kNeverStop, stop_after);
+    Trainer(config_, dataset_, run(), stream_).run({}, kDoNotStop, stop_after);
   }
   Trainer resume() { return Trainer::resume(run(), dataset_, 0, stream_); }
 
@@ -199,7 +199,7 @@ TEST(KilledTraining, DISABLED_Child) {
       std::filesystem::exists(std::filesystem::path(run_dir) / "optimizer.safetensors");
   Trainer trainer = exists ? Trainer::resume(run_dir, dataset, 0, stream)
                            : Trainer(config, dataset, run_dir, stream);
-  trainer.run({}, kNeverStop);
+  trainer.run({}, kDoNotStop);
 }
 
 // Runs the child in run_dir and kills it after so many milliseconds; true when it finished first.

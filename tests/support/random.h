@@ -32,6 +32,14 @@ inline std::vector<float> random_integers(std::int64_t n, std::uint64_t seed, in
   return values;
 }
 
+inline std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::uint8_t>(philox(seed, RandomStream::data, 5, i).value[0]);
+  }
+  return bytes;
+}
+
 // Values with |x| in [gap, 1): clear of the kink of ReLU at 0.
 inline std::vector<float> random_off_zero(std::int64_t n, std::uint64_t seed, float gap = 0.05f) {
   std::vector<float> values = random_floats(n, seed);
