@@ -35,18 +35,14 @@ function(weft_add_cpu_kernels target)
     list(APPEND isas avx2 avx512)
     target_compile_definitions(${target} PRIVATE WEFT_X86_DISPATCH)
   endif()
-  set(optimize -O3)
-  if(WEFT_SANITIZE)
-    set(optimize -O1)  # the checks in unrolled loops would take minutes to compile
-  endif()
   set(flags_avx2 -mavx2 -mfma)
   set(flags_avx512 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl
                    -mprefer-vector-width=512)
   foreach(isa ${isas})
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE WEFT_ISA=${isa})
-    target_compile_options(${target}_${isa} PRIVATE ${optimize} -ffp-contract=fast
-                           -fno-math-errno -fno-trapping-math -Wno-psabi ${flags_${isa}})
+    target_compile_options(${target}_${isa} PRIVATE -O3 -ffp-contract=fast -fno-math-errno
+                           -fno-trapping-math -Wno-psabi ${flags_${isa}})
     target_link_libraries(${target}_${isa} PRIVATE weft_flags weft_warnings OpenMP::OpenMP_CXX)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
   endforeach()
