@@ -15,7 +15,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     $<$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>:-Wno-dangling-reference>>)
 endif()
 if(WEFT_SANITIZE)
-  # Null pointers and the ends of objects are AddressSanitizer's anyway, and slow to compile twice.
+  # Accesses through null and past the ends of objects are left to AddressSanitizer: UBSan's checks
+  # of them are slow to compile.
   set(sanitizers -fsanitize=address,undefined -fno-sanitize=null,object-size
                  -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>")

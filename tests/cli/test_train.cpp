@@ -154,8 +154,7 @@ TEST_F(Train, DryRunWritesNothing) {
 }
 
 TEST_F(Train, ProgressGoesToStderrOnly) {
-  const Outcome shown =
-      train_small("a", {"--progress", "on", "--model", "convnet", "--epochs", "1"});
+  const Outcome shown = train_small("a", {"--progress", "on", "--epochs", "1"});
   EXPECT_NE(shown.err.find("images/s"), std::string::npos) << shown.err;
   EXPECT_EQ(shown.out.find('\r'), std::string::npos);
 }

@@ -101,26 +101,22 @@ inline Bytes gzip(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
+inline void append_big_endian(Bytes& bytes, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+}
+
 // An IDX file of unsigned bytes.
 inline Bytes idx(const std::vector<std::uint32_t>& extents, const Bytes& values) {
   Bytes bytes = {0, 0, 8, static_cast<std::uint8_t>(extents.size())};
-  for (const std::uint32_t extent : extents) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      bytes.push_back(static_cast<std::uint8_t>(extent >> shift));
-    }
-  }
+  for (const std::uint32_t extent : extents) append_big_endian(bytes, extent);
   bytes.insert(bytes.end(), values.begin(), values.end());
   return bytes;
 }
 
 inline Bytes text(const std::string& characters) {
   return {characters.begin(), characters.end()};
-}
-
-inline void append_big_endian(Bytes& bytes, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bytes.push_back(static_cast<std::uint8_t>(value >> shift));
-  }
 }
 
 // A chunk of a PNG: length, type, content and checksum.
