@@ -50,10 +50,11 @@ const char* name_of(ConvPass pass) {
 
 }  // namespace
 
-ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with)
+ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with, bool few)
     : Work(made_with),
       dims(d),
       pass(which),
+      few_(few),
       host_x_(random_values(inputs(d), made_with.seed)),
       host_y_(random_values(outputs(d), made_with.seed + 1)),
       host_w_(random_values(weights(d), made_with.seed + 2)),
@@ -69,6 +70,10 @@ ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with)
 }
 
 bool ConvWork::can_run(std::string_view variant) const {
+  if (few_ && variant != "implicit_gemm" && !variant.starts_with("implicit_gemm_tensor_core") &&
+      (variant != "direct" || dims.c > 1)) {
+    return false;
+  }
   const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
   return !slow && kernels::conv_has_pass(options_of(variant).variant, pass);
 }
@@ -230,9 +235,54 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
   return all;
 }
 
+// `weft bench conv:networks`: the layers of convnet at batch 1024, those before a pooling also with
+// what follows them, and 3 x 3 layers of a wider network.
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> network_problems(Device device) {
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
+  constexpr ConvPass kPasses[] = {ConvPass::forward, ConvPass::backward_data,
+                                  ConvPass::backward_weights};
+  const std::int64_t batch = device.is_cpu() ? 16 : 1024;
+  const ConvDims first{.n = batch, .c = 1, .h = 28, .w = 28, .oc = 32, .kh = 3, .kw = 3};
+  const ConvDims second{.n = batch, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3};
+  for (const ConvPass pass : {ConvPass::forward, ConvPass::backward_weights}) {
+    all.push_back(
+        [=](const Context& c) { return std::make_unique<ConvWork>(first, pass, c, true); });
+  }
+  for (const ConvPass pass : kPasses) {
+    all.push_back([=](const Context& c) {
+      return std::make_unique<ReluPoolWork>(kernels::ReluPoolDims{second}, pass, c,
+                                            pass == ConvPass::backward_data);
+    });
+  }
+  for (const ConvPass pass : kPasses) {
+    all.push_back(
+        [=](const Context& c) { return std::make_unique<ConvWork>(second, pass, c, true); });
+  }
+  const std::int64_t channels_and_side[][2] = {{32, 28}, {64, 28}, {64, 14}, {128, 14}, {128, 7}};
+  for (const auto& [channels, side] : channels_and_side) {
+    const ConvDims layer{.n = batch / 2,
+                         .c = channels,
+                         .h = side,
+                         .w = side,
+                         .oc = channels,
+                         .kh = 3,
+                         .kw = 3,
+                         .pad_h = 1,
+                         .pad_w = 1};
+    for (const ConvPass pass : kPasses) {
+      all.push_back(
+          [=](const Context& c) { return std::make_unique<ConvWork>(layer, pass, c, true); });
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 extern const FamilyBench conv_bench = {
-    "conv", "images of 16 x 28 x 28 under 32 filters of 3 x 3", 16, 65536, sized, problems};
+    "conv",     "images of 16 x 28 x 28 under 32 filters of 3 x 3",
+    16,         65536,
+    sized,      problems,
+    "networks", network_problems};
 
 }  // namespace weft::bench

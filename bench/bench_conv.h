@@ -9,7 +9,9 @@ namespace weft::bench {
 
 class ConvWork final : public Work {
  public:
-  ConvWork(const kernels::ConvDims& dims, kernels::ConvPass pass, const Context& context);
+  // few: only the variants that automatic chooses among for such a shape.
+  ConvWork(const kernels::ConvDims& dims, kernels::ConvPass pass, const Context& context,
+           bool few = false);
 
   bool can_run(std::string_view variant) const override;
   std::vector<std::string_view> further_variants() const override;
@@ -29,6 +31,7 @@ class ConvWork final : public Work {
   Rotated<float>& output();
   double expected(std::int64_t at, double& squares, double& terms) const;
 
+  const bool few_;
   std::vector<float> host_x_, host_y_, host_w_;
   Rotated<float> x_, y_, w_;
   Tensor scratch_;

@@ -57,9 +57,10 @@ struct NamedOptions {
   std::string_view name;
   kernels::GemmOptions options;
 };
-constexpr auto cluster(int share, int parts) {
+constexpr auto cluster(int share, int parts, bool overlap = false) {
   return kernels::GemmOptions{.variant = kernels::GemmVariant::cluster_tf32,
                               .mode = kernels::ComputeMode::tf32,
+                              .overlap = overlap,
                               .cluster_share = share,
                               .cluster_parts = parts};
 }
@@ -70,6 +71,7 @@ constexpr NamedOptions kCalls[] = {
     {"cluster_tf32, share 1, parts 8", cluster(1, 8)},
     {"cluster_tf32, share 2, parts 1", cluster(2, 1)},
     {"cluster_tf32, share 2, parts 2", cluster(2, 2)},
+    {"cluster_tf32, overlap", cluster(0, 0, true)},
     {"automatic", {}},
     {"automatic tf32", {.mode = kernels::ComputeMode::tf32}},
     {"automatic bf16", {.mode = kernels::ComputeMode::bf16}},
@@ -158,7 +160,8 @@ bool GemmWork::can_run(std::string_view variant) const {
   if (problem_.strip_width > 0) return starts_with_strip(variant);
   if (is_layer() && device.is_cuda()) {  // rungs that are meant for such products
     constexpr std::string_view kMeant[] = {"register_tiled", "split_k",      "mma_tf32",
-                                           "tf32x3",         "cluster_tf32", "wgmma_tf32"};
+                                           "tf32x3",         "cluster_tf32", "cluster_tf32x3",
+                                           "wgmma_tf32"};
     return std::find(std::begin(kMeant), std::end(kMeant), variant) != std::end(kMeant);
   }
   if (problem_.tensor_cores_only) return variant.find("f32") != std::string_view::npos || bf16();

@@ -14,6 +14,16 @@ using kernels::ConvPass;
 using kernels::ReluPoolDims;
 
 constexpr std::string_view kFused = "fused_relu_pool", kSeparate = "separate_layers";
+constexpr std::string_view kFurther[] = {"fused_relu_pool_tf32", "fused_relu_pool_bf16", kSeparate,
+                                         "separate_layers_tf32", "separate_layers_bf16"};
+
+kernels::ConvOptions options_of(std::string_view variant) {
+  kernels::ConvOptions options;
+  const Arithmetic arithmetic = arithmetic_of(variant);
+  if (arithmetic == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
+  if (arithmetic == Arithmetic::bf16) options.mode = kernels::ComputeMode::bf16;
+  return options;
+}
 
 std::int64_t inputs(const ReluPoolDims& d) {
   return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
@@ -45,7 +55,8 @@ std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t see
 
 }  // namespace
 
-ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with)
+ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with,
+                           bool masked)
     : Work(made_with),
       dims(d),
       pass(which),
@@ -56,14 +67,16 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
       x_(host_x_, sets_of(d, made_with), made_with.stream),
       y_(host_y_, sets_of(d, made_with), made_with.stream),
       w_(host_w_, sets_of(d, made_with), made_with.stream),
-      argmax_(host_argmax_, sets_of(d, made_with), made_with.stream) {
+      argmax_(host_argmax_, sets_of(d, made_with), made_with.stream),
+      host_mask_(random_values(masked ? inputs(d) : 0, made_with.seed + 4)),
+      mask_(host_mask_, sets_of(d, made_with), made_with.stream) {
   const char* name = pass == ConvPass::forward         ? "with ReLU and max pooling, forward "
                      : pass == ConvPass::backward_data ? "with ReLU and max pooling, backward data "
                                                        : "with ReLU and max pooling, backward "
                                                          "weights ";
   problem = str(name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc,
-                " filters ", d.conv.kh, "x", d.conv.kw);
-  bytes = footprint(d);
+                " filters ", d.conv.kh, "x", d.conv.kw, masked ? ", masked" : "");
+  bytes = footprint(d) + (masked ? 4.0 * static_cast<double>(inputs(d)) : 0);
   const double windows = static_cast<double>(outputs(d));
   const double computed = pass == ConvPass::forward ? static_cast<double>(d.ph * d.pw) : 1;
   flops = 2.0 * windows * computed * static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
@@ -73,45 +86,54 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
 }
 
 bool ReluPoolWork::can_run(std::string_view variant) const {
-  return variant == kFused || (variant == kSeparate && pass == ConvPass::forward);
+  const bool separate = variant.starts_with(kSeparate);
+  return variant.starts_with(kFused) || (separate && pass == ConvPass::forward);
 }
 
 std::vector<std::string_view> ReluPoolWork::further_variants() const {
-  return {kSeparate};
+  const Device device = context.stream.device();
+  if (device.is_cpu() || device_properties(device).compute_capability < 80) return {kSeparate};
+  return {std::begin(kFurther), std::end(kFurther)};
 }
 
 Rotated<float>& ReluPoolWork::output() {
   return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
 }
 
+kernels::Workspace ReluPoolWork::scratch(std::size_t needed) {
+  if (scratch_.bytes() < needed) {
+    scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, context.stream);
+  }
+  return {scratch_.raw(), scratch_.bytes()};
+}
+
 void ReluPoolWork::call(std::string_view variant, int set) {
   const Stream& stream = context.stream;
   constexpr auto kOverwrite = kernels::GradientMode::overwrite;
-  if (variant == kSeparate) {
+  kernels::ConvOptions options = options_of(variant);
+  if (variant.starts_with(kSeparate)) {
     const kernels::ConvDims& d = dims.conv;
     const kernels::PoolDims pool{d.n, d.oc, d.oh(), d.ow(), dims.ph, dims.pw, dims.ph, dims.pw};
+    const std::size_t needed = conv2d_workspace_bytes(pass, d, options, stream.device());
     kernels::conv2d_forward(map_.data<float>(), x_[set], w_[set], nullptr, d,
-                            kernels::Epilogue::relu, {}, {}, stream);
+                            kernels::Epilogue::relu, options, scratch(needed), stream);
     kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
   } else if (pass == ConvPass::forward) {
     kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x_[set], w_[set], nullptr, dims,
-                                      stream);
+                                      options, stream);
   } else if (pass == ConvPass::backward_data) {
+    if (!host_mask_.empty()) options.relu_mask = mask_[set];
     kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
-                                            kOverwrite, stream);
+                                            kOverwrite, options, stream);
   } else {
-    const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, stream.device());
-    if (scratch_.bytes() < needed) {
-      scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, stream);
-    }
+    const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, options, stream.device());
     kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x_[set],
-                                               dims, kOverwrite, {scratch_.raw(), scratch_.bytes()},
-                                               stream);
+                                               dims, kOverwrite, options, scratch(needed), stream);
   }
 }
 
 // Forward and backward data: the first and the last image; backward weights: all of it.
-Verdict ReluPoolWork::check(int set, Arithmetic) {
+Verdict ReluPoolWork::check(int set, Arithmetic arithmetic) {
   const std::vector<float> found = output().host(set);
   const auto doubles = [](const std::vector<float>& values, std::int64_t from, std::int64_t count) {
     return std::vector<double>(values.begin() + from, values.begin() + from + count);
@@ -120,10 +142,12 @@ Verdict ReluPoolWork::check(int set, Arithmetic) {
   // A random walk of `length` roundings, with room for unlucky signs.
   const auto compare = [&](const std::vector<double>& expected, std::int64_t from,
                            std::int64_t length) {
-    const double eps = std::ldexp(1.0, -23);
+    const double eps = std::ldexp(1.0, -23), k = static_cast<double>(length);
+    const double rounded =
+        arithmetic == Arithmetic::fp32 ? 0 : 2 * product_error(arithmetic) * std::sqrt(k);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       comparison.add(found[static_cast<std::size_t>(from) + i], expected[i],
-                     4 * eps * (static_cast<double>(length) / 6 + 2 + std::fabs(expected[i])));
+                     4 * eps * (k / 6 + 2 + std::fabs(expected[i])) + rounded);
     }
   };
   const std::vector<double> w = doubles(host_w_, 0, weights(dims));
@@ -150,6 +174,9 @@ Verdict ReluPoolWork::check(int set, Arithmetic) {
       kernels::cpu::conv2d_relu_pool_backward_data<double>(
           dx.data(), doubles(host_y_, n * y_size, y_size).data(), host_argmax_.data() + n * y_size,
           w.data(), image, kernels::GradientMode::overwrite);
+      for (std::size_t i = 0; !host_mask_.empty() && i < dx.size(); ++i) {
+        if (!(host_mask_[static_cast<std::size_t>(n * x_size) + i] > 0)) dx[i] = 0;
+      }
       compare(dx, n * x_size, dims.conv.oc * taps);
     }
   }

@@ -9,10 +9,13 @@ namespace weft::bench {
 
 class ReluPoolWork final : public Work {
  public:
-  ReluPoolWork(const kernels::ReluPoolDims& dims, kernels::ConvPass pass, const Context& context);
+  // masked: backward data with the mask of a ReLU before the layer.
+  ReluPoolWork(const kernels::ReluPoolDims& dims, kernels::ConvPass pass, const Context& context,
+               bool masked = false);
 
   bool can_run(std::string_view variant) const override;
-  // "separate_layers": conv2d_forward with its choice of variant, then max_pool2d_forward.
+  // "separate_layers": conv2d_forward with its choice of variant, then max_pool2d_forward. Both
+  // that and the fused pass also in tf32 and in bf16.
   std::vector<std::string_view> further_variants() const override;
   void call(std::string_view variant, int set) override;
   void reset() override { output().clear(); }
@@ -24,11 +27,14 @@ class ReluPoolWork final : public Work {
 
  private:
   Rotated<float>& output();
+  kernels::Workspace scratch(std::size_t bytes);
 
   std::vector<float> host_x_, host_y_, host_w_;
   std::vector<std::uint8_t> host_argmax_;  // of the backward passes: any is as good
   Rotated<float> x_, y_, w_;               // or the gradients of x, y and w
   Rotated<std::uint8_t> argmax_;
+  std::vector<float> host_mask_;  // empty without
+  Rotated<float> mask_;
   Tensor map_, scratch_;  // the map that separate layers store
 };
 

@@ -27,16 +27,20 @@ ConvReluPool::ConvReluPool(const Conv2d& conv, const MaxPool2d& pool)
 }
 
 bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& third,
-                         const KernelChoice& kernels, Device device) {
+                         const Shape& input, const KernelChoice& kernels, Device device) {
   const auto* conv = dynamic_cast<const Conv2d*>(&first);
   const auto* pool = dynamic_cast<const MaxPool2d*>(&third);
   if (conv == nullptr || !second.is_relu() || pool == nullptr) return false;
   if (!kernels.fuse || !side_by_side(pool->window())) return false;
   if (kernels.conv != ConvVariant::automatic) return kernels.conv == ConvVariant::fused_relu_pool;
-  // The kernel that a GPU has is a direct one, in fp32; above some thousand weights the tiles of a
-  // product reuse more than it can, and tensor cores are quicker.
-  const std::int64_t weights = conv->parameters()[0].shape.elements();
-  return device.is_cpu() || weights <= 4096;
+  if (device.is_cpu()) return true;
+  const kernels::ReluPoolDims dims{conv->dims(input), pool->window().kernel_h,
+                                   pool->window().kernel_w};
+  if (kernels::conv2d_relu_pool_on_tensor_cores(dims, {.mode = kernels.mode}, device)) return true;
+  // The other kernel that a GPU has is a direct one, in fp32: above some thousand weights the tiles
+  // of a product reuse more than it can.
+  constexpr std::int64_t kFewWeights = 4096;
+  return conv->parameters()[0].shape.elements() <= kFewWeights;
 }
 
 std::string ConvReluPool::describe() const {

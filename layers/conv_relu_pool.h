@@ -19,8 +19,8 @@ class ConvReluPool final : public Layer {
   // elements. The parameters are those of `conv`; both must outlive this layer.
   ConvReluPool(const Conv2d& conv, const MaxPool2d& pool);
 
-  // Can these layers be joined so, and is it expected to pay on this device?
-  static bool joins(const Layer& first, const Layer& second, const Layer& third,
+  // Can these layers be joined so, and is it expected to pay for this input on this device?
+  static bool joins(const Layer& first, const Layer& second, const Layer& third, const Shape& input,
                     const KernelChoice& kernels, Device device);
 
   std::string_view type() const override { return "ConvReluPool"; }

@@ -40,11 +40,13 @@ Shape Linear::do_output_shape(const Shape& input) const {
 void Linear::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
                         const LayerContext& context, const Stream& stream) const {
   const float* bias = bias_ ? context.parameters[1].data : nullptr;
-  kernels::gemm(
-      y.data, x.data, context.parameters[0].data, bias,
-      {.m = x.shape[0], .n = out_, .k = in_, .transpose_b = true},
-      {.variant = context.kernels.gemm, .mode = context.kernels.mode, .epilogue = epilogue},
-      stream);
+  kernels::gemm(y.data, x.data, context.parameters[0].data, bias,
+                {.m = x.shape[0], .n = out_, .k = in_, .transpose_b = true},
+                {.variant = context.kernels.gemm,
+                 .mode = context.kernels.mode,
+                 .epilogue = epilogue,
+                 .overlap = context.kernels.fuse},
+                stream);
 }
 
 void Linear::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
@@ -52,7 +54,9 @@ void Linear::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, Cons
                          const Stream& stream) const {
   const std::int64_t batch = x.shape[0];
   const bool wants_dx = dx.data != nullptr;
-  const kernels::GemmOptions options{.variant = context.kernels.gemm, .mode = context.kernels.mode};
+  const kernels::GemmOptions options{.variant = context.kernels.gemm,
+                                     .mode = context.kernels.mode,
+                                     .overlap = context.kernels.fuse};
   kernels::GemmOptions parameter_options = options;
   parameter_options.beta = parameter_mode == GradientMode::accumulate ? 1.0f : 0.0f;
   parameter_options.row_sums = bias_ ? context.gradients[1].data : nullptr;

@@ -79,8 +79,8 @@ Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase,
     call.layer = layers[i].get();
     call.index = i;
     std::size_t count = 1;  // layers of the net in this call
-    if (i + 2 < layers.size() &&
-        ConvReluPool::joins(*layers[i], *layers[i + 1], *layers[i + 2], kernels, device)) {
+    if (i + 2 < layers.size() && ConvReluPool::joins(*layers[i], *layers[i + 1], *layers[i + 2],
+                                                     current.shape, kernels, device)) {
       layout.joined.push_back(std::make_unique<ConvReluPool>(
           dynamic_cast<const Conv2d&>(*layers[i]), dynamic_cast<const MaxPool2d&>(*layers[i + 2])));
       call.layer = layout.joined.back().get();

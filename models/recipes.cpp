@@ -30,7 +30,7 @@ TrainConfig accurate() {
   config.network.name = "convnet-bn";
   config.epochs = 15;
   config.batch_size = 512;
-  config.schedule.peak = 0.15f;
+  config.schedule.peak = 0.08f;
   config.ema_decay = 0.995f;
   config.augmentation = {.rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
   config.kernels.mode = kernels::ComputeMode::bf16;

@@ -298,7 +298,8 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
         cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
         cuda::conv2d_backward_data_implicit_gemm_tensor_core})(dx, dy, w, dims, mode, options,
                                                                workspace, stream);
-  mask_gradient(dx, dims, options, stream);
+  const bool masked = variant == ConvVariant::implicit_gemm_tensor_core;  // while storing dx
+  if (!masked) mask_gradient(dx, dims, options, stream);
 #endif
 }
 

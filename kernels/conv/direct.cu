@@ -14,7 +14,8 @@
 //
 // The gradient of the data is the same computation on dy, with the kernels turned around, filters
 // and channels exchanged, and a border of kKernel - 1 - pad.
-// Any other shape: one thread for each result, reading through the caches.
+// One channel under 3 x 3 kernels: direct_one_channel.cu. Any other shape: one thread for each
+// result, reading through the caches.
 #include "kernels/conv/direct.cuh"
 
 #include <algorithm>
@@ -293,6 +294,7 @@ void correlate(float* y, const float* x, const float* w, const float* bias,
 
 bool direct_fits(ConvPass pass, const ConvDims& dims) {
   if (pass == ConvPass::backward_weights) return direct_weights_fit(dims);
+  if (pass == ConvPass::forward && one_channel_fits(dims)) return true;
   if (dims.kh != dims.kw || (dims.kh != 3 && dims.kh != 5)) return false;
   if (dims.stride_h != 1 || dims.stride_w != 1) return false;
   const CorrelationDims d = correlation_dims(pass, dims);
@@ -303,6 +305,9 @@ bool direct_fits(ConvPass pass, const ConvDims& dims) {
 void conv2d_forward_direct(float* y, const float* x, const float* w, const float* bias,
                            const ConvDims& dims, Epilogue epilogue, const ConvOptions&, Workspace,
                            const Stream& stream) {
+  if (one_channel_fits(dims)) {
+    return conv2d_forward_one_channel(y, x, w, bias, dims, epilogue, stream);
+  }
   const bool relu = epilogue == Epilogue::relu;
   if (!direct_fits(ConvPass::forward, dims)) {
     const std::int64_t count = dims.n * dims.oc * dims.oh() * dims.ow();

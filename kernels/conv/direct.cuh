@@ -12,6 +12,14 @@ constexpr std::int64_t kDirectSharedBytes = 64 * 1024;
 
 bool direct_weights_fit(const ConvDims& dims);
 
+// One channel under 3 x 3 kernels: forward and backward weights (direct_one_channel.cu).
+bool one_channel_fits(const ConvDims& dims);
+void conv2d_forward_one_channel(float* y, const float* x, const float* w, const float* bias,
+                                const ConvDims& dims, Epilogue epilogue, const Stream& stream);
+void conv2d_backward_weights_one_channel(float* dw, float* db, const float* dy, const float* x,
+                                         const ConvDims& dims, GradientMode mode,
+                                         Workspace workspace, const Stream& stream);
+
 // Some planes (height, width) of one image and their place in shared memory.
 struct StagedPlanes {
   int planes;  // copied

@@ -254,6 +254,7 @@ void launch_weights(float* partials, const float* dy, const float* x, const Conv
 }  // namespace
 
 bool direct_weights_fit(const ConvDims& dims) {
+  if (one_channel_fits(dims)) return true;
   return dims.kh == dims.kw && (dims.kh == 3 || dims.kh == 5) && dims.stride_h == 1 &&
          dims.stride_w == 1 && dims.oc > 0 && dims.c > 0 && cut_weights(dims).threads > 0;
 }
@@ -261,6 +262,9 @@ bool direct_weights_fit(const ConvDims& dims) {
 void conv2d_backward_weights_direct(float* dw, float* db, const float* dy, const float* x,
                                     const ConvDims& dims, GradientMode mode, const ConvOptions&,
                                     Workspace workspace, const Stream& stream) {
+  if (one_channel_fits(dims)) {
+    return conv2d_backward_weights_one_channel(dw, db, dy, x, dims, mode, workspace, stream);
+  }
   const WeightChunks chunks = weight_chunks(dims);
   auto* partials = static_cast<float*>(workspace.data);
   if (direct_weights_fit(dims)) {

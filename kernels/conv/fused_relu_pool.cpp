@@ -9,6 +9,7 @@
 #include "kernels/conv/validate.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/conv/cuda.h"
+#include "kernels/conv/relu_pool_wgmma.h"
 #endif
 
 namespace weft::kernels {
@@ -33,6 +34,33 @@ bool is_empty(const ReluPoolDims& d) {
   return d.conv.n == 0 || d.conv.oc == 0 || d.rows() == 0 || d.columns() == 0;
 }
 
+#ifdef WEFT_WITH_CUDA
+// The share of a tensor core's products that count: of filters, channels and pixels in their tiles.
+double filled(const ReluPoolDims& d) {
+  const auto share = [](std::int64_t extent, std::int64_t tile) {
+    const std::int64_t tiles = (extent + tile - 1) / tile;
+    return static_cast<double>(extent) / static_cast<double>(tiles * tile);
+  };
+  return share(d.conv.oc, 64) * share(d.conv.c, 32) * share(d.rows(), 12) * share(d.columns(), 12);
+}
+
+// Does this pass run on tensor cores? Whenever it can, if the variant is named; else where it
+// gains.
+bool on_tensor_cores(ConvPass pass, const ReluPoolDims& dims, const ConvOptions& options,
+                     Device device) {
+  constexpr double kGain = 0.1;  // SIMT kernels reach a tenth of what tensor cores do
+  if (options.mode == ComputeMode::fp32 || device_properties(device).compute_capability != 90 ||
+      built_cuda_architectures().find("90a") == std::string_view::npos) {
+    return false;
+  }
+  if (options.variant == ConvVariant::automatic && filled(dims) < kGain) return false;
+  return pass == ConvPass::forward ? cuda::relu_pool_forward_wgmma_fits(dims, options.mode)
+         : pass == ConvPass::backward_data
+             ? cuda::relu_pool_backward_data_wgmma_fits(dims, options.mode)
+             : cuda::relu_pool_backward_weights_wgmma_fits(dims);
+}
+#endif
+
 }  // namespace
 
 void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
@@ -44,6 +72,9 @@ void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, co
     return select_conv_cpu().relu_pool_forward(y, argmax, x, w, bias, dims);
   }
 #ifdef WEFT_WITH_CUDA
+  if (on_tensor_cores(ConvPass::forward, dims, options, stream.device())) {
+    return cuda::conv2d_relu_pool_forward_wgmma(y, argmax, x, w, bias, dims, options.mode, stream);
+  }
   cuda::conv2d_relu_pool_forward(y, argmax, x, w, bias, dims, stream);
 #endif
 }
@@ -59,8 +90,26 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
     return mask_gradient(dx, d, options, stream);
   }
 #ifdef WEFT_WITH_CUDA
+  if (on_tensor_cores(ConvPass::backward_data, dims, options, stream.device())) {
+    return cuda::conv2d_relu_pool_backward_data_wgmma(dx, dy, argmax, w, dims, mode, options,
+                                                      stream);
+  }
   cuda::conv2d_relu_pool_backward_data(dx, dy, argmax, w, dims, mode, stream);
   mask_gradient(dx, d, options, stream);
+#endif
+}
+
+bool conv2d_relu_pool_on_tensor_cores(const ReluPoolDims& dims, const ConvOptions& options,
+                                      Device device) {
+  check(dims, options);
+#ifdef WEFT_WITH_CUDA
+  return device.is_cuda() && !is_empty(dims) && dims.conv.c > 0 &&
+         on_tensor_cores(ConvPass::forward, dims, options, device) &&
+         on_tensor_cores(ConvPass::backward_data, dims, options, device) &&
+         on_tensor_cores(ConvPass::backward_weights, dims, options, device);
+#else
+  (void)device;
+  return false;
 #endif
 }
 
@@ -69,7 +118,9 @@ std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims, const Con
   check(dims, options);
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda() && !is_empty(dims) && dims.conv.c > 0) {
-    return cuda::relu_pool_workspace_bytes(dims);
+    return on_tensor_cores(ConvPass::backward_weights, dims, options, device)
+               ? cuda::relu_pool_wgmma_workspace_bytes(dims, options.mode)
+               : cuda::relu_pool_workspace_bytes(dims);
   }
 #endif
   (void)device;
@@ -91,6 +142,11 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
     return select_conv_cpu().relu_pool_backward_weights(dw, db, dy, argmax, x, dims, mode);
   }
 #ifdef WEFT_WITH_CUDA
+  if (!is_empty(dims) &&
+      on_tensor_cores(ConvPass::backward_weights, dims, options, stream.device())) {
+    return cuda::conv2d_relu_pool_backward_weights_wgmma(dw, db, dy, argmax, x, dims, mode,
+                                                         options.mode, workspace, stream);
+  }
   cuda::conv2d_relu_pool_backward_weights(dw, db, dy, argmax, x, dims, mode, workspace, stream);
 #endif
 }

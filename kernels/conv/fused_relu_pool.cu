@@ -19,6 +19,7 @@
 #include "engine/launch.h"
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/partial_sums.cuh"
+#include "kernels/conv/window_max.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fast_divide.cuh"
 
@@ -185,21 +186,14 @@ __global__ void __launch_bounds__(kMaxThreads, 2)
           const int plane = item.plane0 + f;
           if (plane >= p.planes) return;
           const float offset = bias != nullptr ? bias[plane] : 0.0f;
-          float best = sum[0][0][f] + offset;
-          int best_index = 0;
+          WindowMax window(sum[0][0][f] + offset);
 #pragma unroll
-          for (int i = 1; i < 4; ++i) {
-            const float value = sum[i / 2][i % 2][f] + offset;
-            // The first NaN wins and stays; of equal values the first stays.
-            if (!(value <= best) && best == best) best = value, best_index = i;
-          }
+          for (int i = 1; i < 4; ++i) window.offer(sum[i / 2][i % 2][f] + offset, i);
           const std::int64_t at =
               ((item.image * p.planes + plane) * p.out_height + item.row) * p.out_width +
               item.column;
-          y[at] = best < 0 ? 0.0f : best;
-          if (argmax != nullptr) {
-            argmax[at] = best > 0 ? static_cast<std::uint8_t>(best_index) : kReluPoolCut;
-          }
+          y[at] = window.relu();
+          if (argmax != nullptr) argmax[at] = window.argmax();
         }
       });
 }
@@ -237,8 +231,7 @@ __global__ void __launch_bounds__(kGatherThreads)
   if (at >= d.n * d.oc * rows * columns) return;
   const std::int64_t v = at % columns, u = at / columns % rows;
   const std::int64_t o = at / columns / rows % d.oc, n = at / columns / rows / d.oc;
-  float best = 0;
-  int best_index = 0;
+  WindowMax window(0);
   for (int index = 0; index < dims.ph * dims.pw; ++index) {
     const std::int64_t top = (u * dims.ph + index / dims.pw) * d.stride_h - d.pad_h;
     const std::int64_t left = (v * dims.pw + index % dims.pw) * d.stride_w - d.pad_w;
@@ -255,12 +248,14 @@ __global__ void __launch_bounds__(kGatherThreads)
       }
     }
     if (bias != nullptr) sum += bias[o];
-    if (index == 0 || (!(sum <= best) && best == best)) best = sum, best_index = index;
+    if (index == 0) {
+      window = WindowMax(sum);
+    } else {
+      window.offer(sum, index);
+    }
   }
-  y[at] = best < 0 ? 0.0f : best;
-  if (argmax != nullptr) {
-    argmax[at] = best > 0 ? static_cast<std::uint8_t>(best_index) : kReluPoolCut;
-  }
+  y[at] = window.relu();
+  if (argmax != nullptr) argmax[at] = window.argmax();
 }
 
 __global__ void __launch_bounds__(kGatherThreads)

@@ -21,22 +21,18 @@
 //   128 x 96                  4       64 x 48    96                   56 KiB
 //   64 x 128                  4       32 x 64    64                   48 KiB
 //
-// Backward data with strides (a, b) is a b products: pixels of equal remainder read the same taps,
-// and those form a dense window of dy of their own.
+// What a call is in these terms: implicit_gemm_tensor_core_passes.cu.
 #include <algorithm>
 #include <utility>
 
 #include "engine/launch.h"
-#include "kernels/conv/packed_cells.cuh"
-#include "kernels/conv/partial_sums.cuh"
+#include "kernels/conv/stencil.cuh"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fragment_tiles.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
-
-using device::FastDivide;
 
 template <int kM_, int kN_, int kWarpRows_, int kWarpColumns_, int kBlocks_, int kStages_>
 struct StencilTile {
@@ -57,45 +53,6 @@ using Tile64x256 = StencilTile<64, 256, 1, 4, 2, 4>;
 using Tile128x128 = StencilTile<128, 128, 2, 2, 2, 4>;
 using Tile128x96 = StencilTile<128, 96, 2, 2, 2, 4>;
 using Tile64x128 = StencilTile<64, 128, 2, 2, 3, 4>;
-
-// Where results go: pixel (a, b) of an image to row a row_step + row0, column b column_step +
-// column0 of its planes.
-struct Lattice {
-  float* to;  // (images, planes, height, width)
-  int planes, width;
-  int row0, column0, row_step, column_step;
-  std::int64_t plane;    // height width
-  FastDivide by_pixels;  // pixels of the lattice in an image
-  FastDivide by_width;   // and in a row
-  int columns;           // pixels of all images
-  const float* bias;     // (planes,) or null
-  bool relu, accumulate;
-  bool pairs;  // the lattice is the whole plane, and two neighbours lie in 8 aligned bytes
-
-  __device__ __forceinline__ float* at(int column) const {
-    int pixel = 0, b = 0;
-    const std::int64_t image = by_pixels.divide(column, pixel);
-    const int a = by_width.divide(pixel, b);
-    return to + image * planes * plane + std::int64_t{a * row_step + row0} * width +
-           b * column_step + column0;
-  }
-  __device__ __forceinline__ float finished(float value, float offset, const float* old) const {
-    value += offset;
-    if (accumulate) value += *old;
-    return relu && value < 0 ? 0.0f : value;
-  }
-};
-
-// Columns are windows of taps_h x taps_w cells; their sums with the filters are the results.
-struct Stencil {
-  const uint4* source;   // (images, groups, plane) cells
-  const uint4* filters;  // (groups, taps_h, taps_w, padded_rows) cells
-  int groups, taps_h, taps_w;
-  int row_pitch, plane;               // cells
-  int row_step, column_step, origin;  // cells of the window of pixel (a, b)
-  int rows, padded_rows, row_tiles;
-  Lattice lattice;
-};
 
 // The copies of one thread: a quad of some rows of filters and of some windows.
 template <class Tile>
@@ -261,6 +218,8 @@ double tile_cost(const Stencil& p, std::int64_t processors, double overhead) {
   return (static_cast<double>(rounds) + idle) * Tile::kM * Tile::kN * overhead;
 }
 
+}  // namespace
+
 void run_stencil(const Stencil& p, bool bf16, const Stream& stream) {
   const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
   using Run = void (*)(Stencil, bool, const Stream&);
@@ -271,235 +230,6 @@ void run_stencil(const Stencil& p, bool bf16, const Stream& stream) {
       {tile_cost<Tile64x128>(p, processors, 1.25), launch_stencil<Tile64x128>}};
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   std::ranges::min_element(choices, less)->second(p, bf16, stream);
-}
-
-int narrow(std::int64_t value) {
-  return static_cast<int>(value);
-}
-
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
-CellType cell_type(ComputeMode mode) {
-  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
-}
-
-CellImages forward_images(const ConvDims& d, CellType type) {
-  return {d.c,
-          d.h,
-          d.w,
-          d.pad_h,
-          d.pad_w,
-          (d.oh() - 1) * d.stride_h + d.kh,
-          (d.ow() - 1) * d.stride_w + d.kw,
-          type};
-}
-
-CellFilters forward_filters(const ConvDims& d, CellType type) {
-  CellFilters f;
-  f.rows = d.oc;
-  f.padded_rows = (d.oc + 127) / 128 * 128;
-  f.channels = d.c;
-  f.taps_h = d.kh;
-  f.taps_w = d.kw;
-  f.row_stride = d.c * d.kh * d.kw;
-  f.channel_stride = d.kh * d.kw;
-  f.kw = d.kw;
-  f.type = type;
-  return f;
-}
-
-// Along one axis, the input pixels i0, i0 + stride, ..., which read the taps tap0, tap0 + stride,
-// ... of a kernel. Pixel a of them reads rows first + a ... first + a + taps - 1 of dy.
-struct Phase {
-  std::int64_t i0, count, tap0, taps, first;
-
-  Phase(std::int64_t i0_, std::int64_t size, std::int64_t kernel, std::int64_t stride,
-        std::int64_t pad)
-      : i0(i0_), count((size - i0 + stride - 1) / stride), tap0((i0 + pad) % stride) {
-    taps = tap0 < kernel ? (kernel - tap0 + stride - 1) / stride : 0;
-    first = (i0 + pad) / stride - (taps - 1);
-  }
-};
-
-// The border of dy that all phases along one axis read, and dy's extent with it.
-struct Border {
-  std::int64_t before, extent;
-
-  Border(std::int64_t size, std::int64_t outputs, std::int64_t kernel, std::int64_t stride,
-         std::int64_t pad)
-      : before(0) {
-    std::int64_t end = outputs;
-    for (std::int64_t i = 0; i < std::min(stride, size); ++i) {
-      const Phase phase(i, size, kernel, stride, pad);
-      if (phase.taps == 0) continue;
-      before = std::max(before, -phase.first);
-      end = std::max(end, phase.first + phase.count - 1 + phase.taps);
-    }
-    extent = before + end;
-  }
-};
-
-CellImages backward_images(const ConvDims& d, CellType type) {
-  const Border rows(d.h, d.oh(), d.kh, d.stride_h, d.pad_h);
-  const Border columns(d.w, d.ow(), d.kw, d.stride_w, d.pad_w);
-  return {d.oc, d.oh(), d.ow(), rows.before, columns.before, rows.extent, columns.extent, type};
-}
-
-// Rows are channels, and the taps of the phase run backwards.
-CellFilters backward_filters(const ConvDims& d, CellType type, const Phase& rows,
-                             const Phase& columns) {
-  CellFilters f;
-  f.rows = d.c;
-  f.padded_rows = (d.c + 127) / 128 * 128;
-  f.channels = d.oc;
-  f.taps_h = rows.taps;
-  f.taps_w = columns.taps;
-  f.row_stride = d.kh * d.kw;
-  f.channel_stride = d.c * d.kh * d.kw;
-  f.r0 = rows.tap0 + (rows.taps - 1) * d.stride_h;
-  f.r_step = -d.stride_h;
-  f.s0 = columns.tap0 + (columns.taps - 1) * d.stride_w;
-  f.s_step = -d.stride_w;
-  f.kw = d.kw;
-  f.type = type;
-  return f;
-}
-
-// All phases together have every tap once.
-std::int64_t all_filter_bytes(std::int64_t rows, std::int64_t channels, const ConvDims& d,
-                              CellType type) {
-  CellFilters f;
-  f.padded_rows = (rows + 127) / 128 * 128;
-  f.channels = channels;
-  f.taps_h = d.kh;
-  f.taps_w = d.kw;
-  f.type = type;
-  return aligned(f.cells() * kCellBytes);
-}
-
-bool pair_planes(const float* to, std::int64_t plane) {
-  return reinterpret_cast<std::uintptr_t>(to) % 8 == 0 && plane % 2 == 0;
-}
-
-Stencil make_stencil(const CellImages& images, const CellFilters& filters, const void* source,
-                     const void* weights) {
-  Stencil p{};
-  p.source = static_cast<const uint4*>(source);
-  p.filters = static_cast<const uint4*>(weights);
-  p.groups = narrow(images.groups());
-  p.taps_h = narrow(filters.taps_h);
-  p.taps_w = narrow(filters.taps_w);
-  p.row_pitch = narrow(images.cell_width);
-  p.plane = narrow(images.plane());
-  p.rows = narrow(filters.rows);
-  p.padded_rows = narrow(filters.padded_rows);
-  return p;
-}
-
-}  // namespace
-
-std::size_t tensor_core_workspace_bytes(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (pass == ConvPass::backward_weights) return tensor_core_weights_bytes(d);
-  check_image_size(d);
-  const CellType type = cell_type(mode);
-  const bool forward = pass == ConvPass::forward;
-  const CellImages layout = forward ? forward_images(d, type) : backward_images(d, type);
-  const std::int64_t filters =
-      forward ? all_filter_bytes(d.oc, d.c, d, type) : all_filter_bytes(d.c, d.oc, d, type);
-  return static_cast<std::size_t>(filters + images_at_a_time(d.n, layout.bytes()) * layout.bytes());
-}
-
-void conv2d_forward_implicit_gemm_tensor_core(float* y, const float* x, const float* w,
-                                              const float* bias, const ConvDims& d,
-                                              Epilogue epilogue, const ConvOptions& options,
-                                              Workspace workspace, const Stream& stream) {
-  check_image_size(d);
-  const CellType type = cell_type(options.mode);
-  const CellImages layout = forward_images(d, type);
-  const CellFilters filters = forward_filters(d, type);
-  auto* weights = static_cast<std::byte*>(workspace.data);
-  std::byte* cells = weights + all_filter_bytes(d.oc, d.c, d, type);
-  const std::int64_t pixels = d.oh() * d.ow(), group = images_at_a_time(d.n, layout.bytes());
-  for (std::int64_t first = 0; first < d.n; first += group) {
-    const std::int64_t images = std::min(group, d.n - first);
-    const FilterPacking weight_packing{first == 0 ? weights : nullptr, w, filters};
-    pack_cells({cells, x + first * d.c * d.h * d.w, images, layout}, {}, weight_packing, type,
-               stream);
-    Stencil p = make_stencil(layout, filters, cells, weights);
-    p.row_step = narrow(d.stride_h * layout.cell_width);
-    p.column_step = narrow(d.stride_w);
-    p.origin = 0;
-    float* to = y + first * d.oc * pixels;
-    p.lattice = {to,
-                 narrow(d.oc),
-                 narrow(d.ow()),
-                 0,
-                 0,
-                 1,
-                 1,
-                 pixels,
-                 FastDivide(pixels),
-                 FastDivide(d.ow()),
-                 narrow(images * pixels),
-                 bias,
-                 epilogue == Epilogue::relu,
-                 false,
-                 pair_planes(to, pixels)};
-    run_stencil(p, type == CellType::bf16, stream);
-  }
-}
-
-void conv2d_backward_data_implicit_gemm_tensor_core(float* dx, const float* dy, const float* w,
-                                                    const ConvDims& d, GradientMode mode,
-                                                    const ConvOptions& options, Workspace workspace,
-                                                    const Stream& stream) {
-  check_image_size(d);
-  const CellType type = cell_type(options.mode);
-  const CellImages layout = backward_images(d, type);
-  auto* all_weights = static_cast<std::byte*>(workspace.data);
-  std::byte* cells = all_weights + all_filter_bytes(d.c, d.oc, d, type);
-  const std::int64_t pixels = d.h * d.w, group = images_at_a_time(d.n, layout.bytes());
-  const bool dense = d.stride_h == 1 && d.stride_w == 1;
-  for (std::int64_t first = 0; first < d.n; first += group) {
-    const std::int64_t images = std::min(group, d.n - first);
-    const ImagePacking packing{cells, dy + first * d.oc * d.oh() * d.ow(), images, layout};
-    float* to = dx + first * d.c * pixels;
-    std::byte* weights = all_weights;
-    const std::int64_t row_phases = std::min(d.stride_h, d.h);
-    const std::int64_t column_phases = std::min(d.stride_w, d.w);
-    for (std::int64_t phase = 0; phase < row_phases * column_phases; ++phase) {
-      const Phase rows(phase / column_phases, d.h, d.kh, d.stride_h, d.pad_h);
-      const Phase columns(phase % column_phases, d.w, d.kw, d.stride_w, d.pad_w);
-      const std::int64_t lattice = rows.count * columns.count;
-      const CellFilters filters = backward_filters(d, type, rows, columns);
-      const FilterPacking weight_packing{first == 0 ? weights : nullptr, w, filters};
-      pack_cells(phase == 0 ? packing : ImagePacking{}, {}, weight_packing, type, stream);
-      Stencil p = make_stencil(layout, filters, cells, weights);
-      weights += filters.cells() * kCellBytes;
-      p.row_step = narrow(layout.cell_width);
-      p.column_step = 1;
-      p.origin =
-          narrow((rows.first + layout.top) * layout.cell_width + columns.first + layout.left);
-      p.lattice = {to,
-                   narrow(d.c),
-                   narrow(d.w),
-                   narrow(rows.i0),
-                   narrow(columns.i0),
-                   narrow(d.stride_h),
-                   narrow(d.stride_w),
-                   pixels,
-                   FastDivide(lattice),
-                   FastDivide(columns.count),
-                   narrow(images * lattice),
-                   nullptr,
-                   false,
-                   mode == GradientMode::accumulate,
-                   dense && pair_planes(to, pixels)};
-      run_stencil(p, type == CellType::bf16, stream);
-    }
-  }
 }
 
 }  // namespace weft::kernels::cuda

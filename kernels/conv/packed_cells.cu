@@ -8,7 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/launch.h"
-#include "kernels/conv/packed_cells.cuh"
+#include "kernels/conv/cell_quads.cuh"
 #include "kernels/device/mma.cuh"
 
 namespace weft::kernels::cuda {
@@ -19,23 +19,6 @@ using device::FastDivide;
 constexpr int kThreads = 256;
 constexpr int kCells = 4;  // of one thread
 constexpr std::int64_t kMostPackedBytes = std::int64_t{1} << 30;
-
-// A quad of cells from the values of its channels.
-template <CellType kType>
-__device__ __forceinline__ uint4 make_quad(const float (&v)[kCellChannels<kType> / 4]) {
-  if constexpr (kType == CellType::tf32) {
-    return {device::to_tf32(v[0]), device::to_tf32(v[1]), device::to_tf32(v[2]),
-            device::to_tf32(v[3])};
-  } else if constexpr (kType == CellType::bf16_as_fp32) {
-    return {device::to_bf16(v[0]), device::to_bf16(v[1]), device::to_bf16(v[2]),
-            device::to_bf16(v[3])};
-  } else {
-    const auto pair = [&](int i) {
-      return device::to_bf16(v[i]) >> 16 | (device::to_bf16(v[i + 1]) & 0xffff0000u);
-    };
-    return {pair(0), pair(2), pair(4), pair(6)};
-  }
-}
 
 struct ImagePack {
   uint4* to;

@@ -12,6 +12,7 @@
 // is a multiple of 1024 bytes:
 //   K-major   rows of 128 bytes along k, one for each m (or n)
 //   MN-major  panels of rows of 128 bytes along m (or n), one row for each k; bf16 only
+// or as quads of 16 bytes without swizzle, any address a multiple of 16 (wgmma_quads_descriptor).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,24 @@ __device__ __forceinline__ std::uint64_t wgmma_descriptor(const void* shared,
   constexpr std::uint64_t kSwizzle128 = 1ull << 62, kEightRows = 1024 >> 4;
   return kSwizzle128 | kEightRows << 32 | std::uint64_t{panel_bytes >> 4} << 16 |
          (shared_address(shared) & 0x3ffff) >> 4;
+}
+
+// The same for an operand of quads, 16 bytes each along k (K-major) or along m or n (MN-major, bf16
+// only). Eight quads lie in a row:
+//   K-major   those of 8 neighbours along m (or n); the next eight are `across_bytes` away, and
+//             the second quad along k `k_bytes`
+//   MN-major  those of 8 neighbours along k; the next eight are `k_bytes` away, and the next quad
+//             along m (or n) `across_bytes`
+__device__ __forceinline__ std::uint64_t wgmma_quads_descriptor(std::uint32_t shared,
+                                                                std::uint32_t across_bytes,
+                                                                std::uint32_t k_bytes) {
+  return std::uint64_t{across_bytes >> 4} << 32 | std::uint64_t{k_bytes >> 4} << 16 |
+         (shared & 0x3ffff) >> 4;
+}
+
+// Orders what this thread stored to shared memory before products that read it.
+__device__ __forceinline__ void wgmma_fence_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // Orders this thread's accesses to registers of D before the products that follow.
@@ -59,22 +78,24 @@ __device__ __forceinline__ void registers_take() {
 
 // Lists of the registers of D, for the assembler and for the compiler.
 // clang-format off
-#define WEFT_NAMES_32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WEFT_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define WEFT_NAMES_32 WEFT_NAMES_16 \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define WEFT_NAMES_64 WEFT_NAMES_32 \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WEFT_NAMES_128 WEFT_NAMES_64 \
+#define WEFT_NAMES_96 WEFT_NAMES_64 \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define WEFT_NAMES_128 WEFT_NAMES_96 \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define WEFT_FLOATS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define WEFT_FLOATS_16(d, i) \
   WEFT_FLOATS_4(d, i), WEFT_FLOATS_4(d, i + 4), WEFT_FLOATS_4(d, i + 8), WEFT_FLOATS_4(d, i + 12)
 #define WEFT_FLOATS_32(d, i) WEFT_FLOATS_16(d, i), WEFT_FLOATS_16(d, i + 16)
 #define WEFT_FLOATS_64(d, i) WEFT_FLOATS_32(d, i), WEFT_FLOATS_32(d, i + 32)
+#define WEFT_FLOATS_96(d, i) WEFT_FLOATS_64(d, i), WEFT_FLOATS_32(d, i + 64)
 #define WEFT_FLOATS_128(d, i) WEFT_FLOATS_64(d, i), WEFT_FLOATS_64(d, i + 64)
 // clang-format on
 
@@ -96,6 +117,13 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WEFT_NAMES_64
         "}, %64, %65, add, 1, 1, %67, %68;\n}"
         : WEFT_FLOATS_64(d, 0)
+        : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
+  } else if constexpr (kN == 192) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WEFT_NAMES_96
+        "}, %96, %97, add, 1, 1, %99, %100;\n}"
+        : WEFT_FLOATS_96(d, 0)
         : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
   } else {
     asm volatile(
@@ -128,6 +156,13 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
         "}, %64, %65, add, 1, 1;\n}"
         : WEFT_FLOATS_64(d, 0)
         : "l"(a), "l"(b), "r"(add));
+  } else if constexpr (kN == 192) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 {" WEFT_NAMES_96
+        "}, %96, %97, add, 1, 1;\n}"
+        : WEFT_FLOATS_96(d, 0)
+        : "l"(a), "l"(b), "r"(add));
   } else {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
@@ -139,13 +174,30 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
+// D (64, 32) = A B, or D += A B, in bf16 with A in registers, laid out as of mma.sync: with group and
+// member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row group + 8,
+// a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
+__device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::uint32_t (&a)[4],
+                                                     std::uint64_t b, bool accumulate) {
+  const int add = accumulate ? 1 : 0;
+  asm volatile(
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {" WEFT_NAMES_16
+      "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"
+      : WEFT_FLOATS_16(d, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+#undef WEFT_NAMES_16
 #undef WEFT_NAMES_32
 #undef WEFT_NAMES_64
+#undef WEFT_NAMES_96
 #undef WEFT_NAMES_128
 #undef WEFT_FLOATS_4
 #undef WEFT_FLOATS_16
 #undef WEFT_FLOATS_32
 #undef WEFT_FLOATS_64
+#undef WEFT_FLOATS_96
 #undef WEFT_FLOATS_128
 
 #endif

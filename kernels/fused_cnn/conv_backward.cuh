@@ -7,9 +7,11 @@
 //   filters of conv2   a warp owns a filter and its 150 weights, in registers: it walks down its
 //                      list and adds gradient x the 5 x 5 x 6 values of y1 at the place. With the
 //                      channels last, a row of those is 30 neighbours, one for each lane.
-//   data of conv2      a warp owns a position of a window: its column is the sum of gradient x 150
-//                      weights over the filters that it won; then each element of y1 gathers
-//                      what the columns say about it, in a fixed order.
+//   data of conv2      a warp owns a window: the 6 x 6 x 6 values of y1 that its four positions
+//                      read get the sum of gradient x weights over the filters, in registers. Where
+//                      in the region the 5 x 5 taps lie depends on which position won, so filters
+//                      have a border of zeros and are read from another corner. Then an element of
+//                      y1 adds up the nine regions that it lies in, in a fixed order.
 //   filters of conv1   a warp owns a part of a plane of y1: it gathers the part's gradient, leaves
 //                      the spikes of it in a list, and walks down that, a lane for each of 25 taps.
 #pragma once
@@ -96,74 +98,147 @@ __device__ __forceinline__ void filter_gradient(Spike* list, const float* dy,
   }
 }
 
-// columns (kImages, window, position, kStride): for each position of the map before pooling the sum
-// over the filters of weight x gradient, tap by tap. `weights` is in global memory.
+// The weights of conv2 on their way to shared memory, where they lie channels last with a border of
+// zeros: Regions::kFilter floats for each filter.
+template <class Conv>
+class BorderedFilters {
+ public:
+  // `weights` is in global memory.
+  __device__ __forceinline__ void fetch(const float* weights) {
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int i = thread_id() + turn * kThreads;
+      if (i < Conv::kWeights) weights_[turn] = weights[i];
+    }
+  }
+
+  __device__ __forceinline__ void put(float* filters) const {
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int i = thread_id() + turn * kThreads;
+      if (i >= Conv::kWeights) continue;
+      const int filter = i / Conv::kFilter, c = i % Conv::kFilter / Conv::kTaps;
+      const int r = i % Conv::kTaps / Conv::kKernel, s = i % Conv::kKernel;
+      filters[filter * R::kFilter + (r + 1) * R::kFilterPitch + (s + 1) * Conv::kInputs + c] =
+          weights_[turn];
+    }
+    constexpr int kLine = R::kFilterColumns, kSides = 2 * Conv::kInputs;
+    constexpr int kBorder = 2 * kLine + Conv::kKernel * kSides;  // of a filter
+#pragma unroll 1
+    for (int i = thread_id(); i < Conv::kFilters * kBorder; i += kThreads) {
+      const int at = i % kBorder, side = at - 2 * kLine;
+      const int row = side < 0 ? at / kLine * (R::kFilterRows - 1) : 1 + side / kSides;
+      const int along = side < 0 ? at % kLine : side % kSides;
+      const int skipped = side >= 0 && along >= Conv::kInputs ? kLine - kSides : 0;
+      filters[i / kBorder * R::kFilter + row * R::kFilterPitch + along + skipped] = 0.0f;
+    }
+  }
+
+ private:
+  using R = Regions<Conv>;
+  static constexpr int kTurns = divide_up(Conv::kWeights, kThreads);
+  static_assert(Conv::kFilter % Conv::kTaps == 0 && Conv::kTaps % Conv::kKernel == 0,
+                "remainders may be taken from the whole index");
+
+  float weights_[kTurns];
+};
+
+// regions (kImages, window, kStride): for each value that the window reads the sum over the filters
+// of weight x gradient. A lane sums kWhole rows at its column, and its share of what is left of
+// rows longer than a warp.
 template <class Conv, int kImages>
-__device__ __forceinline__ void data_columns(float* columns, const float* dy,
-                                             const std::uint8_t* code, const float* weights) {
-  constexpr int kSlots = divide_up(Conv::kFilter, 32), kStride = Columns<Conv>::kStride;
+__device__ __forceinline__ void data_regions(float* regions, Spike* list, const float* dy,
+                                             const std::uint8_t* code, const float* filters) {
+  using R = Regions<Conv>;
+  constexpr int kWhole = R::kColumns / 32, kRest = R::kColumns % 32;
+  constexpr int kRestTurns = divide_up(R::kSide * kRest, 32), kPart = kRest > 0 ? kRest : 1;
   static_assert(Conv::kFilters <= 32, "a lane knows the gradient of a filter");
   const int lane = lane_id();
+  int rest_row[kRestTurns + 1], rest_column[kRestTurns + 1];
+#pragma unroll
+  for (int j = 0; j < kRestTurns; ++j) {
+    const int i = lane + 32 * j < R::kSide * kRest ? lane + 32 * j : 0;
+    rest_row[j] = i / kPart, rest_column[j] = 32 * kWhole + i % kPart;
+  }
 #pragma unroll 1
-  for (int item = warp_id(); item < kImages * Conv::kWindows * 4; item += kWarps) {
-    const int window = item / 4;
+  for (int window = warp_id(); window < kImages * Conv::kWindows; window += kWarps) {
     const int at =
         window / Conv::kWindows * Conv::kOutputs + window % Conv::kWindows + lane * Conv::kWindows;
-    const bool won = lane < Conv::kFilters && code[at] == item % 4;
-    const float gradient = won ? dy[at] : 0.0f;
-    float sum[kSlots] = {};
-#pragma unroll 1
-    for (unsigned filters = __ballot_sync(device::kFullWarp, won); filters != 0;
-         filters &= filters - 1) {
-      const int filter = __ffs(static_cast<int>(filters)) - 1;
-      const float factor = __shfl_sync(device::kFullWarp, gradient, filter);
+    const int position = lane < Conv::kFilters ? code[at] : kReluPoolCut;
+    const bool won = position != kReluPoolCut;
+    const int corner = lane * R::kFilter + (1 - position / 2) * R::kFilterPitch +
+                       (1 - position % 2) * Conv::kInputs;
+    int count = 0;
+    append(list, count, {won ? dy[at] : 0.0f, corner}, won);
+    finish(list, count, 0);
+    float sum[kWhole + 1][R::kSide] = {}, rest[kRestTurns + 1] = {};
+#pragma unroll 2
+    for (int i = 0; i < count; i += 2) {
+      const SpikePair pair = *reinterpret_cast<const SpikePair*>(list + i);
 #pragma unroll
-      for (int j = 0; j < kSlots; ++j) {
-        const int tap = lane + 32 * j;
-        if (tap < Conv::kFilter) sum[j] += factor * weights[filter * Conv::kFilter + tap];
+      for (const Spike& spike : pair.spike) {
+        const float* weights = filters + spike.place;
+#pragma unroll
+        for (int k = 0; k < kWhole; ++k) {
+#pragma unroll
+          for (int a = 0; a < R::kSide; ++a) {
+            sum[k][a] += spike.gradient * weights[a * R::kFilterPitch + 32 * k + lane];
+          }
+        }
+#pragma unroll
+        for (int j = 0; j < kRestTurns; ++j) {
+          rest[j] += spike.gradient * weights[rest_row[j] * R::kFilterPitch + rest_column[j]];
+        }
       }
     }
+    float* region = regions + window * R::kStride;
 #pragma unroll
-    for (int j = 0; j < kSlots; ++j) {
-      const int tap = lane + 32 * j;
-      if (tap < Conv::kFilter) columns[item * kStride + tap] = sum[j];
+    for (int k = 0; k < kWhole; ++k) {
+#pragma unroll
+      for (int a = 0; a < R::kSide; ++a) region[a * R::kPitch + 32 * k + lane] = sum[k][a];
     }
+#pragma unroll
+    for (int j = 0; j < kRestTurns; ++j) {
+      if (lane + 32 * j < R::kSide * kRest) {
+        region[rest_row[j] * R::kPitch + rest_column[j]] = rest[j];
+      }
+    }
+    __syncwarp();  // the list is read before the next one is written
   }
 }
 
-// The gradient of the element (row, column) of a channel of an image's input; `columns` are those
-// of the image from the channel's taps on. Rows and columns of the map are found apart, five of
-// each and not twenty-five of both, and the loads of a row are on their way together.
+// The gradient of the element (row, column) of a channel of an image's input; `regions` are those
+// of the image from the channel on. From window to window its place in the region moves by two.
 template <class Conv>
-__device__ __forceinline__ float gather_columns(const float* columns, int row, int column) {
-  constexpr int kStride = Columns<Conv>::kStride;
-  const float* across[Conv::kKernel];  // the column that tap s comes from
-  bool inside[Conv::kKernel];
+__device__ __forceinline__ float gather_regions(const float* regions, int row, int column) {
+  using R = Regions<Conv>;
+  constexpr int kReach = R::kSide / 2;  // windows along a side that read the element
+  constexpr int kDown = Conv::kOutWidth * R::kStride - 2 * R::kPitch;
+  constexpr int kRight = R::kStride - 2 * Conv::kInputs;
+  const int p = row + Conv::kPad, q = column + Conv::kPad;
+  const int at =
+      (p / 2 * Conv::kOutWidth + q / 2) * R::kStride + p % 2 * R::kPitch + q % 2 * Conv::kInputs;
+  float value[kReach][kReach];
 #pragma unroll
-  for (int s = 0; s < Conv::kKernel; ++s) {
-    const int q = column + Conv::kPad - s;
-    across[s] = columns + (4 * (q >> 1) + (q & 1)) * kStride + s;
-    inside[s] = q >= 0 && q < 2 * Conv::kOutWidth;
+  for (int a = 0; a < kReach; ++a) {
+    const bool there = p / 2 - a >= 0 && p / 2 - a < Conv::kOutHeight;
+#pragma unroll
+    for (int b = 0; b < kReach; ++b) {
+      const bool inside = q / 2 - b >= 0 && q / 2 - b < Conv::kOutWidth;
+      value[a][b] = there && inside ? regions[at - a * kDown - b * kRight] : 0.0f;
+    }
   }
   float sum = 0.0f;
 #pragma unroll
-  for (int r = 0; r < Conv::kKernel; ++r) {
-    const int p = row + Conv::kPad - r;
-    const bool there = p >= 0 && p < 2 * Conv::kOutHeight;
-    const int down = (4 * Conv::kOutWidth * (p >> 1) + 2 * (p & 1)) * kStride + r * Conv::kKernel;
-    float value[Conv::kKernel];
+  for (int a = 0; a < kReach; ++a) {
 #pragma unroll
-    for (int s = 0; s < Conv::kKernel; ++s) {
-      value[s] = there && inside[s] ? across[s][down] : 0.0f;
-    }
-#pragma unroll
-    for (int s = 0; s < Conv::kKernel; ++s) sum += value[s];
+    for (int b = 0; b < kReach; ++b) sum += value[a][b];
   }
   return sum;
 }
 
 // sums (plane, part, tap or bias): what each warp adds to the gradient of conv1's filters. y1's
-// gradient comes out of conv2's columns.
+// gradient comes out of conv2's regions.
 template <class Net, int kImages>
 __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& shared) {
   using Block = Shared<Net, kImages>;
@@ -178,6 +253,7 @@ __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& sha
     const int end = min((part + 1) * Block::kPartWindows, Conv1::kWindows);
     Spike* list = memory.spikes1[task];
     int count = 0;
+    float bias = 0.0f;  // this lane's spikes
 #pragma unroll 1
     for (int first = part * Block::kPartWindows; first < end; first += 32) {
       const int window = first + lane;
@@ -186,13 +262,14 @@ __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& sha
           window < end ? shared.code1[image][filter * Conv1::kWindows + window] : kReluPoolCut;
       Spike spike{0.0f, (2 * u + index / 2) * Conv1::kPitch + 2 * v + index % 2};
       if (index != kReluPoolCut) {
-        spike.gradient = gather_columns<Conv2>(
-            memory.columns + image * Columns<Conv2>::kFloats + filter * Conv2::kTaps, u, v);
+        spike.gradient =
+            gather_regions<Conv2>(memory.regions + image * Regions<Conv2>::kFloats + filter, u, v);
       }
+      bias += spike.gradient;
       append(list, count, spike, index != kReluPoolCut);
     }
     finish(list, count, 0);
-    float sum = 0.0f, bias = 0.0f;
+    float sum = 0.0f;
     const float* lane_values =
         shared.x[image] + tap / Conv1::kKernel * Conv1::kPitch + tap % Conv1::kKernel;
 #pragma unroll 4
@@ -201,9 +278,9 @@ __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& sha
 #pragma unroll
       for (const Spike& spike : pair.spike) {
         sum += spike.gradient * lane_values[spike.place];
-        bias += spike.gradient;
       }
     }
+    bias = device::warp_reduce(bias, device::Add());
     if (lane < Conv1::kTaps) memory.sums1[task][lane] = sum;
     if (lane == 0) memory.sums1[task][Conv1::kTaps] = bias;
   }

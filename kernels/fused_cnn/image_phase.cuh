@@ -211,6 +211,7 @@ class ImagePhase {
     }
     __syncthreads();  // the gradient of h1 is complete
     clock_.mark(Part::fc2_backward);
+    conv2_filters_.fetch(parameters_ + S::kConv2Weight);
     multiply_columns<S::kFeatures, S::kHidden1, kImages>(
         shared_.h1[0], shared_.large.fc1_weight,
         [&](int image, int column, float sum) { shared_.features.gradient[image][column] = sum; });
@@ -224,16 +225,17 @@ class ImagePhase {
   __device__ __forceinline__ void backward_convolutions(const Add& add) {
     auto& memory = shared_.large.backward;
     put_channels_last<Conv2, kImages>(memory.channels_last, shared_.y1[0]);
-    __syncthreads();  // channels_last is complete
+    conv2_filters_.put(memory.filters);
+    __syncthreads();  // channels_last and the filters are complete
     filter_gradient<Conv2, kImages>(
         memory.spikes2[warp_id() < Conv2::kFilters ? warp_id() : 0], shared_.features.gradient[0],
         shared_.code2[0], memory.channels_last,
         [&](int at, float value) { add(S::kConv2Weight + at, value); },
         [&](int filter, float value) { add(S::kConv2Bias + filter, value); });
     clock_.mark(Part::conv2_filters);
-    data_columns<Conv2, kImages>(memory.columns, shared_.features.gradient[0], shared_.code2[0],
-                                 parameters_ + S::kConv2Weight);
-    __syncthreads();  // the columns are complete
+    data_regions<Conv2, kImages>(memory.regions, memory.window_spikes[warp_id()],
+                                 shared_.features.gradient[0], shared_.code2[0], memory.filters);
+    __syncthreads();  // the regions are complete
     clock_.mark(Part::conv2_data);
     first_filter_gradients<Net, kImages>(shared_);
     __syncthreads();  // every warp's sums are written
@@ -265,6 +267,7 @@ class ImagePhase {
   Clock& clock_;
   device::BulkCopy fc1_;
   RegisterMatrix<S::kHidden1, S::kHidden2, kImages> fc2_;
+  BorderedFilters<Conv2> conv2_filters_;
   float fc3_[kClassTurns][kHiddenTurns];
 };
 

@@ -61,17 +61,18 @@ class Pixels {
       const int image = quad / kQuads, at = 4 * (quad % kQuads);
       const int row = at / Net::kWidth, column = at % Net::kWidth;
       float* to = x[image] + (row + Net::kPad1) * Conv::kPitch + column + Net::kPad1;
+      if (source.distort && drawn[image].there) {
+        const std::uint8_t* from = source.images + drawn[image].index * kPixels;
+#pragma unroll 1
+        for (int i = 0; i < 4; ++i) {
+          to[i] = cuda::distorted(from, drawn[image].map, row, column + i, Net::kHeight,
+                                  Net::kWidth, source.line);
+        }
+        continue;
+      }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        float value = 0.0f;
-        if (drawn[image].there && source.distort) {
-          const std::uint8_t* from = source.images + drawn[image].index * kPixels;
-          value = cuda::distorted(from, drawn[image].map, row, column + i, Net::kHeight,
-                                  Net::kWidth, source.line);
-        } else if (drawn[image].there) {
-          value = cuda::normalized(quads_[turn].lane[i], source.line);
-        }
-        to[i] = value;
+        to[i] = drawn[image].there ? cuda::normalized(quads_[turn].lane[i], source.line) : 0.0f;
       }
     }
   }

@@ -136,9 +136,19 @@ struct Draw {
 
 // How the second convolution's gradient of the data is put together: conv_backward.cuh.
 template <class Conv>
-struct Columns {
-  static constexpr int kStride = Conv::kFilter | 1;  // odd: neighbours lie in different banks
-  static constexpr int kFloats = Conv::kWindows * 4 * kStride;  // of one image
+struct Regions {
+  static constexpr int kSide = Conv::kKernel + 1;         // rows that a window of the pooling reads
+  static constexpr int kColumns = kSide * Conv::kInputs;  // of one row, channels last
+  // Neighbouring windows, and the rows and columns within, lie in different banks.
+  static constexpr int kPitch = kColumns | 1;
+  static constexpr int kStride = (kSide * kPitch + 27) / 32 * 32 + 4;
+  static constexpr int kFloats = Conv::kWindows * kStride;  // of one image
+  // A filter with a border of zeros, so that its taps can be read from the window's corner
+  // whichever position won. Two rows differ by 12 banks when the channels and taps are LeNet's.
+  static constexpr int kFilterRows = Conv::kKernel + 2;
+  static constexpr int kFilterColumns = kFilterRows * Conv::kInputs;
+  static constexpr int kFilterPitch = round_up(kFilterColumns, 4);
+  static constexpr int kFilter = kFilterRows * kFilterPitch;
 };
 
 // A matrix (kRows, kIn) spread over the registers of a block: dense.cuh.
@@ -182,9 +192,11 @@ struct alignas(16) Shared {
   static constexpr int kPartWindows = divide_up(Conv1::kWindows, kParts);
 
   struct ConvBackward {
-    float columns[kImages * Columns<Conv2>::kFloats];
+    float regions[kImages * Regions<Conv2>::kFloats];
+    float filters[Conv2::kFilters * Regions<Conv2>::kFilter];
     float channels_last[kImages * Conv2::kMaps];  // y1 as (row, column, channel)
     alignas(16) Spike spikes2[Conv2::kFilters][round_up(kImages * Conv2::kWindows, 2)];
+    alignas(16) Spike window_spikes[kWarps][round_up(Conv2::kFilters, 2)];
     alignas(16) Spike spikes1[kPlanes * kParts][round_up(kPartWindows, 2)];
     float sums1[kPlanes * kParts][Conv1::kTaps + 1];  // the last: the bias
   };

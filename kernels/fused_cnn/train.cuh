@@ -82,12 +82,12 @@ class Rounds {
     };
     phase_.stage_weights();
     phase_.wait_for_filters();
-    phase_.convolve([&] {
-      if (!draws_next) return;
+    phase_.convolve([] {});
+    phase_.load_linear();
+    if (draws_next && warp_id() == kWarps - 1) {  // while fc1's weights are on their way
       const bool same_step = round + 1 < count_;
       draw(slot_ ^ 1, same_step ? round + 1 : 0, same_step ? step : step + 1);
-    });
-    phase_.load_linear();
+    }
     for (int i = thread_id(); i < kImages * S::kFeatures; i += kThreads) {
       record_input(i / S::kFeatures, i % S::kFeatures,
                    shared_.features.y2[i / S::kFeatures][i % S::kFeatures]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GEMM, rung "cluster_tf32": the layers of a small network, whose C has about as many tiles of
-// 64 x 64 as the GPU has multiprocessors, or fewer. sm_90 and later.
+// GEMM, rungs "cluster_tf32" and "cluster_tf32x3": the layers of a small network, whose C has about
+// as many tiles of 64 x 64 as the GPU has multiprocessors, or fewer. sm_90 and later.
 //
 // Such a product waits for its operands: 128 tiles of 64 x 64 read each operand 8 to 16 times, and
 // the L2 cache delivers some 8 TB/s. Blocks of a cluster therefore help each other, in two ways:
@@ -19,10 +19,15 @@
 //
 // Row sums of A, the gradient of a bias, are added up from the fragments of the first column of
 // tiles.
+//
+// For tf32x3 the copies do not round, and fragments are split when they have been read: three times
+// the products, on the same bytes. Sums are short, a quarter of a part of k, so that they do not
+// drift as long ones would in tensor cores, which cut off.
 #include <algorithm>
 
-#include "engine/launch_cluster.h"
+#include "engine/launch_overlap.h"
 #include "engine/tensor_map.h"
+#include "kernels/device/overlap.cuh"
 #include "kernels/gemm/float_math.cuh"
 #include "kernels/gemm/tile_parts.cuh"
 #include "kernels/gemm/tma_operand.cuh"
@@ -48,8 +53,21 @@ struct ClusterShape {
 
 // Rounded to tf32 by the copy engine already.
 struct CopiedTf32 : Tf32 {
+  static constexpr TensorMapType kCopied = TensorMapType::tf32;
+  static constexpr int kBuffers = 2;  // of fragments: one is read while the other is multiplied
   template <bool kAlongK, bool kLeft, int kCount>
   __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
+};
+
+struct CopiedBfloat16 : RoundedBfloat16 {
+  static constexpr TensorMapType kCopied = TensorMapType::tf32;
+  static constexpr int kBuffers = 2;
+};
+
+// Splitting takes the registers of the second buffer.
+struct CopiedTf32x3 : Tf32x3 {
+  static constexpr TensorMapType kCopied = TensorMapType::fp32;
+  static constexpr int kBuffers = 1;
 };
 
 #if __CUDA_ARCH__ >= 900
@@ -93,7 +111,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   const bool shares = shape.share == 2;
   const int beside = rank ^ 1, below = rank ^ 2;  // the blocks that need the same A and B
 
+  device::overlap_allow();
   if (thread == 0) {
+    device::tma_prefetch(map_a);
+    device::tma_prefetch(map_b);
     for (int stage = 0; stage < kStages; ++stage) {
       device::barrier_init(full + stage, 1);
       device::barrier_init(empty + stage, shares ? 3 * kWarps : kWarps);
@@ -101,6 +122,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     device::fence_barrier_init();
   }
   device::cluster_sync_unordered();  // the barriers of all blocks are ready
+  device::overlap_wait();
 
   TileSums sums = {};
   TileRowSums row_sum = {};
@@ -129,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     const TmaFragments<!kTransposeA, true> a_lane(warp, lane);
     const TmaFragments<kTransposeB, false> b_lane(warp, lane);
-    Words a[2], b[2];
+    Words a[Math::kBuffers], b[Math::kBuffers];
     Ring next;
     const auto load = [&](int buffer) {
       device::barrier_wait(full + next.stage, next.parity);
@@ -161,12 +183,20 @@ __global__ void __launch_bounds__(kThreads, 1)
       read = read + 1 == kStages ? 0 : read + 1;
     };
     int left = chunk_end - chunk_begin;
-    if (left > 0) load(0);
-    for (; left > 0; left -= 2) {
-      if (left > 1) load(1);
-      multiply(0);
-      if (left > 2) load(0);
-      if (left > 1) multiply(1);
+    if constexpr (Math::kBuffers == 1) {
+#pragma unroll 1
+      for (; left > 0; --left) {
+        load(0);
+        multiply(0);
+      }
+    } else {
+      if (left > 0) load(0);
+      for (; left > 0; left -= 2) {
+        if (left > 1) load(1);
+        multiply(0);
+        if (left > 2) load(0);
+        if (left > 1) multiply(1);
+      }
     }
   }
 
@@ -190,19 +220,31 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-// As many parts of k as leave each block two chunks and do not ask for more blocks than the GPU
-// has multiprocessors; operands are shared where what blocks read is long enough to matter.
+// Can all blocks run at the same time? Clusters of more than two do not fill the GPU: one lies
+// within a GPC, and the 16 or 18 multiprocessors that a GPC of an H200 has are not whole clusters.
+bool runs_at_once(const ClusterShape& shape, std::int64_t rows, std::int64_t columns,
+                  std::int64_t processors) {
+  const auto groups = [&](std::int64_t tiles) { return (tiles + shape.share - 1) / shape.share; };
+  const std::int64_t blocks = groups(rows) * groups(columns) * shape.blocks();
+  return blocks <= (shape.blocks() > 2 ? processors * 5 / 6 : processors);
+}
+
+// As many parts of k as leave each block two chunks and let all blocks run at once; operands are
+// shared where what blocks read is long enough to matter.
 ClusterShape choose_shape(const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
   const std::int64_t rows = (dims.m + kTmaSide - 1) / kTmaSide;
   const std::int64_t columns = (dims.n + kTmaSide - 1) / kTmaSide;
   const std::int64_t chunks = (dims.k + kTmaDepth - 1) / kTmaDepth;
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   ClusterShape shape{1, 1};
-  while (shape.parts < 8 && 2 * shape.parts * rows * columns <= processors &&
-         chunks >= 4 * shape.parts) {
+  while (shape.parts < 8 && chunks >= 4 * shape.parts &&
+         runs_at_once({1, 2 * shape.parts}, rows, columns, processors)) {
     shape.parts *= 2;
   }
-  if (rows > 1 && columns > 1 && shape.parts <= 2 && chunks >= 8 * shape.parts) shape.share = 2;
+  if (rows > 1 && columns > 1 && shape.parts <= 2 && chunks >= 8 * shape.parts &&
+      runs_at_once({2, shape.parts}, rows, columns, processors)) {
+    shape.share = 2;
+  }
   if (options.cluster_parts > 0) shape.parts = options.cluster_parts;
   if (options.cluster_share > 0) shape.share = options.cluster_share;
   if (options.cluster_share == 0 && shape.parts > 2) shape.share = 1;  // a cluster has 8 blocks
@@ -210,10 +252,9 @@ ClusterShape choose_shape(const GemmDims& dims, const GemmOptions& options, cons
   return shape;
 }
 
-}  // namespace
-
-void gemm_cluster_tf32(float* c, const float* a, const float* b, const float* bias,
-                       const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
+template <class Math>
+void start(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
+           const GemmOptions& options, const Stream& stream) {
   const ClusterShape shape = choose_shape(dims, options, stream);
   const std::int64_t side = std::int64_t{kTmaSide} * shape.share;
   const std::int64_t column_groups = (dims.n + side - 1) / side;
@@ -224,20 +265,27 @@ void gemm_cluster_tf32(float* c, const float* a, const float* b, const float* bi
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
     const auto map = [&](const float* data, std::int64_t extent, std::int64_t ld, bool along_k) {
       const MatrixExtents extents{along_k ? extent : dims.k, along_k ? dims.k : extent, ld};
-      return matrix_map(data, TensorMapType::tf32, extents, kTmaBox);
+      return matrix_map(data, Math::kCopied, extents, kTmaBox);
     };
     const CUtensorMap map_a = map(a, dims.m, dims.lda, !transpose_a);
     const CUtensorMap map_b = map(b, dims.n, dims.ldb, transpose_b);
-    const auto start = [&](auto kernel) {
-      launch_cluster(kernel, static_cast<unsigned>(shape.blocks()), config, map_a, map_b, out,
-                     options.row_sums, chunks, shape, static_cast<int>(column_groups));
-    };
-    if (options.mode == ComputeMode::bf16) {
-      start(gemm_cluster_tf32_kernel<RoundedBfloat16, transpose_a(), transpose_b()>);
-    } else {
-      start(gemm_cluster_tf32_kernel<CopiedTf32, transpose_a(), transpose_b()>);
-    }
+    launch_overlapped(gemm_cluster_tf32_kernel<Math, transpose_a(), transpose_b()>, options.overlap,
+                      static_cast<unsigned>(shape.blocks()), config, map_a, map_b, out,
+                      options.row_sums, chunks, shape, static_cast<int>(column_groups));
   });
+}
+
+}  // namespace
+
+void gemm_cluster_tf32(float* c, const float* a, const float* b, const float* bias,
+                       const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
+  const auto run = options.mode == ComputeMode::bf16 ? start<CopiedBfloat16> : start<CopiedTf32>;
+  run(c, a, b, bias, dims, options, stream);
+}
+
+void gemm_cluster_tf32x3(float* c, const float* a, const float* b, const float* bias,
+                         const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
+  start<CopiedTf32x3>(c, a, b, bias, dims, options, stream);
 }
 
 }  // namespace weft::kernels::cuda

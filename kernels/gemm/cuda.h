@@ -3,7 +3,7 @@
 //
 // Leading dimensions are resolved (never 0), m and n are positive, k may be 0. Every launcher takes
 // any size, transpose, alignment, alpha, beta, bias, epilogue and mask; options.variant is looked
-// at by gemm_strip only, options.row_sums by gemm_cluster_tf32 only.
+// at by gemm_strip only, options.row_sums by the cluster rungs only.
 #pragma once
 
 #include "kernels/gemm/gemm.h"
@@ -41,6 +41,9 @@ void gemm_mma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const floa
 // Rounds operands to tf32, or to bf16 when options.mode is bf16; row sums too.
 void gemm_cluster_tf32(float* c, const float* a, const float* b, const float* bias,
                        const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// The same, as accurate as fp32.
+void gemm_cluster_tf32x3(float* c, const float* a, const float* b, const float* bias,
+                         const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 // Needs sm_80. As accurate as fp32, on tensor cores.
 void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                  const GemmOptions& options, const Stream& stream);

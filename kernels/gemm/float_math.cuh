@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of fragments of floats by mma.sync: rounded to tf32, or to bfloat16 in half the time.
+// Products of fragments of floats by mma.sync: rounded to tf32, or to bfloat16 in half the time, or
+// as accurate as fp32 in three times the time.
 #pragma once
 
 #include "kernels/gemm/mma_operand.cuh"
@@ -74,6 +75,60 @@ struct RoundedBfloat16 {
         device::mma_m16n8k8_bf16(sums[i][j][1], {a[i][0], a[i][1]}, b[j][1]);
       }
     }
+  }
+};
+
+// fp32 accuracy from products that know 10 mantissa bits:
+//
+//   x = big + small + rest     big = tf32(x), small = tf32(x - big), |rest| <= 2^-23 |x|
+//   a b = big_a big_b + big_a small_b + small_a big_b     what is left out: 2^-21 |a b| at most
+//
+// x - big has 12 bits; the tensor core ignores the last, so only big is rounded.
+struct Tf32x3 {
+  using Element = float;
+  template <int kX, bool kAlongK, bool kLeft>
+  using Fragments = FloatFragments<kX, kAlongK, kLeft>;
+
+  // Splitting takes twice the registers of a fragment, so it waits for multiply().
+  template <bool kAlongK, bool kLeft, int kCount>
+  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
+
+  __device__ __forceinline__ static void split(std::uint32_t (&big)[4], std::uint32_t (&small)[4],
+                                               const std::uint32_t (&from)[4]) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      big[w] = device::tf32_operand(from[w]) & 0xffffe000u;
+      small[w] = __float_as_uint(__uint_as_float(from[w]) - __uint_as_float(big[w]));
+    }
+  }
+
+  template <int kN>
+  __device__ __forceinline__ static void multiply_row(float (&sums)[kN][2][4],
+                                                      const std::uint32_t (&a)[4],
+                                                      const std::uint32_t (&b)[kN][4]) {
+#pragma unroll
+    for (int j = 0; j < kN; ++j) {
+      device::mma_m16n8k8_tf32(sums[j][0], a, {b[j][0], b[j][1]});
+      device::mma_m16n8k8_tf32(sums[j][1], a, {b[j][2], b[j][3]});
+    }
+  }
+
+  template <int kPart, int kM, int kN>
+  __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
+                                                  const std::uint32_t (&a)[kM][4],
+                                                  const std::uint32_t (&b)[kN][4]) {
+    std::uint32_t a_big[kM][4], a_small[kM][4], b_big[kN][4], b_small[kN][4];
+#pragma unroll
+    for (int j = 0; j < kN; ++j) split(b_big[j], b_small[j], b[j]);
+    constexpr int kBegin = kPart * kM / 2, kEnd = (kPart + 1) * kM / 2;
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) split(a_big[i], a_small[i], a[i]);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_small);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_small[i], b_big);
+#pragma unroll
+    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_big);
   }
 };
 

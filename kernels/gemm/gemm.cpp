@@ -31,7 +31,7 @@ struct Row {
   bool hopper = false;                           // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 20> kRows{{
+constexpr std::array<Row, 21> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -108,6 +108,11 @@ constexpr std::array<Row, 20> kRows{{
       .needs = "bfloat16 matrices"},
      false,
      GemmStorage::bf16},
+    {GemmVariant::tf32x3,
+     {.name = "tf32x3",
+      .summary = "fp32 accuracy from tensor cores: three products of the tf32 parts of numbers",
+      .on_cuda = true,
+      .compute_capability = 80}},
     {GemmVariant::cluster_tf32,
      {.name = "cluster_tf32",
       .summary =
@@ -117,11 +122,12 @@ constexpr std::array<Row, 20> kRows{{
       .compute_capability = 90,
       .needs = "ComputeMode tf32 or bf16; leaves rows not aligned to 16 bytes to mma_tf32"},
      kRounds},
-    {GemmVariant::tf32x3,
-     {.name = "tf32x3",
-      .summary = "fp32 accuracy from tensor cores: three products of the tf32 parts of numbers",
+    {GemmVariant::cluster_tf32x3,
+     {.name = "cluster_tf32x3",
+      .summary = "the same with fp32 accuracy: three products on the same bytes",
       .on_cuda = true,
-      .compute_capability = 80}},
+      .compute_capability = 90,
+      .needs = "leaves rows not aligned to 16 bytes to tf32x3"}},
     {GemmVariant::wgmma_tf32,
      {.name = "wgmma_tf32",
       .summary =
@@ -247,6 +253,10 @@ void check_runs(const Row& row, GemmStorage storage, const GemmOptions& options,
   }
 }
 
+bool is_cluster(GemmVariant variant) {
+  return variant == GemmVariant::cluster_tf32 || variant == GemmVariant::cluster_tf32x3;
+}
+
 // Throws when a matrix cannot be read by the copy engine of Hopper.
 template <class Element>
 void check_rows(std::string_view variant, const char* name, const Element* matrix,
@@ -295,8 +305,8 @@ GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& 
   }
   if (row.hopper && dims.k == 0)
     return storage == GemmStorage::bf16 ? GemmVariant::mma_bf16 : GemmVariant::mma_tf32;
-  if (variant == GemmVariant::cluster_tf32 && !(aligned && dims.k > 0 && fits_copy_engine(dims))) {
-    return GemmVariant::mma_tf32;
+  if (is_cluster(variant) && !(aligned && dims.k > 0 && fits_copy_engine(dims))) {
+    return row.rounds ? GemmVariant::mma_tf32 : GemmVariant::tf32x3;
   }
   return variant;
 }
@@ -324,7 +334,7 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  if (options.row_sums != nullptr && variant != GemmVariant::cluster_tf32) {
+  if (options.row_sums != nullptr && !is_cluster(variant)) {
     cuda::gemm_row_sums(options.row_sums, a, d, options.alpha, options.beta, stream);
   }
   switch (variant) {
@@ -350,6 +360,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
     case GemmVariant::cluster_tf32:
       return cuda::gemm_cluster_tf32(c, a, b, bias, d, options, stream);
+    case GemmVariant::cluster_tf32x3:
+      return cuda::gemm_cluster_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::tf32x3:
       return cuda::gemm_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::wgmma_tf32:

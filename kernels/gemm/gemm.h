@@ -7,6 +7,7 @@
 //   mask and row_sums, what the backward pass of a layer needs besides: see GemmOptions
 //
 // beta == 0 does not read C. k == 0 gives epilogue(beta * C + bias). C must not overlap A or B.
+// An operand that is infinite may give NaN where C is infinite, in every mode.
 // FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
 //
 // A, B and C are floats, or all three are Bfloat16: half the traffic, and each result is rounded
@@ -44,8 +45,9 @@ enum class GemmVariant {
   wmma_tf32,
   mma_tf32,
   mma_bf16,
-  cluster_tf32,
   tf32x3,
+  cluster_tf32,
+  cluster_tf32x3,
   wgmma_tf32,
   wgmma_bf16
 };
@@ -62,10 +64,13 @@ struct GemmOptions {
   // Sums of the rows of op(A), as if op(B) had one more column, of ones: alpha * sum + beta * what
   // was there. The gradient of a bias, when C is that of the weight.
   float* row_sums = nullptr;  // (m,)
-  int strip_width = 128;      // of the strip rungs: threads of a block, 32, 64, 128 or 256
-  int strip_results = 4;      // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
-  int cluster_share = 0;      // of cluster_tf32: tiles along a side that share operands, 1 or 2
-  int cluster_parts = 0;      // of cluster_tf32: blocks that share k, 1, 2, 4 or 8; 0 chooses both
+  // May the kernel start while the one before it on the stream is ending? Never changes results;
+  // the cluster rungs gain by it.
+  bool overlap = false;
+  int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
+  int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
+  int cluster_share = 0;  // of the cluster rungs: tiles along a side that share operands, 1 or 2
+  int cluster_parts = 0;  // of the cluster rungs: blocks that share k, 1, 2, 4 or 8; 0 chooses both
 };
 
 void gemm(float* c,           // (m, n), ldc

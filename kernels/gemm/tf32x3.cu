@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 // GEMM, rung "tf32x3": fp32 accuracy from tensor cores that know 10 mantissa bits. sm_80 and later.
 //
-//   x = big + small + rest     big = tf32(x), small = tf32(x - big), |rest| <= 2^-23 |x|
-//   a b = big_a big_b + big_a small_b + small_a big_b     what is left out: 2^-21 |a b| at most
-//
-// x - big has 12 bits; the tensor core ignores the last, so only big is rounded.
-//
-// Three products of which each takes its time on the tensor cores, and still above the rate of fp32
-// multiply-adds. Tensor cores cut off, where fp32 additions round: over a long k that would cost
-// more than the splitting. So they only add up a chunk of 32 along k, and its sums are added to
-// totals in fp32. mma_block.cuh tells the pipeline. An operand that is infinite, or too large to be
-// rounded to tf32 (from 2^128 - 2^116 on), gives NaN.
+// Operands are split in two (float_math.cuh). Three products of which each takes its time on the
+// tensor cores, and still above the rate of fp32 multiply-adds. Tensor cores cut off, where fp32
+// additions round: over a long k that would cost more than the splitting. So they only add up a
+// chunk of 32 along k, and its sums are added to totals in fp32. mma_block.cuh tells the pipeline.
+// An operand that is infinite, or too large to be rounded to tf32 (from 2^128 - 2^116 on), gives
+// NaN.
 //
 //   tile       warps  per warp  sums, totals  blocks of an SM  shared memory  for
 //   64 x 128   4      32 x 64   64 + 64       2                96 KiB         large products
 //   64 x 64    4      32 x 32   32 + 32       2                64 KiB         a small C
 #include "kernels/device/dynamic_shared.cuh"
+#include "kernels/gemm/float_math.cuh"
 #include "kernels/gemm/mma_block.cuh"
 
 namespace weft::kernels::cuda {
@@ -23,54 +20,6 @@ namespace {
 
 using Tile128 = MmaTile<64, 128, 32, 64, 4, 2, true>;
 using Tile64 = MmaTile<64, 64, 32, 32, 4, 2, false>;
-
-struct Tf32x3 {
-  using Element = float;
-  template <int kX, bool kAlongK, bool kLeft>
-  using Fragments = FloatFragments<kX, kAlongK, kLeft>;
-
-  // Splitting takes twice the registers of a fragment, so it waits for multiply().
-  template <bool kAlongK, bool kLeft, int kCount>
-  __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
-
-  __device__ __forceinline__ static void split(std::uint32_t (&big)[4], std::uint32_t (&small)[4],
-                                               const std::uint32_t (&from)[4]) {
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      big[w] = device::tf32_operand(from[w]) & 0xffffe000u;
-      small[w] = __float_as_uint(__uint_as_float(from[w]) - __uint_as_float(big[w]));
-    }
-  }
-
-  template <int kN>
-  __device__ __forceinline__ static void multiply_row(float (&sums)[kN][2][4],
-                                                      const std::uint32_t (&a)[4],
-                                                      const std::uint32_t (&b)[kN][4]) {
-#pragma unroll
-    for (int j = 0; j < kN; ++j) {
-      device::mma_m16n8k8_tf32(sums[j][0], a, {b[j][0], b[j][1]});
-      device::mma_m16n8k8_tf32(sums[j][1], a, {b[j][2], b[j][3]});
-    }
-  }
-
-  template <int kPart, int kM, int kN>
-  __device__ __forceinline__ static void multiply(float (&sums)[kM][kN][2][4],
-                                                  const std::uint32_t (&a)[kM][4],
-                                                  const std::uint32_t (&b)[kN][4]) {
-    std::uint32_t a_big[kM][4], a_small[kM][4], b_big[kN][4], b_small[kN][4];
-#pragma unroll
-    for (int j = 0; j < kN; ++j) split(b_big[j], b_small[j], b[j]);
-    constexpr int kBegin = kPart * kM / 2, kEnd = (kPart + 1) * kM / 2;
-#pragma unroll
-    for (int i = kBegin; i < kEnd; ++i) split(a_big[i], a_small[i], a[i]);
-#pragma unroll
-    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_small);
-#pragma unroll
-    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_small[i], b_big);
-#pragma unroll
-    for (int i = kBegin; i < kEnd; ++i) multiply_row(sums[i], a_big[i], b_big);
-  }
-};
 
 template <class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)

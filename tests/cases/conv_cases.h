@@ -64,6 +64,9 @@ inline std::vector<ConvCase> conv_cases() {
       {{3, 65, 9, 9, 65, 1, 1, 1, 1, 0, 0}},
       {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}},  // strides larger than the image
       {{1, 3, 9, 9, 4, 3, 3, 5, 11, 2, 0}},
+      {{3, 1, 9, 8, 40, 3, 3, 1, 1, 1, 0}},  // one channel
+      {{2, 1, 6, 8, 33, 3, 3, 1, 1, 0, 0}},
+      {{300, 1, 5, 5, 3, 3, 3, 1, 1, 1, 1}},
   };
   for (const ConvCase& c : network_conv_cases(3)) cases.push_back(c);
   return cases;

@@ -41,6 +41,10 @@ std::vector<ReluPoolDims> relu_pool_cases() {
       {{1, 2, 150, 150, 3, 3, 3, 1, 1, 1, 1}},  // larger than shared memory
       {{600, 1, 6, 6, 2, 3, 3}},                // chunks of more than one image
       {{300, 2, 8, 8, 16, 5, 5, 1, 1, 1, 1}},   // several images in a block
+      {{2, 40, 30, 51, 70, 3, 3, 1, 1, 0, 1}},  // several tiles, blocks of filters and channels
+      {{1, 70, 11, 12, 40, 3, 3, 1, 1, 2, 2}},
+      {{2, 5, 60, 7, 8, 3, 3, 1, 1, 1, 2}},
+      {{300, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1}},  // several tiles of images to a multiprocessor
   };
 }
 
@@ -156,10 +160,15 @@ void expect_equal(const PoolResults<float>& found, const PoolResults<double>& ex
 
 class ReluPool : public DeviceTest {
  protected:
-  // On the CPU all modes are one.
+  // On the CPU all modes are one. On a GPU a named variant takes tensor cores for small shapes too.
   std::vector<ConvOptions> all_modes() const {
     if (device().is_cpu()) return {{}};
-    return {{}, {.mode = ComputeMode::tf32}, {.mode = ComputeMode::bf16}};
+    constexpr auto kNamed = ConvVariant::fused_relu_pool;
+    return {{},
+            {.mode = ComputeMode::tf32},
+            {.mode = ComputeMode::bf16},
+            {.variant = kNamed, .mode = ComputeMode::tf32},
+            {.variant = kNamed, .mode = ComputeMode::bf16}};
   }
 };
 

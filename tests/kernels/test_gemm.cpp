@@ -56,8 +56,9 @@ TEST_P(Gemm, IsExactOnLargeProducts) {
       const Problem problem(c, true);
       std::vector<double> expected = problem.expected();
       for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-        const bool simt =
-            options.mode == ComputeMode::fp32 && options.variant != GemmVariant::tf32x3;
+        const bool simt = options.mode == ComputeMode::fp32 &&
+                          options.variant != GemmVariant::tf32x3 &&
+                          options.variant != GemmVariant::cluster_tf32x3;
         if (simt || (small_tests() && options.variant == GemmVariant::wmma_tf32)) return;
         EXPECT_TRUE(
             compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
@@ -78,7 +79,7 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
   if (!gemm_runs_on(GemmVariant::tf32x3, GemmStorage::fp32, device())) {
     GTEST_SKIP() << "tf32x3 does not run here";
   }
-  for (const std::int64_t k : sizes_here({512, 4096}, {512})) {
+  for (const std::int64_t k : sizes_here({512, 2048, 4096}, {512})) {
     const Problem problem({{40, 100, k, false, true}}, false);
     const std::vector<double> expected = problem.expected();
     const auto error_of = [&](GemmVariant variant) {
@@ -94,6 +95,9 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
     const double fp32 = error_of(GemmVariant::naive);
     EXPECT_GT(fp32, 0);
     EXPECT_LE(error_of(GemmVariant::tf32x3), 2 * fp32) << "k = " << k;
+    if (k > 2048 || !gemm_runs_on(GemmVariant::cluster_tf32x3, GemmStorage::fp32, device()))
+      continue;
+    EXPECT_LE(error_of(GemmVariant::cluster_tf32x3), 2 * fp32) << "k = " << k;
   }
 }
 
@@ -260,6 +264,8 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), GemmVariant::wgmma_tf32);
   EXPECT_EQ(floats(64, ComputeMode::tf32, hopper), GemmVariant::cluster_tf32);
   EXPECT_EQ(floats(64, ComputeMode::tf32, ampere), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(64, ComputeMode::fp32, hopper), GemmVariant::cluster_tf32x3);
+  EXPECT_EQ(floats(64, ComputeMode::fp32, ampere), GemmVariant::register_tiled);
   // The first layer of the MLP, forward and its weight gradient.
   const auto layer = [&](const GemmDims& dims) {
     return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper);

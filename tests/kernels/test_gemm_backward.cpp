@@ -97,7 +97,7 @@ TEST_P(GemmBackward, CutsWhereTheMaskIsNotPositive) {
   });
 }
 
-// Every cluster that the blocks of cluster_tf32 can form, over whole and partial tiles.
+// Every cluster that the blocks of the cluster rungs can form, over whole and partial tiles.
 TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
   if (!gemm_runs_on(GemmVariant::cluster_tf32, GemmStorage::fp32, device())) {
     GTEST_SKIP() << "cluster_tf32 does not run here";
@@ -111,12 +111,14 @@ TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
       const float beta = static_cast<float>(transposes % 2);
       const BackwardProblem problem(GemmCase{
           {m, n, k, (transposes & 1) != 0, (transposes & 2) != 0}, 1, beta, true, Epilogue::relu});
-      for (const ComputeMode mode : {ComputeMode::tf32, ComputeMode::bf16}) {
+      for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
         for (const auto& [share, parts] :
              {std::array<int, 2>{1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 2}, {0, 0}}) {
           GemmOptions options;
-          options.variant = GemmVariant::cluster_tf32;
+          options.variant =
+              mode == ComputeMode::fp32 ? GemmVariant::cluster_tf32x3 : GemmVariant::cluster_tf32;
           options.mode = mode;
+          options.overlap = parts == 2;
           options.cluster_share = share;
           options.cluster_parts = parts;
           problem.check(options, str("share ", share, ", parts ", parts), stream());

@@ -172,7 +172,7 @@ TEST(ConvReluPool, JoinsWhatItCan) {
   const auto joins = [&](const layers::Layer& middle, const Window& window,
                          const KernelChoice& kernels) {
     const layers::MaxPool2d pool("pool", window);
-    return layers::ConvReluPool::joins(conv, middle, pool, kernels, Device::cpu());
+    return layers::ConvReluPool::joins(conv, middle, pool, {1, 1, 20, 20}, kernels, Device::cpu());
   };
   EXPECT_TRUE(joins(relu, Window::square(2, 2), forced));
   EXPECT_TRUE(joins(relu, {3, 2, 3, 2, 0, 0}, forced));

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Fetching memory into the L2 cache ahead of its use (PTX ISA, "cp.async.bulk.prefetch"). sm_90; a
+// hint that older devices do without.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::kernels::device {
+
+// Asks for `count` values (below 2^32 bytes) but for a few at either end, which are not whole 16
+// bytes; returns at once. One thread speaks for all.
+template <class T>
+__device__ __forceinline__ void prefetch(const T* from, std::int64_t count) {
+#if __CUDA_ARCH__ >= 900
+  const auto begin = (reinterpret_cast<std::uintptr_t>(from) + 15) / 16 * 16;
+  const auto end = reinterpret_cast<std::uintptr_t>(from + count) / 16 * 16;
+  if (begin >= end) return;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),
+               "r"(static_cast<std::uint32_t>(end - begin))
+               : "memory");
+#else
+  static_cast<void>(from), static_cast<void>(count);
+#endif
+}
+
+}  // namespace weft::kernels::device
