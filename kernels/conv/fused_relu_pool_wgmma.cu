@@ -27,10 +27,8 @@ using device::FastDivide;
 
 constexpr int kStrips = 3, kThreads = (1 + kStrips) * kWarpgroup;
 constexpr int kTile = 8 * kStrips;  // pixels along both sides
-constexpr int kN = 8 * kTile;       // pixels of a strip
 constexpr int kPitch = kTile + kPoolKernel - 1, kPixels = kPitch * kPitch;  // of a slot
 constexpr int kSlotQuads = kCellQuads * kPixels;
-constexpr int kFloatsInFlight = 48;                                // of a producer
 constexpr int kGroupQuads = kPoolTaps * kCellQuads * kTensorRows;  // weights of a group of channels
 
 struct ForwardPlan {
@@ -45,11 +43,16 @@ struct ForwardPlan {
   bool quads;  // four windows lie in 16 aligned bytes of y and in 4 of argmax
   FastDivide by_tile_columns, by_tile_rows;
   int items;  // tiles of all images
-
-  __device__ TilePlace place(int item) const { return {item, by_tile_rows, by_tile_columns}; }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kN = 8 * kTile;        // pixels of a strip
+constexpr int kFloatsInFlight = 48;  // of a producer
+
+__device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
+  return {item, p.by_tile_rows, p.by_tile_columns};
+}
 
 // Weights (group, tap, quad, filter) of quads.
 template <CellType kType>
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
   if (threadIdx.x < kProducers) {
     device::registers_release<80>();
     for (int item = first; item < p.items; item += step) {
-      const TilePlace tile = p.place(item), next = p.place(item + step);
+      const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
         p.source.prefetch(next.image);
       }
@@ -211,7 +214,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t strip_at = device::shared_address(slots) + 16 * 8 * strip;
     for (int item = first; item < p.items; item += step) {
-      const TilePlace tile = p.place(item);
+      const TilePlace tile = place_of(item, p);
       float sum[kN / 2];
       int before = 0;
       for (int group = 0; group < p.groups; ++group, ring.advance()) {

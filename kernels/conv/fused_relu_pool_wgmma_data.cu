@@ -52,20 +52,21 @@ struct DataPlan {
   int items;
   bool accumulate;
   bool pairs;  // overwrites, and two neighbours lie in 8 aligned bytes of one row
-
-  // One thread asks for what the consumers will want of an image at its end, and the producers of
-  // the next image (or -1), each with its first tile.
-  __device__ void prefetch(std::int64_t image, int tile, std::int64_t next, int next_tile) const {
-    const std::int64_t pixels = std::int64_t{channels} * height * width;
-    const std::int64_t windows = std::int64_t{filters} * rows * columns;
-    if (relu_mask != nullptr && tile == 0) device::prefetch(relu_mask + image * pixels, pixels);
-    if (next < 0 || next_tile != 0) return;
-    device::prefetch(dy + next * windows, windows);
-    device::prefetch(argmax + next * windows, windows);
-  }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// One thread asks for what the consumers will want of an image at its end, and the producers of the
+// next image (or -1), each with its first tile.
+__device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, int tile,
+                                         std::int64_t next, int next_tile) {
+  const std::int64_t pixels = std::int64_t{p.channels} * p.height * p.width;
+  const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
+  if (p.relu_mask != nullptr && tile == 0) device::prefetch(p.relu_mask + image * pixels, pixels);
+  if (next < 0 || next_tile != 0) return;
+  device::prefetch(p.dy + next * windows, windows);
+  device::prefetch(p.argmax + next * windows, windows);
+}
 
 // Weights (group, tap, quad, row) of quads; the quad is along the filters.
 template <CellType kType, bool kPaired>
@@ -298,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
       int tile = 0, next_tile = 0;
       const int image = p.by_tiles.divide(item, tile);
       const int next = p.by_tiles.divide(item + step, next_tile);
-      if (threadIdx.x == 0) p.prefetch(image, tile, item + step < p.items ? next : -1, next_tile);
+      if (threadIdx.x == 0) prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
         load_gradient<kType, kPaired>(slots + ring.slot * slot_quads, p, image,

@@ -35,9 +35,8 @@ constexpr int kConsumers = 2, kThreads = (1 + kConsumers) * kWarpgroup;
 constexpr int kChannels = 32;                   // of a block: a cell in bf16
 constexpr int kColumns = 12, kQuadWindows = 4;  // windows of a tile in a row; at a time
 constexpr int kPitch = 2 * kColumns + kPoolKernel - 1;
-constexpr int kSums = kTensorRows * kChannels / kWarpgroup;  // of a tap, in a thread
-constexpr int kRowFloats = kChannels * kPoolTaps;            // of a filter
-constexpr int kRowPitch = kRowFloats + 1;                    // in other banks
+constexpr int kRowFloats = kChannels * kPoolTaps;  // of a filter
+constexpr int kRowPitch = kRowFloats + 1;          // in other banks
 constexpr std::int64_t kProcessors = 132;  // of the GPU that rows of partial sums are cut for
 
 // kParts: operands in bf16 of which each operand is the sum.
@@ -51,10 +50,6 @@ struct WeightsTile {
   static constexpr int kFilterWords = kRows * kColumns + 4;  // 8 filters in other banks
   static constexpr int kWordQuads = kTensorRows * kFilterWords / 4;
   static constexpr int kSlotQuads = kCellsQuads + kWordQuads;
-  // Registers of the threads, 168 on average, and what producers have in flight with them.
-  static constexpr int kConsumerRegisters = kParts == 1 ? 184 : 208;
-  static constexpr int kProducerRegisters = kParts == 1 ? 136 : 88;
-  static constexpr int kFloatsInFlight = kParts == 1 ? 88 : 48;
   static constexpr int kLoads = kTensorRows * kRows * kColumns / kQuadWindows / kProducers;
   static_assert(kFilterWords % 32 == 20 || kFilterWords % 32 == 12, "rows of words spread out");
   static_assert(kTensorRows * kRows * kColumns % (kQuadWindows * kProducers) == 0);
@@ -72,11 +67,23 @@ struct WeightsPlan {
   int items;  // tiles of all images
   std::int64_t partial_row;
   bool vector;  // four windows of dy lie in 16 aligned bytes, and their argmax in 4
-
-  __device__ TilePlace place(int item) const { return {item, by_tile_rows, by_tile_columns}; }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kSums = kTensorRows * kChannels / kWarpgroup;  // of a tap, in a thread
+
+// Registers of the threads, 168 on average, and what producers have in flight with them.
+template <class Tile>
+struct Registers {
+  static constexpr int kConsumer = Tile::kParts == 1 ? 184 : 208;
+  static constexpr int kProducer = Tile::kParts == 1 ? 136 : 88;
+  static constexpr int kFloatsInFlight = Tile::kParts == 1 ? 88 : 48;
+};
+
+__device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
+  return {item, p.by_tile_rows, p.by_tile_columns};
+}
 
 // A window: dy in bf16 in the upper half; what bf16 leaves of it, without its last two bits, in the
 // lower; and in those which of the four pixels has it.
@@ -207,10 +214,10 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
   const int thread = threadIdx.x % kWarpgroup, lane = thread % 32, warp = thread / 32;
   const int group = lane / 4, member = lane % 4;
   if (producer) {
-    device::registers_release<Tile::kProducerRegisters>();
+    device::registers_release<Registers<Tile>::kProducer>();
     for (int i = 0; i < Tile::kLoads; ++i) bias[thread + i * kProducers] = 0;
     for (int item = chunk; item < p.items; item += step, ring.advance()) {
-      const TilePlace tile = p.place(item), next = p.place(item + step);
+      const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
         const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
         p.source.prefetch(next.image);
@@ -221,14 +228,15 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
       uint4* slot = slots + ring.slot * Tile::kSlotQuads;
       ring.wait_empty();
       load_windows<Tile>(slot + Tile::kCellsQuads, bias, p, tile.image, filter0, u0, v0);
-      load_cells<CellType::bf16, Tile::kPixelRows, kPitch, Tile::kFloatsInFlight, Tile::kParts>(
-          slot, p.source, tile.image, channel0, 2 * u0 - p.pad_h, 2 * v0 - p.pad_w);
+      load_cells<CellType::bf16, Tile::kPixelRows, kPitch, Registers<Tile>::kFloatsInFlight,
+                 Tile::kParts>(slot, p.source, tile.image, channel0, 2 * u0 - p.pad_h,
+                               2 * v0 - p.pad_w);
       ring.fill();
     }
     __syncthreads();  // all slots are used up
     __syncthreads();  // the second consumer's sums are there
   } else {
-    device::registers_take<Tile::kConsumerRegisters>();
+    device::registers_take<Registers<Tile>::kConsumer>();
     const int consumer = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
     float sum[kPoolTaps][kSums];
     int before = -1;

@@ -54,25 +54,25 @@ struct ClusterShape {
 // Rounded to tf32 by the copy engine already.
 struct CopiedTf32 : Tf32 {
   static constexpr TensorMapType kCopied = TensorMapType::tf32;
-  static constexpr int kBuffers = 2;  // of fragments: one is read while the other is multiplied
   template <bool kAlongK, bool kLeft, int kCount>
   __device__ __forceinline__ static void prepare(std::uint32_t (&)[kCount][4]) {}
 };
 
 struct CopiedBfloat16 : RoundedBfloat16 {
   static constexpr TensorMapType kCopied = TensorMapType::tf32;
-  static constexpr int kBuffers = 2;
 };
 
-// Splitting takes the registers of the second buffer.
 struct CopiedTf32x3 : Tf32x3 {
   static constexpr TensorMapType kCopied = TensorMapType::fp32;
-  static constexpr int kBuffers = 1;
 };
 
 #if __CUDA_ARCH__ >= 900
 
 using Words = std::uint32_t[kTmaFragments][4];
+
+// Of fragments: one is read while the other is multiplied. Splitting takes the second's registers.
+template <class Math>
+constexpr int kBuffers = Math::kCopied == TensorMapType::fp32 ? 1 : 2;
 
 struct Ring {
   int stage = 0;
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   } else {
     const TmaFragments<!kTransposeA, true> a_lane(warp, lane);
     const TmaFragments<kTransposeB, false> b_lane(warp, lane);
-    Words a[Math::kBuffers], b[Math::kBuffers];
+    Words a[kBuffers<Math>], b[kBuffers<Math>];
     Ring next;
     const auto load = [&](int buffer) {
       device::barrier_wait(full + next.stage, next.parity);
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       read = read + 1 == kStages ? 0 : read + 1;
     };
     int left = chunk_end - chunk_begin;
-    if constexpr (Math::kBuffers == 1) {
+    if constexpr (kBuffers<Math> == 1) {
 #pragma unroll 1
       for (; left > 0; --left) {
         load(0);
