@@ -12,6 +12,7 @@ for in build/ otherwise.
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -34,6 +35,10 @@ def yardstick_of(result, row):
     return min(found, key=lambda y: y["epoch_seconds"]) if found else None
 
 
+def median_of(row, key):
+    return seconds(statistics.median(row[key])) if row.get(key) else "not measured"
+
+
 def name_of(row):
     name = row["model"] + (f", `--recipe {row['recipe']}`" if row.get("recipe") else "")
     name += f", {row['precision']}" if row.get("precision", "fp32") != "fp32" else ""
@@ -45,14 +50,16 @@ def table_of(result):
     where = machine["gpu"] if result["device"] == "cuda" else f"{machine['cpu']}, {result['threads']} threads"
     version = f", CUDA {machine['cuda']}, driver {machine['driver']}" if result["device"] == "cuda" else ""
     lines = [f"{where}{version}, commit {machine['commit']}, {machine['date']}:", "",
-             "| network | batch | epochs | seeds | test accuracy, mean (lowest) | epoch | PyTorch's epoch |",
-             "|---|---|---|---|---|---|---|"]
+             "| network | batch | epochs | seeds | test accuracy, mean (lowest) | epoch | all epochs | the program, start to end "
+             "| PyTorch's epoch |",
+             "|---|---|---|---|---|---|---|---|---|"]
     for row in result["rows"]:
         yardstick = yardstick_of(result, row)
         peer = f"{seconds(yardstick['epoch_seconds'])} ({yardstick['yardstick']})" if yardstick else "not measured"
         lines.append(f"| {name_of(row)} | {row['batch']} | {row['epochs']} | {row['seeds']} "
                      f"| {100 * row['accuracy_mean']:.2f} % ({100 * row['accuracy_min']:.2f} %) "
-                     f"| {seconds(row['epoch_seconds_median'])} | {peer} |")
+                     f"| {seconds(row['epoch_seconds_median'])} | {median_of(row, 'train_seconds')} "
+                     f"| {median_of(row, 'process_seconds')} | {peer} |")
     return lines
 
 
