@@ -49,8 +49,9 @@ void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
                                     const ReluPoolDims& dims, GradientMode mode,
                                     const ConvOptions& options, const Stream& stream);
 
-// Do all three passes run on tensor cores? Modes tf32 and bf16, sm_90a, kernels of 3 x 3 with stride
-// 1 under windows of 2 x 2; and the shape fills their tiles, unless options name the variant.
+// Do all three passes run on tensor cores? Modes tf32 and bf16, sm_90a, kernels of 3 x 3 with
+// stride 1 under windows of 2 x 2; and the shape fills their tiles, unless options name the
+// variant.
 bool conv2d_relu_pool_on_tensor_cores(const ReluPoolDims& dims, const ConvOptions& options,
                                       Device device);
 
