@@ -21,14 +21,15 @@ extern const FamilyBench image_bench;
 extern const FamilyBench optimizer_bench;
 extern const FamilyBench batch_bench;
 extern const FamilyBench fused_cnn_bench;
+extern const FamilyBench fused_mlp_bench;
 
 namespace {
 
 const FamilyBench* const kBenches[] = {
-    &gemm_bench,       &reduce_bench,     &scan_bench,      &conv_bench,   &pool_bench,
-    &softmax_bench,    &nbody_bench,      &histogram_bench, &signal_bench, &memory_bench,
-    &activation_bench, &batch_norm_bench, &dropout_bench,   &loss_bench,   &image_bench,
-    &optimizer_bench,  &batch_bench,      &fused_cnn_bench,
+    &gemm_bench,       &reduce_bench,     &scan_bench,      &conv_bench,      &pool_bench,
+    &softmax_bench,    &nbody_bench,      &histogram_bench, &signal_bench,    &memory_bench,
+    &activation_bench, &batch_norm_bench, &dropout_bench,   &loss_bench,      &image_bench,
+    &optimizer_bench,  &batch_bench,      &fused_cnn_bench, &fused_mlp_bench,
 };
 
 }  // namespace

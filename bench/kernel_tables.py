@@ -22,6 +22,7 @@ LADDERS = {
     "memory": ["vector add", "copy of 1048576 rows of 33", "transfer"],
     "fused_cnn": ["64 steps of lenet5, 64 images", "64 steps of lenet5, 256 images", "64 steps of lenet5, 1024 images",
                   "forward of lenet5"],
+    "fused_mlp": ["16 steps of mlp, 256 images", "16 steps of mlp, 1024 images"],
 }
 # Families of one rung: a line for each problem instead.
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]

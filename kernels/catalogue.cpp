@@ -7,6 +7,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/fused_cnn/fused_cnn.h"
+#include "kernels/fused_mlp/fused_mlp.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/histogram/histogram.h"
 #include "kernels/image/image.h"
@@ -44,6 +45,7 @@ constexpr Family kFamilies[] = {
     {"batch", "shuffles, augments and normalises a batch of images", batch_variants},
     {"fused_cnn", "a small convolutional network as a whole: whole training steps, and inference",
      fused_cnn_variants},
+    {"fused_mlp", "a multilayer perceptron as a whole: training steps in bf16", fused_mlp_variants},
 };
 
 }  // namespace

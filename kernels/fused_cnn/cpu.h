@@ -3,11 +3,10 @@
 // layers belong to, in their order. In double it is the tests' oracle.
 #pragma once
 
-#include "kernels/activation/cpu.h"
 #include "kernels/batch/cpu.h"
 #include "kernels/conv/relu_pool_cpu.h"
 #include "kernels/fused_cnn/fused_cnn.h"
-#include "kernels/gemm/cpu.h"
+#include "kernels/linear_cpu.h"
 #include "kernels/loss/cpu.h"
 #include "kernels/optimizer/cpu.h"
 #include "kernels/softmax/cpu.h"
@@ -87,33 +86,6 @@ inline ReluPoolDims fused_cnn_conv2(const FusedCnnDims& d, std::int64_t rows) {
            d.pad2, d.pad2}};
 }
 
-// y (rows, out) = x (rows, in) weight^T + bias
-template <class T>
-void fused_cnn_linear(T* y, const T* x, const T* weight, const T* bias, std::int64_t rows,
-                      std::int64_t out, std::int64_t in, Epilogue epilogue) {
-  GemmDims d{rows, out, in};
-  d.transpose_b = true;
-  d.lda = in, d.ldb = in, d.ldc = out;
-  gemm_naive(y, x, weight, bias, d, T(1), T(0), epilogue);
-}
-
-// From dy (rows, out): weight and bias gradients, and dx behind the ReLU that made x, when not
-// null.
-template <class T>
-void fused_cnn_linear_backward(T* dweight, T* dbias, T* dx, const T* dy, const T* x,
-                               const T* weight, std::int64_t rows, std::int64_t out,
-                               std::int64_t in) {
-  GemmDims d{out, in, rows};
-  d.transpose_a = true;
-  d.lda = out, d.ldb = in, d.ldc = in;
-  gemm_naive(dweight, dy, x, static_cast<const T*>(nullptr), d, T(1), T(0), Epilogue::none);
-  bias_backward(dbias, dy, rows, out, std::int64_t{1}, GradientMode::overwrite);
-  GemmDims back{rows, in, out};
-  back.lda = out, back.ldb = in, back.ldc = in;
-  gemm_naive(dx, dy, weight, static_cast<const T*>(nullptr), back, T(1), T(0), Epilogue::none);
-  activation_backward(dx, dx, x, rows * in, Activation::relu, GradientMode::overwrite);
-}
-
 }  // namespace detail
 
 // m.x to m.logits.
@@ -125,12 +97,9 @@ void fused_cnn_forward(const FusedCnnMemory<T>& m, const T* parameters, const Fu
                            detail::fused_cnn_conv1(d, rows));
   conv2d_relu_pool_forward(m.y2, m.argmax2, m.y1, p.conv2, p.conv2_bias,
                            detail::fused_cnn_conv2(d, rows));
-  detail::fused_cnn_linear(m.h1, m.y2, p.fc1, p.fc1_bias, rows, d.hidden1, d.features(),
-                           Epilogue::relu);
-  detail::fused_cnn_linear(m.h2, m.h1, p.fc2, p.fc2_bias, rows, d.hidden2, d.hidden1,
-                           Epilogue::relu);
-  detail::fused_cnn_linear(m.logits, m.h2, p.fc3, p.fc3_bias, rows, d.classes, d.hidden2,
-                           Epilogue::none);
+  linear_forward(m.h1, m.y2, p.fc1, p.fc1_bias, rows, d.hidden1, d.features(), Epilogue::relu);
+  linear_forward(m.h2, m.h1, p.fc2, p.fc2_bias, rows, d.hidden2, d.hidden1, Epilogue::relu);
+  linear_forward(m.logits, m.h2, p.fc3, p.fc3_bias, rows, d.classes, d.hidden2, Epilogue::none);
 }
 
 // m.dlogits to m.gradients.
@@ -139,12 +108,9 @@ void fused_cnn_backward(const FusedCnnMemory<T>& m, const T* parameters, const F
                         std::int64_t rows) {
   const FusedCnnSlices<const T> p(parameters, d);
   const FusedCnnSlices<T> g(m.gradients, d);
-  detail::fused_cnn_linear_backward(g.fc3, g.fc3_bias, m.dh2, m.dlogits, m.h2, p.fc3, rows,
-                                    d.classes, d.hidden2);
-  detail::fused_cnn_linear_backward(g.fc2, g.fc2_bias, m.dh1, m.dh2, m.h1, p.fc2, rows, d.hidden2,
-                                    d.hidden1);
-  detail::fused_cnn_linear_backward(g.fc1, g.fc1_bias, m.dy2, m.dh1, m.y2, p.fc1, rows, d.hidden1,
-                                    d.features());
+  linear_backward(g.fc3, g.fc3_bias, m.dh2, m.dlogits, m.h2, p.fc3, rows, d.classes, d.hidden2);
+  linear_backward(g.fc2, g.fc2_bias, m.dh1, m.dh2, m.h1, p.fc2, rows, d.hidden2, d.hidden1);
+  linear_backward(g.fc1, g.fc1_bias, m.dy2, m.dh1, m.y2, p.fc1, rows, d.hidden1, d.features());
   const ReluPoolDims conv1 = detail::fused_cnn_conv1(d, rows);
   const ReluPoolDims conv2 = detail::fused_cnn_conv2(d, rows);
   conv2d_relu_pool_backward_weights(g.conv2, g.conv2_bias, m.dy2, m.argmax2, m.y1, conv2,

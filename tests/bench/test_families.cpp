@@ -53,7 +53,8 @@ class FamilyChecks : public weft::test::DeviceTest {
   template <class Body>
   void for_each_variant(Body body) {
     static const std::map<std::string_view, std::int64_t> kSizes = {
-        {"conv", 1}, {"pool", 2}, {"batch_norm", 2}, {"batch", 2}, {"fused_cnn", 3}};
+        {"conv", 1},  {"pool", 2},      {"batch_norm", 2},
+        {"batch", 2}, {"fused_cnn", 3}, {"fused_mlp", 3}};
     for (const FamilyBench* family : family_benches()) {
       const auto size = kSizes.find(family->family);
       std::set<std::string> done;

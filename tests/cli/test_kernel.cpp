@@ -66,7 +66,7 @@ TEST_F(Kernel, RunChecksEveryFamilyOnTheCpu) {
       {"nbody", "100"},     {"histogram", "1001"}, {"reduce", "1000"},   {"scan", "1000"},
       {"signal", "999"},    {"memory", "33"},      {"activation", "99"}, {"batch_norm", "1"},
       {"dropout", "101"},   {"loss", "3"},         {"image", "35"},      {"batch", "2"},
-      {"optimizer", "103"}, {"fused_cnn", "3"},
+      {"optimizer", "103"}, {"fused_cnn", "3"},    {"fused_mlp", "3"},
   };
   std::set<std::string> families;
   for (const std::vector<std::string>& run : runs) families.insert(run[0]);

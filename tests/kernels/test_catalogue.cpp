@@ -59,6 +59,7 @@ const std::vector<Wanted>& wanted() {
        {}},
       {"activation", {"vectorized"}, {}},
       {"fused_cnn", {"two_kernels", "persistent", "resident_weights"}, {}},
+      {"fused_mlp", {"four_kernels_bf16"}, {}},
   };
   return list;
 }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Validation, the workspace, and the order of the kernels.
+#include "kernels/fused_mlp/fused_mlp.h"
+
+#include <array>
+
+#include "engine/device.h"
+#include "engine/error.h"
+#include "kernels/checks.h"
+#include "kernels/fused_mlp/arguments.h"
+#include "kernels/fused_mlp/cpu_table.h"
+
+namespace weft::kernels {
+
+using namespace fused_mlp;
+
+std::int64_t FusedMlpDims::parameters() const {
+  return hidden1 * (inputs() + 1) + hidden2 * (hidden1 + 1) + classes * (hidden2 + 1);
+}
+
+bool fused_mlp_supports(const FusedMlpDims& d, Device device) {
+  constexpr std::int64_t kMostExtent = 65536;  // so that products stay far from 2^63
+  for (const std::int64_t extent : {d.height, d.width, d.hidden1, d.hidden2, d.classes}) {
+    if (extent < 1 || extent > kMostExtent) return false;
+  }
+  if (device.is_cpu()) return true;
+  const auto fits = [](std::int64_t hidden) {
+    return hidden % kSide == 0 && hidden <= kMostHidden;
+  };
+  return device_properties(device).compute_capability == 90 &&
+         built_cuda_architectures().find("90a") != std::string_view::npos && fits(d.hidden1) &&
+         fits(d.hidden2) && d.inputs() % 8 == 0 && d.width % 2 == 0 && d.inputs() <= kMostInputs &&
+         d.classes <= kMostClasses;
+}
+
+namespace fused_mlp {
+
+std::size_t lay_out(Exchange& e, char* base, const FusedMlpDims& d, std::int64_t rows) {
+  std::size_t at = 0;
+  const auto take = [&]<class T>(T*& pointer, std::int64_t count) {
+    pointer = base == nullptr ? nullptr : reinterpret_cast<T*>(base + at);
+    at += static_cast<std::size_t>(round_up(count * static_cast<std::int64_t>(sizeof(T)), 256));
+  };
+  const std::int64_t padded = round_up(rows, kSide);
+  e.pitch_x = round_up(d.inputs() + 1, 8);
+  e.pitch1 = round_up(d.hidden1 + 1, 8);
+  e.pitch2 = round_up(d.hidden2 + 1, 8);
+  for (Bfloat16*& x : e.x) take(x, padded * e.pitch_x);
+  take(e.h1, padded * e.pitch1);
+  take(e.h2, padded * e.pitch2);
+  take(e.g1, padded * d.hidden1);
+  take(e.g2, padded * d.hidden2);
+  take(e.g3, padded * kSide);
+  take(e.w1, d.hidden1 * d.inputs());
+  take(e.w2, d.hidden2 * d.hidden1);
+  take(e.w3, d.classes * d.hidden2);
+  for (std::int32_t*& labels : e.labels) take(labels, padded);
+  take(e.loss, padded);
+  take(e.hit, padded);
+  return at;
+}
+
+}  // namespace fused_mlp
+
+std::size_t fused_mlp_workspace_bytes(const FusedMlpDims& dims, std::int64_t rows, Device device) {
+  if (device.is_cpu()) return select_fused_mlp_cpu().workspace_bytes(dims, rows);
+  Exchange exchange{};
+  return lay_out(exchange, nullptr, dims, rows);
+}
+
+namespace {
+
+void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
+           const FusedMlpOptions& options, Workspace workspace, Device device) {
+  static_cast<void>(checked_elements("fused_mlp", {rows, dims.height, dims.width}));
+  if (!fused_mlp_supports(dims, device)) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: a network of this shape cannot run on ", to_string(device)));
+  }
+  if (rows < 1 || rows > options.order.batch) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", rows, " rows asked for, but a batch has ", options.order.batch));
+  }
+  if (options.sgd.momentum != 0 && state.velocity == nullptr) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: momentum ", options.sgd.momentum, " needs a velocity, found null"));
+  }
+  if (reinterpret_cast<std::uintptr_t>(state.parameters) % 16 != 0) {
+    throw Error(ErrorKind::usage, "fused_mlp: parameters must be aligned to 16 bytes");
+  }
+  const std::size_t needed = fused_mlp_workspace_bytes(dims, rows, device);
+  if (workspace.bytes < needed) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", needed, " bytes of workspace needed, found ", workspace.bytes));
+  }
+}
+
+#ifdef WEFT_WITH_CUDA
+Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& d,
+                     const FusedMlpOptions& options, Workspace workspace) {
+  Training t{};
+  t.state = state;
+  t.order = options.order;
+  t.augmentation = options.augmentation;
+  t.line = draw::line_of(options.normalization);
+  t.distort = options.augmentation.any();
+  t.sgd = options.sgd;
+  t.label_smoothing = options.label_smoothing;
+  lay_out(t.exchange, static_cast<char*>(workspace.data), d, rows);
+  t.rows = static_cast<int>(rows);
+  t.height = static_cast<int>(d.height);
+  t.width = static_cast<int>(d.width);
+  t.inputs = static_cast<int>(d.inputs());
+  t.hidden1 = static_cast<int>(d.hidden1);
+  t.hidden2 = static_cast<int>(d.hidden2);
+  t.classes = static_cast<int>(d.classes);
+  return t;
+}
+#endif
+
+}  // namespace
+
+void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
+                       const FusedMlpOptions& options, Workspace workspace, const Stream& stream) {
+  check(state, rows, dims, options, workspace, stream.device());
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    prepare(training_of(state, rows, dims, options, workspace), stream);
+  }
+#endif
+}
+
+void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t steps,
+                     const FusedMlpDims& dims, const FusedMlpOptions& options, Workspace workspace,
+                     const Stream& stream) {
+  check(state, rows, dims, options, workspace, stream.device());
+  if (steps <= 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    Training t = training_of(state, rows, dims, options, workspace);
+    for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
+      forward(t, stream);
+      backward(t, stream);
+      update(t, stream);
+    }
+    return advance(state.step, steps, stream);
+  }
+#endif
+  select_fused_mlp_cpu().train(state.parameters, state.velocity, state.totals, state.step,
+                               state.images, state.labels, state.lr, rows, steps, dims, options,
+                               draw::line_of(options.normalization), workspace.data);
+}
+
+namespace {
+
+constexpr std::array kVariants = {
+    VariantInfo{"four_kernels_bf16",
+                "two layers forward, the loss and the way back, and the update with the images of "
+                "the next step; bf16 in memory",
+                true, true, 90, "sm_90a; hidden layers of multiples of 64 up to 512"},
+};
+
+}  // namespace
+
+std::span<const VariantInfo> fused_mlp_variants() {
+  return kVariants;
+}
+
+}  // namespace weft::kernels

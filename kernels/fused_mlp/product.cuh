@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The product of a block: (64, kN) sums over k, in bf16 on wgmma, from operands in memory that the
+// copy engine brings. Four warps multiply, a fifth starts copies into a ring of stages, each of 64
+// along k. sm_90a.
+//
+// An operand whose rows run along k is one box of 64 rows for each 64 of m or n; one whose rows run
+// along m or n is a panel of 64 rows of k for each 64 of those (kernels/device/wgmma.cuh).
+#pragma once
+
+#include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma.cuh"
+#include "kernels/fused_mlp/arguments.h"
+
+namespace weft::kernels::fused_mlp {
+
+constexpr int kConsumers = 128, kThreads = kConsumers + 32;
+constexpr int kBoxBytes = kSide * 128;
+
+template <bool kPanelsA_, bool kPanelsB_, int kN_, int kStages_>
+struct Product {
+  static constexpr bool kPanelsA = kPanelsA_, kPanelsB = kPanelsB_;
+  static constexpr int kN = kN_, kStages = kStages_, kBoxesB = kN / kSide;
+  static constexpr int kStageBytes = (1 + kBoxesB) * kBoxBytes;
+  static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// The first multiple of 1024 bytes in dynamic shared memory.
+__device__ __forceinline__ char* aligned_shared() {
+  extern __shared__ char shared[];
+  return shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+}
+
+template <int kStages>
+struct Barriers {
+  std::uint64_t full[kStages], empty[kStages];
+
+  // One thread; a block barrier follows.
+  __device__ __forceinline__ void init() {
+    for (int stage = 0; stage < kStages; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, 1);
+    }
+    device::fence_barrier_init();
+  }
+};
+
+// A barrier of the four warps.
+__device__ __forceinline__ void consumers_sync() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kConsumers) : "memory");
+}
+
+// One box of an operand: rows along k or along the other extent `x`.
+template <bool kPanels>
+__device__ __forceinline__ void copy_box(char* to, const CUtensorMap& map, int x, int k,
+                                         std::uint64_t* full) {
+  device::tma_load(to, map, kPanels ? x : k, kPanels ? k : x, full);
+}
+
+// For one thread.
+template <class P>
+__device__ __forceinline__ void produce(char* ring, Barriers<P::kStages>& barriers,
+                                        const CUtensorMap& map_a, const CUtensorMap& map_b, int row,
+                                        int column, int chunks) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int stage = chunk % P::kStages;
+    const std::uint32_t parity = chunk / P::kStages % 2;
+    device::barrier_wait(barriers.empty + stage, parity ^ 1);
+    device::barrier_expect(barriers.full + stage, P::kStageBytes);
+    char* to = ring + stage * P::kStageBytes;
+    copy_box<P::kPanelsA>(to, map_a, row, chunk * kSide, barriers.full + stage);
+    for (int box = 0; box < P::kBoxesB; ++box) {
+      copy_box<P::kPanelsB>(to + (1 + box) * kBoxBytes, map_b, column + box * kSide, chunk * kSide,
+                            barriers.full + stage);
+    }
+  }
+}
+
+// What lies at `a` times what lies at `b`, 64 along k; commits it.
+template <class P>
+__device__ __forceinline__ void multiply(float (&sum)[P::kN / 2], const char* a, const char* b,
+                                         bool accumulate) {
+  constexpr int kStepA = (P::kPanelsA ? 16 * 128 : 32) / 16;
+  constexpr int kStepB = (P::kPanelsB ? 16 * 128 : 32) / 16;
+  const std::uint64_t from_a = device::wgmma_descriptor(a, kBoxBytes);
+  const std::uint64_t from_b = device::wgmma_descriptor(b, kBoxBytes);
+  device::wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    device::wgmma_bf16<P::kN, P::kPanelsA, P::kPanelsB>(
+        sum, from_a + step * kStepA, from_b + step * kStepB, accumulate || step > 0);
+  }
+  device::wgmma_commit();
+}
+
+// For the four warps.
+template <class P>
+__device__ __forceinline__ void consume(float (&sum)[P::kN / 2], char* ring,
+                                        Barriers<P::kStages>& barriers, int chunks) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int stage = chunk % P::kStages;
+    device::barrier_wait(barriers.full + stage, chunk / P::kStages % 2);
+    const char* from = ring + stage * P::kStageBytes;
+    multiply<P>(sum, from, from + kBoxBytes, chunk > 0);
+    device::wgmma_wait<1>();  // the products of the stage before are done
+    if (chunk > 0 && threadIdx.x == 0) {
+      device::barrier_arrive(barriers.empty + (chunk - 1) % P::kStages);
+    }
+  }
+  device::wgmma_wait<0>();
+}
+
+#endif
+
+}  // namespace weft::kernels::fused_mlp

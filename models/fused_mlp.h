@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Which networks kernels/fused_mlp trains.
+#pragma once
+
+#include <optional>
+
+#include "kernels/fused_mlp/fused_mlp.h"
+#include "layers/sequential.h"
+
+namespace weft::models {
+
+// The network's dimensions when it is Flatten, then three Linear with ReLU between, its kernels
+// take them, and `kernels` asks for bf16; nothing when it is not, when `kernels` names variants or
+// forbids fusion, and on the CPU.
+std::optional<kernels::FusedMlpDims> fused_mlp_dims(const layers::Sequential& net,
+                                                    const layers::KernelChoice& kernels,
+                                                    Device device);
+
+}  // namespace weft::models
