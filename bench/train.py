@@ -58,10 +58,10 @@ class Run:
 # The epochs are those of the accuracy promise.
 RUNS = {
     "cpu": [Run("mlp", 10, 64, 5), Run("lenet5", 5, 64, 5), Run("convnet", 4, 64, 1)],
-    "cuda": [Run("lenet5", 5, 256, 10, lr=0.1), Run("lenet5", 5, 256, 3, fuse=False, lr=0.1), Run("lenet5", 5, 64, 5),
-             Run("mlp", 10, 64, 5), Run("mlp", 10, 256, 5), Run("mlp", 10, 1024, 3),
-             Run("mlp", 10, 1024, 3, "tf32"), Run("mlp", 10, 1024, 3, "bf16"), Run("mlp", 10, 1024, 3, "tf32", False),
-             Run("convnet", 4, 64, 5), Run("convnet", 4, 256, 5), Run("convnet", 4, 1024, 3),
+    "cuda": [Run("lenet5", 5, 256, 10, lr=0.1), Run("lenet5", 5, 256, 10, fuse=False, lr=0.1), Run("lenet5", 5, 64, 3),
+             Run("mlp", 10, 64, 3), Run("mlp", 10, 256, 3), Run("mlp", 10, 1024, 3),
+             Run("mlp", 10, 1024, 3, "tf32"), Run("mlp", 10, 1024, 3, "bf16"), Run("mlp", 10, 1024, 3, "bf16", False),
+             Run("convnet", 4, 64, 3), Run("convnet", 4, 256, 3), Run("convnet", 4, 1024, 3),
              Run("convnet", 4, 1024, 3, "tf32"), Run("convnet", 4, 1024, 3, "bf16"),
              Run("convnet", 4, 1024, 3, "bf16", False),
              Run("lenet5", 0, 0, 10, recipe="fast"), Run("convnet-bn", 0, 0, 10, recipe="accurate")],

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/train_step.h"
 
+#include <algorithm>
+
 #include "kernels/fused_cnn/fused_cnn.h"
 #include "kernels/softmax/softmax.h"
 #include "models/fused_cnn.h"
@@ -179,6 +181,11 @@ class FusedMlpStep final : public TrainStep {
     prepare();
     queue(1);
     stream.synchronize();
+    const std::int64_t epoch = rows < options.order.batch ? 1 : options.order.count / rows;
+    constexpr std::int64_t kFew = 8, kMost = 256;
+    graphs_[0].steps = std::clamp(epoch, std::int64_t{1}, kMost);
+    graphs_[1].steps = std::min(kFew, graphs_[0].steps);
+    graphs_[2].steps = 1;
     for (Recorded& recorded : graphs_) {
       recorded.graph = std::make_unique<Graph>(stream, [&] { queue(recorded.steps); });
     }
@@ -192,7 +199,7 @@ class FusedMlpStep final : public TrainStep {
   }
 
  private:
-  // A graph costs some microseconds between it and the next, a fifth of a step.
+  // An epoch, a few steps, and one: between two graphs there is a fifth of a step.
   struct Recorded {
     std::int64_t steps;
     std::unique_ptr<Graph> graph;
@@ -223,7 +230,7 @@ class FusedMlpStep final : public TrainStep {
   std::int64_t rows_;
   Buffer workspace_;
   Stream stream_;
-  Recorded graphs_[3] = {{32, nullptr}, {8, nullptr}, {1, nullptr}};
+  Recorded graphs_[3];
 };
 
 }  // namespace
