@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The MLP's own kernels in training: chosen where they should be, as good as its layers one by one,
+// and resumed bit for bit.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "models/fused_mlp.h"
+#include "models/networks.h"
+#include "models/trainer.h"
+#include "tests/models/blocks.h"
+#include "tests/support/device_test.h"
+#include "tests/support/folder.h"
+
+namespace weft::models {
+namespace {
+
+std::unique_ptr<layers::Sequential> network(const std::string& name) {
+  NetworkOptions config;
+  config.name = name;
+  return make_network(config);
+}
+
+class FusedMlpStep : public test::DeviceTest {
+ protected:
+  FusedMlpStep() {
+    config_.network.name = "mlp";
+    config_.dataset = dataset_.name;
+    config_.epochs = 4;
+    config_.batch_size = 100;
+    config_.schedule.peak = 0.05f;
+    config_.kernels.mode = kernels::ComputeMode::bf16;
+  }
+  void SetUp() override {
+    test::DeviceTest::SetUp();
+    if (!fused_mlp_dims(*network("mlp"), config_.kernels, device())) {
+      GTEST_SKIP() << "the kernels of fused_mlp do not run here";
+    }
+  }
+
+  std::vector<EpochRecord> history(bool fuse) {
+    TrainConfig config = config_;
+    config.kernels.fuse = fuse;
+    const std::atomic<bool> never = false;
+    Trainer trainer(config, dataset_, {}, stream());
+    trainer.run({}, never);
+    return trainer.history();
+  }
+
+  data::Dataset dataset_ = test::block_dataset(330, 100);  // 3 full batches and a tail of 30
+  TrainConfig config_;
+};
+
+TEST_P(FusedMlpStep, LearnsAsTheLayersDo) {
+  const std::vector<EpochRecord> fused = history(true), apart = history(false);
+  ASSERT_EQ(fused.size(), apart.size());
+  for (std::size_t i = 0; i < fused.size(); ++i) {
+    const double found = fused[i].train.loss, expected = apart[i].train.loss;
+    EXPECT_TRUE(std::fabs(found - expected) <= 0.01 * expected + 1e-3)
+        << "epoch " << i + 1 << ": " << found << " and " << expected;
+    EXPECT_NEAR(fused[i].test.accuracy, apart[i].test.accuracy, 0.02) << "epoch " << i + 1;
+  }
+  EXPECT_LT(fused.back().train.loss, 0.5 * fused.front().train.loss);
+}
+
+TEST_P(FusedMlpStep, ResumesBitForBit) {
+  const test::TemporaryFolder folder;
+  const std::atomic<bool> never = false;
+  Trainer straight(config_, dataset_, {}, stream());
+  straight.run({}, never);
+  {
+    Trainer first(config_, dataset_, folder / "run", stream());
+    first.run({}, never, 2);
+  }
+  Trainer second = Trainer::resume(folder / "run", dataset_, 0, stream());
+  second.run({}, never);
+  EXPECT_TRUE(straight.model().parameters == second.model().parameters);
+}
+
+WEFT_ON_EACH_DEVICE(FusedMlpStep);
+
+TEST(FusedMlpDims, OnlyTheMlpInBf16OnAGpu) {
+  layers::KernelChoice bf16;
+  bf16.mode = kernels::ComputeMode::bf16;
+  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), bf16, Device::cpu()));
+  if (cuda_status().device_count == 0) return;
+  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), {}, Device::cuda()));
+  EXPECT_FALSE(fused_mlp_dims(*network("lenet5"), bf16, Device::cuda()));
+  layers::KernelChoice off = bf16;
+  off.fuse = false;
+  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), off, Device::cuda()));
+}
+
+}  // namespace
+}  // namespace weft::models
