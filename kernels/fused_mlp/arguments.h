@@ -52,10 +52,4 @@ struct Training {
   }
 };
 
-void prepare(const Training& training, const Stream& stream);   // and gathers for *step
-void forward(const Training& training, const Stream& stream);   // both hidden layers
-void backward(const Training& training, const Stream& stream);  // last layer, loss, and to g1
-void update(const Training& training, const Stream& stream);    // and gathers for the step after
-void advance(std::int64_t* step, std::int64_t steps, const Stream& stream);
-
 }  // namespace weft::kernels::fused_mlp

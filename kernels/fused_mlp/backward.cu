@@ -18,12 +18,15 @@
 #include "kernels/device/mma.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/warp.cuh"
+#include "kernels/fused_mlp/cuda.h"
 #include "kernels/fused_mlp/product.cuh"
 #include "kernels/fused_mlp/store.cuh"
 #include "kernels/softmax/target.cuh"
 
-namespace weft::kernels::fused_mlp {
+namespace weft::kernels::cuda {
 namespace {
+
+using namespace fused_mlp;
 
 constexpr int kTeams = 2;  // of four warps, that share the columns of g2
 using Backward = Product<false, true, kSide, 1>;
@@ -78,7 +81,7 @@ __device__ __forceinline__ float compare(float (&value)[4], const int (&column)[
   sum = total(sum);
   *hit = smallest(best) == label ? 1 : 0;
   const float scale = 1.0f / static_cast<float>(t.rows), inverse = scale / sum;
-  const cuda::Target target(scale, t.label_smoothing, t.classes);
+  const Target target(scale, t.label_smoothing, t.classes);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const float wanted = column[i] == label ? target.label : target.other;
@@ -252,7 +255,7 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
 
 }  // namespace
 
-void backward(const Training& t, const Stream& stream) {
+void fused_mlp_backward(const Training& t, const Stream& stream) {
   const Exchange& e = t.exchange;
   const CUtensorMap map_h2 =
       matrix_map(e.h2, TensorMapType::bf16, {t.rows, t.hidden2, e.pitch2}, kSide);
@@ -267,4 +270,4 @@ void backward(const Training& t, const Stream& stream) {
                     map_w3, t);
 }
 
-}  // namespace weft::kernels::fused_mlp
+}  // namespace weft::kernels::cuda

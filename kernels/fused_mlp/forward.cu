@@ -4,11 +4,15 @@
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/quad.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/fused_mlp/cuda.h"
 #include "kernels/fused_mlp/product.cuh"
 #include "kernels/fused_mlp/store.cuh"
 
-namespace weft::kernels::fused_mlp {
+namespace weft::kernels::cuda {
 namespace {
+
+using namespace fused_mlp;
 
 // Of even steps and of odd ones, and which step it is.
 struct Inputs {
@@ -76,7 +80,7 @@ void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_
 
 }  // namespace
 
-void forward(const Training& t, const Stream& stream) {
+void fused_mlp_forward(const Training& t, const Stream& stream) {
   const Exchange& e = t.exchange;
   const float* p = t.state.parameters;
   layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, p + std::int64_t{t.hidden1} * t.inputs,
@@ -85,4 +89,4 @@ void forward(const Training& t, const Stream& stream) {
         p + t.weight2() + std::int64_t{t.hidden2} * t.hidden1, e.h2, e.pitch2, t.hidden2, stream);
 }
 
-}  // namespace weft::kernels::fused_mlp
+}  // namespace weft::kernels::cuda

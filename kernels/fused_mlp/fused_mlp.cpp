@@ -9,6 +9,9 @@
 #include "kernels/checks.h"
 #include "kernels/fused_mlp/arguments.h"
 #include "kernels/fused_mlp/cpu_table.h"
+#ifdef WEFT_WITH_CUDA
+#include "kernels/fused_mlp/cuda.h"
+#endif
 
 namespace weft::kernels {
 
@@ -125,7 +128,7 @@ void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const Fuse
   check(state, rows, dims, options, workspace, stream.device());
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    prepare(training_of(state, rows, dims, options, workspace), stream);
+    cuda::fused_mlp_prepare(training_of(state, rows, dims, options, workspace), stream);
   }
 #endif
 }
@@ -139,11 +142,11 @@ void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t
   if (stream.device().is_cuda()) {
     Training t = training_of(state, rows, dims, options, workspace);
     for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
-      forward(t, stream);
-      backward(t, stream);
-      update(t, stream);
+      cuda::fused_mlp_forward(t, stream);
+      cuda::fused_mlp_backward(t, stream);
+      cuda::fused_mlp_update(t, stream);
     }
-    return advance(state.step, steps, stream);
+    return cuda::fused_mlp_advance(state.step, steps, stream);
   }
 #endif
   select_fused_mlp_cpu().train(state.parameters, state.velocity, state.totals, state.step,

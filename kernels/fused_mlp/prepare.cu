@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The workspace made ready for a first step, and the number of the step.
 #include "engine/launch.h"
+#include "kernels/fused_mlp/cuda.h"
 #include "kernels/fused_mlp/gather.cuh"
 
-namespace weft::kernels::fused_mlp {
+namespace weft::kernels::cuda {
 namespace {
+
+using namespace fused_mlp;
 
 // count: a multiple of 4, as addresses are of 16 bytes.
 __device__ __forceinline__ void round_all(Bfloat16* to, const float* from, std::int64_t count) {
@@ -41,12 +44,12 @@ __global__ void mlp_advance_kernel(std::int64_t* step, std::int64_t steps) {
 
 }  // namespace
 
-void prepare(const Training& t, const Stream& stream) {
+void fused_mlp_prepare(const Training& t, const Stream& stream) {
   launch(mlp_prepare_kernel, Launch{660, 256, 0, stream}, t);
 }
 
-void advance(std::int64_t* step, std::int64_t steps, const Stream& stream) {
+void fused_mlp_advance(std::int64_t* step, std::int64_t steps, const Stream& stream) {
   launch(mlp_advance_kernel, Launch{1, 1, 0, stream}, step, steps);
 }
 
-}  // namespace weft::kernels::fused_mlp
+}  // namespace weft::kernels::cuda

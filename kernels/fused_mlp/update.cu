@@ -9,12 +9,16 @@
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/quad.cuh"
+#include "kernels/device/tma.cuh"
 #include "kernels/device/warp.cuh"
+#include "kernels/fused_mlp/cuda.h"
 #include "kernels/fused_mlp/gather.cuh"
 #include "kernels/fused_mlp/product.cuh"
 
-namespace weft::kernels::fused_mlp {
+namespace weft::kernels::cuda {
 namespace {
+
+using namespace fused_mlp;
 
 using Update = Product<true, true, 2 * kSide, 6>;
 // A tile of parameters, or of their velocity, as the copy engine lays it out: boxes of 32 columns.
@@ -174,7 +178,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 }  // namespace
 
-void update(const Training& t, const Stream& stream) {
+void fused_mlp_update(const Training& t, const Stream& stream) {
   const Exchange& e = t.exchange;
   const auto map = [&](const Bfloat16* data, std::int64_t columns, std::int64_t pitch) {
     return matrix_map(data, TensorMapType::bf16, {t.rows, columns, pitch}, kSide);
@@ -204,4 +208,4 @@ void update(const Training& t, const Stream& stream) {
                     (t.rows + kSide - 1) / kSide);
 }
 
-}  // namespace weft::kernels::fused_mlp
+}  // namespace weft::kernels::cuda
