@@ -166,6 +166,7 @@ class FusedMlp : public DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (!kernels::fused_mlp_supports(kMlp, device())) GTEST_SKIP() << "needs sm_90a";
   }
 };

@@ -34,6 +34,7 @@ class FusedMlpStep : public test::DeviceTest {
   }
   void SetUp() override {
     test::DeviceTest::SetUp();
+    if (IsSkipped()) return;
     if (!fused_mlp_dims(*network("mlp"), config_.kernels, device())) {
       GTEST_SKIP() << "the kernels of fused_mlp do not run here";
     }
