@@ -58,10 +58,10 @@ class TrainStep {
   virtual void launch(std::int64_t steps) = 0;
 };
 
-// The network as one kernel where there is such a kernel, options.kernels allows it, no label is
-// smoothed and nothing averaged, else layer by layer. On a GPU this runs a step on whatever is in
-// memory, because the first launch of a kernel loads it, which must not happen during a capture;
-// write the state afterwards.
+// The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
+// options.kernels allows it, nothing is averaged and, in a CNN, no label smoothed; else layer by
+// layer. On a GPU this runs a step on whatever is in memory, because the first launch of a kernel
+// loads it, which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream);
