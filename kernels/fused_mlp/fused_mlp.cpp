@@ -88,9 +88,15 @@ void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& di
     throw Error(ErrorKind::usage,
                 str("fused_mlp: momentum ", options.sgd.momentum, " needs a velocity, found null"));
   }
-  if (reinterpret_cast<std::uintptr_t>(state.parameters) % 16 != 0) {
-    throw Error(ErrorKind::usage, "fused_mlp: parameters must be aligned to 16 bytes");
-  }
+  const auto check_aligned = [](std::string_view what, const void* pointer, std::uintptr_t bytes) {
+    if (reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0) return;
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", what, " must be aligned to ", bytes, " bytes"));
+  };
+  check_aligned("parameters", state.parameters, 16);
+  check_aligned("velocity", state.velocity, 16);
+  check_aligned("images", state.images, 8);
+  check_aligned("the workspace", workspace.data, 256);
   const std::size_t needed = fused_mlp_workspace_bytes(dims, rows, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage,

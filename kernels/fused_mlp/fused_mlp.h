@@ -3,8 +3,8 @@
 // bf16: what layers exchange lies in memory as bfloat16, products are summed in fp32, and the
 // parameters are fp32 with a copy in bfloat16 that the update writes. sm_90a.
 //
-//   Flatten, Linear(inputs, hidden1), ReLU, Linear(hidden1, hidden2), ReLU, Linear(hidden2,
-//   classes), softmax cross-entropy
+//   Flatten, Linear(inputs, hidden1), ReLU, Linear(hidden1, hidden2), ReLU,
+//   Linear(hidden2, classes), softmax cross-entropy
 //
 // Flat parameters: weight (out, in) and bias (out,) of each Linear in turn.
 #pragma once
@@ -33,11 +33,11 @@ struct FusedMlpOptions {
   float label_smoothing = 0;
 };
 
-// On a GPU: sm_90a, hidden layers of multiples of 64 up to 512, inputs of a multiple of 8 in rows
-// of even width, at most 16 classes.
+// On a GPU: sm_90a, hidden layers of multiples of 64 up to 512, inputs of a multiple of 8 up to
+// 4096 in rows of even width, at most 16 classes.
 bool fused_mlp_supports(const FusedMlpDims& dims, Device device);
 
-// Scratch for training on so many rows. It starts on 256 bytes.
+// Scratch for training on so many rows.
 std::size_t fused_mlp_workspace_bytes(const FusedMlpDims& dims, std::int64_t rows, Device device);
 
 // What training reads and writes.
@@ -61,7 +61,8 @@ void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const Fuse
 // mean over `rows`. totals += the losses and hits of all rows; *step += steps. A label outside
 // [0, classes) makes the loss and the parameters NaN.
 // usage, from both: dims that are not supported here, rows < 1 or > order.batch, momentum without a
-// velocity, parameters that are not aligned to 16 bytes, a workspace that is too small.
+// velocity, a workspace that is too small, what is not aligned: parameters and velocity to 16
+// bytes, images to 8, the workspace to 256.
 void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t steps,
                      const FusedMlpDims& dims, const FusedMlpOptions& options, Workspace workspace,
                      const Stream& stream);

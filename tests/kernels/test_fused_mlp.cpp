@@ -239,7 +239,22 @@ TEST_P(FusedMlp, RefusesWhatItCannotDo) {
   Problem problem(kSmall, options_of(64, 32, kPlain), stream());
   EXPECT_USAGE_ERROR(problem.train(33, 1), "33 rows");
   EXPECT_USAGE_ERROR(problem.train(0, 1), "0 rows");
-  EXPECT_USAGE_ERROR(problem.train(32, 1, {nullptr, 0}), "workspace");
+  EXPECT_USAGE_ERROR(problem.train(32, 1, {nullptr, 0}), "bytes of workspace");
+  const std::size_t enough = kernels::fused_mlp_workspace_bytes(kSmall, 32, device());
+  Guarded<float> values(kSmall.parameters() + 4, stream());
+  Guarded<std::uint8_t> images(64 * kSmall.inputs() + 8, stream());
+  Guarded<std::uint8_t> scratch(static_cast<std::int64_t>(enough) + 1, stream());
+  Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
+  const auto train = [&](int parameters, int velocity, int image, int workspace) {
+    kernels::fused_mlp_train({values.data() + parameters, values.data() + velocity, nullptr,
+                              step.data(), images.data() + image, images.data(), values.data()},
+                             32, 1, kSmall, options_of(64, 32, kPlain),
+                             {scratch.data() + workspace, enough}, stream());
+  };
+  EXPECT_USAGE_ERROR(train(1, 0, 0, 0), "parameters must be aligned to 16 bytes");
+  EXPECT_USAGE_ERROR(train(0, 1, 0, 0), "velocity must be aligned to 16 bytes");
+  EXPECT_USAGE_ERROR(train(0, 0, 4, 0), "images must be aligned to 8 bytes");
+  EXPECT_USAGE_ERROR(train(0, 0, 0, 1), "workspace must be aligned to 256 bytes");
   if (device().is_cpu()) return;
   EXPECT_FALSE(kernels::fused_mlp_supports({28, 28, 100, 512, 10}, device()));
   EXPECT_FALSE(kernels::fused_mlp_supports({28, 28, 512, 1024, 10}, device()));
