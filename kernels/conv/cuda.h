@@ -92,6 +92,12 @@ void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, co
 void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
                                     const float* w, const ReluPoolDims& dims, GradientMode mode,
                                     const Stream& stream);
+// The same for any shape: what these two call where they have no kernel of their own.
+void relu_pool_forward_gather(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                              const float* bias, const ReluPoolDims& dims, const Stream& stream);
+void relu_pool_backward_data_gather(float* dx, const float* dy, const std::uint8_t* argmax,
+                                    const float* w, const ReluPoolDims& dims, bool accumulate,
+                                    const Stream& stream);
 // dims.conv.n, and the windows of an image, may be 0.
 void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
                                        const std::uint8_t* argmax, const float* x,
