@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // LeNet-5 trained and asked as a whole.
-//
-// Training runs at a rate of 0: parameters must then stay as they are, to the bit, and velocity
-// becomes a sum of gradients that are all the same, since each step takes the whole data set in
-// another order. So one gradient in double tells what any number of steps has to leave.
 #include <cmath>
 
 #include "bench/families.h"
-#include "engine/random.h"
+#include "bench/network_work.h"
 #include "kernels/fused_cnn/cpu.h"
 #include "kernels/fused_cnn/timed.h"
 
@@ -16,16 +12,6 @@ namespace {
 
 constexpr kernels::FusedCnnDims kDims = kernels::lenet5_dims(10);
 constexpr std::int64_t kPixels = kDims.height * kDims.width;
-constexpr kernels::Normalization kNormalization = {0.1307f, 0.3081f};
-
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed, std::uint32_t modulus) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(philox(seed, RandomStream::data, 5, i / 4).value[i % 4] %
-                                         modulus);
-  }
-  return bytes;
-}
 
 // Products of the formula, of one image: forward; backward only where pooling passes a gradient.
 double forward_products() {
@@ -37,38 +23,27 @@ double step_products() {
   return forward_products() + 2 * linear + 2 * 400.0 * 150 + 6.0 * 14 * 14 * 25;
 }
 
-// Parameters that keep values from growing or vanishing on their way.
-std::vector<float> initial_parameters(std::uint64_t seed) {
-  return random_values(kDims.parameters(), seed, -0.08f, 0.08f);
+constexpr float kSpread = 0.08f;  // of parameters
+
+NetworkProblem network_of(std::int64_t rows, Device device) {
+  // Where two values of a window lie closer than rounding the other one may win: the tolerance.
+  return {"lenet5",
+          kPixels,
+          kDims.classes,
+          kDims.parameters(),
+          step_products(),
+          kSpread,
+          1e-3,
+          kernels::fused_cnn_workspace_bytes(kDims, rows, device)};
 }
 
-class TrainWork final : public Work {
+class TrainWork final : public NetworkWork {
  public:
   TrainWork(std::int64_t rows, int steps, const Context& made_with)
-      : Work(made_with),
-        steps_(steps),
-        rows_(rows),
-        host_images_(random_bytes(rows * kPixels, made_with.seed, 256)),
-        host_labels_(random_bytes(rows, made_with.seed + 1, 10)),
-        host_parameters_(initial_parameters(made_with.seed + 2)),
-        images_(host_images_, 1, made_with.stream),
-        labels_(host_labels_, 1, made_with.stream),
-        parameters_(host_parameters_, 1, made_with.stream),
-        velocity_(kDims.parameters(), 1, made_with.stream),
-        rates_(std::vector<float>(static_cast<std::size_t>(steps)), 1, made_with.stream),
-        step_(1, 1, made_with.stream),
-        totals_(sizeof(kernels::MetricTotals), 1, made_with.stream),
-        scratch_(kernels::fused_cnn_workspace_bytes(kDims, rows, made_with.stream.device()),
-                 made_with.stream) {
-    problem = str(steps, " steps of lenet5, ", rows, " images each");
-    flops = 2 * step_products() * static_cast<double>(rows * steps);
-    // Images in; parameters and velocity in and out.
-    bytes = static_cast<double>(steps) *
-            (static_cast<double>(rows * kPixels) + 16.0 * static_cast<double>(kDims.parameters()));
-    by_flops = true;
-    options_.order = {rows, 1, rows, true, made_with.seed};
+      : NetworkWork(network_of(rows, made_with.stream.device()), rows, steps, made_with) {
+    options_.order = order_;
     options_.normalization = kNormalization;
-    options_.sgd = {0.9f, 0, true};
+    options_.sgd = sgd_;
   }
 
   bool can_run(std::string_view variant) const override {
@@ -82,71 +57,29 @@ class TrainWork final : public Work {
                              labels_[0], rates_[0], rows_, steps_, kDims, options_,
                              {scratch_.data(), scratch_.bytes()}, context.stream);
   }
-  void reset() override {
-    copy_bytes(parameters_[0], context.stream.device(), host_parameters_.data(), Device::cpu(),
-               parameters_.bytes(0).count, context.stream);
-    zero_bytes(velocity_[0], velocity_.bytes(0).count, context.stream);
-    zero_bytes(totals_[0], totals_.bytes(0).count, context.stream);
-    context.stream.synchronize();
-  }
-
-  Verdict check(int, Arithmetic) override {
-    if (gradient_.empty()) make_expected();
-    const std::vector<float> parameters = parameters_.host(0), velocity = velocity_.host(0);
-    const double momentum = static_cast<double>(options_.sgd.momentum);
-    const double all = static_cast<double>(runs * steps_);
-    const double sum = (1 - std::pow(momentum, all)) / (1 - momentum);
-    double largest = 0;
-    for (const double g : gradient_) largest = std::max(largest, std::fabs(g));
-    Comparison comparison;
-    for (std::size_t i = 0; i < velocity.size(); ++i) {
-      comparison.add(parameters[i], static_cast<double>(host_parameters_[i]), 0);
-      // Where two values of a window lie closer than rounding the other one may win.
-      comparison.add(velocity[i], sum * gradient_[i], 1e-3 * sum * largest);
-    }
-    const std::vector<std::uint8_t> totals_bytes = totals_.host(0);
-    kernels::MetricTotals found;
-    std::copy(totals_bytes.begin(), totals_bytes.end(), reinterpret_cast<std::uint8_t*>(&found));
-    comparison.add(static_cast<double>(found.rows), all * static_cast<double>(rows_), 0);
-    comparison.add(found.loss_sum, all * loss_, 1e-4 * all * loss_);
-    return comparison.verdict();
-  }
-  std::vector<Bytes> written(int) override { return {parameters_.bytes(0), velocity_.bytes(0)}; }
 
   // On a GPU: where the time of a step goes, measured.
   std::vector<Fact> facts(std::string_view variant) const override;
 
  private:
-  kernels::MetricTotals* totals() { return reinterpret_cast<kernels::MetricTotals*>(totals_[0]); }
-  void make_expected() {
+  double expected(std::vector<double>& gradient) const override {
     kernels::cpu::FusedCnnMemory<double> memory;
     std::vector<std::uint8_t> bytes_of(memory.cut(nullptr, kDims, rows_));
     memory.cut(bytes_of.data(), kDims, rows_);
     std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
     std::vector<double> velocity(parameters.size());
     const std::vector<double> rates(1);
-    kernels::MetricTotals expected;
+    kernels::MetricTotals totals;
     std::int64_t step = 0;
     kernels::cpu::fused_cnn_train<double>(
-        parameters.data(), velocity.data(), &expected, &step, host_images_.data(),
+        parameters.data(), velocity.data(), &totals, &step, host_images_.data(),
         host_labels_.data(), rates.data(), rows_, 1, kDims, options_.order, options_.augmentation,
         kernels::draw::line_of(kNormalization), options_.sgd, bytes_of.data());
-    gradient_.assign(memory.gradients, memory.gradients + parameters.size());
-    loss_ = expected.loss_sum;
+    gradient.assign(memory.gradients, memory.gradients + parameters.size());
+    return totals.loss_sum;
   }
 
-  int steps_;
-  std::int64_t rows_;
   kernels::FusedCnnOptions options_;
-  std::vector<std::uint8_t> host_images_, host_labels_;
-  std::vector<float> host_parameters_;
-  std::vector<double> gradient_;
-  double loss_ = 0;
-  Rotated<std::uint8_t> images_, labels_;
-  Rotated<float> parameters_, velocity_, rates_;
-  Rotated<std::int64_t> step_;
-  Rotated<std::uint8_t> totals_;
-  Buffer scratch_;
 };
 
 std::vector<Fact> TrainWork::facts(std::string_view variant) const {
@@ -186,7 +119,7 @@ class InferWork final : public Work {
       : Work(made_with),
         rows_(rows),
         host_images_(random_bytes(rows * kPixels, made_with.seed, 256)),
-        host_parameters_(initial_parameters(made_with.seed + 2)),
+        host_parameters_(random_values(kDims.parameters(), made_with.seed + 2, -kSpread, kSpread)),
         images_(host_images_, 1, made_with.stream),
         parameters_(host_parameters_, 1, made_with.stream),
         logits_(rows * kDims.classes, 1, made_with.stream),
