@@ -22,7 +22,7 @@ CHECKED = ("80", "90a")  # architectures; others are not looked at
 LOCAL = {
     "batch/gather.cu": 32,
     "batch_norm/split.cu": 8,
-    "conv/fused_relu_pool.cu": 16,
+    "conv/fused_relu_pool_gather.cu": 16,
     "fused_cnn/infer.cu": 32,
     "fused_cnn/persistent.cu": 32,
     "fused_cnn/two_kernels.cu": 40,
@@ -76,8 +76,10 @@ def dump(option, objects, path):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) / "kernels"
+    folder, sources = pathlib.Path(sys.argv[1]) / "kernels", pathlib.Path(__file__).parents[1] / "kernels"
     objects = {str(path.relative_to(folder)).removesuffix(".o"): path for path in sorted(folder.glob("*/*.cu.o"))}
+    # A file that was renamed leaves its object in a build folder that is used again.
+    objects = {name: path for name, path in objects.items() if (sources / name).exists()}
     if not objects:
         sys.exit(f"no compiled kernels under {folder}")
     path = tools_path()
@@ -95,7 +97,7 @@ def main():
 
     found, compiled_for = collections.defaultdict(set), collections.defaultdict(set)
     looked_at = {name: objects[name] for name in INSTRUCTIONS if name in objects}
-    wrong += [f"{name} was not compiled" for name in INSTRUCTIONS if name not in objects]
+    wrong += [f"{name} was not compiled" for name in (*LOCAL, *INSTRUCTIONS) if name not in objects]
     for compiled, architecture, line in dump("-sass", looked_at.values(), path):
         compiled_for[names[compiled]].add(architecture)
         if match := re.match(r"\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9]+)", line):
