@@ -5,15 +5,30 @@
 #pragma once
 
 #include "kernels/batch/pixels.cuh"
+#include "kernels/device/prefetch.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/fused_mlp/arguments.h"
 
 namespace weft::kernels::fused_mlp {
 
+// Eight pixels.
+__device__ __forceinline__ uint4 normalized(const uint2& bytes, const draw::Line& line) {
+  float value[8];
+#pragma unroll
+  for (int p = 0; p < 8; ++p) {
+    const std::uint32_t word = p < 4 ? bytes.x : bytes.y;
+    value[p] = cuda::normalized(static_cast<float>(word >> (p % 4 * 8) & 0xff), line);
+  }
+  return {device::bf16_pair(value[0], value[1]), device::bf16_pair(value[2], value[3]),
+          device::bf16_pair(value[4], value[5]), device::bf16_pair(value[6], value[7])};
+}
+
 // A warp gathers rows `first`, `first` + `stride`, ... of step `step`. Up to 32 draws are made at
-// once, one by each lane.
+// once, one by each lane, and their images asked for together: then a row is in the L2 cache when
+// its turn comes.
 __device__ __forceinline__ void gather_rows(const Training& t, std::int64_t step, int first,
                                             int stride) {
+  constexpr int kPieces = 4;  // of 8 pixels, that a lane loads before it stores
   const int lane = static_cast<int>(threadIdx.x) % 32, slot = static_cast<int>(step % 2);
   Bfloat16* const x = t.exchange.x[slot];
   for (int begin = first; begin < t.rows; begin += 32 * stride) {
@@ -21,6 +36,7 @@ __device__ __forceinline__ void gather_rows(const Training& t, std::int64_t step
     draw::Place place{};
     if (mine < t.rows) {
       place = draw::place_of(mine, step, t.order);
+      device::prefetch(t.state.images + place.index * t.inputs, t.inputs);
       t.exchange.labels[slot][mine] = t.state.labels[place.index];
       x[mine * t.exchange.pitch_x + t.inputs] = {0x3f80};  // 1
     }
@@ -44,18 +60,19 @@ __device__ __forceinline__ void gather_rows(const Training& t, std::int64_t step
         }
         continue;
       }
-#pragma unroll 4
-      for (int i = 8 * lane; i < t.inputs; i += 8 * 32) {
-        const uint2 bytes = *reinterpret_cast<const uint2*>(image + i);
-        float value[8];
+#pragma unroll 1
+      for (int i = 8 * lane; i < t.inputs; i += kPieces * 8 * 32) {
+        uint2 bytes[kPieces];
 #pragma unroll
-        for (int p = 0; p < 8; ++p) {
-          const std::uint32_t word = p < 4 ? bytes.x : bytes.y;
-          value[p] = cuda::normalized(static_cast<float>(word >> (p % 4 * 8) & 0xff), t.line);
+        for (int p = 0; p < kPieces; ++p) {
+          const int at = i + p * 8 * 32;
+          if (at < t.inputs) bytes[p] = __ldg(reinterpret_cast<const uint2*>(image + at));
         }
-        *reinterpret_cast<uint4*>(to + i) = {
-            device::bf16_pair(value[0], value[1]), device::bf16_pair(value[2], value[3]),
-            device::bf16_pair(value[4], value[5]), device::bf16_pair(value[6], value[7])};
+#pragma unroll
+        for (int p = 0; p < kPieces; ++p) {
+          const int at = i + p * 8 * 32;
+          if (at < t.inputs) *reinterpret_cast<uint4*>(to + at) = normalized(bytes[p], t.line);
+        }
       }
     }
   }
