@@ -43,6 +43,7 @@ INSTRUCTIONS = {
     "gemm/tf32x3.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "gemm/cluster_tf32.cu": {"90a": ["HMMA", "UTMALDG"]},
     "gemm/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "conv/implicit_gemm_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/fused_relu_pool_wgmma.cu": {"90a": ["HGMMA"]},

@@ -20,6 +20,8 @@
 
 #include <cstdint>
 
+#include "kernels/device/tf32.cuh"
+
 namespace weft::kernels::device {
 
 // d += a b. All 32 lanes call it together.
@@ -84,35 +86,6 @@ __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&words)[
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                : "r"(address)
                : "memory");
-}
-
-// Rounds to 10 mantissa bits, halves away from zero.
-__device__ __forceinline__ std::uint32_t to_tf32(float value) {
-#if __CUDA_ARCH__ >= 800
-  std::uint32_t bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return bits;
-#else
-  return __float_as_uint(value);
-#endif
-}
-
-// Rounds an operand of mma, which ignores the 13 lowest bits: half a unit of the place above those
-// bits is added, in two instructions where cvt.rna takes four. NaN and infinity stay what they are.
-__device__ __forceinline__ std::uint32_t tf32_operand_by_addition(std::uint32_t word) {
-  const float power = __uint_as_float(word & 0xff800000u);  // sign and exponent: +-2^e
-  return __float_as_uint(fmaf(power, 0x1p-11f, __uint_as_float(word)));
-}
-
-// The same in one instruction from sm_90 on, where halves are rounded to even.
-__device__ __forceinline__ std::uint32_t tf32_operand(std::uint32_t word) {
-#if __CUDA_ARCH__ >= 900
-  std::uint32_t rounded;
-  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(word)));
-  return rounded;
-#else
-  return tf32_operand_by_addition(word);
-#endif
 }
 
 // Rounds to bf16, halves to even: a number that tf32 represents exactly.

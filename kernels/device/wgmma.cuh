@@ -66,6 +66,13 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
+// What products left in d was not known before wgmma_wait: reads of d stay behind this line.
+template <int kCount>
+__device__ __forceinline__ void wgmma_results(float (&d)[kCount]) {
+#pragma unroll
+  for (float& value : d) asm volatile("" : "+f"(value)::"memory");
+}
+
 // Gives registers back to, or takes them from, the pool of the block; all warps of a warpgroup.
 template <int kRegisters>
 __device__ __forceinline__ void registers_release() {
@@ -174,9 +181,9 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
-// D (64, 32) = A B, or D += A B, in bf16 with A in registers, laid out as of mma.sync: with group and
-// member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row group + 8,
-// a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
+// D (64, 32) = A B, or D += A B, in bf16 with A in registers, laid out as of mma.sync: with group
+// and member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row group +
+// 8, a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
 __device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::uint32_t (&a)[4],
                                                      std::uint64_t b, bool accumulate) {
   const int add = accumulate ? 1 : 0;

@@ -47,9 +47,14 @@ void gemm_cluster_tf32x3(float* c, const float* a, const float* b, const float* 
 // Needs sm_80. As accurate as fp32, on tensor cores.
 void gemm_tf32x3(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                  const GemmOptions& options, const Stream& stream);
-// Needs exactly sm_90a, and base pointers and leading dimensions that are multiples of 16 bytes.
+// Need exactly sm_90a and k > 0. Take scratch memory from the stream's pool: wgmma_tf32 for
+// operands that do not run along k or are not aligned to 16 bytes, wgmma_tf32x3, which is as
+// accurate as fp32, for twice the operands.
 void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_wgmma_tf32x3(float* c, const float* a, const float* b, const float* bias,
+                       const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+// The same on bfloat16, in place: base pointers, lda and ldb are multiples of 16 bytes.
 void gemm_wgmma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 

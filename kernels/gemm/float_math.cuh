@@ -96,10 +96,7 @@ struct Tf32x3 {
   __device__ __forceinline__ static void split(std::uint32_t (&big)[4], std::uint32_t (&small)[4],
                                                const std::uint32_t (&from)[4]) {
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      big[w] = device::tf32_operand(from[w]) & 0xffffe000u;
-      small[w] = __float_as_uint(__uint_as_float(from[w]) - __uint_as_float(big[w]));
-    }
+    for (int w = 0; w < 4; ++w) device::split_tf32(big[w], small[w], from[w]);
   }
 
   template <int kN>

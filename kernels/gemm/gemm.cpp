@@ -31,7 +31,7 @@ struct Row {
   bool hopper = false;                           // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 21> kRows{{
+constexpr std::array<Row, 22> kRows{{
     {GemmVariant::naive,
      {.name = "naive",
       .summary = "three loops, one output element per thread: every operand comes from memory",
@@ -139,9 +139,19 @@ constexpr std::array<Row, 21> kRows{{
      kRounds,
      GemmStorage::fp32,
      true},
+    {GemmVariant::wgmma_tf32x3,
+     {.name = "wgmma_tf32x3",
+      .summary = "the same with fp32 accuracy: operands are split before the product",
+      .on_cuda = true,
+      .compute_capability = 90,
+      .needs = "sm_90a, no later one"},
+     false,
+     GemmStorage::fp32,
+     true},
     {GemmVariant::wgmma_bf16,
      {.name = "wgmma_bf16",
-      .summary = "the same on bfloat16, where the tensor cores read every transpose in place",
+      .summary = "the pipeline of wgmma_tf32 on bfloat16, where the tensor cores read every "
+                 "transpose in place",
       .on_cuda = true,
       .compute_capability = 90,
       .needs = "sm_90a, no later one; bfloat16 matrices, rows of A and B aligned to 16 bytes"},
@@ -303,8 +313,10 @@ GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& 
     check_rows(row.info.name, "A", a, dims.lda);
     check_rows(row.info.name, "B", b, dims.ldb);
   }
-  if (row.hopper && dims.k == 0)
-    return storage == GemmStorage::bf16 ? GemmVariant::mma_bf16 : GemmVariant::mma_tf32;
+  if (row.hopper && dims.k == 0) {
+    if (storage == GemmStorage::bf16) return GemmVariant::mma_bf16;
+    return row.rounds ? GemmVariant::mma_tf32 : GemmVariant::tf32x3;
+  }
   if (is_cluster(variant) && !(aligned && dims.k > 0 && fits_copy_engine(dims))) {
     return row.rounds ? GemmVariant::mma_tf32 : GemmVariant::tf32x3;
   }
@@ -366,6 +378,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::wgmma_tf32:
       return cuda::gemm_wgmma_tf32(c, a, b, bias, d, options, stream);
+    case GemmVariant::wgmma_tf32x3:
+      return cuda::gemm_wgmma_tf32x3(c, a, b, bias, d, options, stream);
     case GemmVariant::mma_tf32:
       return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
     default:

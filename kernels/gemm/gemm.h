@@ -49,6 +49,7 @@ enum class GemmVariant {
   cluster_tf32,
   cluster_tf32x3,
   wgmma_tf32,
+  wgmma_tf32x3,
   wgmma_bf16
 };
 
@@ -65,7 +66,7 @@ struct GemmOptions {
   // was there. The gradient of a bias, when C is that of the weight.
   float* row_sums = nullptr;  // (m,)
   // May the kernel start while the one before it on the stream is ending? Never changes results;
-  // the cluster rungs gain by it.
+  // the cluster and wgmma rungs gain by it.
   bool overlap = false;
   int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
   int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GEMM, rungs "wgmma_bf16" and "wgmma_tf32": what they share. sm_90a.
+// GEMM, rungs "wgmma_bf16", "wgmma_tf32" and "wgmma_tf32x3": what they share. sm_90a.
 //
 // The tensor cores of Hopper read their operands from shared memory and the copy engine (TMA) fills
 // it, so that threads only direct. A block of three warpgroups stays on its SM and computes tile
@@ -11,36 +11,52 @@
 //                                        expect bytes, copy A, B   4 products, the newest in flight
 //                                                                  stage before: empty
 //
-//   tile        sums in registers  stage    stages   shared memory
-//   128 x 256   128                48 KiB   4        192 KiB
-//   128 x 128   64                 32 KiB   7        224 KiB
-//   128 x 64    32                 24 KiB   8        192 KiB
+//   tile        sums in registers  stage    stages   shared memory   L2 reads for a product
+//   128 x 256   128                48 KiB   4        192 KiB         1; 0.83 where B is shared
+//   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where A is shared
+//   128 x 64    32                 24 KiB   8        192 KiB         2; 1.33 where A is shared
 //
-// In a cluster of two blocks, which compute one above the other, each copies half of B for both.
-// Tiles are taken in groups of eight rows, so that blocks that run together share operands in L2.
+// Two blocks of a cluster share an operand, of which each copies half for both: B, for tiles that
+// lie above each other, or A, for neighbours. Tiles are taken in groups of eight rows, so that
+// blocks that run together share operands in L2.
+//
+// Operands of fp32 accuracy (kParts 2) come as stages of their small and their big parts in turn
+// (k_major.h). A consumer takes two stages at a time and makes three products of them.
 #pragma once
 
 #include <algorithm>
 
 #include "engine/error.h"
 #include "engine/launch_cluster.h"
+#include "engine/launch_overlap.h"
 #include "engine/tensor_map.h"
-#include "kernels/bfloat16.h"
-#include "kernels/device/quad.cuh"
+#include "kernels/device/overlap.cuh"
 #include "kernels/device/wgmma.cuh"
-#include "kernels/gemm/cuda.h"
+#include "kernels/gemm/wgmma_store.cuh"
 
 namespace weft::kernels::cuda {
 
-template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, int kCluster_>
+// What the two blocks of a cluster share; none: there are no clusters.
+enum class WgmmaShare { none, a, b };
+
+template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, WgmmaShare kShare_,
+          int kParts_ = 1>
 struct WgmmaTile {
   using Element = Element_;
   static constexpr bool kBf16 = sizeof(Element) == 2;
   // A and B that are contiguous along m or n lie in shared memory as panels of 128 bytes.
   static constexpr bool kPanelsA = kTransposeA_, kPanelsB = !kTransposeB_;
   static_assert(kBf16 || (!kPanelsA && !kPanelsB), "tf32 operands are contiguous along k");
+  static constexpr int kParts = kParts_;
+  static_assert(kParts == 1 || kN_ <= 128, "sums of a chunk and their totals are in registers");
   static constexpr int kM = 128, kN = kN_, kK = 128 / sizeof(Element);
-  static constexpr int kCluster = kCluster_;
+  static constexpr WgmmaShare kShare = kShare_;
+  static constexpr int kCluster = kShare == WgmmaShare::none ? 1 : 2;
+  static constexpr int kRowsOfCluster = kShare == WgmmaShare::b ? 2 * kM : kM;
+  static constexpr int kColumnsOfCluster = kShare == WgmmaShare::a ? 2 * kN : kN;
+  // Of an operand, what one copy brings.
+  static constexpr int kBoxA = kShare == WgmmaShare::a ? kM / 2 : kM;
+  static constexpr int kBoxB = kShare == WgmmaShare::b ? kN / 2 : kN;
   static constexpr int kThreads = 384;
   static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
   static constexpr int kStages = kN == 256 ? 4 : kN == 128 ? 7 : 8;
@@ -49,126 +65,10 @@ struct WgmmaTile {
   static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
 };
 
-// Where and how sums are stored: C = mask(epilogue(alpha * sum + beta * C + bias)).
-template <class Element>
-struct WgmmaOutput {
-  Element* c;         // (m, n), ldc
-  const float* bias;  // (n,) or null
-  const float* mask;  // (m, n), ldc, or null
-  std::int64_t ldc;
-  int m, n;
-  float alpha, beta;
-  bool relu;
-  bool vector;  // rows of C and of the mask start on 16-byte boundaries
-};
-
-__device__ __forceinline__ float load_element(const float* from) {
-  return *from;
-}
-__device__ __forceinline__ float load_element(const Bfloat16* from) {
-  return __uint_as_float(std::uint32_t{from->bits} << 16);
-}
-__device__ __forceinline__ void store_element(float* to, float value) {
-  *to = value;
-}
-__device__ __forceinline__ void store_element(Bfloat16* to, float value) {
-  to->bits = static_cast<std::uint16_t>(device::bf16_pair(value, 0));
-}
-
-// Stores the sum for (row, column), which may lie outside of C.
-template <class Element>
-__device__ __forceinline__ void store_one(const WgmmaOutput<Element>& out, int row, int column,
-                                          float sum) {
-  if (row >= out.m || column >= out.n) return;
-  Element* to = out.c + row * out.ldc + column;
-  float value = out.alpha * sum;
-  if (out.beta != 0) value += out.beta * load_element(to);
-  if (out.bias != nullptr) value += out.bias[column];
-  if (out.relu && value < 0) value = 0;  // keeps NaN
-  if (out.mask != nullptr && !(out.mask[row * out.ldc + column] > 0)) value = 0;
-  store_element(to, value);
-}
-
-// Stores one row of a lane's sums, pairs at 8 j + 2 member from `column` on, all inside of C. The
-// four lanes of a row trade pairs, so that each stores 16 bytes of neighbours.
-template <int kN>
-__device__ __forceinline__ void store_row(Bfloat16* to, const float (&sum)[kN / 2], int half,
-                                          int member) {
-#pragma unroll
-  for (int j = 0; j < kN / 8; j += 4) {
-    std::uint32_t pair[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at = 4 * (j + i) + 2 * half;
-      pair[i] = device::bf16_pair(sum[at], sum[at + 1]);
-    }
-    device::transpose_quad(pair, member);  // the pairs of block j + member
-    *reinterpret_cast<uint4*>(to + 8 * (j + member)) = {pair[0], pair[1], pair[2], pair[3]};
-  }
-}
-template <int kN>
-__device__ __forceinline__ void store_row(float* to, const float (&sum)[kN / 2], int half,
-                                          int member) {
-  const bool odd = member % 2 == 1;
-#pragma unroll
-  for (int j = 0; j < kN / 8; j += 2) {
-    const int at = 4 * j + 2 * half;
-    const float2 first = {sum[at], sum[at + 1]}, second = {sum[at + 4], sum[at + 5]};
-    // An even lane stores in block j, an odd one in block j + 1: each sends the other pair.
-    float2 other = odd ? first : second;
-    other.x = __shfl_xor_sync(0xffffffff, other.x, 1);
-    other.y = __shfl_xor_sync(0xffffffff, other.y, 1);
-    const float4 quad = odd ? float4{other.x, other.y, second.x, second.y}
-                            : float4{first.x, first.y, other.x, other.y};
-    *reinterpret_cast<float4*>(to + 8 * (j + member % 2) + 4 * (member / 2)) = quad;
-  }
-}
-
-// Stores a warpgroup's sums, (64, kN) of C from (row0, column0) on.
-template <int kN, class Element>
-__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, float (&sum)[kN / 2],
-                                            int row0, int column0, int thread) {
-  const int member = thread % 4, row = row0 + thread / 32 * 16 + thread % 32 / 4;
-  const bool whole = row0 + 64 <= out.m && column0 + kN <= out.n && out.vector && out.beta == 0;
-  if (!whole) {
-#pragma unroll
-    for (int i = 0; i < kN / 2; ++i) {
-      store_one(out, row + i / 2 % 2 * 8, column0 + i / 4 * 8 + 2 * member + i % 2, sum[i]);
-    }
-    return;
-  }
-#pragma unroll
-  for (int j = 0; j < kN / 8; ++j) {
-    float2 bias = {0, 0};
-    if (out.bias != nullptr) {
-      const float* from = out.bias + column0 + 8 * j + 2 * member;
-      bias = {from[0], from[1]};
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& value = sum[4 * j + i];
-      value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
-      if (out.relu && value < 0) value = 0;  // keeps NaN
-    }
-    if (out.mask != nullptr) {
-      const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
-      const float2 upper = *reinterpret_cast<const float2*>(from);
-      const float2 lower = *reinterpret_cast<const float2*>(from + 8 * out.ldc);
-      if (!(upper.x > 0)) sum[4 * j] = 0;
-      if (!(upper.y > 0)) sum[4 * j + 1] = 0;
-      if (!(lower.x > 0)) sum[4 * j + 2] = 0;
-      if (!(lower.y > 0)) sum[4 * j + 3] = 0;
-    }
-  }
-  Element* to = out.c + row * out.ldc + column0;
-  store_row<kN>(to, sum, 0, member);
-  store_row<kN>(to + 8 * out.ldc, sum, 1, member);
-}
-
-// Tiles of a cluster in the order in which they are taken.
+// The order in which clusters of tiles are taken.
 struct WgmmaOrder {
   static constexpr int kGroup = 8;  // rows of clusters
-  int rows, columns;                // tiles along m and n
+  int rows, columns;                // clusters along m and n
 
   __device__ int tiles() const { return rows * columns; }
   __device__ int2 place(int tile) const {
@@ -189,48 +89,40 @@ struct WgmmaRing {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Starts the copies of one stage.
-template <class Tile>
-__device__ __forceinline__ void wgmma_copy(char* stage, const CUtensorMap& map_a,
-                                           const CUtensorMap& map_b, int row, int column, int k,
-                                           int rank, std::uint64_t* full) {
-  if constexpr (Tile::kPanelsA) {
-    for (int panel = 0; panel < Tile::kM / Tile::kPanel; ++panel) {
-      device::tma_load(stage + panel * Tile::kPanelBytes, map_a, row + panel * Tile::kPanel, k,
-                       full);
-    }
-  } else {
-    device::tma_load(stage, map_a, k, row, full);
-  }
-  char* b = stage + Tile::kBytesA;
-  const auto load_b = [&](char* to, int x, int y) {
-    if constexpr (Tile::kCluster == 1) {
-      device::tma_load(to, map_b, x, y, full);
+// Starts this block's copies of an operand's stage: kExtent rows (or columns) from `x` on, all of
+// them or, of a shared one, its half for both blocks.
+template <class Tile, int kExtent, bool kPanels, bool kShared>
+__device__ __forceinline__ void wgmma_copy(char* to, const CUtensorMap& map, int x, int k, int rank,
+                                           std::uint64_t* full) {
+  constexpr int kOwn = kShared ? kExtent / Tile::kCluster : kExtent;
+  const int first = kShared ? rank * kOwn : 0;
+  const auto load = [&](char* box, int column, int row) {
+    if constexpr (kShared) {
+      device::tma_load_multicast(box, map, column, row, full, (1 << Tile::kCluster) - 1);
     } else {
-      device::tma_load_multicast(to, map_b, x, y, full, (1 << Tile::kCluster) - 1);
+      device::tma_load(box, map, column, row, full);
     }
   };
-  if constexpr (Tile::kPanelsB) {
-    constexpr int kPanels = Tile::kN / Tile::kPanel / Tile::kCluster;
-    for (int panel = rank * kPanels; panel < (rank + 1) * kPanels; ++panel) {
-      load_b(b + panel * Tile::kPanelBytes, column + panel * Tile::kPanel, k);
+  if constexpr (kPanels) {
+    for (int i = first; i < first + kOwn; i += Tile::kPanel) {
+      load(to + i / Tile::kPanel * Tile::kPanelBytes, x + i, k);
     }
   } else {
-    constexpr int kRows = Tile::kN / Tile::kCluster;
-    load_b(b + rank * kRows * 128, k, column + rank * kRows);
+    load(to + first * 128, k, x + first);
   }
 }
 
-// Multiplies what one stage holds: this warpgroup's 64 rows of A with B.
+// Multiplies what stages hold: this warpgroup's 64 rows of A with B.
 template <class Tile>
-__device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const char* stage,
-                                               int warpgroup, bool accumulate) {
+__device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const char* stage_a,
+                                               const char* stage_b, int warpgroup,
+                                               bool accumulate) {
   // 16 (or 8) k further: 32 bytes along a row, or as many rows of a panel.
   constexpr int kStepA = (Tile::kPanelsA ? 16 * 128 : 32) / 16;
   constexpr int kStepB = (Tile::kPanelsB ? 16 * 128 : 32) / 16;
   const std::uint64_t a =
-      device::wgmma_descriptor(stage + warpgroup * (Tile::kBytesA / 2), Tile::kPanelBytes);
-  const std::uint64_t b = device::wgmma_descriptor(stage + Tile::kBytesA, Tile::kPanelBytes);
+      device::wgmma_descriptor(stage_a + warpgroup * (Tile::kBytesA / 2), Tile::kPanelBytes);
+  const std::uint64_t b = device::wgmma_descriptor(stage_b + Tile::kBytesA, Tile::kPanelBytes);
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
     if constexpr (Tile::kBf16) {
@@ -242,6 +134,72 @@ __device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const
     }
   }
 }
+
+// What a consumer reads, and whom it tells.
+template <class Tile>
+struct WgmmaConsumer {
+  const char* stages;
+  std::uint64_t *full, *empty;
+  int thread, warpgroup;  // of the consumers
+  WgmmaRing<Tile::kStages> ring;
+
+  // The next stage, when it is full.
+  __device__ __forceinline__ int take() {
+    const int stage = ring.stage;
+    device::barrier_wait(full + stage, ring.parity);
+    ring.advance();
+    return stage;
+  }
+  __device__ __forceinline__ const char* at(int stage) const {
+    return stages + stage * Tile::kStageBytes;
+  }
+  // The tensor core works for the four warps of a warpgroup together: one thread speaks for all.
+  __device__ __forceinline__ void release(int stage) const {
+    if constexpr (Tile::kCluster > 1) {
+      if (thread < Tile::kCluster) device::barrier_arrive(empty + stage, thread);
+    } else {
+      if (thread == 0) device::barrier_arrive(empty + stage);
+    }
+  }
+
+  __device__ __forceinline__ void sum_tile(float (&sum)[Tile::kN / 2], int chunks) {
+    int before = 0;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const int stage = take();
+      device::wgmma_fence();
+      wgmma_multiply<Tile>(sum, at(stage), at(stage), warpgroup, chunk > 0);
+      device::wgmma_commit();
+      device::wgmma_wait<1>();  // the products of the stage before are done
+      if (chunk > 0) release(before);
+      before = stage;
+    }
+    device::wgmma_wait<0>();
+    release(before);
+  }
+
+  // The same with operands in two parts. The tensor core cuts off where fp32 rounds, so that it
+  // only sums a chunk, the small products first; fp32 additions do the rest, while the other
+  // warpgroup has the tensor core.
+  __device__ __forceinline__ void sum_parts(float (&sum)[Tile::kN / 2], int chunks) {
+#pragma unroll
+    for (float& total : sum) total = 0;
+    for (int chunk = 0; chunk < chunks; chunk += 2) {
+      const int small = take(), big = take();
+      float of_chunk[Tile::kN / 2];
+      device::wgmma_fence();
+      wgmma_multiply<Tile>(of_chunk, at(small), at(big), warpgroup, false);
+      wgmma_multiply<Tile>(of_chunk, at(big), at(small), warpgroup, true);
+      wgmma_multiply<Tile>(of_chunk, at(big), at(big), warpgroup, true);
+      device::wgmma_commit();
+      device::wgmma_wait<0>();
+      release(small);
+      release(big);
+      device::wgmma_results(of_chunk);
+#pragma unroll
+      for (int i = 0; i < Tile::kN / 2; ++i) sum[i] += of_chunk[i];
+    }
+  }
+};
 
 #endif
 
@@ -258,8 +216,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const int rank = kClusters ? device::cluster_rank() : 0;
   const int first = blockIdx.x / Tile::kCluster, step = gridDim.x / Tile::kCluster;
   const int chunks = (k + Tile::kK - 1) / Tile::kK;
-  const auto row_of = [&](int2 place) { return (place.x * Tile::kCluster + rank) * Tile::kM; };
-
+  const auto row_of = [&](int2 place) {
+    return place.x * Tile::kRowsOfCluster + (Tile::kShare == WgmmaShare::b ? rank * Tile::kM : 0);
+  };
+  const auto column_of = [&](int2 place) {
+    return place.y * Tile::kColumnsOfCluster +
+           (Tile::kShare == WgmmaShare::a ? rank * Tile::kN : 0);
+  };
+  device::overlap_allow();
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < Tile::kStages; ++stage) {
       device::barrier_init(full + stage, 1);
@@ -269,48 +233,40 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   }
   __syncthreads();
   if constexpr (kClusters) device::cluster_sync();  // the barriers of both blocks are ready
+  device::overlap_wait();
 
-  WgmmaRing<Tile::kStages> ring;
   if (threadIdx.x < 128) {
     device::registers_release<40>();
     if (threadIdx.x == 0) {
+      WgmmaRing<Tile::kStages> ring;
       for (int tile = first; tile < order.tiles(); tile += step) {
         const int2 place = order.place(tile);
+        const int row = row_of(place), column = column_of(place);
         for (int chunk = 0; chunk < chunks; ++chunk, ring.advance()) {
+          std::uint64_t* const there = full + ring.stage;
+          char* const stage = stages + ring.stage * Tile::kStageBytes;
           device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
-          device::barrier_expect(full + ring.stage, Tile::kStageBytes);
-          wgmma_copy<Tile>(stages + ring.stage * Tile::kStageBytes, map_a, map_b, row_of(place),
-                           place.y * Tile::kN, chunk * Tile::kK, rank, full + ring.stage);
+          device::barrier_expect(there, Tile::kStageBytes);
+          wgmma_copy<Tile, Tile::kM, Tile::kPanelsA, Tile::kShare == WgmmaShare::a>(
+              stage, map_a, row, chunk * Tile::kK, rank, there);
+          wgmma_copy<Tile, Tile::kN, Tile::kPanelsB, Tile::kShare == WgmmaShare::b>(
+              stage + Tile::kBytesA, map_b, column, chunk * Tile::kK, rank, there);
         }
       }
     }
   } else {
     device::registers_take<232>();
     const int thread = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1;
-    // The tensor core works for the four warps of a warpgroup together: one thread speaks for all.
-    const auto release = [&](int stage) {
-      if constexpr (kClusters) {
-        if (thread < Tile::kCluster) device::barrier_arrive(empty + stage, thread);
-      } else {
-        if (thread == 0) device::barrier_arrive(empty + stage);
-      }
-    };
+    WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
     for (int tile = first; tile < order.tiles(); tile += step) {
       float sum[Tile::kN / 2];
-      int before = 0;
-      for (int chunk = 0; chunk < chunks; ++chunk, ring.advance()) {
-        device::barrier_wait(full + ring.stage, ring.parity);
-        device::wgmma_fence();
-        wgmma_multiply<Tile>(sum, stages + ring.stage * Tile::kStageBytes, warpgroup, chunk > 0);
-        device::wgmma_commit();
-        device::wgmma_wait<1>();  // the products of the stage before are done
-        if (chunk > 0) release(before);
-        before = ring.stage;
+      if constexpr (Tile::kParts == 1) {
+        consumer.sum_tile(sum, chunks);
+      } else {
+        consumer.sum_parts(sum, chunks);
       }
-      device::wgmma_wait<0>();
-      release(before);
       const int2 place = order.place(tile);
-      wgmma_store<Tile::kN>(out, sum, row_of(place) + warpgroup * 64, place.y * Tile::kN, thread);
+      wgmma_store<Tile::kN>(out, sum, row_of(place) + warpgroup * 64, column_of(place), thread);
     }
   }
   if constexpr (kClusters) device::cluster_sync();  // nobody writes to a block that has left
@@ -320,69 +276,74 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-template <class Element>
-WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims& dims,
-                                  const GemmOptions& options) {
-  constexpr std::int64_t kVector = 16 / sizeof(Element);
-  const auto addresses =
-      reinterpret_cast<std::uintptr_t>(c) | reinterpret_cast<std::uintptr_t>(options.relu_mask);
-  const bool vector = addresses % 16 == 0 && dims.ldc % kVector == 0;
-  return {c,
-          bias,
-          options.relu_mask,
-          dims.ldc,
-          static_cast<int>(dims.m),
-          static_cast<int>(dims.n),
-          options.alpha,
-          options.beta,
-          options.epilogue == Epilogue::relu,
-          vector};
-}
-
-// The width of tile that ends first, by the number of waves and what a tile costs (its columns and
-// what does not depend on them).
-inline int wgmma_width(const GemmDims& dims, const Stream& stream) {
+// The tile that ends first, by the number of waves and what a tile costs (its columns and what does
+// not depend on them), and what its clusters share. Tiles of (128, 256) gain by clusters where
+// blocks take several: then less traffic from L2 outweighs waiting for a neighbour (measured on an
+// H200, README.md). Narrow ones read the most.
+struct WgmmaShape {
+  int width;
+  WgmmaShare share;
+};
+inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& stream) {
   constexpr std::int64_t kFixed = 32;
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
+  const auto tiles = [&](int width) {
+    return (dims.m + 127) / 128 * ((dims.n + width - 1) / width);
+  };
   int best = 0;
   std::int64_t best_cost = 0;
   for (const int width : {256, 128, 64}) {
-    const std::int64_t tiles = (dims.m + 127) / 128 * ((dims.n + width - 1) / width);
-    const std::int64_t cost = (tiles + processors - 1) / processors * (width + kFixed);
+    if (width > widest) continue;
+    const std::int64_t cost = (tiles(width) + processors - 1) / processors * (width + kFixed);
     if (best == 0 || cost < best_cost) best = width, best_cost = cost;
   }
-  return best;
-}
-
-// Whether tiles of (128, 256) gain by clusters: where blocks take several, less traffic from L2
-// outweighs waiting for a neighbour (measured on an H200, README.md).
-inline bool wgmma_clusters(const GemmDims& dims, const Stream& stream) {
-  const std::int64_t tiles = (dims.m + 127) / 128 * ((dims.n + 255) / 256);
-  return tiles > 2 * device_properties(stream.device()).multiprocessors;
+  if (best == 256) {
+    return {best, tiles(best) > 2 * processors ? WgmmaShare::b : WgmmaShare::none};
+  }
+  return {best, dims.n > best ? WgmmaShare::a : WgmmaShare::none};
 }
 
 // Starts the kernel: one cluster for each that the device holds at once, or for each tile.
 template <class Tile>
 void launch_wgmma(const WgmmaOutput<typename Tile::Element>& out, const typename Tile::Element* a,
-                  const typename Tile::Element* b, const GemmDims& dims, const Stream& stream) {
+                  const typename Tile::Element* b, const GemmDims& dims, bool overlap,
+                  const Stream& stream) {
   constexpr TensorMapType kType = Tile::kBf16 ? TensorMapType::bf16 : TensorMapType::tf32;
   const CUtensorMap map_a = Tile::kPanelsA
                                 ? matrix_map(a, kType, {dims.k, dims.m, dims.lda}, Tile::kK)
-                                : matrix_map(a, kType, {dims.m, dims.k, dims.lda}, Tile::kM);
-  const CUtensorMap map_b =
-      Tile::kPanelsB ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
-                     : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kN / Tile::kCluster);
-  constexpr int kRows = Tile::kM * Tile::kCluster;
+                                : matrix_map(a, kType, {dims.m, dims.k, dims.lda}, Tile::kBoxA);
+  const CUtensorMap map_b = Tile::kPanelsB
+                                ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
+                                : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kBoxB);
+  constexpr int kRows = Tile::kRowsOfCluster, kColumns = Tile::kColumnsOfCluster;
   const WgmmaOrder order{static_cast<int>((dims.m + kRows - 1) / kRows),
-                         static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
+                         static_cast<int>((dims.n + kColumns - 1) / kColumns)};
   const auto kernel = gemm_wgmma_kernel<Tile>;
   const std::int64_t clusters = std::int64_t{order.rows} * order.columns;
   const int resident =
       resident_clusters(kernel, Tile::kCluster, Tile::kThreads, Tile::kSharedBytes, stream);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(clusters, resident)) *
                       static_cast<unsigned>(Tile::kCluster);
-  launch_cluster(kernel, Tile::kCluster, {blocks, Tile::kThreads, Tile::kSharedBytes, stream},
-                 map_a, map_b, out, static_cast<int>(dims.k), order);
+  launch_overlapped(kernel, overlap, Tile::kCluster,
+                    {blocks, Tile::kThreads, Tile::kSharedBytes, stream}, map_a, map_b, out,
+                    static_cast<int>(dims.k), order);
+}
+
+// run(the width as an integral_constant, what clusters share as another) of the shape.
+template <int kWidest, class Run>
+void with_wgmma_shape(const GemmDims& dims, const Stream& stream, const Run& run) {
+  using None = std::integral_constant<WgmmaShare, WgmmaShare::none>;
+  using A = std::integral_constant<WgmmaShare, WgmmaShare::a>;
+  using B = std::integral_constant<WgmmaShare, WgmmaShare::b>;
+  const WgmmaShape shape = wgmma_shape(dims, kWidest, stream);
+  const bool shares = shape.share != WgmmaShare::none;
+  const auto narrow = [&](auto width) { shares ? run(width, A()) : run(width, None()); };
+  if (shape.width == 64) return narrow(std::integral_constant<int, 64>());
+  if (shape.width == 128) return narrow(std::integral_constant<int, 128>());
+  if constexpr (kWidest == 256) {
+    constexpr std::integral_constant<int, 256> kWide;
+    shares ? run(kWide, B()) : run(kWide, None());
+  }
 }
 
 }  // namespace weft::kernels::cuda

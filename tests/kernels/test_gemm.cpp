@@ -42,24 +42,28 @@ TEST_P(Gemm, IsExactOnIntegers) {
   }
 }
 
-// Products of 256 x 128 and 128 x 128 tiles, which the other cases are too small for.
+// Products of 256 x 128 and 128 x 128 tiles, which the other cases are too small for, and one of so
+// many that clusters of blocks take several each.
 TEST_P(Gemm, IsExactOnLargeProducts) {
   if (device().is_cpu()) GTEST_SKIP() << "for the tiles of large products";
-  for (const bool wide : {false, true}) {
+  constexpr struct {
+    std::int64_t m, n, k;
+    float beta;
+  } kSizes[] = {{1920, 2088, 328, 0}, {1600, 1800, 328, 1}, {1500, 8400, 72, 0}};
+  for (const auto& [m, n, k, beta] : kSizes) {
+    if (small_tests() && n > 8000) continue;
     for (int transposes = 0; transposes < 4; ++transposes) {
-      if (small_tests() && (transposes == 1 || transposes == 2)) continue;
-      const std::int64_t m = wide ? 1600 : 1920, n = wide ? 1800 : 2088, k = 328;
-      const GemmCase c{{m, n, k, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, n + 8},
-                       1,
-                       wide ? 1.0f : 0.0f,
-                       true};
+      if ((small_tests() || n > 8000) && (transposes == 1 || transposes == 2)) continue;
+      const GemmCase c{
+          {m, n, k, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, n + 8}, 1, beta, true};
       const Problem problem(c, true);
       std::vector<double> expected = problem.expected();
       for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-        const bool simt = options.mode == ComputeMode::fp32 &&
-                          options.variant != GemmVariant::tf32x3 &&
-                          options.variant != GemmVariant::cluster_tf32x3;
-        if (simt || (small_tests() && options.variant == GemmVariant::wmma_tf32)) return;
+        const bool on_tensor_cores =
+            options.mode != ComputeMode::fp32 || variant.find("tf32x3") != std::string::npos;
+        if (!on_tensor_cores || (small_tests() && options.variant == GemmVariant::wmma_tf32)) {
+          return;
+        }
         EXPECT_TRUE(
             compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
       });
@@ -95,6 +99,9 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
     const double fp32 = error_of(GemmVariant::naive);
     EXPECT_GT(fp32, 0);
     EXPECT_LE(error_of(GemmVariant::tf32x3), 2 * fp32) << "k = " << k;
+    if (gemm_runs_on(GemmVariant::wgmma_tf32x3, GemmStorage::fp32, device())) {
+      EXPECT_LE(error_of(GemmVariant::wgmma_tf32x3), 2 * fp32) << "k = " << k;
+    }
     if (k > 2048 || !gemm_runs_on(GemmVariant::cluster_tf32x3, GemmStorage::fp32, device()))
       continue;
     EXPECT_LE(error_of(GemmVariant::cluster_tf32x3), 2 * fp32) << "k = " << k;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// How the wgmma rungs store the sums of a tile: epilogue, mask and 16 bytes at a time. sm_90a.
+#pragma once
+
+#include "kernels/bfloat16.h"
+#include "kernels/device/mma.cuh"
+#include "kernels/device/quad.cuh"
+#include "kernels/gemm/cuda.h"
+
+namespace weft::kernels::cuda {
+
+// Where and how sums are stored: C = mask(epilogue(alpha * sum + beta * C + bias)).
+template <class Element>
+struct WgmmaOutput {
+  Element* c;         // (m, n), ldc
+  const float* bias;  // (n,) or null
+  const float* mask;  // (m, n), ldc, or null
+  std::int64_t ldc;
+  int m, n;
+  float alpha, beta;
+  bool relu;
+  bool vector;  // rows of C and of the mask start on 16-byte boundaries
+};
+
+__device__ __forceinline__ float load_element(const float* from) {
+  return *from;
+}
+__device__ __forceinline__ float load_element(const Bfloat16* from) {
+  return __uint_as_float(std::uint32_t{from->bits} << 16);
+}
+__device__ __forceinline__ void store_element(float* to, float value) {
+  *to = value;
+}
+__device__ __forceinline__ void store_element(Bfloat16* to, float value) {
+  to->bits = static_cast<std::uint16_t>(device::bf16_pair(value, 0));
+}
+
+// Stores the sum for (row, column), which may lie outside of C.
+template <class Element>
+__device__ __forceinline__ void store_one(const WgmmaOutput<Element>& out, int row, int column,
+                                          float sum) {
+  if (row >= out.m || column >= out.n) return;
+  Element* to = out.c + row * out.ldc + column;
+  float value = out.alpha * sum;
+  if (out.beta != 0) value += out.beta * load_element(to);
+  if (out.bias != nullptr) value += out.bias[column];
+  if (out.relu && value < 0) value = 0;  // keeps NaN
+  if (out.mask != nullptr && !(out.mask[row * out.ldc + column] > 0)) value = 0;
+  store_element(to, value);
+}
+
+// Stores one row of a lane's sums, pairs at 8 j + 2 member from `column` on, all inside of C. The
+// four lanes of a row trade pairs, so that each stores 16 bytes of neighbours.
+template <int kN>
+__device__ __forceinline__ void store_row(Bfloat16* to, const float (&sum)[kN / 2], int half,
+                                          int member) {
+#pragma unroll
+  for (int j = 0; j < kN / 8; j += 4) {
+    std::uint32_t pair[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int at = 4 * (j + i) + 2 * half;
+      pair[i] = device::bf16_pair(sum[at], sum[at + 1]);
+    }
+    device::transpose_quad(pair, member);  // the pairs of block j + member
+    *reinterpret_cast<uint4*>(to + 8 * (j + member)) = {pair[0], pair[1], pair[2], pair[3]};
+  }
+}
+template <int kN>
+__device__ __forceinline__ void store_row(float* to, const float (&sum)[kN / 2], int half,
+                                          int member) {
+  const bool odd = member % 2 == 1;
+#pragma unroll
+  for (int j = 0; j < kN / 8; j += 2) {
+    const int at = 4 * j + 2 * half;
+    const float2 first = {sum[at], sum[at + 1]}, second = {sum[at + 4], sum[at + 5]};
+    // An even lane stores in block j, an odd one in block j + 1: each sends the other pair.
+    float2 other = odd ? first : second;
+    other.x = __shfl_xor_sync(0xffffffff, other.x, 1);
+    other.y = __shfl_xor_sync(0xffffffff, other.y, 1);
+    const float4 quad = odd ? float4{other.x, other.y, second.x, second.y}
+                            : float4{first.x, first.y, other.x, other.y};
+    *reinterpret_cast<float4*>(to + 8 * (j + member % 2) + 4 * (member / 2)) = quad;
+  }
+}
+
+// Stores a warpgroup's sums, (64, kN) of C from (row0, column0) on.
+template <int kN, class Element>
+__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, float (&sum)[kN / 2],
+                                            int row0, int column0, int thread) {
+  const int member = thread % 4, row = row0 + thread / 32 * 16 + thread % 32 / 4;
+  const bool whole = row0 + 64 <= out.m && column0 + kN <= out.n && out.vector && out.beta == 0;
+  if (!whole) {
+#pragma unroll
+    for (int i = 0; i < kN / 2; ++i) {
+      store_one(out, row + i / 2 % 2 * 8, column0 + i / 4 * 8 + 2 * member + i % 2, sum[i]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < kN / 8; ++j) {
+    float2 bias = {0, 0};
+    if (out.bias != nullptr) {
+      const float* from = out.bias + column0 + 8 * j + 2 * member;
+      bias = {from[0], from[1]};
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float& value = sum[4 * j + i];
+      value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
+      if (out.relu && value < 0) value = 0;  // keeps NaN
+    }
+    if (out.mask != nullptr) {
+      const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
+      const float2 upper = *reinterpret_cast<const float2*>(from);
+      const float2 lower = *reinterpret_cast<const float2*>(from + 8 * out.ldc);
+      if (!(upper.x > 0)) sum[4 * j] = 0;
+      if (!(upper.y > 0)) sum[4 * j + 1] = 0;
+      if (!(lower.x > 0)) sum[4 * j + 2] = 0;
+      if (!(lower.y > 0)) sum[4 * j + 3] = 0;
+    }
+  }
+  Element* to = out.c + row * out.ldc + column0;
+  store_row<kN>(to, sum, 0, member);
+  store_row<kN>(to + 8 * out.ldc, sum, 1, member);
+}
+
+template <class Element>
+WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims& dims,
+                                  const GemmOptions& options) {
+  constexpr std::int64_t kVector = 16 / sizeof(Element);
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(c) | reinterpret_cast<std::uintptr_t>(options.relu_mask);
+  const bool vector = addresses % 16 == 0 && dims.ldc % kVector == 0;
+  return {c,
+          bias,
+          options.relu_mask,
+          dims.ldc,
+          static_cast<int>(dims.m),
+          static_cast<int>(dims.n),
+          options.alpha,
+          options.beta,
+          options.epilogue == Epilogue::relu,
+          vector};
+}
+
+}  // namespace weft::kernels::cuda
