@@ -18,6 +18,9 @@ std::int64_t outputs(const kernels::PoolDims& d) {
 double footprint(const kernels::PoolDims& d) {
   return 4.0 * static_cast<double>(inputs(d) + outputs(d));
 }
+bool takes(std::string_view variant, const kernels::PoolDims& d, const Context& c) {
+  return kernels::pool_takes(kernels::parse_pool_variant(variant), d, c.stream.device());
+}
 
 }  // namespace
 
@@ -33,8 +36,13 @@ PoolWork::PoolWork(const kernels::PoolDims& d, const Context& made_with)
   sets = sets_for(bytes, made_with.stream.device());
 }
 
-void PoolWork::call(std::string_view, int set) {
-  kernels::max_pool2d_forward(y_[set], nullptr, x_[set], dims, context.stream);
+bool PoolWork::can_run(std::string_view variant) const {
+  return takes(variant, dims, context);
+}
+
+void PoolWork::call(std::string_view variant, int set) {
+  kernels::max_pool2d_forward(y_[set], nullptr, x_[set], dims, kernels::parse_pool_variant(variant),
+                              context.stream);
 }
 
 Verdict PoolWork::check(int set, Arithmetic) {
@@ -100,15 +108,20 @@ PoolPassWork::PoolPassWork(const kernels::PoolDims& d, Pass which, const Context
   made_with.stream.synchronize();
 }
 
-void PoolPassWork::call(std::string_view, int set) {
+bool PoolPassWork::can_run(std::string_view variant) const {
+  return takes(variant, dims, context);
+}
+
+void PoolPassWork::call(std::string_view name, int set) {
   constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  const kernels::PoolVariant variant = kernels::parse_pool_variant(name);
   if (pass == Pass::max_backward) {
-    kernels::max_pool2d_backward(out_[set], in_[set], argmax_[set], dims, kOverwrite,
+    kernels::max_pool2d_backward(out_[set], in_[set], argmax_[set], dims, kOverwrite, variant,
                                  context.stream);
   } else if (pass == Pass::average_forward) {
-    kernels::avg_pool2d_forward(out_[set], in_[set], dims, context.stream);
+    kernels::avg_pool2d_forward(out_[set], in_[set], dims, variant, context.stream);
   } else {
-    kernels::avg_pool2d_backward(out_[set], in_[set], dims, kOverwrite, context.stream);
+    kernels::avg_pool2d_backward(out_[set], in_[set], dims, kOverwrite, variant, context.stream);
   }
 }
 

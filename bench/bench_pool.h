@@ -11,7 +11,7 @@ class PoolWork final : public Work {
  public:
   PoolWork(const kernels::PoolDims& dims, const Context& context);
 
-  bool can_run(std::string_view) const override { return true; }
+  bool can_run(std::string_view variant) const override;
   void call(std::string_view variant, int set) override;
   void reset() override { y_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
@@ -32,7 +32,7 @@ class PoolPassWork final : public Work {
 
   PoolPassWork(const kernels::PoolDims& dims, Pass pass, const Context& context);
 
-  bool can_run(std::string_view) const override { return true; }
+  bool can_run(std::string_view variant) const override;
   void call(std::string_view variant, int set) override;
   void reset() override { out_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;

@@ -188,8 +188,8 @@ void specialize(const PoolDims& d, Run run) {
 
 }  // namespace
 
-void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims,
-                        const Stream& stream) {
+void max_pool2d_forward_gather(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims,
+                               const Stream& stream) {
   const std::int64_t outputs = dims.n * dims.c * dims.oh() * dims.ow();
   specialize(dims, [&](auto halved, auto index) {
     launch(max_forward_kernel<decltype(halved)::value, decltype(index)>, launch_of(outputs, stream),
@@ -197,8 +197,8 @@ void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const Po
   });
 }
 
-void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
-                         const PoolDims& dims, GradientMode mode, const Stream& stream) {
+void max_pool2d_backward_gather(float* dx, const float* dy, const std::int32_t* argmax,
+                                const PoolDims& dims, GradientMode mode, const Stream& stream) {
   const std::int64_t inputs = dims.n * dims.c * dims.h * dims.w;
   specialize(dims, [&](auto halved, auto index) {
     launch(max_backward_kernel<decltype(halved)::value, decltype(index)>, launch_of(inputs, stream),
@@ -207,7 +207,8 @@ void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
   });
 }
 
-void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, const Stream& stream) {
+void avg_pool2d_forward_gather(float* y, const float* x, const PoolDims& dims,
+                               const Stream& stream) {
   const std::int64_t outputs = dims.n * dims.c * dims.oh() * dims.ow();
   specialize(dims, [&](auto halved, auto index) {
     launch(avg_forward_kernel<decltype(halved)::value, decltype(index)>, launch_of(outputs, stream),
@@ -215,8 +216,8 @@ void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, const St
   });
 }
 
-void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
-                         const Stream& stream) {
+void avg_pool2d_backward_gather(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
+                                const Stream& stream) {
   const std::int64_t inputs = dims.n * dims.c * dims.h * dims.w;
   specialize(dims, [&](auto halved, auto index) {
     launch(avg_backward_kernel<decltype(halved)::value, decltype(index)>, launch_of(inputs, stream),

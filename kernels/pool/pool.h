@@ -26,19 +26,47 @@ struct PoolDims {
   std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
 };
 
+// automatic: gather, which takes any window.
+enum class PoolVariant { automatic, gather, vectorized };
+
+// Does this rung take such windows on this device?
+bool pool_takes(PoolVariant variant, const PoolDims& dims, Device device);
+
 void max_pool2d_forward(float* y,              // (n, c, oh, ow)
                         std::int32_t* argmax,  // (n, c, oh, ow), or null when not wanted
                         const float* x,        // (n, c, h, w)
-                        const PoolDims& dims, const Stream& stream);
+                        const PoolDims& dims, PoolVariant variant, const Stream& stream);
 void max_pool2d_backward(float* dx,                   // (n, c, h, w)
                          const float* dy,             // (n, c, oh, ow)
                          const std::int32_t* argmax,  // (n, c, oh, ow)
-                         const PoolDims& dims, GradientMode mode, const Stream& stream);
-
-void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, const Stream& stream);
-void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
+                         const PoolDims& dims, GradientMode mode, PoolVariant variant,
                          const Stream& stream);
 
+void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, PoolVariant variant,
+                        const Stream& stream);
+void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
+                         PoolVariant variant, const Stream& stream);
+
+// The same with the automatic choice.
+inline void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims,
+                               const Stream& stream) {
+  max_pool2d_forward(y, argmax, x, dims, PoolVariant::automatic, stream);
+}
+inline void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
+                                const PoolDims& dims, GradientMode mode, const Stream& stream) {
+  max_pool2d_backward(dx, dy, argmax, dims, mode, PoolVariant::automatic, stream);
+}
+inline void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims,
+                               const Stream& stream) {
+  avg_pool2d_forward(y, x, dims, PoolVariant::automatic, stream);
+}
+inline void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
+                                const Stream& stream) {
+  avg_pool2d_backward(dx, dy, dims, mode, PoolVariant::automatic, stream);
+}
+
+// The rungs in teaching order; automatic is not a row.
 std::span<const VariantInfo> pool_variants();
+PoolVariant parse_pool_variant(std::string_view name);  // Error{usage} when unknown
 
 }  // namespace weft::kernels
