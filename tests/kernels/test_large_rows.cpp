@@ -103,20 +103,30 @@ TEST_P(LargeRows, MaxPool) {
   };
   const std::int64_t planes = rows_of<float>(kPeriod), outputs = 66 * 70;
   const std::vector<float> table = random_floats(kPeriod, 8);
-  Periodic<float> x(planes * kPeriod, table, stream()), y(planes * outputs, stream());
+  Periodic<float> y(planes * outputs, stream());
   Periodic<std::int32_t> argmax(planes * outputs, stream());
-  Guarded<float> few_x(table, stream()), few_y(outputs, stream());
+  Guarded<float> few_y(outputs, stream());
   Guarded<std::int32_t> few_argmax(outputs, stream());
-  kernels::max_pool2d_forward(y.data(), argmax.data(), x.data(), dims(planes), stream());
-  kernels::max_pool2d_forward(few_y.data(), few_argmax.data(), few_x.data(), dims(1), stream());
-  EXPECT_TRUE(y.repeats(few_y.get(), "maxima"));
-  EXPECT_TRUE(argmax.repeats(few_argmax.get(), "argmax"));
-  x.forget();
-  kernels::max_pool2d_backward(x.data(), y.data(), argmax.data(), dims(planes),
-                               GradientMode::overwrite, stream());
-  kernels::max_pool2d_backward(few_x.data(), few_y.data(), few_argmax.data(), dims(1),
-                               GradientMode::overwrite, stream());
-  EXPECT_TRUE(x.repeats(few_x.get(), "gradient"));
+  for (const kernels::VariantInfo& info : kernels::pool_variants()) {
+    const kernels::PoolVariant variant = kernels::parse_pool_variant(info.name);
+    if (!kernels::pool_takes(variant, dims(planes), device())) continue;
+    const std::string name(info.name);
+    Periodic<float> x(planes * kPeriod, table, stream());
+    Guarded<float> few_x(table, stream());
+    y.forget();
+    argmax.forget();
+    kernels::max_pool2d_forward(y.data(), argmax.data(), x.data(), dims(planes), variant, stream());
+    kernels::max_pool2d_forward(few_y.data(), few_argmax.data(), few_x.data(), dims(1), variant,
+                                stream());
+    EXPECT_TRUE(y.repeats(few_y.get(), name + " maxima"));
+    EXPECT_TRUE(argmax.repeats(few_argmax.get(), name + " argmax"));
+    x.forget();
+    kernels::max_pool2d_backward(x.data(), y.data(), argmax.data(), dims(planes),
+                                 GradientMode::overwrite, variant, stream());
+    kernels::max_pool2d_backward(few_x.data(), few_y.data(), few_argmax.data(), dims(1),
+                                 GradientMode::overwrite, variant, stream());
+    EXPECT_TRUE(x.repeats(few_x.get(), name + " gradient"));
+  }
 }
 
 TEST_P(LargeRows, RgbToGrey) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/pool/pool.h"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "kernels/pool/cpu.h"
 #include "tests/cases/pool_cases.h"
@@ -12,6 +14,7 @@ namespace {
 
 using kernels::GradientMode;
 using kernels::PoolDims;
+using kernels::PoolVariant;
 
 constexpr GradientMode kPoolModes[] = {GradientMode::overwrite, GradientMode::accumulate};
 
@@ -68,99 +71,192 @@ TEST(PoolOracle, KnownValues) {
   EXPECT_EQ(argmax, (std::vector<std::int32_t>{4, 5, 7, 8}));
 }
 
-class PoolTest : public DeviceTest {};
+// Elements by which the arrays are shifted from a boundary of 256 bytes: rungs choose their vectors
+// by what all of them allow.
+struct Shifts {
+  std::int64_t x, y, argmax;
+};
+constexpr Shifts kShifts[] = {{0, 0, 0}, {2, 2, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+class PoolTest : public DeviceTest {
+ protected:
+  // Calls check(variant, name) for the automatic choice and every rung that takes such windows
+  // here.
+  template <class Check>
+  void for_each_variant(const PoolDims& dims, Check check) const {
+    check(PoolVariant::automatic, std::string("automatic"));
+    for (const kernels::VariantInfo& info : kernels::pool_variants()) {
+      const PoolVariant variant = kernels::parse_pool_variant(info.name);
+      if (kernels::pool_takes(variant, dims, device())) check(variant, std::string(info.name));
+    }
+  }
+  // The same for all shifts, with check(variant, shifts, what).
+  template <class Check>
+  void for_each_call(const cases::PoolCase& c, Check check) const {
+    for_each_variant(c.dims, [&](PoolVariant variant, const std::string& name) {
+      for (const Shifts& s : kShifts) {
+        check(variant, s, str(name, " ", c, " shifted by ", s.x, ", ", s.y, ", ", s.argmax));
+      }
+    });
+  }
+
+  void check_max(const cases::PoolCase& c) const {
+    const std::vector<float> x = random_floats(c.inputs(), 2), dy = random_floats(c.outputs(), 3);
+    const std::vector<float> start = random_floats(c.inputs(), 4);
+    std::vector<double> expected(dy.size());
+    const std::vector<std::int32_t> expected_argmax = argmax_oracle(expected, to_double(x), c.dims);
+    for_each_call(c, [&](PoolVariant variant, const Shifts& shifts, const std::string& what) {
+      Guarded<float> in(x, stream(), shifts.x), y(c.outputs(), stream(), shifts.y);
+      Guarded<float> y_only(c.outputs(), stream(), shifts.y);
+      Guarded<std::int32_t> argmax(c.outputs(), stream(), shifts.argmax);
+      kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), c.dims, variant, stream());
+      EXPECT_TRUE(compare(y.get(), expected, exact(), what));
+      EXPECT_EQ(argmax.get(), expected_argmax) << what;
+      kernels::max_pool2d_forward(y_only.data(), nullptr, in.data(), c.dims, variant, stream());
+      EXPECT_TRUE(same_bits(y_only.get(), y.get())) << what;
+
+      for (const GradientMode mode : kPoolModes) {
+        std::vector<double> gradient = to_double(start);
+        kernels::cpu::max_pool2d_backward<double>(gradient.data(), to_double(dy).data(),
+                                                  expected_argmax.data(), c.dims, mode);
+        const Guarded<float> dy_in(dy, stream(), shifts.y);
+        Guarded<float> dx(c.inputs(), stream(), shifts.x), again(c.inputs(), stream(), shifts.x);
+        for (Guarded<float>* out : {&dx, &again}) {
+          if (mode == GradientMode::accumulate) out->set(start);
+          kernels::max_pool2d_backward(out->data(), dy_in.data(), argmax.data(), c.dims, mode,
+                                       variant, stream());
+        }
+        EXPECT_TRUE(compare(dx.get(), gradient, {2e-6, 2e-7, false}, what));
+        EXPECT_TRUE(same_bits(dx.get(), again.get())) << what;
+      }
+    });
+  }
+
+  void check_average(const cases::PoolCase& c) const {
+    const std::vector<float> x = random_floats(c.inputs(), 5), dy = random_floats(c.outputs(), 6);
+    const std::vector<float> start = random_floats(c.inputs(), 7);
+    const double window = static_cast<double>(c.dims.kh * c.dims.kw);
+    std::vector<double> expected(dy.size());
+    kernels::cpu::avg_pool2d_forward<double>(expected.data(), to_double(x).data(), c.dims);
+    for_each_call(c, [&](PoolVariant variant, const Shifts& shifts, const std::string& what) {
+      const Guarded<float> in(x, stream(), shifts.x);
+      Guarded<float> y(c.outputs(), stream(), shifts.y);
+      kernels::avg_pool2d_forward(y.data(), in.data(), c.dims, variant, stream());
+      EXPECT_TRUE(compare(y.get(), expected, sum_bound(window), what));
+
+      for (const GradientMode mode : kPoolModes) {
+        std::vector<double> gradient = to_double(start);
+        kernels::cpu::avg_pool2d_backward<double>(gradient.data(), to_double(dy).data(), c.dims,
+                                                  mode);
+        const Guarded<float> dy_in(dy, stream(), shifts.y);
+        Guarded<float> dx(c.inputs(), stream(), shifts.x);
+        if (mode == GradientMode::accumulate) dx.set(start);
+        kernels::avg_pool2d_backward(dx.data(), dy_in.data(), c.dims, mode, variant, stream());
+        EXPECT_TRUE(compare(dx.get(), gradient, sum_bound(window), what));
+      }
+    });
+  }
+};
 
 TEST_P(PoolTest, MaxMatchesOracle) {
   for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
-    const std::vector<float> x = random_floats(c.inputs(), 2);
-    std::vector<double> expected(static_cast<std::size_t>(c.outputs()));
-    const std::vector<std::int32_t> expected_argmax = argmax_oracle(expected, to_double(x), c.dims);
-    Guarded<float> in(x, stream(), 1), y(c.outputs(), stream(), 1), y_only(c.outputs(), stream());
-    Guarded<std::int32_t> argmax(c.outputs(), stream());
-    kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), c.dims, stream());
-    EXPECT_TRUE(compare(y.get(), expected, exact(), str(c)));
-    EXPECT_EQ(argmax.get(), expected_argmax) << c;
-    kernels::max_pool2d_forward(y_only.data(), nullptr, in.data(), c.dims, stream());
-    EXPECT_TRUE(same_bits(y_only.get(), y.get())) << c;
-
-    const std::vector<float> dy = random_floats(c.outputs(), 3);
-    const std::vector<float> start = random_floats(c.inputs(), 4);
-    for (const GradientMode mode : kPoolModes) {
-      std::vector<double> gradient = to_double(start);
-      kernels::cpu::max_pool2d_backward<double>(gradient.data(), to_double(dy).data(),
-                                                expected_argmax.data(), c.dims, mode);
-      Guarded<float> dy_in(dy, stream()), dx(c.inputs(), stream()), again(c.inputs(), stream());
-      for (Guarded<float>* out : {&dx, &again}) {
-        if (mode == GradientMode::accumulate) out->set(start);
-        kernels::max_pool2d_backward(out->data(), dy_in.data(), argmax.data(), c.dims, mode,
-                                     stream());
-      }
-      EXPECT_TRUE(compare(dx.get(), gradient, {2e-6, 2e-7, false}, str(c)));
-      EXPECT_TRUE(same_bits(dx.get(), again.get())) << c;
-    }
+    check_max(c);
   }
 }
 
 TEST_P(PoolTest, AverageMatchesOracle) {
   for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
-    const std::vector<float> x = random_floats(c.inputs(), 5);
-    std::vector<double> expected(static_cast<std::size_t>(c.outputs()));
-    kernels::cpu::avg_pool2d_forward<double>(expected.data(), to_double(x).data(), c.dims);
-    Guarded<float> in(x, stream()), y(c.outputs(), stream());
-    kernels::avg_pool2d_forward(y.data(), in.data(), c.dims, stream());
-    const double window = static_cast<double>(c.dims.kh * c.dims.kw);
-    EXPECT_TRUE(compare(y.get(), expected, sum_bound(window), str(c)));
+    check_average(c);
+  }
+}
 
-    const std::vector<float> dy = random_floats(c.outputs(), 6);
-    const std::vector<float> start = random_floats(c.inputs(), 7);
-    for (const GradientMode mode : kPoolModes) {
-      std::vector<double> gradient = to_double(start);
-      kernels::cpu::avg_pool2d_backward<double>(gradient.data(), to_double(dy).data(), c.dims,
-                                                mode);
-      Guarded<float> dy_in(dy, stream()), dx(c.inputs(), stream());
-      if (mode == GradientMode::accumulate) dx.set(start);
-      kernels::avg_pool2d_backward(dx.data(), dy_in.data(), c.dims, mode, stream());
-      EXPECT_TRUE(compare(dx.get(), gradient, sum_bound(window), str(c)));
+// Windows of stride 2 on planes of few columns: vectors end beyond a row, or do not fit at all.
+TEST_P(PoolTest, NarrowPlanesMatchOracle) {
+  for (const auto& [window, pad] : {std::pair(2, 0), std::pair(3, 0), std::pair(3, 1)}) {
+    for (std::int64_t w = window - 2 * pad; w <= 9; ++w) {
+      const std::int64_t h = 3 + w % 2;
+      const cases::PoolCase c{{1, 3, h, w, window, window, 2, 2, pad, pad}};
+      check_max(c);
+      check_average(c);
     }
   }
 }
 
 // Windows of 2x2 and of 3x3 take different paths.
 TEST_P(PoolTest, TiesTakeTheLowestIndexAndNanWins) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float inf = std::numeric_limits<float>::infinity();
-  const auto argmax_of = [&](const std::vector<float>& x, const PoolDims& d, float* value) {
-    Guarded<float> in(x, stream()), y(1, stream());
-    Guarded<std::int32_t> argmax(1, stream());
-    kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), d, stream());
-    *value = y.get()[0];
-    return argmax.get()[0];
+  const auto expect = [&](const std::vector<float>& x, std::int64_t stride, std::int32_t index) {
+    const std::int64_t side = x.size() == 4 ? 2 : 3;
+    const PoolDims dims{1, 1, side, side, side, side, stride, stride, 0, 0};
+    for_each_variant(dims, [&](PoolVariant variant, const std::string& name) {
+      Guarded<float> in(x, stream()), y(1, stream());
+      Guarded<std::int32_t> argmax(1, stream());
+      kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), dims, variant, stream());
+      EXPECT_EQ(argmax.get()[0], index) << name;
+      const float value = y.get()[0], chosen = x[static_cast<std::size_t>(index)];
+      EXPECT_TRUE(value == chosen || (std::isnan(value) && std::isnan(chosen))) << name << value;
+    });
   };
-  float value = 0;
-  const PoolDims two{1, 1, 2, 2, 2, 2, 2, 2, 0, 0};
-  EXPECT_EQ(argmax_of({1, 1, 1, 1}, two, &value), 0);
-  EXPECT_EQ(argmax_of({0, 1, 1, 1}, two, &value), 1);
-  EXPECT_EQ(argmax_of({0, 0, 1, 1}, two, &value), 2);
-  EXPECT_EQ(argmax_of({-inf, -inf, -inf, -inf}, two, &value), 0);
-  EXPECT_EQ(value, -inf);
-  EXPECT_EQ(argmax_of({5, 9, nan, 7}, two, &value), 2);
-  EXPECT_TRUE(std::isnan(value));
-  EXPECT_EQ(argmax_of({5, nan, nan, inf}, two, &value), 1);
-  EXPECT_TRUE(std::isnan(value));
-  const PoolDims three{1, 1, 3, 3, 3, 3, 3, 3, 0, 0};
-  EXPECT_EQ(argmax_of({1, 1, 1, 1, 1, 1, 1, 1, 1}, three, &value), 0);
-  EXPECT_EQ(argmax_of({0, 1, 2, 3, 4, 4, 3, 4, 0}, three, &value), 4);
-  EXPECT_EQ(argmax_of({0, 1, 2, 3, nan, 9, nan, 4, 0}, three, &value), 4);
-  EXPECT_TRUE(std::isnan(value));
+  expect({1, 1, 1, 1}, 2, 0);
+  expect({0, 1, 1, 1}, 2, 1);
+  expect({0, 0, 1, 1}, 2, 2);
+  expect({-kInf, -kInf, -kInf, -kInf}, 2, 0);
+  expect({5, 9, kNan, 7}, 2, 2);
+  expect({5, kNan, kNan, kInf}, 2, 1);
+  for (const std::int64_t stride : {2, 3}) {
+    expect({1, 1, 1, 1, 1, 1, 1, 1, 1}, stride, 0);
+    expect({0, 1, 2, 3, 4, 4, 3, 4, 0}, stride, 4);
+    expect({0, 1, 2, 3, kNan, 9, kNan, 4, 0}, stride, 4);
+  }
+}
+
+// Few values, so that most windows have ties, infinities or NaN.
+TEST_P(PoolTest, TiesAndNanMatchOracle) {
+  constexpr float kValues[] = {-kInf, -1, 0, 1, kInf, kNan};
+  for (const auto& [window, pad] : {std::pair(2, 0), std::pair(3, 0), std::pair(3, 1)}) {
+    for (const std::int64_t w : {7, 8, 10}) {
+      const cases::PoolCase c{{4, 5, 6, w, window, window, 2, 2, pad, pad}};
+      std::vector<float> x;
+      for (const float draw : random_floats(c.inputs(), 8, 0, 6)) {
+        x.push_back(kValues[std::min(static_cast<int>(draw), 5)]);
+      }
+      std::vector<double> expected(static_cast<std::size_t>(c.outputs()));
+      const std::vector<std::int32_t> indices = argmax_oracle(expected, to_double(x), c.dims);
+      for_each_variant(c.dims, [&](PoolVariant variant, const std::string& name) {
+        Guarded<float> in(x, stream()), y(c.outputs(), stream());
+        Guarded<std::int32_t> argmax(c.outputs(), stream());
+        for (std::int32_t* to : {argmax.data(), static_cast<std::int32_t*>(nullptr)}) {
+          kernels::max_pool2d_forward(y.data(), to, in.data(), c.dims, variant, stream());
+          const std::vector<float> found = y.get();
+          for (std::size_t i = 0; i < found.size(); ++i) {
+            const double value = static_cast<double>(found[i]);
+            EXPECT_TRUE(value == expected[i] || (std::isnan(value) && std::isnan(expected[i])))
+                << name << " " << c << " at " << i << ": " << value << ", not " << expected[i];
+          }
+        }
+        EXPECT_EQ(argmax.get(), indices) << name << " " << c;
+      });
+    }
+  }
 }
 
 TEST_P(PoolTest, PaddingNeverWins) {
-  Guarded<float> x(std::vector<float>{-5, -6, -7, -8}, stream()), y(9, stream());
-  Guarded<std::int32_t> argmax(9, stream());
-  kernels::max_pool2d_forward(y.data(), argmax.data(), x.data(), {1, 1, 2, 2, 2, 2, 1, 1, 1, 1},
-                              stream());
-  EXPECT_EQ(y.get(), (std::vector<float>{-5, -5, -6, -5, -5, -6, -7, -7, -8}));
-  EXPECT_EQ(argmax.get(), (std::vector<std::int32_t>{0, 0, 1, 0, 0, 1, 2, 2, 3}));
+  const auto expect = [&](const std::vector<float>& x, const PoolDims& dims,
+                          const std::vector<float>& values,
+                          const std::vector<std::int32_t>& indices) {
+    for_each_variant(dims, [&](PoolVariant variant, const std::string& name) {
+      const std::int64_t outputs = static_cast<std::int64_t>(values.size());
+      Guarded<float> in(x, stream()), y(outputs, stream());
+      Guarded<std::int32_t> argmax(outputs, stream());
+      kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), dims, variant, stream());
+      EXPECT_EQ(y.get(), values) << name;
+      EXPECT_EQ(argmax.get(), indices) << name;
+    });
+  };
+  expect({-5, -6, -7, -8}, {1, 1, 2, 2, 2, 2, 1, 1, 1, 1}, {-5, -5, -6, -5, -5, -6, -7, -7, -8},
+         {0, 0, 1, 0, 0, 1, 2, 2, 3});
+  expect({-5, -6, -7, -8}, {1, 1, 2, 2, 3, 3, 2, 2, 1, 1}, {-5}, {0});
+  expect(std::vector<float>(9, -kInf), {1, 1, 3, 3, 3, 3, 2, 2, 1, 1}, {-kInf, -kInf, -kInf, -kInf},
+         {0, 1, 3, 4});
 }
 
 TEST_P(PoolTest, EmptyBatchWritesNothing) {
@@ -185,6 +281,18 @@ TEST_P(PoolTest, RefusesImpossibleShapes) {
   EXPECT_USAGE_ERROR(pool({1, 1, 8, 8, 2, 2, 2, 2, -1, 0}), "padding");
   EXPECT_USAGE_ERROR(pool({-1, 1, 8, 8}), "-1");
   EXPECT_USAGE_ERROR(pool({std::int64_t{1} << 40, std::int64_t{1} << 40, 8, 8}), "2^63");
+}
+
+TEST_P(PoolTest, RefusesWindowsThatARungDoesNotTake) {
+  Guarded<float> y(64, stream()), x(64, stream());
+  for (const PoolDims& d : {PoolDims{1, 1, 8, 8, 3, 3, 1, 1, 1, 1}, PoolDims{1, 1, 8, 8, 2, 3},
+                            PoolDims{1, 1, 8, 8, 2, 2, 2, 2, 1, 1}, PoolDims{1, 1, 8, 8, 4, 4}}) {
+    EXPECT_FALSE(kernels::pool_takes(PoolVariant::vectorized, d, device()));
+    EXPECT_USAGE_ERROR(kernels::max_pool2d_forward(y.data(), nullptr, x.data(), d,
+                                                   PoolVariant::vectorized, stream()),
+                       "vectorized");
+  }
+  EXPECT_USAGE_ERROR(kernels::parse_pool_variant("scatter"), "gather, vectorized");
 }
 
 WEFT_ON_EACH_DEVICE(PoolTest);
