@@ -40,6 +40,7 @@ struct Correlation {
   int items;          // threads' worth of work in an image
   int items_per_part, parts;
   device::FastDivide by_out_width, by_row_groups;
+  device::FastDivide by_planes_of_w;  // the inner ones: channels, or filters when turned
   std::int64_t images;
   bool relu, accumulate;
 };
@@ -49,25 +50,19 @@ struct alignas(4 * kCount) FilterVector {
   float value[kCount];
 };
 
-// w (o, c, r, s) to shared (c, s, r, o), zero behind the last filter. A warp copies patches of 8
-// taps x 4 filters, which fall into 32 banks. kTurned: w is (c, o, r, s), read backwards in r, s.
+// w (o, c, r, s) to shared (c, s, r, o). kTurned: w is (c, o, r, s), read backwards in r, s.
 template <int kKernel, bool kTurned>
 __device__ void stage_weights(float* to, const float* __restrict__ w, const Correlation& p) {
   constexpr int kTaps = kKernel * kKernel;
-  const int taps = p.channels * kTaps, tap_patches = (taps + 7) / 8;
-  const int filter_patches = (p.filters + 3) / 4;
-  const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  for (int patch = threadIdx.x / 32; patch < tap_patches * filter_patches; patch += warps) {
-    const int tap = patch % tap_patches * 8 + lane % 8;
-    const int filter = patch / tap_patches * 4 + lane / 8;
-    if (tap >= taps) continue;
-    const int c = tap / kTaps, r = tap % kTaps / kKernel, s = tap % kKernel;
-    float value = 0;
-    if (filter < p.filters) {
-      value = kTurned ? __ldg(w + (c * p.filters + filter) * kTaps + kTaps - 1 - tap % kTaps)
-                      : __ldg(w + filter * taps + tap);
-    }
-    to[((c * kKernel + s) * kKernel + r) * p.weight_stride + filter] = value;
+  const int count = p.channels * p.filters * kTaps;
+#pragma unroll 8
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    int inner = 0;
+    const int outer = p.by_planes_of_w.divide(i / kTaps, inner);
+    const int channel = kTurned ? outer : inner, filter = kTurned ? inner : outer;
+    const int tap = kTurned ? kTaps - 1 - i % kTaps : i % kTaps;
+    const int r = tap / kKernel, s = tap % kKernel;
+    to[((channel * kKernel + s) * kKernel + r) * p.weight_stride + filter] = __ldg(w + i);
   }
 }
 
@@ -83,9 +78,10 @@ __global__ void __launch_bounds__(kMaxThreads, 2)
   const std::int64_t image_floats =
       std::int64_t{p.channels} * p.input.by_height.divisor() * p.input.by_width.divisor();
 
+  const int floats = static_cast<int>(image - weights) + p.staged_floats;
+  for (int i = threadIdx.x; i < floats; i += blockDim.x) weights[i] = 0;
+  __syncthreads();  // zeros before weights and pixels
   stage_weights<kKernel, kTurned>(weights, w, p);
-  for (int i = threadIdx.x; i < p.staged_floats; i += blockDim.x) image[i] = 0;
-  __syncthreads();  // zeros before pixels
   for (std::int64_t n = blockIdx.x / p.parts; n < p.images; n += gridDim.x / p.parts) {
     p.input.copy(image, x + n * image_floats);
     __syncthreads();
@@ -206,26 +202,38 @@ CorrelationDims correlation_dims(ConvPass pass, const ConvDims& d) {
 // How a thread's sums are arranged, and what an image costs then.
 struct Arrangement {
   std::int64_t pixels, filters;
+  std::int64_t row_groups(const CorrelationDims& d) const {
+    return (d.out_height + pixels - 1) / pixels;
+  }
   std::int64_t items(const CorrelationDims& d) const {
-    return (d.filters + filters - 1) / filters * ((d.out_height + pixels - 1) / pixels) *
-           d.out_width;
+    return (d.filters + filters - 1) / filters * row_groups(d) * d.out_width;
   }
   std::int64_t weight_stride(const CorrelationDims& d) const {
-    // An odd number of 16-byte vectors, so that stage_weights() meets every bank.
+    // An odd number of 16-byte vectors, so that stage_weights() meets more banks.
     const std::int64_t vectors = (d.filters + 3) / 4;
     return 4 * (vectors + 1 - vectors % 2);
   }
+  // Lanes run along a row of results and go on `pixels` rows further. Rows of the image that are so
+  // far apart let them meet the next banks there.
+  bool avoids_conflicts(const CorrelationDims& d) const { return d.out_width % pixels == 0; }
+  std::int64_t row_stride(const CorrelationDims& d, std::int64_t kernel) const {
+    std::int64_t stride = d.out_width + kernel - 1;  // a row with its border
+    while (avoids_conflicts(d) && (pixels * stride - d.out_width) % 32 != 0) ++stride;
+    return stride;
+  }
   std::int64_t staged_floats(const CorrelationDims& d, std::int64_t kernel) const {
-    const std::int64_t rows = (d.out_height + pixels - 1) / pixels * pixels + kernel - 1;
-    return d.channels * rows * (d.out_width + kernel - 1);
+    return d.channels * (row_groups(d) * pixels + kernel - 1) * row_stride(d, kernel);
   }
   std::int64_t shared_bytes(const CorrelationDims& d, std::int64_t kernel) const {
     return 4 * (staged_floats(d, kernel) + d.channels * kernel * kernel * weight_stride(d));
   }
-  // Instructions of the inner loop times warps; fewer than 8 warps would leave schedulers idle.
+  // Of the inner loop, times warps: cycles of four schedulers, or of shared memory, which serves
+  // one warp at a time. Fewer than 8 warps would leave schedulers idle.
   std::int64_t cost(const CorrelationDims& d, std::int64_t kernel) const {
     const std::int64_t warps = std::max<std::int64_t>((items(d) + 31) / 32, 8);
-    return warps * (kernel + pixels - 1 + kernel + kernel * pixels * filters);
+    const std::int64_t column = kernel + pixels - 1, products = kernel * pixels * filters;
+    const std::int64_t reads = column * (avoids_conflicts(d) ? 1 : 2) + kernel;
+    return warps * std::max(column + kernel + products, 4 * reads);
   }
 };
 
@@ -243,13 +251,13 @@ void launch_correlation(float* y, const float* x, const float* w, const float* b
                         const Stream& stream) {
   constexpr Arrangement arrangement{kPixels, kFilters};
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
-  const std::int64_t row_groups = (d.out_height + kPixels - 1) / kPixels;
-  const std::int64_t row_stride = d.out_width + kKernel - 1;
+  const std::int64_t row_groups = arrangement.row_groups(d);
+  const std::int64_t row_stride = arrangement.row_stride(d, kKernel);
   const std::int64_t items = arrangement.items(d);
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   // Small batches split an image's work among blocks, down to four warps each.
   const std::int64_t parts =
-      std::clamp<std::int64_t>((2 * processors + images - 1) / images, 1, (items + 127) / 128);
+      std::clamp<std::int64_t>(2 * processors / images, 1, (items + 127) / 128);
   const std::int64_t items_per_part = (items + parts - 1) / parts;
   const std::int64_t passes = (items_per_part + kMaxThreads - 1) / kMaxThreads;
   const std::int64_t threads = ((items_per_part + passes - 1) / passes + 31) / 32 * 32;
@@ -269,6 +277,7 @@ void launch_correlation(float* y, const float* x, const float* w, const float* b
   p.parts = narrow(parts);
   p.by_out_width = device::FastDivide(d.out_width);
   p.by_row_groups = device::FastDivide(row_groups);
+  p.by_planes_of_w = device::FastDivide(kTurned ? d.filters : d.channels);
   p.images = images;
   p.relu = relu;
   p.accumulate = accumulate;
