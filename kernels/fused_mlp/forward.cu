@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it.
+// A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it. Neighbouring rows share W.
 #include "engine/launch_overlap.h"
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
@@ -21,25 +21,26 @@ struct Inputs {
   std::int64_t ahead;
 };
 
-using Forward = Product<false, false, kSide, 13>;
-
+template <class Forward>
 __global__ void __launch_bounds__(kThreads, 1)
     mlp_forward_kernel(const __grid_constant__ Inputs inputs,
                        const __grid_constant__ CUtensorMap map_w, Bfloat16* __restrict__ h,
                        std::int64_t pitch, const float* __restrict__ bias, int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  __shared__ Barriers<Forward::kStages> barriers;
+  __shared__ Barriers<Forward> barriers;
   char* ring = aligned_shared();
   const int row = static_cast<int>(blockIdx.x) * kSide,
             column = static_cast<int>(blockIdx.y) * kSide;
   device::overlap_allow();
-  if (threadIdx.x == 0) barriers.init();
-  __syncthreads();
+  barriers.init();
+  // Nobody writes it while kernels are in flight that start early: the first one of a call does
+  // not.
+  const auto odd = (*inputs.step + inputs.ahead) % 2;
   device::overlap_wait();
   if (threadIdx.x >= kConsumers) {
-    if (threadIdx.x == kConsumers)
-      produce<Forward>(ring, barriers, inputs.map[(*inputs.step + inputs.ahead) % 2], map_w, row,
-                       column, chunks);
+    if (threadIdx.x == kConsumers) {
+      produce<Forward>(ring, barriers, inputs.map[odd], map_w, row, column, chunks);
+    }
     return;
   }
   const int member = static_cast<int>(threadIdx.x) % 4;
@@ -63,19 +64,29 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
-           const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
-           const Stream& stream) {
+template <class Forward>
+void launch_layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
+                  const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
+                  bool overlap, const Stream& stream) {
   const auto map = [&](const Bfloat16* data) {
     return matrix_map(data, TensorMapType::bf16, {t.rows, in, pitch_x}, kSide);
   };
-  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, in}, kSide);
+  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, in}, Forward::kBoxRowsB);
   const dim3 grid(static_cast<unsigned>((t.rows + kSide - 1) / kSide),
                   static_cast<unsigned>(out / kSide));
-  launch_overlapped(mlp_forward_kernel, true, 1,
+  launch_overlapped(mlp_forward_kernel<Forward>, overlap, Forward::kCluster,
                     Launch{grid, kThreads, Forward::kSharedBytes, stream},
                     Inputs{{map(x[0]), map(x[1])}, t.state.step, t.ahead}, map_w, h, pitch, bias,
                     (in + kSide - 1) / kSide);
+}
+
+void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
+           const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
+           bool overlap, const Stream& stream) {
+  const bool pairs = (t.rows + kSide - 1) / kSide % 2 == 0;
+  const auto launch = pairs ? launch_layer<Product<false, false, kSide, 13, true>>
+                            : launch_layer<Product<false, false, kSide, 13>>;
+  launch(t, x, pitch_x, in, w, bias, h, pitch, out, overlap, stream);
 }
 
 }  // namespace
@@ -84,9 +95,10 @@ void fused_mlp_forward(const Training& t, const Stream& stream) {
   const Exchange& e = t.exchange;
   const float* p = t.state.parameters;
   layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, p + std::int64_t{t.hidden1} * t.inputs,
-        e.h1, e.pitch1, t.hidden1, stream);
+        e.h1, e.pitch1, t.hidden1, t.ahead > 0, stream);
   layer(t, {e.h1, e.h1}, e.pitch1, t.hidden1, e.w2,
-        p + t.weight2() + std::int64_t{t.hidden2} * t.hidden1, e.h2, e.pitch2, t.hidden2, stream);
+        p + t.weight2() + std::int64_t{t.hidden2} * t.hidden1, e.h2, e.pitch2, t.hidden2, true,
+        stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Gradients of all parameters and the update: a block sums g^T h over the batch for 64 x 128
 // weights of a layer and updates them where they stand, and their copies in bfloat16. The ones at
-// the end of the rows of h make a bias the last column of its layer. The other blocks gather the
+// the end of the rows of h make a bias the last column of its layer. Two blocks below each other
+// share h, so a layer of one row of tiles has a block without weights. The other blocks gather the
 // images of the next step, and one warp of them adds up the losses.
 #include <algorithm>
 
@@ -20,7 +21,7 @@ namespace {
 
 using namespace fused_mlp;
 
-using Update = Product<true, true, 2 * kSide, 6>;
+using Update = Product<true, true, 2 * kSide, 6, true>;
 // A tile of parameters, or of their velocity, as the copy engine lays it out: boxes of 32 columns.
 constexpr int kColumnsOfBox = 32, kBoxes = Update::kN / kColumnsOfBox;
 constexpr int kTileBytes = kBoxes * kBoxBytes;
@@ -39,7 +40,9 @@ struct LayerPlace {
   int out, in;
   Bfloat16* copy;  // of the weights
   __host__ __device__ int column_tiles() const { return (in + 1 + Update::kN - 1) / Update::kN; }
-  __host__ __device__ int tiles() const { return (out + kSide - 1) / kSide * column_tiles(); }
+  __host__ __device__ int tiles() const {
+    return (out + 2 * kSide - 1) / (2 * kSide) * 2 * column_tiles();
+  }
 };
 
 __host__ __device__ inline LayerPlace place_of(const Training& t, int layer) {
@@ -87,20 +90,17 @@ __device__ __forceinline__ void add_totals(const Training& t) {
 __global__ void __launch_bounds__(kThreads, 1)
     mlp_update_kernel(const __grid_constant__ Maps maps, Training t, int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  __shared__ Barriers<Update::kStages> barriers;
+  __shared__ Barriers<Update> barriers;
   __shared__ std::uint64_t tile_there;
   char* ring = aligned_shared();
   device::overlap_allow();
-  if (threadIdx.x == 0) {
-    device::barrier_init(&tile_there, 1);
-    barriers.init();
-  }
-  __syncthreads();
+  if (threadIdx.x == 0) device::barrier_init(&tile_there, 1);
+  barriers.init();
   int tile = static_cast<int>(blockIdx.x), layer = 0;
   while (layer < kLayers && tile >= place_of(t, layer).tiles())
     tile -= place_of(t, layer++).tiles();
+  const std::int64_t step = *t.state.step + t.ahead;  // see forward.cu
   device::overlap_wait();
-  const std::int64_t step = *t.state.step + t.ahead;
   if (layer == kLayers) {  // `tile` counts the blocks behind the tiles
     const int blocks = static_cast<int>(gridDim.x) - (static_cast<int>(blockIdx.x) - tile);
     const int warp = tile * (kThreads / 32) + static_cast<int>(threadIdx.x) / 32;
@@ -108,8 +108,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     return gather_rows(t, step + 1, warp - 1, blocks * (kThreads / 32) - 1);
   }
   const LayerPlace place = place_of(t, layer);
-  const int row0 = tile / place.column_tiles() * kSide;
-  const int column0 = tile % place.column_tiles() * Update::kN;
+  const int row0 = (tile / 2 / place.column_tiles() * 2 + tile % 2) * kSide;
+  const int column0 = tile / 2 % place.column_tiles() * Update::kN;
   char* const parameters = ring + Update::kStages * Update::kStageBytes;
   const bool moves = t.state.velocity != nullptr;
   if (threadIdx.x >= kConsumers) {
@@ -201,9 +201,9 @@ void fused_mlp_update(const Training& t, const Stream& stream) {
   int tiles = 0;
   for (int layer = 0; layer < kLayers; ++layer) tiles += place_of(t, layer).tiles();
   constexpr int kFewest = 8;  // blocks that gather
-  const int blocks =
-      tiles + std::max(kFewest, device_properties(stream.device()).multiprocessors - tiles);
-  launch_overlapped(mlp_update_kernel, true, 1,
+  const int others = std::max(kFewest, device_properties(stream.device()).multiprocessors - tiles);
+  const int blocks = tiles + others / 2 * 2;  // whole clusters
+  launch_overlapped(mlp_update_kernel, true, Update::kCluster,
                     Launch{static_cast<unsigned>(blocks), kThreads, kSharedBytes, stream}, maps, t,
                     (t.rows + kSide - 1) / kSide);
 }
