@@ -12,6 +12,7 @@
 #include "engine/launch.h"
 #include "kernels/gemm/mma_operand.cuh"
 #include "kernels/gemm/store.cuh"
+#include "kernels/gemm/tile_order.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -34,26 +35,6 @@ struct MmaTile {
 // Sums of a warp's tile: fragment of rows, fragment of columns and its half, words of mma.
 template <class Tile>
 using MmaSums = float[Tile::kFragmentsM][Tile::kFragmentsN][2][4];
-
-// How tiles of C are numbered.
-struct TileOrder {
-  int rows, columns;  // tiles
-
-  static constexpr int kGroup = 8;
-  __device__ void place(int tile, int& row, int& column) const {
-    const int per_group = kGroup * columns;
-    const int first = tile / per_group * kGroup;
-    const int height = min(kGroup, rows - first), within = tile % per_group;
-    row = first + within % height;
-    column = within / height;
-  }
-};
-
-template <class Tile>
-TileOrder tile_order(const GemmDims& dims) {
-  return {static_cast<int>((dims.m + Tile::kM - 1) / Tile::kM),
-          static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
-}
 
 // Which operands are stored in rows of whole pieces of 16 bytes.
 struct Whole {
