@@ -62,7 +62,8 @@ std::vector<Fact> gemm_facts(const kernels::GemmDims& d, std::string_view varian
     facts.push_back({"global loads, tile 16", small,
                      fmt::format("{:.4g} floats; naive does {:.3g} times as many", small,
                                  2 * products / small)});
-  } else if (variant == "vectorized" || variant == "warp_tiled" || variant == "pipelined") {
+  } else if (variant == "vectorized" || variant == "warp_tiled" || variant == "pipelined" ||
+             variant == "operand_reuse") {
     tile(128, 128);
   } else if (variant == "split_k") {
     tile(64, 64);

@@ -25,6 +25,8 @@ void gemm_warp_tiled(float* c, const float* a, const float* b, const float* bias
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 void gemm_pipelined(float* c, const float* a, const float* b, const float* bias,
                     const GemmDims& dims, const GemmOptions& options, const Stream& stream);
+void gemm_operand_reuse(float* c, const float* a, const float* b, const float* bias,
+                        const GemmDims& dims, const GemmOptions& options, const Stream& stream);
 // Takes scratch memory from the stream's pool when C has few tiles.
 void gemm_split_k(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
                   const GemmOptions& options, const Stream& stream);

@@ -82,6 +82,12 @@ constexpr std::array<Row, 22> kRows{{
      {.name = "pipelined",
       .summary = "asynchronous copies keep two chunks in flight while a third is multiplied",
       .on_cuda = true}},
+    {GemmVariant::operand_reuse,
+     {.name = "operand_reuse",
+      .summary =
+          "multiply-adds ordered so that each reads an operand that the one before has read: two "
+          "register banks suffice",
+      .on_cuda = true}},
     {GemmVariant::split_k,
      {.name = "split_k",
       .summary = "blocks share the inner extent of a tile, the last one adds their parts in order",
@@ -366,6 +372,8 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
       return cuda::gemm_warp_tiled(c, a, b, bias, d, options, stream);
     case GemmVariant::pipelined:
       return cuda::gemm_pipelined(c, a, b, bias, d, options, stream);
+    case GemmVariant::operand_reuse:
+      return cuda::gemm_operand_reuse(c, a, b, bias, d, options, stream);
     case GemmVariant::split_k:
       return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
     case GemmVariant::wmma_tf32:

@@ -41,6 +41,7 @@ enum class GemmVariant {
   vectorized,
   warp_tiled,
   pipelined,
+  operand_reuse,
   split_k,
   wmma_tf32,
   mma_tf32,

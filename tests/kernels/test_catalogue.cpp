@@ -22,8 +22,8 @@ const std::vector<Wanted>& wanted() {
   static const std::vector<Wanted> list = {
       {"gemm",
        {"naive", "strip_k1", "strip_k2", "strip_k3", "strip_k4", "strip_k3k4", "tiled",
-        "register_tiled", "vectorized", "warp_tiled", "pipelined", "split_k", "wmma_tf32",
-        "mma_tf32", "mma_bf16", "tf32x3", "wgmma_tf32", "wgmma_bf16"},
+        "register_tiled", "vectorized", "warp_tiled", "pipelined", "operand_reuse", "split_k",
+        "wmma_tf32", "mma_tf32", "mma_bf16", "tf32x3", "wgmma_tf32", "wgmma_bf16"},
        {}},
       {"reduce",
        {"interleaved_divergent", "interleaved", "sequential", "first_add", "unrolled",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include "engine/device.h"
 #include "kernels/gemm/automatic.h"
 #include "kernels/gemm/cpu_table.h"
 #include "tests/cases/cpu_isas.h"
@@ -59,11 +60,10 @@ TEST_P(Gemm, IsExactOnLargeProducts) {
       const Problem problem(c, true);
       std::vector<double> expected = problem.expected();
       for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-        const bool on_tensor_cores =
-            options.mode != ComputeMode::fp32 || variant.find("tf32x3") != std::string::npos;
-        if (!on_tensor_cores || (small_tests() && options.variant == GemmVariant::wmma_tf32)) {
-          return;
-        }
+        const bool tiled = options.mode != ComputeMode::fp32 ||
+                           variant.find("tf32x3") != std::string::npos ||
+                           (options.variant == GemmVariant::operand_reuse && !small_tests());
+        if (!tiled || (small_tests() && options.variant == GemmVariant::wmma_tf32)) return;
         EXPECT_TRUE(
             compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
       });
@@ -74,6 +74,28 @@ TEST_P(Gemm, IsExactOnLargeProducts) {
           device(), [&](const std::string& variant, const GemmOptions& options) {
             check_bfloat16(problem, variant, options, expected, exact(), stream());
           });
+    }
+  }
+}
+
+// Two tiles of 128 x 128 for every multiprocessor, which the rung chooses its larger tile for.
+TEST_P(Gemm, OperandReuseIsExactInLargeTiles) {
+  if (device().is_cpu()) GTEST_SKIP() << "the rung runs on CUDA";
+  GemmOptions options;
+  options.variant = GemmVariant::operand_reuse;
+  const std::int64_t m = 256 * device_properties(device()).multiprocessors;
+  for (const bool whole : {true, false}) {
+    for (int transposes = 0; transposes < 4; ++transposes) {
+      for (const std::int64_t k : {4, 96, 149}) {
+        const GemmCase c{{whole ? m : m - 24, whole ? 128 : 121, k, (transposes & 1) != 0,
+                          (transposes & 2) != 0, 0, 0, 132},
+                         1,
+                         whole ? 0.0f : 1.0f,
+                         !whole,
+                         whole ? Epilogue::none : Epilogue::relu};
+        const Problem problem(c, true);
+        EXPECT_TRUE(compare(problem.run(options, stream()), problem.expected(), exact(), c.name()));
+      }
     }
   }
 }
