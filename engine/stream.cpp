@@ -31,6 +31,10 @@ struct StreamState {
     std::uint64_t keep = UINT64_MAX;
     cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
                "set up the memory pool");
+    const std::size_t bytes = Stream::kZeroedWords * sizeof *zeroed;
+    cuda_check(cudaMallocAsync(reinterpret_cast<void**>(&zeroed), bytes, native),
+               "allocate the zeroed words of a stream");
+    cuda_check(cudaMemsetAsync(zeroed, 0, bytes, native), "clear the zeroed words of a stream");
 #else
     throw Error(ErrorKind::device, str("no stream on ", device, ": built without CUDA"));
 #endif
@@ -39,6 +43,7 @@ struct StreamState {
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState() {
 #ifdef WEFT_WITH_CUDA
+    if (zeroed != nullptr) static_cast<void>(cudaFreeAsync(zeroed, native));
     if (native != nullptr) static_cast<void>(cudaStreamDestroy(native));
 #endif
   }
@@ -82,6 +87,7 @@ struct StreamState {
 
   Device device;
   CUstream_st* native = nullptr;
+  unsigned long long* zeroed = nullptr;
   std::atomic<std::size_t> live_bytes = 0;
   std::atomic<std::size_t> peak_bytes = 0;
 };
@@ -95,6 +101,9 @@ Device Stream::device() const {
 }
 CUstream_st* Stream::native() const {
   return state_->native;
+}
+unsigned long long* Stream::zeroed_words() const {
+  return state_->zeroed;
 }
 std::size_t Stream::live_bytes() const {
   return state_->live_bytes;

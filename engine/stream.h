@@ -34,6 +34,13 @@ class Stream {
   CUstream_st* native() const;  // the cudaStream_t; nullptr on the CPU
   void synchronize() const;     // blocks until all work queued so far is done
 
+  // Device memory that is all zero whenever no kernel of this queue runs: blocks of a kernel that
+  // tell each other something do it here, without a launch that clears, and the kernel leaves it as
+  // it was. nullptr on the CPU. Lives as long as the queue, which must outlive graphs captured from
+  // it.
+  static constexpr int kZeroedWords = 8192;
+  unsigned long long* zeroed_words() const;
+
   // Bytes held by Buffers of this stream, now and at the highest point so far.
   std::size_t live_bytes() const;
   std::size_t peak_bytes() const;

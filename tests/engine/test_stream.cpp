@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/tensor.h"
@@ -35,6 +36,20 @@ TEST_P(StreamTest, CountsBytes) {
   const Buffer c(100, stream());
   EXPECT_EQ(stream().live_bytes(), 100u);
   EXPECT_EQ(stream().peak_bytes(), 1500u);
+}
+
+TEST_P(StreamTest, HasZeroedWords) {
+  if (device().is_cpu()) {
+    EXPECT_EQ(stream().zeroed_words(), nullptr);
+    return;
+  }
+  EXPECT_EQ(Stream(stream()).zeroed_words(), stream().zeroed_words());
+  EXPECT_NE(Stream(device()).zeroed_words(), stream().zeroed_words());
+  std::vector<unsigned long long> words(Stream::kZeroedWords, 1);
+  copy_bytes(words.data(), Device::cpu(), stream().zeroed_words(), device(), words.size() * 8,
+             stream());
+  stream().synchronize();
+  for (const unsigned long long word : words) EXPECT_EQ(word, 0u);
 }
 
 TEST_P(StreamTest, BuffersAreAlignedAndMove) {
