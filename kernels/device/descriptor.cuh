@@ -4,7 +4,8 @@
 // A value of w words of 4 bytes is kept in w words of 8: the upper half of each is the state, the
 // lower half a part of the value. A word is written and read as a whole, so a reader that finds the
 // same state in all words has a value that was written with it, and no fence is needed: relaxed
-// accesses do. A state only grows, and its value is written once.
+// accesses do. A state only grows, and its value is written once; a descriptor may be used again
+// when nobody looks at it any more, with a state that no one has waited for yet.
 #pragma once
 
 #include <cstdint>
@@ -51,23 +52,49 @@ __device__ __forceinline__ void publish(DescriptorWord* descriptors, std::int64_
   }
 }
 
+// A descriptor as it was read, so that its words can arrive while the reader does something else.
+template <class T>
+struct Look {
+  DescriptorWord words[kDescriptorWords<T>];
+};
+template <class T>
+__device__ __forceinline__ Look<T> look_at(const DescriptorWord* descriptors, std::int64_t tile) {
+  Look<T> look;
+#pragma unroll
+  for (int w = 0; w < kDescriptorWords<T>; ++w) {
+    look.words[w] = load_relaxed(descriptors + tile * kDescriptorWords<T> + w);
+  }
+  return look;
+}
+
 // The state, and the value unless that is empty: empty too while a writer is between words.
 template <class T>
-__device__ __forceinline__ TileState inspect(const DescriptorWord* descriptors, std::int64_t tile,
-                                             T& value) {
+__device__ __forceinline__ TileState seen(const Look<T>& look, T& value) {
   unsigned words[kDescriptorWords<T>];
-  unsigned state = 0;
+  const unsigned state = static_cast<unsigned>(look.words[0] >> 32);
   bool whole = true;
 #pragma unroll
   for (int w = 0; w < kDescriptorWords<T>; ++w) {
-    const DescriptorWord word = load_relaxed(descriptors + tile * kDescriptorWords<T> + w);
-    words[w] = static_cast<unsigned>(word);
-    if (w == 0) state = static_cast<unsigned>(word >> 32);
-    whole = whole && state == static_cast<unsigned>(word >> 32);
+    words[w] = static_cast<unsigned>(look.words[w]);
+    whole = whole && state == static_cast<unsigned>(look.words[w] >> 32);
   }
   if (!whole) return TileState::empty;
   memcpy(&value, words, sizeof(T));
   return static_cast<TileState>(state);
+}
+template <class T>
+__device__ __forceinline__ TileState inspect(const DescriptorWord* descriptors, std::int64_t tile,
+                                             T& value) {
+  return seen(look_at<T>(descriptors, tile), value);
+}
+
+// Empties a descriptor that nobody looks at any more.
+template <class T>
+__device__ __forceinline__ void clear(DescriptorWord* descriptors, std::int64_t tile) {
+#pragma unroll
+  for (int w = 0; w < kDescriptorWords<T>; ++w) {
+    store_relaxed(descriptors + tile * kDescriptorWords<T> + w, 0);
+  }
 }
 
 }  // namespace weft::kernels::device

@@ -17,7 +17,7 @@ __device__ __forceinline__ Value warp_total(Value value, Op op) {
 }
 
 // Valid in thread 0. All threads of the block must call it, once; `totals` has room for one value
-// per warp. Blocks have up to 1024 threads, whole warps.
+// per warp. Blocks have a power of two of warps, up to 32.
 template <class Value, class Op>
 __device__ __forceinline__ Value block_total(Value value, Op op, Value* totals) {
   const int tid = static_cast<int>(threadIdx.x);
@@ -27,11 +27,11 @@ __device__ __forceinline__ Value block_total(Value value, Op op, Value* totals) 
   if (lane == 0) totals[warp] = value;
   __syncthreads();  // the totals of all warps are written before the first warp reads them
   if (warp == 0) {
-    // Lanes without a warp take part in the shuffles only: what they hold is not combined.
+    // Lanes without a warp take part in the shuffles only: lane 0 gets nothing of theirs.
     value = totals[lane < warps ? lane : warps - 1];
+#pragma unroll
     for (int step = device::kWarpSize / 2; step > 0; step /= 2) {
-      const Value above = device::shuffle_down(value, step);
-      if (lane + step < warps) value = op(value, above);
+      if (step < warps) value = op(value, device::shuffle_down(value, step));
     }
   }
   return value;

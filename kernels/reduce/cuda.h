@@ -37,6 +37,8 @@ template <class T>
 void reduce_coarsened(const ReduceArguments<T>& arguments, const Stream& stream);
 template <class T>
 void reduce_vectorized(const ReduceArguments<T>& arguments, const Stream& stream);
+template <class T>
+void reduce_single_pass(const ReduceArguments<T>& arguments, const Stream& stream);
 
 // Workspace of a variant, in bytes, for elements of 4 or 8 bytes; enough for argmax too.
 std::size_t reduce_workspace_bytes(ReduceVariant variant, std::int64_t n, int threads);

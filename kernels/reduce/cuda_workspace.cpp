@@ -23,6 +23,8 @@ std::size_t reduce_workspace_bytes(ReduceVariant variant, std::int64_t n, int th
       return level_bytes(2);
     case ReduceVariant::coarsened:
       return level_bytes(kReduceCoarsening);
+    case ReduceVariant::single_pass:
+      return 0;
     default:  // elements of 8 bytes have twice the blocks
       return static_cast<std::size_t>(reduce_vectorized_blocks(n, 8, threads)) *
              kReducePartialBytes;

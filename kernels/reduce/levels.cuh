@@ -71,7 +71,8 @@ void reduce_by_levels(const ReduceArguments<T>& a, const Stream& stream) {
       return reduce_level<Technique, CombineRule<Max<T>, T>>(a.result, a.x, a.n, a.threads,
                                                              partials, stream);
     case Reduction::sum_of_squares:
-      throw Error(ErrorKind::usage, "reduce: sum_of_squares needs variant vectorized");
+      throw Error(ErrorKind::usage,
+                  "reduce: sum_of_squares needs variant vectorized or single_pass");
   }
 }
 

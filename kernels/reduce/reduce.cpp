@@ -70,6 +70,11 @@ constexpr std::array kRows{
                     "combines the partials in order",
          .on_cpu = true,
          .on_cuda = true}},
+    Row{ReduceVariant::single_pass,
+        {.name = "single_pass",
+         .summary = "one launch: blocks publish their partials in words that are zero between "
+                    "calls, the last block waits for them and clears them",
+         .on_cuda = true}},
 };
 
 constexpr auto kInfos = [] {
@@ -119,6 +124,8 @@ void reduce_cuda(ReduceVariant variant, const cuda::ReduceArguments<T>& argument
       return cuda::reduce_two_stage_warp(arguments, stream);
     case ReduceVariant::coarsened:
       return cuda::reduce_coarsened(arguments, stream);
+    case ReduceVariant::single_pass:
+      return cuda::reduce_single_pass(arguments, stream);
     default:
       return cuda::reduce_vectorized(arguments, stream);
   }
@@ -153,8 +160,9 @@ template <class T>
 void reduce(T* result, const T* x, std::int64_t n, Reduction kind, const ReduceOptions& options,
             Workspace workspace, const Stream& stream) {
   const ReduceVariant variant = checked<T>("reduce", n, options, workspace, stream.device());
-  if (kind == Reduction::sum_of_squares && variant != ReduceVariant::vectorized) {
-    throw Error(ErrorKind::usage, "reduce: sum_of_squares needs variant vectorized");
+  if (kind == Reduction::sum_of_squares && variant != ReduceVariant::vectorized &&
+      variant != ReduceVariant::single_pass) {
+    throw Error(ErrorKind::usage, "reduce: sum_of_squares needs variant vectorized or single_pass");
   }
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {

@@ -2,9 +2,10 @@
 // Reductions of n values to one, in a fixed order that does not depend on the device load.
 //
 // T is int32_t, int64_t, float or double. Sums of integers wrap around; sums of floats are kept in
-// float within a block (within a thread, for variant vectorized, which adds the rest in double).
-// Of 0 values the sum is 0, min and max are +infinity and -infinity (the largest and least
-// integer), and argmax is -1. NaN propagates, and argmax finds the first NaN. Traffic: n elements.
+// float within a block (within a thread, for variants vectorized and single_pass, which add the
+// rest in double). Of 0 values the sum is 0, min and max are +infinity and -infinity (the largest
+// and least integer), and argmax is -1. NaN propagates, and argmax finds the first NaN. Traffic: n
+// elements.
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ namespace weft::kernels {
 
 enum class Reduction { sum, sum_of_squares, min, max };
 
-// The ladder; sum_of_squares is on its last rung only.
+// The ladder; sum_of_squares is on its last two rungs only.
 enum class ReduceVariant {
   automatic,  // vectorized
   interleaved_divergent,
@@ -28,6 +29,7 @@ enum class ReduceVariant {
   two_stage_warp,
   coarsened,
   vectorized,
+  single_pass,
 };
 
 struct ReduceOptions {

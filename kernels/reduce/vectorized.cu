@@ -9,9 +9,16 @@
 // once, so that multiprocessors that finish early get more blocks. It depends on n and the options
 // only, and so does the order of every operation: the result has the same bits on every run.
 // Partial sums of floats are doubles: for n = 2^28 a thread adds 62 floats into each of its values.
-#include "kernels/device/vector.cuh"
+//
+// Each launch may start while the one before it ends (sm_90): its blocks are in place, and wait for
+// what they read. Pointers are not __restrict__: with it, const memory counts as unchanged while
+// the kernel runs, and loads may move to before the wait.
+#include "engine/launch_overlap.h"
+#include "kernels/device/dynamic_shared.cuh"
+#include "kernels/device/overlap.cuh"
 #include "kernels/reduce/block.cuh"
-#include "kernels/reduce/levels.cuh"
+#include "kernels/reduce/vectors.cuh"
+#include "kernels/reduce/workspace.h"
 
 namespace weft::kernels::cuda {
 
@@ -19,43 +26,13 @@ namespace {
 
 constexpr int kCombineThreads = 1024;
 
-// What partial results are kept in, and the rule for them.
-template <class Rule>
-struct Partial {
-  using Next = typename Rule::Next;
-};
-template <>
-struct Partial<CombineRule<Sum<float>, float>> {
-  using Next = CombineRule<Sum<double>, double>;
-};
-template <>
-struct Partial<SquareRule<float>> {
-  using Next = CombineRule<Sum<double>, double>;
-};
-
-template <class T>
-struct alignas(16) Vector {
-  static constexpr int kLanes = static_cast<int>(16 / sizeof(T));
-  T lane[kLanes];
-};
-
-// Vector at x + i, one load when x is aligned.
-template <class T>
-__device__ __forceinline__ Vector<T> load_vector(const T* x, std::int64_t i, bool aligned) {
-  if (aligned) return *reinterpret_cast<const Vector<T>*>(x + i);
-  Vector<T> v;
-#pragma unroll
-  for (int e = 0; e < Vector<T>::kLanes; ++e) v.lane[e] = x[i + e];
-  return v;
-}
-
 // Block b reduces elements [b * piece, (b + 1) * piece), a multiple of what the block loads at
 // once.
 template <class Rule>
 __global__ void __launch_bounds__(1024)
-    vectorized_kernel(typename Partial<Rule>::Next::Value* __restrict__ partials,
-                      const typename Rule::Input* __restrict__ x, std::int64_t n,
-                      std::int64_t piece) {
+    vectorized_kernel(typename Partial<Rule>::Next::Value* partials, const typename Rule::Input* x,
+                      std::int64_t n, std::int64_t piece) {
+  device::overlap_allow();
   using Input = typename Rule::Input;
   using Total = typename Partial<Rule>::Next::Value;
   constexpr int kLanes = Vector<Input>::kLanes;
@@ -67,6 +44,7 @@ __global__ void __launch_bounds__(1024)
   typename Rule::Value values[kLanes];
 #pragma unroll
   for (int e = 0; e < kLanes; ++e) values[e] = Rule::identity();
+  device::overlap_wait();
   std::int64_t first = begin;
   for (; first + tile <= end; first += tile) {
     const std::int64_t i = first + tid * kLanes;
@@ -94,61 +72,44 @@ __global__ void __launch_bounds__(1024)
 
 template <class Rule, class Result>
 __global__ void __launch_bounds__(kCombineThreads)
-    combine_kernel(Result* __restrict__ result, const typename Rule::Value* __restrict__ partials,
-                   int count) {
+    combine_kernel(Result* result, const typename Rule::Value* partials, int count) {
+  device::overlap_allow();
   using Value = typename Rule::Value;
   Value total = Rule::identity();
+  device::overlap_wait();  // for the partials
 #pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kCombineThreads) {
     total = Rule()(total, partials[i]);
   }
   total = block_total(total, Rule(), device::dynamic_shared<Value>());
-  if (threadIdx.x == 0) {
-    if constexpr (std::is_arithmetic_v<Value>) {
-      *result = static_cast<Result>(total);
-    } else {
-      *result = total.index;  // of argmax, the value is not asked for
-    }
-  }
+  if (threadIdx.x == 0) store_result(result, total);
 }
 
-template <class Rule, class Result>
-void run(Result* result, const typename Rule::Input* x, std::int64_t n, int threads,
-         void* workspace, const Stream& stream) {
-  using Next = typename Partial<Rule>::Next;
-  using Value = typename Next::Value;
-  constexpr std::size_t kInput = sizeof(typename Rule::Input);
-  const std::int64_t blocks = reduce_vectorized_blocks(n, kInput, threads);
-  const std::int64_t tile = threads * kReduceLoads * static_cast<std::int64_t>(16 / kInput);
-  const std::int64_t tiles = (n + tile - 1) / tile;
-  const std::int64_t piece = (tiles + blocks - 1) / blocks * tile;
-  Value* partials = static_cast<Value*>(workspace);
-  launch(vectorized_kernel<Rule>,
-         Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
-                static_cast<std::size_t>(threads) / 32 * sizeof(Value), stream},
-         partials, x, n, piece);
-  launch(combine_kernel<Next, Result>,
-         Launch{1, kCombineThreads, kCombineThreads / 32 * sizeof(Value), stream}, result, partials,
-         static_cast<int>(blocks));
-}
+struct Vectorized {
+  template <class Rule, class Result, class T>
+  static void run(Result* result, const ReduceArguments<T>& a, const Stream& stream) {
+    using Next = typename Partial<Rule>::Next;
+    using Value = typename Next::Value;
+    const std::int64_t blocks = reduce_vectorized_blocks(a.n, sizeof(T), a.threads);
+    const std::int64_t tile = a.threads * kReduceLoads * static_cast<std::int64_t>(16 / sizeof(T));
+    const std::int64_t tiles = (a.n + tile - 1) / tile;
+    const std::int64_t piece = (tiles + blocks - 1) / blocks * tile;
+    Value* partials = static_cast<Value*>(a.workspace);
+    launch_overlapped(vectorized_kernel<Rule>, true, 1,
+                      Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(a.threads),
+                             static_cast<std::size_t>(a.threads) / 32 * sizeof(Value), stream},
+                      partials, a.x, a.n, piece);
+    launch_overlapped(combine_kernel<Next, Result>, true, 1,
+                      Launch{1, kCombineThreads, kCombineThreads / 32 * sizeof(Value), stream},
+                      result, partials, static_cast<int>(blocks));
+  }
+};
 
 }  // namespace
 
 template <class T>
 void reduce_vectorized(const ReduceArguments<T>& a, const Stream& stream) {
-  if (a.index != nullptr) {
-    return run<ArgmaxRule<T>>(a.index, a.x, a.n, a.threads, a.workspace, stream);
-  }
-  switch (a.kind) {
-    case Reduction::sum:
-      return run<CombineRule<Sum<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
-    case Reduction::sum_of_squares:
-      return run<SquareRule<T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
-    case Reduction::min:
-      return run<CombineRule<Min<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
-    case Reduction::max:
-      return run<CombineRule<Max<T>, T>>(a.result, a.x, a.n, a.threads, a.workspace, stream);
-  }
+  reduce_by_rule<Vectorized>(a, stream);
 }
 
 template void reduce_vectorized(const ReduceArguments<std::int32_t>&, const Stream&);

@@ -232,6 +232,10 @@ TEST_P(ReduceTest, EveryVariantRoundsWithinItsBoundAndRepeats) {
         << static_cast<int>(options.variant) << " is off by " << error;
     EXPECT_TRUE(same_bits(std::vector<float>{found},
                           std::vector<float>{reduce_as(x, Reduction::sum, options)}));
+    if (options.variant < ReduceVariant::vectorized) continue;
+    const double off =
+        std::fabs(static_cast<double>(reduce_as(x, Reduction::sum_of_squares, options)) - squares);
+    EXPECT_TRUE(off <= 8 * eps * squares) << static_cast<int>(options.variant);
   }
 }
 
@@ -278,6 +282,51 @@ TEST_P(ReduceTest, EveryVariantOfNothingAndOfNan) {
     for (const Reduction kind : {Reduction::sum, Reduction::min, Reduction::max}) {
       EXPECT_TRUE(std::isnan(reduce_as(x, kind, options))) << static_cast<int>(options.variant);
     }
+  }
+}
+
+// Variants that keep something in the stream's zeroed words leave them zero.
+TEST_P(ReduceTest, CallsOfAnySizesInTurnAndReplayed) {
+  for (const ReduceOptions& options : options_with({32, 256})) {
+    const int variant = static_cast<int>(options.variant);
+    Guarded<double> sum(1, stream());
+    Guarded<std::int64_t> place(1, stream());
+    // The smaller one has fewer partial results; what the larger one left must not count.
+    const std::vector<double> large = random_values<double>(small_tests() ? 20011 : 700001, 8);
+    const std::vector<double> small(large.begin(), large.begin() + 9001);
+    const Guarded<double> x(large, stream());
+    Guarded<std::uint8_t> scratch(static_cast<std::int64_t>(kernels::reduce_workspace_bytes<double>(
+                                      static_cast<std::int64_t>(large.size()), options, device())),
+                                  stream());
+    const auto both = [&](const std::vector<double>& values) {
+      const kernels::Workspace workspace{scratch.data(), static_cast<std::size_t>(scratch.size())};
+      const std::int64_t n = static_cast<std::int64_t>(values.size());
+      kernels::argmax(place.data(), x.data(), n, options, workspace, stream());
+      kernels::reduce(sum.data(), x.data(), n, Reduction::sum, options, workspace, stream());
+    };
+    const Graph graph(stream(), [&] {
+      zero_bytes(sum.data(), sizeof(double), stream());  // what comes before need not be a kernel
+      both(small);
+      both(large);
+      both(small);
+    });
+    const auto expect = [&](const std::vector<double>& values) {
+      EXPECT_EQ(sum.get()[0], std::accumulate(values.begin(), values.end(), 0.0)) << variant;
+      EXPECT_EQ(place.get()[0], std::max_element(values.begin(), values.end()) - values.begin())
+          << variant;
+    };
+    for (int replay = 0; replay < (small_tests() ? 1 : 3); ++replay) {
+      graph.launch();
+      expect(small);
+      both(large);
+      expect(large);
+    }
+    if (device().is_cpu()) continue;
+    std::vector<unsigned long long> words(Stream::kZeroedWords, 1);
+    copy_bytes(words.data(), Device::cpu(), stream().zeroed_words(), device(), words.size() * 8,
+               stream());
+    stream().synchronize();
+    EXPECT_EQ(std::count(words.begin(), words.end(), 0u), Stream::kZeroedWords) << variant;
   }
 }
 
