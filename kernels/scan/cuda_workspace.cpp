@@ -18,7 +18,7 @@ std::size_t scan_workspace_bytes(ScanVariant variant, std::int64_t n, std::size_
     case ScanVariant::decoupled_lookback:
       return static_cast<std::size_t>(scan_lookback_words(n, element_bytes)) * 8;
     case ScanVariant::lookahead:
-      return lookahead_bytes(n, element_bytes);
+      return 0;  // the stream has what it needs
     default:
       return level_bytes(kScanBlock);
   }

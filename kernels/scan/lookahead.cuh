@@ -15,6 +15,11 @@
 // All blocks must be resident, because they wait for each other. A slow block holds up the others
 // only after two rounds, which is what makes this faster than handing a prefix on. Sums of floats
 // are grouped by n and the number of blocks: the same bits on every run.
+//
+// The totals of four rounds are kept, each with the number of its round as its state, in the
+// stream's zeroed words (engine/stream.h): no launch has to clear them. Who publishes round r + 2
+// has seen all totals of round r, so all blocks have published those and are done with round r - 2,
+// whose place it takes. A counter finds the block that looks last, and that one clears.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +33,9 @@
 
 namespace weft::kernels::cuda {
 
-constexpr int kLookaheadStages = 4;    // tiles of a block in shared memory
-constexpr int kLookaheadDistance = 2;  // rounds from a tile's total to its scan
+constexpr int kLookaheadStages = 4;                     // tiles of a block in shared memory
+constexpr int kLookaheadDistance = 2;                   // rounds from a tile's total to its scan
+constexpr int kLookaheadRing = 2 * kLookaheadDistance;  // rounds whose totals are kept
 
 // Starts the copies of this thread's elements of the tile at `first`; each thread reads only what
 // it copied itself, so that no barrier is needed.
@@ -90,11 +96,13 @@ struct LookaheadStorage {
   T left[2];                // what comes before this block in its window
 };
 
-template <class T, class Op>
+// words[0] counts the blocks that have looked for the last time; the totals of a ring of rounds
+// follow. All are zero before and after.
+template <class T, class Op, int kRows>
 __global__ void __launch_bounds__(kLookaheadThreads, 2)
     scan_lookahead_kernel(T* y, const T* x, std::int64_t n, std::int64_t tiles,
-                          device::DescriptorWord* totals, bool exclusive, Op op) {
-  using Tile = device::ScanTile<T, kLookaheadThreads, kLookaheadRows>;
+                          device::DescriptorWord* words, bool exclusive, Op op) {
+  using Tile = device::ScanTile<T, kLookaheadThreads, kRows>;
   using Storage = LookaheadStorage<T>;
   float4* shared4 = device::dynamic_shared<float4>();
   // Row k of this thread in a stage is at (stage * kRows + k) * kThreads: without bank conflicts.
@@ -103,55 +111,68 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
   const int lane = static_cast<int>(threadIdx.x) % device::kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / device::kWarpSize;
   const int blocks = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
-  const std::int64_t rounds = (tiles - own + blocks - 1) / blocks;
+  const int rounds = static_cast<int>((tiles - own + blocks - 1) / blocks);
+  device::DescriptorWord* totals = words + 1;
 
-  const auto first_of = [&](std::int64_t round) {
-    return (own + round * blocks) * Tile::kElements;
+  const auto first_of = [&](int round) {
+    return (own + static_cast<std::int64_t>(round) * blocks) * Tile::kElements;
   };
-  const auto stage_of = [&](std::int64_t round) {
+  const auto stage_of = [&](int round) {
     return slots + round % kLookaheadStages * (Tile::kRows * Tile::kThreads);
   };
-  const auto copy = [&](std::int64_t round) {
+  const auto state_of = [](int round) {  // never that of an empty descriptor
+    return static_cast<device::TileState>(static_cast<unsigned>(round) + 1);
+  };
+  const auto copy = [&](int round) {
     if (round < rounds) lookahead_copy<Tile>(stage_of(round), x, first_of(round), n);
     device::async_commit();  // also when empty, so that the groups count the rounds
   };
-  const auto reduce = [&](std::int64_t round) {
+  const auto reduce = [&](int round) {
     typename Tile::Items items;
     lookahead_load<Tile>(items, stage_of(round), first_of(round), n, Op::identity());
     const T total = Tile::reduce_warp(items, op);
     if (lane == 0) storage.warp[round % Storage::kRounds][warp] = total;
   };
-  const auto publish = [&](std::int64_t round) {
-    if (threadIdx.x != 0 || tiles == 1) return;
+  const auto publish = [&](int round) {
+    // Nobody asks for the total of the last tile: if it were published, clearing could overtake it.
+    if (threadIdx.x != 0 || own + static_cast<std::int64_t>(round) * blocks + 1 == tiles) return;
     const T* parts = storage.warp[round % Storage::kRounds];
     T total = parts[0];
 #pragma unroll
     for (int w = 1; w < Storage::kWarps; ++w) total = op(total, parts[w]);
-    device::publish(totals, own + round * blocks, device::TileState::total, total);
+    device::publish(totals, round % kLookaheadRing * blocks + own, state_of(round), total);
   };
 
   for (int round = 0; round < kLookaheadStages; ++round) copy(round);
-  device::async_wait<kLookaheadStages - kLookaheadDistance>();
-  for (int round = 0; round < kLookaheadDistance && round < rounds; ++round) reduce(round);
+  device::async_wait<kLookaheadStages - 1>();
+  reduce(0);
   __syncthreads();  // the totals of all warps are written
-  for (int round = 0; round < kLookaheadDistance && round < rounds; ++round) publish(round);
+  publish(0);
+  if (rounds > 1) {
+    device::async_wait<kLookaheadStages - 2>();
+    reduce(1);
+    __syncthreads();  // as above
+    publish(1);
+  }
 
-  T carry = Op::identity();  // all sweeps before this one
-  for (std::int64_t round = 0; round < rounds; ++round) {
+  T carry = Op::identity();             // all sweeps before this one
+  device::DescriptorWord finished = 0;  // blocks that looked for the last time before this one
+  for (int round = 0; round < rounds; ++round) {
     // The totals of this sweep that count: all of them when there is a next round.
-    const int limit = round + 1 < rounds ? blocks : own, parity = static_cast<int>(round % 2);
+    const int limit = round + 1 < rounds ? blocks : own, parity = round % 2;
     const int block = static_cast<int>(threadIdx.x);
-    T value = Op::identity();
-    const auto look = [&] {
-      return device::inspect(totals, round * blocks + block, value) != device::TileState::empty;
-    };
-    bool ready = block >= limit || look();  // arrives while the tile ahead is summed
-    const std::int64_t ahead = round + kLookaheadDistance;
+    const int place = round % kLookaheadRing * blocks + block;
+    device::Look<T> look;
+    if (block < limit) look = device::look_at<T>(totals, place);  // arrives while a tile is summed
+    const int ahead = round + kLookaheadDistance;
     if (ahead < rounds) {
       device::async_wait<kLookaheadStages - kLookaheadDistance - 1>();
       reduce(ahead);
     }
-    while (!ready) ready = look();
+    T value = Op::identity();
+    if (block < limit) {
+      while (device::seen(look, value) != state_of(round)) look = device::look_at<T>(totals, place);
+    }
     __syncwarp();
     const T scanned = device::warp_inclusive_scan(value, op);
     const T below = device::shuffle_up(scanned, 1);
@@ -159,15 +180,27 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     if (block == own) storage.left[parity] = lane == 0 ? Op::identity() : below;
     __syncthreads();  // windows and the totals of the tile ahead are written
     if (ahead < rounds) publish(ahead);
+    if (round + 1 == rounds && tiles > 1 && threadIdx.x == 0) {
+      finished = atomicAdd(words, device::DescriptorWord(1));  // arrives while the tile is scanned
+    }
 
     T prefix = carry;
-    for (int w = 0; w * device::kWarpSize < limit; ++w) {
-      if (w < own / device::kWarpSize) prefix = op(prefix, storage.window[parity][w]);
-      carry = op(carry, storage.window[parity][w]);
+#pragma unroll
+    for (int first = 0; first < Storage::kWarps; first += 4) {  // behind the limit: identities
+      if (first * device::kWarpSize >= limit) break;
+      T window[4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) window[w] = storage.window[parity][first + w];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        if (first + w < own / device::kWarpSize) prefix = op(prefix, window[w]);
+        carry = op(carry, window[w]);
+      }
     }
     prefix = op(prefix, storage.left[parity]);
-    for (int w = 0; w < warp; ++w) {
-      prefix = op(prefix, storage.warp[round % Storage::kRounds][w]);
+#pragma unroll
+    for (int w = 0; w < Storage::kWarps; ++w) {
+      if (w < warp) prefix = op(prefix, storage.warp[round % Storage::kRounds][w]);
     }
     typename Tile::Items items;
     T before[Tile::kRows];
@@ -176,27 +209,57 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     Tile::scan_warp(items, before, op);
     Tile::store(y, items, before, prefix, first_of(round), n, exclusive, op);
   }
+
+  if (warp > 0 || tiles == 1 || device::shuffle(finished, 0) + 1 < gridDim.x) return;
+  const std::int64_t used = tiles < kLookaheadRing * blocks ? tiles : kLookaheadRing * blocks;
+  for (std::int64_t w = lane; w <= used * device::kDescriptorWords<T>; w += device::kWarpSize) {
+    device::store_relaxed(words + w, 0);
+  }
 }
 
 struct Lookahead {
+  // `workspace` is not used.
   template <class T, class Op>
-  static void run(T* y, const T* x, std::int64_t n, bool exclusive, Op op, void* workspace,
+  static void run(T* y, const T* x, std::int64_t n, bool exclusive, Op op, void* /*workspace*/,
                   const Stream& stream) {
     if (n == 0) return;
-    using Tile = device::ScanTile<T, kLookaheadThreads, kLookaheadRows>;
-    static_assert(Tile::kElements == lookahead_tile(sizeof(T)), "host code counts other tiles");
-    constexpr std::size_t kSharedBytes =
-        sizeof(typename Tile::Vector) * kLookaheadRows * kLookaheadThreads * kLookaheadStages;
-    const auto kernel = scan_lookahead_kernel<T, Op>;
-    const std::int64_t tiles = (n + Tile::kElements - 1) / Tile::kElements;
-    const std::int64_t resident = resident_blocks(kernel, kLookaheadThreads, kSharedBytes, stream);
-    const std::int64_t blocks =
-        std::min({tiles, resident, std::int64_t{kLookaheadThreads}});  // a thread looks at a block
-    auto* totals = static_cast<device::DescriptorWord*>(workspace);
-    if (tiles > 1) zero_bytes(totals, lookahead_bytes(n, sizeof(T)), stream);
-    launch_cooperative(kernel,
-                       {static_cast<unsigned>(blocks), kLookaheadThreads, kSharedBytes, stream}, y,
-                       x, n, tiles, totals, exclusive, op);
+    // A thread looks at a block, and the stream's words hold the totals of all.
+    constexpr std::int64_t kBlocks = std::min<std::int64_t>(
+        kLookaheadThreads,
+        (Stream::kZeroedWords - 1) / (kLookaheadRing * device::kDescriptorWords<T>));
+    static_assert(kBlocks > 0, "an element has too many words");
+    const std::int64_t resident =
+        resident_blocks(scan_lookahead_kernel<T, Op, kLookaheadRows>, kLookaheadThreads,
+                        shared_bytes<T>(kLookaheadRows), stream);
+    const std::int64_t blocks = std::min(resident, kBlocks);
+    switch (lookahead_rows(n, sizeof(T), blocks)) {
+      case 1:
+        return run_rows<1>(y, x, n, blocks, exclusive, op, stream);
+      case 2:
+        return run_rows<2>(y, x, n, blocks, exclusive, op, stream);
+      default:
+        return run_rows<kLookaheadRows>(y, x, n, blocks, exclusive, op, stream);
+    }
+  }
+
+ private:
+  template <class T>
+  static constexpr std::size_t shared_bytes(int rows) {
+    using Vector = typename device::ScanTile<T, kLookaheadThreads, 1>::Vector;
+    return sizeof(Vector) * static_cast<std::size_t>(rows * kLookaheadThreads * kLookaheadStages);
+  }
+
+  template <int kRows, class T, class Op>
+  static void run_rows(T* y, const T* x, std::int64_t n, std::int64_t most_blocks, bool exclusive,
+                       Op op, const Stream& stream) {
+    constexpr std::int64_t kTile = lookahead_tile(sizeof(T), kRows);
+    static_assert(kTile == device::ScanTile<T, kLookaheadThreads, kRows>::kElements,
+                  "host code counts other tiles");
+    const std::int64_t tiles = (n + kTile - 1) / kTile;
+    launch_cooperative(scan_lookahead_kernel<T, Op, kRows>,
+                       {static_cast<unsigned>(std::min(tiles, most_blocks)), kLookaheadThreads,
+                        shared_bytes<T>(kRows), stream},
+                       y, x, n, tiles, stream.zeroed_words(), exclusive, op);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "kernels/scan/cpu.h"
@@ -205,6 +206,53 @@ TEST_P(ScanTest, AllEqual) {
     if (small_tests() && device().is_cuda() && variant < ScanVariant::three_kernel) continue;
     const ScanOptions options{ScanOp::sum, ScanKind::inclusive, variant};
     EXPECT_TRUE(same_bits(scan_on(stream(), x, options), expected)) << static_cast<int>(variant);
+  }
+}
+
+// One workspace and one stream for calls of many lengths, and replays: a variant that keeps
+// something in the stream's zeroed words leaves them zero, whatever the number of its rounds was.
+TEST_P(ScanTest, CallsOfAnySizesInTurnAndReplayed) {
+  const std::vector<std::int64_t> sizes =
+      sizes_here({300007, 7000, 9000011, 40000}, {7000, 250007});
+  const std::int64_t most = *std::max_element(sizes.begin(), sizes.end());
+  const std::vector<std::int32_t> x = exact_input<std::int32_t>(ScanOp::sum, most);
+  const Guarded<std::int32_t> in(x, stream());
+  for (const ScanVariant variant : variants()) {
+    if (device().is_cuda() && variant != ScanVariant::lookahead &&
+        (small_tests() || variant < ScanVariant::three_kernel)) {
+      continue;
+    }
+    const ScanOptions options{ScanOp::sum, ScanKind::exclusive, variant};
+    Guarded<std::uint8_t> scratch(
+        static_cast<std::int64_t>(
+            kernels::scan_workspace_bytes<std::int32_t>(most, options, device())),
+        stream());
+    std::vector<std::unique_ptr<Guarded<std::int32_t>>> out;
+    for (const std::int64_t n : sizes) {
+      out.push_back(std::make_unique<Guarded<std::int32_t>>(n, stream()));
+    }
+    const Graph graph(stream(), [&] {
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        kernels::scan(out[i]->data(), in.data(), sizes[i], options,
+                      {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream());
+      }
+    });
+    for (int replay = 0; replay < (small_tests() ? 1 : 3); ++replay) {
+      for (auto& y : out) y->set(std::vector<std::int32_t>(static_cast<std::size_t>(y->size()), 7));
+      graph.launch();
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::vector<std::int32_t> part(x.begin(), x.begin() + sizes[i]);
+        EXPECT_TRUE(same_bits(out[i]->get(), oracle(part, ScanOp::sum, ScanKind::exclusive)))
+            << sizes[i] << " elements, variant " << static_cast<int>(variant);
+      }
+    }
+    if (device().is_cpu()) continue;
+    std::vector<unsigned long long> words(Stream::kZeroedWords, 1);
+    copy_bytes(words.data(), Device::cpu(), stream().zeroed_words(), device(), words.size() * 8,
+               stream());
+    stream().synchronize();
+    EXPECT_EQ(std::count(words.begin(), words.end(), 0u), Stream::kZeroedWords)
+        << "variant " << static_cast<int>(variant);
   }
 }
 
