@@ -81,8 +81,18 @@ __device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, i
       : "memory");
 }
 
-// The same to every block of the cluster whose bit is set in `ranks`, at the same place and counted
-// at the same barrier of each.
+// The same of a tensor with four dimensions: the box from (x, y, z, w), which may be negative.
+__device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, int x, int y, int z,
+                                         int w, std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(barrier))
+      : "memory");
+}
+
+// As the first to every block of the cluster whose bit is set in `ranks`, at the same place and
+// counted at the same barrier of each.
 __device__ __forceinline__ void tma_load_multicast(void* shared, const CUtensorMap& map, int x,
                                                    int y, std::uint64_t* barrier,
                                                    std::uint16_t ranks) {

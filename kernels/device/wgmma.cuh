@@ -94,6 +94,7 @@ __device__ __forceinline__ void registers_take() {
 #define WEFT_NAMES_96 WEFT_NAMES_64 \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define WEFT_NAMES_100 WEFT_NAMES_96 ", %96, %97, %98, %99"
 #define WEFT_NAMES_128 WEFT_NAMES_96 \
   ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
@@ -103,6 +104,7 @@ __device__ __forceinline__ void registers_take() {
 #define WEFT_FLOATS_32(d, i) WEFT_FLOATS_16(d, i), WEFT_FLOATS_16(d, i + 16)
 #define WEFT_FLOATS_64(d, i) WEFT_FLOATS_32(d, i), WEFT_FLOATS_32(d, i + 32)
 #define WEFT_FLOATS_96(d, i) WEFT_FLOATS_64(d, i), WEFT_FLOATS_32(d, i + 64)
+#define WEFT_FLOATS_100(d, i) WEFT_FLOATS_96(d, i), WEFT_FLOATS_4(d, i + 96)
 #define WEFT_FLOATS_128(d, i) WEFT_FLOATS_64(d, i), WEFT_FLOATS_64(d, i + 64)
 // clang-format on
 
@@ -131,6 +133,13 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
         "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WEFT_NAMES_96
         "}, %96, %97, add, 1, 1, %99, %100;\n}"
         : WEFT_FLOATS_96(d, 0)
+        : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
+  } else if constexpr (kN == 200) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %102, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n200k16.f32.bf16.bf16 {" WEFT_NAMES_100
+        "}, %100, %101, add, 1, 1, %103, %104;\n}"
+        : WEFT_FLOATS_100(d, 0)
         : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
   } else {
     asm volatile(
@@ -170,6 +179,13 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
         "}, %96, %97, add, 1, 1;\n}"
         : WEFT_FLOATS_96(d, 0)
         : "l"(a), "l"(b), "r"(add));
+  } else if constexpr (kN == 200) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %102, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n200k8.f32.tf32.tf32 {" WEFT_NAMES_100
+        "}, %100, %101, add, 1, 1;\n}"
+        : WEFT_FLOATS_100(d, 0)
+        : "l"(a), "l"(b), "r"(add));
   } else {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
@@ -199,12 +215,14 @@ __device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::
 #undef WEFT_NAMES_32
 #undef WEFT_NAMES_64
 #undef WEFT_NAMES_96
+#undef WEFT_NAMES_100
 #undef WEFT_NAMES_128
 #undef WEFT_FLOATS_4
 #undef WEFT_FLOATS_16
 #undef WEFT_FLOATS_32
 #undef WEFT_FLOATS_64
 #undef WEFT_FLOATS_96
+#undef WEFT_FLOATS_100
 #undef WEFT_FLOATS_128
 
 #endif
