@@ -27,16 +27,17 @@ struct Passes {
   bool forward = true, backward_data = true, backward_weights = true;
 };
 constexpr Passes kAllPasses, kNoWeights{.backward_weights = false}, kNone{false, false, false};
-constexpr bool kRounds = true;
+constexpr bool kRounds = true, kHopper = true;
 
 struct Row {
   ConvVariant variant;
   VariantInfo info;
   Passes passes = kAllPasses;
   bool rounds = false;  // operands: only if the mode allows it
+  bool hopper = false;  // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 7> kRows{{
+constexpr std::array<Row, 8> kRows{{
     {ConvVariant::direct,
      {.name = "direct",
       .summary = "the sums as written: one thread per output, no extra memory",
@@ -72,6 +73,15 @@ constexpr std::array<Row, 7> kRows{{
       .needs = "ComputeMode tf32 or bf16"},
      kAllPasses,
      kRounds},
+    {ConvVariant::implicit_gemm_wgmma,
+     {.name = "implicit_gemm_wgmma",
+      .summary = "the copy engine gathers: a window's tap is a box of the image, moved by the tap",
+      .on_cuda = true,
+      .compute_capability = 90,
+      .needs = "sm_90a, no later one; ComputeMode tf32 or bf16; no backward weights"},
+     kNoWeights,
+     kRounds,
+     kHopper},
     {ConvVariant::fused_relu_pool,
      {.name = "fused_relu_pool",
       .summary =
@@ -168,6 +178,10 @@ const Row& row_of(ConvVariant variant) {
   throw Error(ErrorKind::usage, "unknown conv variant");
 }
 
+bool has_hopper_code() {
+  return built_cuda_architectures().find("90a") != std::string_view::npos;
+}
+
 const char* name_of(ConvPass pass) {
   return pass == ConvPass::forward         ? "forward"
          : pass == ConvPass::backward_data ? "backward data"
@@ -190,6 +204,10 @@ ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& optio
     refuse(" rounds its operands: expected ComputeMode tf32 or bf16, found fp32");
   }
   const int capability = device_properties(device).compute_capability;
+  if (row.hopper && !conv_runs_on(row.variant, device)) {
+    refuse(" needs a GPU of compute capability 90 and code built for sm_90a; ", device, " has ",
+           capability, ", built for ", built_cuda_architectures());
+  }
   if (capability < info.compute_capability) {
     refuse(" needs compute capability ", info.compute_capability, ", ", device, " has ",
            capability);
@@ -231,6 +249,15 @@ Function* pick(ConvVariant variant, Function* direct,
 
 }  // namespace
 
+bool conv_runs_on(ConvVariant variant, Device device) {
+  if (variant == ConvVariant::automatic) return true;
+  const Row& row = row_of(variant);
+  if (device.is_cpu()) return row.info.on_cpu;
+  const int capability = device_properties(device).compute_capability;
+  return row.info.on_cuda && (row.hopper ? capability == 90 && has_hopper_code()
+                                         : capability >= row.info.compute_capability);
+}
+
 bool conv_has_pass(ConvVariant variant, ConvPass pass) {
   if (variant == ConvVariant::automatic) return true;
   const Passes& passes = row_of(variant).passes;
@@ -271,8 +298,8 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
   pick(variant, cuda::conv2d_forward_direct,
        {cuda::conv2d_forward_direct_constant, cuda::conv2d_forward_tiled,
         cuda::conv2d_forward_im2col_gemm, cuda::conv2d_forward_implicit_gemm,
-        cuda::conv2d_forward_implicit_gemm_tensor_core})(y, x, w, bias, dims, epilogue, options,
-                                                         workspace, stream);
+        cuda::conv2d_forward_implicit_gemm_tensor_core, cuda::conv2d_forward_implicit_gemm_wgmma})(
+      y, x, w, bias, dims, epilogue, options, workspace, stream);
 #endif
 }
 
@@ -296,9 +323,10 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
   pick(variant, cuda::conv2d_backward_data_direct,
        {cuda::conv2d_backward_data_direct_constant, cuda::conv2d_backward_data_tiled,
         cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
-        cuda::conv2d_backward_data_implicit_gemm_tensor_core})(dx, dy, w, dims, mode, options,
-                                                               workspace, stream);
-  const bool masked = variant == ConvVariant::implicit_gemm_tensor_core;  // while storing dx
+        cuda::conv2d_backward_data_implicit_gemm_tensor_core,
+        cuda::conv2d_backward_data_implicit_gemm_wgmma})(dx, dy, w, dims, mode, options, workspace,
+                                                         stream);
+  const bool masked = row_of(variant).rounds;  // while storing dx
   if (!masked) mask_gradient(dx, dims, options, stream);
 #endif
 }

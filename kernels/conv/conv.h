@@ -37,6 +37,7 @@ enum class ConvVariant {
   im2col_gemm,
   implicit_gemm,
   implicit_gemm_tensor_core,
+  implicit_gemm_wgmma,
   fused_relu_pool,  // has functions of its own: kernels/conv/fused_relu_pool.h
 };
 
@@ -47,6 +48,9 @@ struct ConvOptions {
   // was there included, is 0 where the mask is not above 0. Must not overlap dx.
   const float* relu_mask = nullptr;
 };
+
+// Whether the variant has kernels for this device; which passes, conv_has_pass() says.
+bool conv_runs_on(ConvVariant variant, Device device);
 
 // Some variants lack passes; a call that names one all the same throws usage.
 bool conv_has_pass(ConvVariant variant, ConvPass pass);

@@ -19,8 +19,8 @@ std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVari
 // one thread or block for each result.
 bool direct_fits(ConvPass pass, const ConvDims& dims);
 
-// im2col_gemm and implicit_gemm_tensor_core look at options.mode; im2col_gemm computes in fp32
-// below sm_80.
+// im2col_gemm, implicit_gemm_tensor_core and implicit_gemm_wgmma look at options.mode; im2col_gemm
+// computes in fp32 below sm_80.
 void conv2d_forward_direct(float* y, const float* x, const float* w, const float* bias,
                            const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
                            Workspace workspace, const Stream& stream);
@@ -70,6 +70,16 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        GradientMode mode,
                                                        const ConvOptions& options,
                                                        Workspace workspace, const Stream& stream);
+
+// With strides they call implicit_gemm_tensor_core.
+void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w, const float* bias,
+                                        const ConvDims& dims, Epilogue epilogue,
+                                        const ConvOptions& options, Workspace workspace,
+                                        const Stream& stream);
+void conv2d_backward_data_implicit_gemm_wgmma(float* dx, const float* dy, const float* w,
+                                              const ConvDims& dims, GradientMode mode,
+                                              const ConvOptions& options, Workspace workspace,
+                                              const Stream& stream);
 
 void conv2d_forward_direct_constant(float* y, const float* x, const float* w, const float* bias,
                                     const ConvDims& dims, Epilogue epilogue,

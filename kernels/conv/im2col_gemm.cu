@@ -14,7 +14,7 @@
 #include "engine/launch.h"
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/direct.cuh"
-#include "kernels/conv/packed_cells.cuh"
+#include "kernels/conv/packed_pixels.cuh"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/gemm/cuda.h"
 
@@ -228,6 +228,7 @@ std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, ConvVari
   if (variant == ConvVariant::implicit_gemm_tensor_core) {
     return tensor_core_workspace_bytes(pass, dims, mode);
   }
+  if (variant == ConvVariant::implicit_gemm_wgmma) return wgmma_workspace_bytes(pass, dims, mode);
   const std::size_t sums = pass == ConvPass::backward_weights ? weight_chunks(dims).bytes() : 0;
   if (variant != ConvVariant::im2col_gemm) return sums;
   return std::max(sums, ImageGroups(pass, dims).bytes);

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// Convolution, rung "implicit_gemm_wgmma": forward and backward data as products on the tensor
+// cores of Hopper, whose operands the copy engine (TMA) gathers. sm_90a.
+//
+// Pixels lie in memory with their channels side by side (packed_pixels.cuh), so an image is a
+// tensor of (height, width, channels), and what a tap (r, s) multiplies is a box of it: the box of
+// results, moved by (r, s). One copy brings a box of up to 400 pixels by 128 bytes of channels, and
+// zeros where it lies outside of the image. No thread computes an address, and there is no border.
+//
+//      filters (64 each)  x  pixels of a box        D: a row is a filter, neighbours in a row are
+//      128 bytes of k        128 bytes of k, one    neighbours in a plane of NCHW, so that four
+//                            copy at each tap       lanes store 64 bytes of it
+//
+// The pipeline is that of gemm/wgmma.cuh: warpgroup 0 copies into a ring of stages, warpgroups 1
+// and 2 multiply, and blocks stay for tile after tile. A product has 200 columns: 14 x 14 = 196
+// results fill 98 % of them, and so do 7 rows of 28 or of two halves of 56.
+//
+//   tile, filters x pixels   per stage              stages   shared memory   bytes from L2 per
+//   clock 128 x 200                1 tap,      41 KiB     5        206 KiB         52 64 x 400 1
+//   tap,      58 KiB     3        175 KiB         74 64 x 400, 7 rows of 56   a column,   88 KiB 2
+//   177 KiB         37
+//
+// (at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; some 45 come from L2).
+// In the last row a stage has three taps, one below the other: the box has two more rows, and a row
+// of 56 pixels is seven times the 1024 bytes in which the swizzle repeats, so that each tap is an
+// operand in the same box. Sums: 100 registers. The tile is chosen by wgmma_tiles.cpp, a call is
+// told in these terms by implicit_gemm_wgmma_passes.cu.
+#include <algorithm>
+
+#include "engine/launch_overlap.h"
+#include "engine/tensor_map.h"
+#include "kernels/conv/pixel_store.cuh"
+#include "kernels/conv/wgmma_product.cuh"
+#include "kernels/conv/wgmma_tiles.h"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/wgmma.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using device::FastDivide;
+
+constexpr int kWarpgroup = 128;  // threads
+constexpr int kThreads = (1 + kWgmmaConsumers) * kWarpgroup;
+
+struct ProductPlan {
+  int chunks, chunk_elements, taps_h, taps_w, pad_h, pad_w, rows;
+  int stage_taps, stages, stage_bytes, copied_bytes;
+  int box_images, box_height, box_width;
+  FastDivide by_row_tiles, by_tile_columns, by_tile_rows;
+  int tiles;
+  PixelStore store;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+__device__ __forceinline__ TilePlace place_of(int tile, int filters, const ProductPlan& p) {
+  int filter = 0, column = 0, row = 0;
+  const int box = p.by_row_tiles.divide(tile, filter);
+  const int image = p.by_tile_rows.divide(p.by_tile_columns.divide(box, column), row);
+  return {filter * filters, image * p.box_images, row * p.box_height, column * p.box_width};
+}
+
+struct StageRing {
+  int stages, stage = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+};
+
+// Starts all copies of a tile. One thread calls it.
+template <int kFilters>
+__device__ __forceinline__ void copy_tile(char* stages, const CUtensorMap& pixel_map,
+                                          const CUtensorMap& filter_map, const ProductPlan& p,
+                                          const TilePlace& place, StageRing& ring,
+                                          std::uint64_t* full, std::uint64_t* empty) {
+  constexpr int kFilterBytes = kFilters * kWgmmaChunkBytes;
+  for (int chunk = 0; chunk < p.chunks; ++chunk) {
+    const int channel = chunk * p.chunk_elements;
+    for (int r = 0; r < p.taps_h; r += p.stage_taps) {
+      for (int s = 0; s < p.taps_w; ++s, ring.advance()) {
+        std::uint64_t* filled = full + ring.stage;
+        device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
+        device::barrier_expect(filled, p.copied_bytes);
+        char* to = stages + ring.stage * p.stage_bytes;
+        for (int tap = 0; tap < p.stage_taps; ++tap, to += kFilterBytes) {
+          const int row = ((r + tap) * p.taps_w + s) * p.rows + place.filter;
+          device::tma_load(to, filter_map, channel, row, filled);
+        }
+        device::tma_load(to, pixel_map, channel, place.column + s - p.pad_w,
+                         place.row + r - p.pad_h, place.image, filled);
+      }
+    }
+  }
+}
+
+// Starts the products of what one stage holds: 64 filters by 200 pixels at each of its taps.
+template <bool kBf16, int kFilters>
+__device__ __forceinline__ void multiply_stage(float (&sum)[kWgmmaPixels / 2], const char* stage,
+                                               const ProductPlan& p, int consumer,
+                                               bool accumulate) {
+  constexpr int kFilterBytes = kFilters * kWgmmaChunkBytes, kRow = kWgmmaChunkBytes;
+  constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
+  // Two warpgroups share the pixels of 128 filters, or the 64 filters of 400 pixels.
+  const char* filters = stage + (kFilters == 128 ? consumer * 64 * kRow : 0);
+  const char* pixels =
+      stage + p.stage_taps * kFilterBytes + (kFilters == 64 ? consumer * kWgmmaPixels * kRow : 0);
+#pragma unroll 1
+  for (int tap = 0; tap < p.stage_taps; ++tap) {
+    device::wgmma_fence();
+    const std::uint64_t a = device::wgmma_descriptor(filters, kNoPanels);
+    const std::uint64_t b = device::wgmma_descriptor(pixels, kNoPanels);
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
+      const bool add = accumulate || tap > 0 || step > 0;
+      if constexpr (kBf16) {
+        device::wgmma_bf16<kWgmmaPixels, false, false>(sum, a + 2 * step, b + 2 * step, add);
+      } else {
+        device::wgmma_tf32<kWgmmaPixels>(sum, a + 2 * step, b + 2 * step, add);
+      }
+    }
+    device::wgmma_commit();
+    filters += kFilterBytes;
+    pixels += p.box_width * kRow;  // the tap below
+  }
+}
+
+#endif
+
+template <bool kBf16, int kFilters>
+__global__ void __launch_bounds__(kThreads, 1)
+    window_product_kernel(const __grid_constant__ CUtensorMap pixel_map,
+                          const __grid_constant__ CUtensorMap filter_map,
+                          const __grid_constant__ ProductPlan p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ char shared[];
+  __shared__ std::uint64_t full[kWgmmaMostStages], empty[kWgmmaMostStages];
+  char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  const int first = blockIdx.x, step = gridDim.x;
+  if (threadIdx.x == 0) {
+    device::tma_prefetch(pixel_map);
+    device::tma_prefetch(filter_map);
+    for (int stage = 0; stage < p.stages; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, kWgmmaConsumers);
+    }
+    device::fence_barrier_init();
+  }
+  __syncthreads();
+  device::overlap_wait();  // operands are packed, and whoever used the results before is done
+
+  StageRing ring{p.stages};
+  if (threadIdx.x < kWarpgroup) {
+    device::registers_release<40>();
+    if (threadIdx.x == 0) {
+      for (int tile = first; tile < p.tiles; tile += step) {
+        copy_tile<kFilters>(stages, pixel_map, filter_map, p, place_of(tile, kFilters, p), ring,
+                            full, empty);
+      }
+    }
+  } else {
+    device::registers_take<232>();
+    const int consumer = threadIdx.x / kWarpgroup - 1;
+    const bool speaks = threadIdx.x % kWarpgroup == 0;                  // for its warpgroup
+    const int fills = p.chunks * p.taps_w * (p.taps_h / p.stage_taps);  // of stages, for a tile
+    for (int tile = first; tile < p.tiles; tile += step) {
+      float sum[kWgmmaPixels / 2];
+      int before = 0;
+      for (int fill = 0; fill < fills; ++fill, ring.advance()) {
+        device::barrier_wait(full + ring.stage, ring.parity);
+        multiply_stage<kBf16, kFilters>(sum, stages + ring.stage * p.stage_bytes, p, consumer,
+                                        fill > 0);
+        device::wgmma_wait<1>();  // the products of the stage before are done
+        if (fill > 0 && speaks) device::barrier_arrive(empty + before);
+        before = ring.stage;
+      }
+      device::wgmma_wait<0>();
+      if (speaks) device::barrier_arrive(empty + before);
+      const TilePlace place = place_of(tile, kFilters, p);
+      store_sums(p.store, sum, place.filter + (kFilters == 128 ? consumer * 64 : 0),
+                 kFilters == 64 ? consumer * kWgmmaPixels : 0, place);
+    }
+  }
+#else
+  static_cast<void>(pixel_map), static_cast<void>(filter_map), static_cast<void>(p);
+  __trap();
+#endif
+}
+
+int narrow(std::int64_t value) {
+  return static_cast<int>(value);
+}
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+ProductPlan make_plan(const WindowProduct& w, const WgmmaTile& tile) {
+  ProductPlan p{};
+  const std::int64_t plane = w.height * w.width;
+  const std::int64_t columns = divide_up(w.width, tile.width);
+  const std::int64_t rows = divide_up(w.height, tile.height);
+  const std::int64_t row_tiles = divide_up(w.rows, tile.filters);
+  p.chunks = narrow(divide_up(w.quads * 16, kWgmmaChunkBytes));
+  p.chunk_elements = kWgmmaChunkBytes / (w.bf16 ? 2 : 4);
+  p.taps_h = narrow(w.taps_h);
+  p.taps_w = narrow(w.taps_w);
+  p.pad_h = narrow(w.pad_h);
+  p.pad_w = narrow(w.pad_w);
+  p.rows = narrow(w.rows);
+  p.stage_taps = tile.taps;
+  p.stages = tile.stages();
+  p.stage_bytes = tile.stage_bytes();
+  p.copied_bytes = tile.copied_bytes();
+  p.box_images = tile.images;
+  p.box_height = tile.height;
+  p.box_width = tile.width;
+  p.by_row_tiles = FastDivide(row_tiles);
+  p.by_tile_columns = FastDivide(columns);
+  p.by_tile_rows = FastDivide(rows);
+  p.tiles = narrow(row_tiles * columns * rows * divide_up(w.images, tile.images));
+  const bool flat = tile.width == w.width;
+  const std::int64_t run = flat ? tile.height * tile.width : tile.width;
+  const std::int64_t line = flat ? plane : w.width;
+  const auto addresses =
+      reinterpret_cast<std::uintptr_t>(w.to) | reinterpret_cast<std::uintptr_t>(w.mask);
+  const bool quads = addresses % 16 == 0 && plane % 4 == 0 && run % 4 == 0 && line % 4 == 0;
+  p.store = {w.to,
+             w.bias,
+             w.mask,
+             w.relu,
+             w.accumulate,
+             quads,
+             flat,
+             tile.images,
+             tile.width,
+             narrow(w.images),
+             narrow(w.rows),
+             narrow(flat ? 1 : w.height),
+             narrow(line),
+             plane,
+             FastDivide(run),
+             FastDivide(flat ? 1 : tile.height)};
+  return p;
+}
+
+}  // namespace
+
+void run_window_product(const WindowProduct& w, const Stream& stream) {
+  const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
+  const WgmmaTile tile = choose_wgmma_tile(
+      {w.images, w.height, w.width, w.rows, divide_up(w.quads * 16, kWgmmaChunkBytes),
+       narrow(w.taps_h), narrow(w.taps_w)},
+      processors);
+  const ProductPlan plan = make_plan(w, tile);
+  // The operands are rounded already: floats are copied as they are.
+  const TensorMapType type = w.bf16 ? TensorMapType::bf16 : TensorMapType::fp32;
+  const std::int64_t channels = w.quads * (w.bf16 ? 8 : 4);
+  const CUtensorMap pixel_map =
+      images_map(w.pixels, type, {w.images, w.source_height, w.source_width, channels},
+                 {tile.images, tile.box_height(), tile.width});
+  const CUtensorMap filter_map =
+      matrix_map(w.filters, type, {w.taps_h * w.taps_w * w.rows, channels, channels}, tile.filters);
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(plan.tiles, processors));
+  const Launch config{dim3(blocks), dim3(kThreads),
+                      static_cast<std::size_t>(plan.stages) * plan.stage_bytes + 1024, stream};
+  const auto kernel = w.bf16                ? tile.filters == 128 ? window_product_kernel<true, 128>
+                                                                  : window_product_kernel<true, 64>
+                                     : tile.filters == 128 ? window_product_kernel<false, 128>
+                                            : window_product_kernel<false, 64>;
+  launch_overlapped(kernel, true, 1, config, pixel_map, filter_map, plan);
+}
+
+}  // namespace weft::kernels::cuda

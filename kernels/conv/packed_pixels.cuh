@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Images and filters as the copy engine reads them for implicit_gemm_wgmma: rounded, and with the
+// channels of a pixel side by side, in quads of 16 bytes: 4 of tf32 or 8 of bf16 (cell_quads.cuh).
+//
+//   images    (n, height, width, quads); no border: what a window reads outside of its image the
+//             copy engine makes up
+//   filters   (taps, rows, quads)
+//
+// Channels of the last quad that do not exist are 0.
+#pragma once
+
+#include "kernels/conv/packed_cells.cuh"
+
+namespace weft::kernels::cuda {
+
+struct PixelImages {
+  std::int64_t channels = 0, height = 0, width = 0;
+  CellType type = CellType::tf32;
+
+  std::int64_t quads() const {  // of a pixel
+    const std::int64_t of_quad = cell_channels(type) / kCellQuads;
+    return (channels + of_quad - 1) / of_quad;
+  }
+  std::int64_t plane() const { return height * width; }
+  std::int64_t bytes() const { return plane() * quads() * 16; }  // of one image
+};
+
+// Packs `images` images, and the filters as `layout` says which element is where; its padded_rows
+// are not looked at. `filters` null: only the images. One launch; a kernel that is launched with
+// overlap may follow.
+void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelImages& layout,
+                 void* filters, const float* w, const CellFilters& filter_layout,
+                 const Stream& stream);
+
+// Scratch of implicit_gemm_wgmma, which has no backward weights: packed images and filters.
+std::size_t wgmma_workspace_bytes(ConvPass pass, const ConvDims& dims, ComputeMode mode);
+
+}  // namespace weft::kernels::cuda

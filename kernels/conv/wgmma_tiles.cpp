@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/conv/wgmma_tiles.h"
+
+#include <algorithm>
+
+namespace weft::kernels {
+namespace {
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Clocks until the last block is done, each with a multiprocessor to itself.
+double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processors) {
+  constexpr double kProducts = 4.0 * kWgmmaConsumers * kWgmmaPixels / 2;  // of a chunk at a tap
+  constexpr double kBytesPerClock = 45;  // from L2 when all multiprocessors copy
+  constexpr double kStore = 3000;        // sums to memory, while no product runs
+  const std::int64_t boxes = divide_up(work.width, tile.width) *
+                             divide_up(work.height, tile.height) *
+                             divide_up(work.images, tile.images);
+  const std::int64_t tiles = boxes * divide_up(work.rows, tile.filters);
+  const double taps = static_cast<double>(work.chunks) * work.taps_h * work.taps_w;
+  const double tap = std::max(kProducts, tile.copied_bytes() / (tile.taps * kBytesPerClock));
+  return static_cast<double>(divide_up(tiles, processors)) * (taps * tap + kStore);
+}
+
+}  // namespace
+
+WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
+  constexpr std::int64_t kMostBox = 256;  // of the copy engine, in each direction
+  WgmmaTile best;
+  double best_cost = -1;
+  const auto offer = [&](const WgmmaTile& tile) {
+    if (tile.stages() < 2) return;
+    const double clocks = cost(tile, work, processors);
+    if (best_cost < 0 || clocks < best_cost) best = tile, best_cost = clocks;
+  };
+  for (const int filters : {128, 64}) {
+    WgmmaTile tile;
+    tile.filters = filters;
+    const std::int64_t most_width = std::min<std::int64_t>(tile.pixels(), kMostBox);
+    const std::int64_t first = divide_up(work.width, most_width);  // boxes beside each other
+    for (std::int64_t parts = first; parts < first + 8 && parts <= work.width; ++parts) {
+      const std::int64_t width = divide_up(work.width, parts);
+      const std::int64_t most_height = std::min(tile.pixels() / width, kMostBox);
+      const std::int64_t height = divide_up(work.height, divide_up(work.height, most_height));
+      const bool whole = parts == 1 && height == work.height;
+      const std::int64_t images =
+          whole ? std::min({work.images, tile.pixels() / (width * height), kMostBox}) : 1;
+      tile.width = static_cast<int>(width);
+      tile.height = static_cast<int>(height);
+      tile.images = static_cast<int>(images);
+      tile.taps = 1;
+      offer(tile);
+      tile.taps = work.taps_h;
+      if (tile.taps > 1 && width % 8 == 0 && images == 1 && tile.box_height() <= kMostBox) {
+        offer(tile);
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace weft::kernels
