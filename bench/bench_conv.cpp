@@ -30,15 +30,17 @@ double footprint(const ConvDims& d) {
 // without it. "im2col_gemm_tensor_core" is im2col_gemm with tf32 asked for.
 constexpr std::string_view kInTf32 = "im2col_gemm_tensor_core";
 constexpr std::string_view kInBf16 = "implicit_gemm_tensor_core_bf16";
+constexpr std::string_view kWgmmaInBf16 = "implicit_gemm_wgmma_bf16";
 
 kernels::ConvOptions options_of(std::string_view variant) {
   kernels::ConvOptions options;
   const Arithmetic arithmetic = arithmetic_of(variant);
   if (arithmetic == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
   if (arithmetic == Arithmetic::bf16) options.mode = kernels::ComputeMode::bf16;
-  options.variant = variant == kInTf32   ? kernels::ConvVariant::im2col_gemm
-                    : variant == kInBf16 ? kernels::ConvVariant::implicit_gemm_tensor_core
-                                         : kernels::parse_conv_variant(variant);
+  options.variant = variant == kInTf32        ? kernels::ConvVariant::im2col_gemm
+                    : variant == kInBf16      ? kernels::ConvVariant::implicit_gemm_tensor_core
+                    : variant == kWgmmaInBf16 ? kernels::ConvVariant::implicit_gemm_wgmma
+                                              : kernels::parse_conv_variant(variant);
   return options;
 }
 
@@ -70,18 +72,19 @@ ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with, 
 }
 
 bool ConvWork::can_run(std::string_view variant) const {
-  if (few_ && variant != "implicit_gemm" && !variant.starts_with("implicit_gemm_tensor_core") &&
-      (variant != "direct" || dims.c > 1)) {
+  if (few_ && !variant.starts_with("implicit_gemm") && (variant != "direct" || dims.c > 1)) {
     return false;
   }
   const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
-  return !slow && kernels::conv_has_pass(options_of(variant).variant, pass);
+  const kernels::ConvVariant asked = options_of(variant).variant;
+  return !slow && kernels::conv_has_pass(asked, pass) &&
+         kernels::conv_runs_on(asked, context.stream.device());
 }
 
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  return {kInTf32, kInBf16};
+  return {kInTf32, kInBf16, kWgmmaInBf16};
 }
 
 Rotated<float>& ConvWork::output() {

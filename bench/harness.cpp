@@ -202,7 +202,9 @@ Arithmetic arithmetic_of(std::string_view variant) {
   if (variant.find("tf32x3") != std::string_view::npos) return Arithmetic::tf32x3;
   if (variant.find("tf32") != std::string_view::npos) return Arithmetic::tf32;
   if (variant.find("bf16") != std::string_view::npos) return Arithmetic::bf16;
-  if (variant.find("tensor_core") != std::string_view::npos) return Arithmetic::tf32;
+  for (const std::string_view unit : {"tensor_core", "wgmma"}) {
+    if (variant.find(unit) != std::string_view::npos) return Arithmetic::tf32;
+  }
   return Arithmetic::fp32;
 }
 

@@ -62,7 +62,10 @@ inline std::vector<ConvCase> conv_cases() {
       {{2, 16, 11, 13, 130, 3, 3, 1, 1, 1, 1}},
       {{40, 17, 4, 5, 18, 3, 3, 1, 1, 1, 1}},  // pixels of many images in one tile
       {{3, 65, 9, 9, 65, 1, 1, 1, 1, 0, 0}},
-      {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}},  // strides larger than the image
+      {{2, 33, 15, 24, 65, 3, 3, 1, 1, 1, 1}},  // rows of whole swizzles of pixels
+      {{5, 5, 7, 7, 18, 3, 3, 1, 1, 1, 1}},     // boxes of some images, and a part of one
+      {{1, 3, 3, 301, 5, 1, 1, 1, 1, 0, 0}},    // rows longer than a box
+      {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}},    // strides larger than the image
       {{1, 3, 9, 9, 4, 3, 3, 5, 11, 2, 0}},
       {{3, 1, 9, 8, 40, 3, 3, 1, 1, 1, 0}},  // one channel
       {{2, 1, 6, 8, 33, 3, 3, 1, 1, 0, 0}},

@@ -139,12 +139,12 @@ inline void expect_equal(const ConvResults<float>& found, const ConvResults<doub
 }
 
 inline bool runs_on(const VariantInfo& info, Device device) {
-  if (device.is_cpu()) return info.on_cpu;
-  return info.on_cuda && device_properties(device).compute_capability >= info.compute_capability;
+  return conv_runs_on(parse_conv_variant(info.name), device);
 }
 
 inline bool rounds(ConvVariant variant) {
-  return variant == ConvVariant::implicit_gemm_tensor_core;
+  return variant == ConvVariant::implicit_gemm_tensor_core ||
+         variant == ConvVariant::implicit_gemm_wgmma;
 }
 
 // Every variant that runs here; those that round their operands in both modes.

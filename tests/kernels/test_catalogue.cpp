@@ -44,7 +44,7 @@ const std::vector<Wanted>& wanted() {
        {}},
       {"conv",
        {"direct", "direct_constant", "tiled", "im2col_gemm", "implicit_gemm",
-        "implicit_gemm_tensor_core", "fused_relu_pool"},
+        "implicit_gemm_tensor_core", "implicit_gemm_wgmma", "fused_relu_pool"},
        {}},
       {"softmax", {"three_pass", "online", "warp_per_row", "block_per_row", "cluster_per_row"}, {}},
       {"signal",

@@ -56,13 +56,16 @@ TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
 
 // On 132 multiprocessors each of these is a layer for another tile of filters and pixels: 128 x
 // 128, 128 x 96, 64 x 256, 64 x 128. Channels go through several chunks, backward weights through
-// many slices.
+// many slices. The last two are for the tiles of wgmma: three taps a stage and more tiles than
+// multiprocessors, and whole images of 14 x 14.
 TEST_P(Conv, FillsLargeTiles) {
   if (device().is_cpu()) GTEST_SKIP() << "tiles of tensor cores";
   for (const ConvCase& c :
        {ConvCase{{43, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}},
         ConvCase{{32, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}}, ConvCase{{86, 16, 28, 28, 40, 1, 1}},
-        ConvCase{{8, 96, 14, 14, 96, 3, 3, 1, 1, 1, 1}}}) {
+        ConvCase{{8, 96, 14, 14, 96, 3, 3, 1, 1, 1, 1}},
+        ConvCase{{20, 17, 56, 56, 64, 3, 3, 1, 1, 1, 1}},
+        ConvCase{{67, 33, 14, 14, 130, 3, 3, 1, 1, 1, 1}}}) {
     if (too_large(c.flops())) continue;
     const ConvProblem problem(c, true);
     const ConvResults<double> expected = problem.expected();
@@ -200,6 +203,10 @@ TEST_P(Conv, RefusesWhatItCannotDo) {
   ConvOptions options;
   options.variant = ConvVariant::implicit_gemm_tensor_core;
   refused({1, 1, 4, 4, 1, 3, 3}, options, "implicit_gemm_tensor_core rounds its operands");
+  if (conv_runs_on(ConvVariant::implicit_gemm_wgmma, device())) {
+    options.variant = ConvVariant::implicit_gemm_wgmma;
+    refused({1, 1, 4, 4, 1, 3, 3}, options, "implicit_gemm_wgmma rounds its operands");
+  }
   options.variant = ConvVariant::direct_constant;
   refused({1, 2000, 4, 4, 1, 3, 3}, options, "at most 16384 weights");
   options.variant = ConvVariant::tiled;
