@@ -23,11 +23,15 @@ void nbody_shared_tiles(float* acceleration, const float* bodies, std::int64_t n
                         const NbodyForce& force, const Stream& stream);
 void nbody_register_tiled(float* acceleration, const float* bodies, std::int64_t n,
                           const NbodyForce& force, void* workspace, const Stream& stream);
+// Not on two streams at once: there is one place for bodies in constant memory.
+void nbody_constant_memory(float* acceleration, const float* bodies, std::int64_t n,
+                           const NbodyForce& force, void* workspace, const Stream& stream);
 void nbody_pair_symmetric(float* acceleration, const float* bodies, std::int64_t n,
                           const NbodyForce& force, void* workspace, const Stream& stream);
 
 std::size_t nbody_workspace_bytes(std::int64_t n, NbodyVariant variant, Device device);
 std::size_t nbody_register_tiled_bytes(std::int64_t n, Device device);
+std::size_t nbody_constant_memory_bytes(std::int64_t n);
 std::size_t nbody_pair_symmetric_bytes(std::int64_t n, Device device);
 std::size_t nbody_totals_bytes(std::int64_t n);
 

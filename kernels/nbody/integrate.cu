@@ -133,6 +133,7 @@ std::size_t nbody_workspace_bytes(std::int64_t n, NbodyVariant variant, Device d
   if (variant == NbodyVariant::array_of_structs) bytes = bodies * 7 * sizeof(float);
   if (variant == NbodyVariant::struct_of_arrays) bytes = bodies * 4 * sizeof(float);
   if (variant == NbodyVariant::register_tiled) bytes = nbody_register_tiled_bytes(n, device);
+  if (variant == NbodyVariant::constant_memory) bytes = nbody_constant_memory_bytes(n);
   if (variant == NbodyVariant::pair_symmetric) bytes = nbody_pair_symmetric_bytes(n, device);
   return std::max(bytes, nbody_totals_bytes(n));
 }

@@ -19,7 +19,7 @@ struct Row {
   VariantInfo info;
 };
 
-constexpr std::array<Row, 6> kRows{{
+constexpr std::array<Row, 7> kRows{{
     {NbodyVariant::array_of_structs,
      {.name = "array_of_structs",
       .summary = "bodies as records of seven floats: four loads of 4 bytes for each interaction",
@@ -41,6 +41,10 @@ constexpr std::array<Row, 6> kRows{{
     {NbodyVariant::register_tiled,
      {.name = "register_tiled",
       .summary = "a thread owns up to eight bodies: one shared load serves eight interactions",
+      .on_cuda = true}},
+    {NbodyVariant::constant_memory,
+     {.name = "constant_memory",
+      .summary = "the others come from constant memory, as operands that cost no register",
       .on_cuda = true}},
     {NbodyVariant::pair_symmetric,
      {.name = "pair_symmetric",
@@ -132,6 +136,8 @@ void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t 
       return cuda::nbody_naive(acceleration, bodies, n, force, stream);
     case NbodyVariant::shared_tiles:
       return cuda::nbody_shared_tiles(acceleration, bodies, n, force, stream);
+    case NbodyVariant::constant_memory:
+      return cuda::nbody_constant_memory(acceleration, bodies, n, force, workspace.data, stream);
     case NbodyVariant::pair_symmetric:
       return cuda::nbody_pair_symmetric(acceleration, bodies, n, force, workspace.data, stream);
     default:

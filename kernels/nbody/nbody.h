@@ -29,6 +29,7 @@ enum class NbodyVariant {
   naive,
   shared_tiles,
   register_tiled,
+  constant_memory,
   pair_symmetric
 };
 

@@ -40,7 +40,7 @@ const std::vector<Wanted>& wanted() {
        {}},
       {"nbody",
        {"array_of_structs", "struct_of_arrays", "naive", "shared_tiles", "register_tiled",
-        "pair_symmetric"},
+        "constant_memory", "pair_symmetric"},
        {}},
       {"conv",
        {"direct", "direct_constant", "tiled", "im2col_gemm", "implicit_gemm",
