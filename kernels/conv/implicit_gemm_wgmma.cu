@@ -15,14 +15,14 @@
 // and 2 multiply, and blocks stay for tile after tile. A product has 200 columns: 14 x 14 = 196
 // results fill 98 % of them, and so do 7 rows of 28 or of two halves of 56.
 //
-//   tile, filters x pixels   per stage              stages   shared memory   bytes from L2 per
-//   clock 128 x 200                1 tap,      41 KiB     5        206 KiB         52 64 x 400 1
-//   tap,      58 KiB     3        175 KiB         74 64 x 400, 7 rows of 56   a column,   88 KiB 2
-//   177 KiB         37
+//   filters x pixels    a stage           stages   shared    bytes a clock from L2
+//   128 x 200           1 tap,   41 KiB   5        206 KiB   52
+//   64 x 400            1 tap,   58 KiB   3        175 KiB   74
+//   64 x 400 (7 x 56)   3 taps,  88 KiB   2        177 KiB   37
 //
 // (at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; some 45 come from L2).
-// In the last row a stage has three taps, one below the other: the box has two more rows, and a row
-// of 56 pixels is seven times the 1024 bytes in which the swizzle repeats, so that each tap is an
+// The three taps of the last row lie one below the other: the box has two more rows, and a row of
+// 56 pixels is seven times the 1024 bytes in which the swizzle repeats, so that each tap is an
 // operand in the same box. Sums: 100 registers. The tile is chosen by wgmma_tiles.cpp, a call is
 // told in these terms by implicit_gemm_wgmma_passes.cu.
 #include <algorithm>

@@ -3,10 +3,9 @@
 // 64 rows or columns of C by 32 floats along k, in two boxes of 32 rows of 128 bytes, whose 16-byte
 // pieces the engine turns by an exclusive or with the number of the row. sm_90 and later.
 //
-//   rows along k   (64 x, 32 k)     a box has half of the rows; ldmatrix reads eight of them at
-//   once rows along x   2 x (32 k, 32 x) a box has half of the columns; a lane reads a piece of two
-//   rows:
-//                                   4 neighbours along x, which belong to 4 groups of 8
+//   rows along k   (64 x, 32 k)       a box has half of the rows; ldmatrix reads eight at once
+//   rows along x   2 x (32 k, 32 x)   a box has half of the columns; a lane reads a piece of two
+//                                     rows: 4 neighbours along x, which belong to 4 groups of 8
 //
 // The engine also rounds to tf32. A chunk is four steps of 8 along k. Storage row s of a tile is
 // where fragment s / 16, half s / 8 % 2, group s % 8 are; stored_at() says which x that is.

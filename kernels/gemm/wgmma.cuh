@@ -12,7 +12,7 @@
 //                                                                  stage before: empty
 //
 //   tile        sums in registers  stage    stages   shared memory   L2 reads for a product
-//   128 x 256   128                48 KiB   4        192 KiB         1; 0.83 where B is shared
+//   128 x 256   128                48 KiB   4        192 KiB         1; 0.67 where B is shared
 //   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where A is shared
 //   128 x 64    32                 24 KiB   8        192 KiB         2; 1.33 where A is shared
 //
