@@ -228,8 +228,8 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
   const ConvDims lenet1{
       .n = 256, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2};
   const ConvDims lenet2{.n = 256, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5};
-  add(lenet1, {kForward});
-  add(lenet2, {kForward});
+  add(lenet1, {kForward, kWeights});
+  add(lenet2, {kForward, kData, kWeights});
   add_pooled(lenet1, {kForward, kWeights});
   add_pooled(lenet2, {kForward, kData, kWeights});
   add(same(64, 64, 56, 64), {kForward, kData, kWeights});

@@ -20,8 +20,8 @@ enum class LayerPass {
 struct GemmProblem {
   kernels::GemmDims dims;
   kernels::GemmStorage storage = kernels::GemmStorage::fp32;
-  bool tensor_cores_only = false;  // leave out what is measured on other problems
-  int strip_width = 0;             // of the strip rungs, which then run alone; or 0
+  bool fast_only = false;  // leave out the lower rungs, which are measured on other problems
+  int strip_width = 0;     // of the strip rungs, which then run alone; or 0
   int strip_results = 4;
   std::string_view layer = {};  // "mlp fc1": measured in cache, as a training step leaves it
   LayerPass pass = LayerPass::none;
