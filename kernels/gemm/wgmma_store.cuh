@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/bfloat16.h"
-#include "kernels/device/mma.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/gemm/cuda.h"
 
