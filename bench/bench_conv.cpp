@@ -191,13 +191,47 @@ Verdict ConvWork::check(int set, Arithmetic arithmetic) {
 
 namespace {
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  const ConvDims dims{
-      .n = size, .c = 16, .h = 28, .w = 28, .oc = 32, .kh = 3, .kw = 3, .pad_h = 1, .pad_w = 1};
+// Images, or images, channels, height, width, filters and the side of their kernels.
+ConvDims dims_of(std::span<const std::int64_t> size) {
+  constexpr std::int64_t kShape[] = {0, 16, 28, 28, 32, 3};
+  const auto extent = [&](std::size_t i) { return size.size() > 1 ? size[i] : kShape[i]; };
+  const std::int64_t kernel = extent(5), pad = (kernel - 1) / 2;
+  return {.n = size[0],
+          .c = extent(1),
+          .h = extent(2),
+          .w = extent(3),
+          .oc = extent(4),
+          .kh = kernel,
+          .kw = kernel,
+          .pad_h = pad,
+          .pad_w = pad};
+}
+
+std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
+  const ConvDims dims = dims_of(size);
   if (context.variant == "fused_relu_pool") {
     return std::make_unique<ReluPoolWork>(kernels::ReluPoolDims{dims}, ConvPass::forward, context);
   }
   return std::make_unique<ConvWork>(dims, ConvPass::forward, context);
+}
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  return shaped({&size, 1}, context);
+}
+
+std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device device) {
+  using kernels::ComputeMode;
+  std::vector<NamedChoice> all;
+  for (const auto& [name, mode] : {std::pair{"fp32", ComputeMode::fp32},
+                                   {"tf32", ComputeMode::tf32},
+                                   {"bf16", ComputeMode::bf16}}) {
+    for (const auto& [pass_name, pass] : {std::pair{"forward", ConvPass::forward},
+                                          {"backward data", ConvPass::backward_data},
+                                          {"backward weights", ConvPass::backward_weights}}) {
+      all.push_back(
+          {str(name, ", ", pass_name), kernels::conv_choice(pass, dims_of(size), mode, device)});
+    }
+  }
+  return all;
 }
 
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
@@ -283,9 +317,18 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> network_proble
 }  // namespace
 
 extern const FamilyBench conv_bench = {
-    "conv",     "images of 16 x 28 x 28 under 32 filters of 3 x 3",
-    16,         65536,
-    sized,      problems,
-    "networks", network_problems};
+    .family = "conv",
+    .size_meaning =
+        "images of 16 x 28 x 28 under 32 filters of 3 x 3, or images, channels, height, "
+        "width, filters and their side as 16x16x28x28x32x3",
+    .default_size = 16,
+    .largest_size = 65536,
+    .sized = sized,
+    .problems = problems,
+    .more_name = "networks",
+    .more = network_problems,
+    .shape_extents = 6,
+    .shaped = shaped,
+    .choices = choices};
 
 }  // namespace weft::bench

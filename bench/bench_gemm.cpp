@@ -282,11 +282,56 @@ Verdict GemmWork::check(int set, Arithmetic arithmetic) {
 
 namespace {
 
+kernels::GemmDims dims_of(std::span<const std::int64_t> size) {
+  if (size.size() == 1) return {.m = size[0], .n = size[0], .k = size[0]};
+  return {.m = size[0], .n = size[1], .k = size[2]};
+}
+
 // A variant that takes bfloat16 on this device asks for matrices of that.
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  GemmProblem problem{.dims = {.m = size, .n = size, .k = size}};
+std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
+  GemmProblem problem{.dims = dims_of(size)};
   if (context.variant.find("bf16") != std::string_view::npos) problem.storage = GemmStorage::bf16;
   return std::make_unique<GemmWork>(problem, context);
+}
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  return shaped({&size, 1}, context);
+}
+
+// On this device, and where that is no H200 on one too: every mode, and transposed operands where
+// they change the choice.
+std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device device) {
+  using kernels::ComputeMode;
+  constexpr struct {
+    std::string_view name;
+    ComputeMode mode;
+    GemmStorage storage;
+  } kModes[] = {{"fp32", ComputeMode::fp32, GemmStorage::fp32},
+                {"tf32", ComputeMode::tf32, GemmStorage::fp32},
+                {"bf16", ComputeMode::bf16, GemmStorage::fp32},
+                {"bfloat16 matrices", ComputeMode::fp32, GemmStorage::bf16}};
+  std::vector<NamedChoice> all;
+  const auto add = [&](std::string_view where, const auto& choice_of) {
+    for (const auto& [name, mode, storage] : kModes) {
+      kernels::GemmDims dims = dims_of(size);
+      const kernels::Choice plain = choice_of(dims, storage, mode);
+      all.push_back({str(name, where), plain});
+      for (int transposed = 1; transposed < 4; ++transposed) {
+        dims.transpose_a = (transposed & 1) != 0;
+        dims.transpose_b = (transposed & 2) != 0;
+        const kernels::Choice choice = choice_of(dims, storage, mode);
+        if (choice.variant == plain.variant) continue;
+        all.push_back(
+            {str(name, dims.transpose_a ? ", A^T" : "", dims.transpose_b ? ", B^T" : "", where),
+             choice});
+      }
+    }
+  };
+  add("", [&](const kernels::GemmDims& dims, GemmStorage storage, ComputeMode mode) {
+    return kernels::gemm_choice(dims, storage, mode, device);
+  });
+  if (device.is_cuda() && device_properties(device).compute_capability == 90) return all;
+  add(", on an H200", kernels::gemm_choice_on_h200);
+  return all;
 }
 
 std::vector<GemmProblem> gpu_problems() {
@@ -375,6 +420,16 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> layers(Device)
 }  // namespace
 
 extern const FamilyBench gemm_bench = {
-    "gemm", "rows and columns of square matrices", 512, 32768, sized, problems, "layers", layers};
+    .family = "gemm",
+    .size_meaning = "rows and columns of square matrices, or m, n and k as 256x512x784",
+    .default_size = 512,
+    .largest_size = 32768,
+    .sized = sized,
+    .problems = problems,
+    .more_name = "layers",
+    .more = layers,
+    .shape_extents = 3,
+    .shaped = shaped,
+    .choices = choices};
 
 }  // namespace weft::bench

@@ -108,7 +108,15 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
 
 }  // namespace
 
-extern const FamilyBench nbody_bench = {"nbody", "bodies", 4096, std::int64_t{1} << 22,
-                                        sized,   problems};
+extern const FamilyBench nbody_bench = {
+    .family = "nbody",
+    .size_meaning = "bodies",
+    .default_size = 4096,
+    .largest_size = std::int64_t{1} << 22,
+    .sized = sized,
+    .problems = problems,
+    .choices = [](std::span<const std::int64_t> size, Device device) {
+      return std::vector<NamedChoice>{{"bodies", kernels::nbody_choice(size[0], device)}};
+    }};
 
 }  // namespace weft::bench

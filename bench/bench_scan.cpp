@@ -58,7 +58,15 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
 
 }  // namespace
 
-extern const FamilyBench scan_bench = {"scan", "floats", 1 << 20, std::int64_t{1} << 31,
-                                       sized,  problems};
+extern const FamilyBench scan_bench = {
+    .family = "scan",
+    .size_meaning = "floats",
+    .default_size = 1 << 20,
+    .largest_size = std::int64_t{1} << 31,
+    .sized = sized,
+    .problems = problems,
+    .choices = [](std::span<const std::int64_t> size, Device device) {
+      return std::vector<NamedChoice>{{"floats", kernels::scan_choice(size[0], device)}};
+    }};
 
 }  // namespace weft::bench

@@ -91,8 +91,17 @@ Verdict SoftmaxWork::check(int set, Arithmetic) {
 
 namespace {
 
+constexpr std::int64_t kColumns = 1000;  // unless said otherwise
+
+std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
+  return std::make_unique<SoftmaxWork>(size[0], size.size() > 1 ? size[1] : kColumns,
+                                       SoftmaxPass::forward, context);
+}
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return std::make_unique<SoftmaxWork>(size, 1000, SoftmaxPass::forward, context);
+  return shaped({&size, 1}, context);
+}
+std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device device) {
+  return {{"rows", kernels::softmax_choice(size.size() > 1 ? size[1] : kColumns, device)}};
 }
 
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
@@ -117,6 +126,14 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
 }  // namespace
 
 extern const FamilyBench softmax_bench = {
-    "softmax", "rows, of 1000 columns each", 1000, std::int64_t{1} << 21, sized, problems};
+    .family = "softmax",
+    .size_meaning = "rows of 1000 columns, or rows and columns as 1000x10",
+    .default_size = 1000,
+    .largest_size = std::int64_t{1} << 21,
+    .sized = sized,
+    .problems = problems,
+    .shape_extents = 2,
+    .shaped = shaped,
+    .choices = choices};
 
 }  // namespace weft::bench

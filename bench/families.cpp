@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/families.h"
 
+#include "engine/error.h"
+
 namespace weft::bench {
 
 extern const FamilyBench gemm_bench;
@@ -43,6 +45,27 @@ const FamilyBench* find_family_bench(std::string_view family) {
     if (bench->family == family) return bench;
   }
   return nullptr;
+}
+
+void check_size(const FamilyBench& family, std::span<const std::int64_t> size) {
+  const auto several = static_cast<std::size_t>(family.shape_extents);
+  if (size.size() > 1 && size.size() != several) {
+    throw Error(ErrorKind::usage, str("--size: ", family.family, " takes one number",
+                                      several > 0 ? str(" or ", several, " joined by x") : "",
+                                      ", found ", size.size()));
+  }
+  for (const std::int64_t extent : size) {
+    if (extent <= family.largest_size) continue;
+    throw Error(ErrorKind::usage, str("--size: expected at most ", family.largest_size, " ",
+                                      family.size_meaning, ", found ", extent));
+  }
+}
+
+std::unique_ptr<Work> make_problem(const FamilyBench& family, std::span<const std::int64_t> size,
+                                   const Context& context) {
+  check_size(family, size);
+  if (size.size() > 1) return family.shaped(size, context);
+  return family.sized(size.empty() ? family.default_size : size[0], context);
 }
 
 }  // namespace weft::bench

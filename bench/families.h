@@ -12,8 +12,15 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "kernels/choices.h"
 
 namespace weft::bench {
+
+// What `automatic` takes, and why, when it is asked so.
+struct NamedChoice {
+  std::string call;  // "tf32, B^T"
+  kernels::Choice choice;
+};
 
 struct FamilyBench {
   std::string_view family;        // as in kernels/catalogue.h
@@ -27,9 +34,22 @@ struct FamilyBench {
   std::string_view more_name = {};
   std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*more)(Device device) =
       nullptr;
+  // A problem of `shape_extents` numbers, for families where --size takes as many: 256x512x784.
+  int shape_extents = 0;
+  std::unique_ptr<Work> (*shaped)(std::span<const std::int64_t> extents,
+                                  const Context& context) = nullptr;
+  // What `automatic` takes for the problem of a size, for families where that depends on it.
+  std::vector<NamedChoice> (*choices)(std::span<const std::int64_t> size, Device device) = nullptr;
 };
 
 std::span<const FamilyBench* const> family_benches();
 const FamilyBench* find_family_bench(std::string_view family);  // null when there is none
+
+// Throws usage unless `size`, one number or several, or none for the default, is a --size of this
+// family.
+void check_size(const FamilyBench& family, std::span<const std::int64_t> size);
+// The problem of a size that check_size() accepts.
+std::unique_ptr<Work> make_problem(const FamilyBench& family, std::span<const std::int64_t> size,
+                                   const Context& context);
 
 }  // namespace weft::bench

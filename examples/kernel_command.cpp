@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "engine/error.h"
 #include "examples/json_lines.h"
@@ -51,9 +52,30 @@ int list_kernels(bool json) {
   return 0;
 }
 
+// "512", or "256x512x784": a number, or several.
+std::vector<std::int64_t> parse_size(const std::string& text) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  std::vector<std::int64_t> size;
+  for (const char *at = text.c_str(), *end = at + text.size();; ++at) {
+    std::int64_t extent = 0;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || extent < 1 || extent > kMost || (next != end && *next != 'x')) {
+      throw CLI::ValidationError(
+          "--size", fmt::format("expected whole numbers from 1 to {}, one or several joined by x, "
+                                "found '{}'",
+                                kMost, text));
+    }
+    size.push_back(extent);
+    if (next == end) return size;
+    at = next;
+  }
+}
+
 void add_problem_flags(CLI::App& sub, KernelRun& run) {
-  add_whole(sub, "--size", run.size, 1, std::int64_t{1} << 40,
-            "size of the problem; show FAMILY says what it counts");
+  sub.add_option_function<std::string>(
+         "--size", [&run](const std::string& text) { run.size = parse_size(text); },
+         "size of the problem; show FAMILY says what it counts")
+      ->type_name("N[xN...]");
   add_whole(sub, "--block", run.block, 1, 1024, "threads per block, where the family takes it");
   add_whole(sub, "--seed", run.seed, 0, INT64_MAX, "of the random data")->capture_default_str();
 }

@@ -22,7 +22,8 @@ std::vector<std::string> family_names();
 
 struct KernelRun {
   std::string name;
-  std::int64_t size = 0, block = 0, iterations = 0, seed = 1;  // 0: chosen by the family
+  std::vector<std::int64_t> size;                    // empty: chosen by the family
+  std::int64_t block = 0, iterations = 0, seed = 1;  // 0: likewise
   bool check = false, json = false, counts = false;
   DeviceFlags device;
 };

@@ -21,7 +21,7 @@ std::unique_ptr<bench::Work> small_work(const KernelRun& run, const bench::Famil
                                         std::string_view variant, const Stream& stream) {
   const bench::Context context{stream, static_cast<std::uint64_t>(run.seed),
                                static_cast<int>(run.block), variant};
-  if (run.size > 0) return family.sized(run.size, context);
+  if (!run.size.empty()) return bench::make_problem(family, run.size, context);
   constexpr double kEnough = 1e5;  // bytes and FLOP
   for (std::int64_t size = 1; size < family.default_size; size *= 2) {
     try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft kernel run and show: one problem of a family on this machine.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -136,18 +137,49 @@ int show_family(const kernels::Family& family, bool json) {
   return 0;
 }
 
-void check_size(const KernelRun& run, const bench::FamilyBench& family) {
-  if (run.size <= family.largest_size) return;
-  throw Error(ErrorKind::usage, fmt::format("--size: expected at most {} {}, found {}",
-                                            family.largest_size, family.size_meaning, run.size));
-}
-
 // The problem of `family` that was asked for; `variant` may be empty.
 std::unique_ptr<bench::Work> make_work(const KernelRun& run, const bench::FamilyBench& family,
                                        std::string_view variant, const Stream& stream) {
-  return family.sized(
-      run.size > 0 ? run.size : family.default_size,
+  return bench::make_problem(
+      family, run.size,
       {stream, static_cast<std::uint64_t>(run.seed), static_cast<int>(run.block), variant});
+}
+
+// What `automatic` takes for the size that was asked for.
+int show_choices(const KernelRun& run, const kernels::Family& family) {
+  const bench::FamilyBench& problems = bench_of(family);
+  bench::check_size(problems, run.size);
+  if (problems.choices == nullptr) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--size: what automatic means for {} does not depend on it; "
+                            "show {}/VARIANT takes it",
+                            family.name, family.name));
+  }
+  const Device device = select_device(run.device);
+  const std::vector<bench::NamedChoice> choices = problems.choices(run.size, device);
+  if (run.json) {
+    for (const bench::NamedChoice& choice : choices) {
+      nlohmann::ordered_json event = json_event("choice");
+      event["family"] = family.name;
+      event["size"] = run.size;
+      event["device"] = to_string(device);
+      event["call"] = choice.call;
+      event["variant"] = choice.choice.variant;
+      event["reason"] = choice.choice.reason;
+      write_out(json_line(event));
+    }
+    return 0;
+  }
+  std::vector<std::vector<std::string>> cells;
+  for (const bench::NamedChoice& choice : choices) {
+    cells.push_back(
+        {choice.call, std::string(choice.choice.variant), std::string(choice.choice.reason)});
+  }
+  write_out(
+      fmt::format("{} {} on {}\n", family.name, fmt::join(run.size, " x "), to_string(device)) +
+      format_table({{"call", Align::left}, {"automatic", Align::left}, {"why", Align::left}}, cells,
+                   detect_terminal(kStdout)));
+  return 0;
 }
 
 }  // namespace
@@ -155,7 +187,7 @@ std::unique_ptr<bench::Work> make_work(const KernelRun& run, const bench::Family
 int run_kernel(const KernelRun& run) {
   const KernelName name = parse_kernel_name(run.name);
   const bench::FamilyBench& family = bench_of(*name.family);
-  check_size(run, family);
+  bench::check_size(family, run.size);
   const Device device = select_device(run.device);
   if (built_for_host_cuda() && device.is_cuda()) return run_on_host_cuda(run);
   announce_device(run.device, device);
@@ -221,10 +253,12 @@ int show_kernel(const KernelRun& run) {
   }
   const KernelName name = parse_kernel_name(run.name);
   const bool json = run.json;
-  if (name.variant == nullptr) return show_family(*name.family, json);
+  if (name.variant == nullptr) {
+    return run.size.empty() ? show_family(*name.family, json) : show_choices(run, *name.family);
+  }
   const kernels::VariantInfo& info = *name.variant;
   const bench::FamilyBench& family = bench_of(*name.family);
-  check_size(run, family);
+  bench::check_size(family, run.size);
   const Device device = select_device(run.device);
 
   std::vector<std::pair<std::string, std::string>> pairs = {

@@ -13,6 +13,7 @@
 
 #include "engine/error.h"
 #include "kernels/activation/activation.h"
+#include "kernels/choices.h"
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/validate.h"
 #include "kernels/gemm/scratch.h"
@@ -153,22 +154,25 @@ namespace {
   return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
 }
 
-ConvVariant automatic(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
-                      Device device) {
+Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
+                              Device device) {
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const int capability = device_properties(device).compute_capability;
-    if (options.mode != ComputeMode::fp32 && capability >= 80 && fills_tensor_cores(dims)) {
-      return ConvVariant::implicit_gemm_tensor_core;
+    if (mode != ComputeMode::fp32 && capability >= 80 && fills_tensor_cores(dims)) {
+      return {ConvVariant::implicit_gemm_tensor_core,
+              "channels and filters fill tiles of tensor cores"};
     }
     const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
     const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
-    return few_weights && cuda::direct_fits(pass, dims) ? ConvVariant::direct
-                                                        : ConvVariant::implicit_gemm;
+    if (few_weights && cuda::direct_fits(pass, dims)) {
+      return {ConvVariant::direct, "an image and all filters fit in shared memory"};
+    }
+    return {ConvVariant::implicit_gemm, "too many weights for shared memory, or an odd shape"};
   }
 #endif
-  (void)pass, (void)dims, (void)options, (void)device;
-  return ConvVariant::implicit_gemm;
+  (void)pass, (void)dims, (void)mode, (void)device;
+  return {ConvVariant::implicit_gemm, "the one for any shape on a CPU"};
 }
 
 const Row& row_of(ConvVariant variant) {
@@ -190,7 +194,8 @@ const char* name_of(ConvPass pass) {
 
 // The variant that runs a pass; throws when the one asked for cannot.
 ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& options, Device device) {
-  if (options.variant == ConvVariant::automatic) return automatic(pass, dims, options, device);
+  if (options.variant == ConvVariant::automatic)
+    return automatic(pass, dims, options.mode, device).variant;
   const Row& row = row_of(options.variant);
   const VariantInfo& info = row.info;
   const auto refuse = [&](const auto&... parts) {
@@ -354,6 +359,10 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
         cuda::conv2d_backward_weights_implicit_gemm_tensor_core})(dw, db, dy, x, dims, mode,
                                                                   options, workspace, stream);
 #endif
+}
+
+Choice conv_choice(ConvPass pass, const ConvDims& dims, ComputeMode mode, Device device) {
+  return named(kRows, automatic(pass, dims, mode, device));
 }
 
 std::span<const VariantInfo> conv_variants() {

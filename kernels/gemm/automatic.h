@@ -2,7 +2,7 @@
 // What GemmVariant::automatic means on a GPU.
 #pragma once
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/choices.h"
 
 namespace weft::kernels {
 
@@ -20,7 +20,7 @@ constexpr bool fits_copy_engine(const GemmDims& dims) {
 
 // `aligned`: rows of A and B start on 16-byte boundaries. A tensor-core mode on a device without
 // tf32 tensor cores runs in fp32.
-GemmVariant gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
-                           bool aligned, const GemmDevice& device);
+Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
+                                   bool aligned, const GemmDevice& device);
 
 }  // namespace weft::kernels

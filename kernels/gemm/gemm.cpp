@@ -287,25 +287,36 @@ void check_rows(std::string_view variant, const char* name, const Element* matri
                                           " bytes) apart")));
 }
 
+Chosen<GemmVariant> automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
+                              bool aligned, Device device) {
+  if (device.is_cpu()) return {GemmVariant::packed, "the one for any size on a CPU"};
+  const DeviceProperties& properties = device_properties(device);
+  const int capability = properties.compute_capability;
+  return gemm_automatic(
+      dims, storage, mode, aligned,
+      {capability, capability == 90 && has_hopper_code(), properties.multiprocessors});
+}
+
+// Are rows of A and B aligned to 16 bytes?
+bool rows_aligned(const GemmDims& dims, std::size_t element_bytes) {
+  const auto vector = static_cast<std::int64_t>(16 / element_bytes);
+  return dims.lda % vector == 0 && dims.ldb % vector == 0;
+}
+
+std::size_t bytes_of(GemmStorage storage) {
+  return storage == GemmStorage::bf16 ? sizeof(Bfloat16) : sizeof(float);
+}
+
 // Validates a call and settles which variant it means.
 template <class Element>
 GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& dims,
                             GemmStorage storage, const GemmOptions& options, Device device) {
-  constexpr std::int64_t kVector = 16 / sizeof(Element);
   const bool aligned =
       (reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) % 16 == 0 &&
-      dims.lda % kVector == 0 && dims.ldb % kVector == 0;
+      rows_aligned(dims, sizeof(Element));
   GemmVariant variant = options.variant;
   if (variant == GemmVariant::automatic) {
-    if (device.is_cpu()) {
-      variant = GemmVariant::packed;
-    } else {
-      const DeviceProperties& properties = device_properties(device);
-      const int capability = properties.compute_capability;
-      variant = gemm_automatic(
-          dims, storage, options.mode, aligned,
-          {capability, capability == 90 && has_hopper_code(), properties.multiprocessors});
-    }
+    variant = automatic(dims, storage, options.mode, aligned, device).variant;
   }
   const Row& row = row_of(variant);
   check_runs(row, storage, options, device);
@@ -419,6 +430,17 @@ bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device) {
   return row.info.on_cuda && row.cuda_storage == storage &&
          (row.hopper ? capability == 90 && has_hopper_code()
                      : capability >= row.info.compute_capability);
+}
+
+Choice gemm_choice(const GemmDims& dims, GemmStorage storage, ComputeMode mode, Device device) {
+  const GemmDims d = resolved(dims, bytes_of(storage));
+  return named(kRows, automatic(d, storage, mode, rows_aligned(d, bytes_of(storage)), device));
+}
+
+Choice gemm_choice_on_h200(const GemmDims& dims, GemmStorage storage, ComputeMode mode) {
+  const GemmDims d = resolved(dims, bytes_of(storage));
+  const bool aligned = rows_aligned(d, bytes_of(storage));
+  return named(kRows, gemm_automatic(d, storage, mode, aligned, {90, true, 132}));
 }
 
 std::span<const VariantInfo> gemm_variants() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/checks.h"
+#include "kernels/choices.h"
 #include "kernels/nbody/cpu_table.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/nbody/cuda.h"
@@ -61,12 +62,17 @@ constexpr auto kInfos = [] {
 // A tile of pair_symmetric is wasted on fewer bodies than this.
 constexpr std::int64_t kSymmetricBodies = 32768;
 
+Chosen<NbodyVariant> automatic(std::int64_t n, Device device) {
+  if (device.is_cpu()) return {NbodyVariant::struct_of_arrays, "vectors of the CPU"};
+  if (n >= kSymmetricBodies) {
+    return {NbodyVariant::pair_symmetric, "from 32768 bodies on its tiles fill a GPU"};
+  }
+  return {NbodyVariant::register_tiled, "it splits few bodies over more blocks"};
+}
+
 // The variant that runs; throws when this device has it not.
 NbodyVariant resolved(NbodyVariant variant, std::int64_t n, Device device) {
-  if (variant == NbodyVariant::automatic) {
-    if (device.is_cpu()) return NbodyVariant::struct_of_arrays;
-    return n >= kSymmetricBodies ? NbodyVariant::pair_symmetric : NbodyVariant::register_tiled;
-  }
+  if (variant == NbodyVariant::automatic) return automatic(n, device).variant;
   for (const auto& [row, info] : kRows) {
     if (row != variant) continue;
     if (device.is_cpu() ? info.on_cpu : info.on_cuda) return variant;
@@ -180,6 +186,10 @@ void nbody_totals(double* totals, const float* bodies, const float* velocity, st
 #endif
   select_nbody_cpu().totals(totals, bodies, velocity, n, softening2, options.gravity,
                             static_cast<double*>(workspace.data));
+}
+
+Choice nbody_choice(std::int64_t n, Device device) {
+  return named(kRows, automatic(n, device));
 }
 
 std::span<const VariantInfo> nbody_variants() {

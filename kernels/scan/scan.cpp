@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/checks.h"
+#include "kernels/choices.h"
 #include "kernels/scan/cpu_table.h"
 
 #ifdef WEFT_WITH_CUDA
@@ -78,15 +79,20 @@ constexpr auto kInfos = [] {
 // than descriptors (measured on an H200, README.md).
 constexpr std::int64_t kLookaheadElements = std::int64_t{1} << 21;
 
-ScanVariant automatic(std::int64_t n, Device device) {
-  if (device.is_cpu()) return ScanVariant::threaded;
-  if (device_properties(device).compute_capability < 80) return ScanVariant::decoupled_lookback;
-  return n < kLookaheadElements ? ScanVariant::grid_sync : ScanVariant::lookahead;
+Chosen<ScanVariant> automatic(std::int64_t n, Device device) {
+  if (device.is_cpu()) return {ScanVariant::threaded, "all threads of the CPU"};
+  if (device_properties(device).compute_capability < 80) {
+    return {ScanVariant::decoupled_lookback, "one pass; asynchronous copies need sm_80"};
+  }
+  if (n < kLookaheadElements) {
+    return {ScanVariant::grid_sync, "below 2^21 elements one sweep of the blocks is all"};
+  }
+  return {ScanVariant::lookahead, "from 2^21 elements on traffic counts, and it moves the least"};
 }
 
 // The variant that will run; throws usage when it does not run on `device`.
 ScanVariant resolved(ScanVariant variant, std::int64_t n, Device device) {
-  if (variant == ScanVariant::automatic) return automatic(n, device);
+  if (variant == ScanVariant::automatic) return automatic(n, device).variant;
   for (const Row& row : kRows) {
     if (row.variant != variant) continue;
     if (device.is_cpu() ? !row.info.on_cpu : !row.info.on_cuda) {
@@ -174,6 +180,10 @@ template void scan(float*, const float*, std::int64_t, const ScanOptions&, Works
                    const Stream&);
 template void scan(double*, const double*, std::int64_t, const ScanOptions&, Workspace,
                    const Stream&);
+
+Choice scan_choice(std::int64_t n, Device device) {
+  return named(kRows, automatic(n, device));
+}
 
 std::span<const VariantInfo> scan_variants() {
   return kInfos;

@@ -8,6 +8,7 @@
 
 #include "engine/device.h"
 #include "kernels/checks.h"
+#include "kernels/choices.h"
 #include "kernels/softmax/cpu_table.h"
 #include "kernels/softmax/cuda.h"
 
@@ -76,14 +77,19 @@ bool runs_on(const VariantInfo& info, Device device) {
   return info.on_cuda && device_properties(device).compute_capability >= info.compute_capability;
 }
 
-SoftmaxVariant automatic(std::int64_t cols, Device device) {
-  if (device.is_cpu()) return SoftmaxVariant::three_pass;
-  if (cols <= cuda::kWarpColumns) return SoftmaxVariant::warp_per_row;
+Chosen<SoftmaxVariant> automatic(std::int64_t cols, Device device) {
+  if (device.is_cpu()) return {SoftmaxVariant::three_pass, "vectors of the CPU"};
+  if (cols <= cuda::kWarpColumns) {
+    return {SoftmaxVariant::warp_per_row, "a row fits in the registers of a warp"};
+  }
   // Beyond 8192 columns an SM holds one block_per_row only.
   if (cols > 8192 && softmax_takes(SoftmaxVariant::cluster_per_row, cols, device)) {
-    return SoftmaxVariant::cluster_per_row;
+    return {SoftmaxVariant::cluster_per_row, "a row is more than half of what an SM holds"};
   }
-  return cols <= cuda::kBlockColumns ? SoftmaxVariant::block_per_row : SoftmaxVariant::online;
+  if (cols <= cuda::kBlockColumns) {
+    return {SoftmaxVariant::block_per_row, "a row fits in the registers of a block"};
+  }
+  return {SoftmaxVariant::online, "a row fits nowhere and is read twice"};
 }
 
 // Checks the arguments; the variant to run, or automatic when there is nothing to compute.
@@ -96,7 +102,7 @@ SoftmaxVariant checked_variant(std::string_view where, std::int64_t rows, std::i
   if (cols > INT32_MAX) {
     throw Error(ErrorKind::usage, str(where, ": at most 2^31 - 1 columns, found ", cols));
   }
-  if (variant == SoftmaxVariant::automatic) variant = automatic(cols, device);
+  if (variant == SoftmaxVariant::automatic) variant = automatic(cols, device).variant;
   const Row& row = row_of(variant);
   if (!runs_on(row.info, device)) {
     throw Error(ErrorKind::usage,
@@ -186,6 +192,10 @@ void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, con
   }
 #endif
   select_softmax_cpu().cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols, smoothing);
+}
+
+Choice softmax_choice(std::int64_t cols, Device device) {
+  return named(kRows, automatic(cols, device));
 }
 
 std::span<const VariantInfo> softmax_variants() {

@@ -113,6 +113,42 @@ TEST_F(Kernel, RunOfOneVariantPrintsOneRow) {
   EXPECT_EQ(lines_of(outcome.out).size(), 4u) << outcome.out;
 }
 
+TEST_F(Kernel, ShowSaysWhatAutomaticTakesAndWhy) {
+  const Outcome gemm = weft({"kernel", "show", "gemm", "--size", "256x512x784", "--device", "cpu"});
+  EXPECT_EQ(gemm.exit_code, 0) << gemm.err;
+  for (const char* part : {"gemm 256 x 512 x 784 on cpu", "packed", "tf32, on an H200",
+                           "cluster_tf32", "blocks help each other"}) {
+    EXPECT_NE(gemm.out.find(part), std::string::npos) << part << "\n" << gemm.out;
+  }
+  const std::vector<std::vector<std::string>> problems = {
+      {"gemm", "8192"}, {"scan", "1000"}, {"softmax", "100x10"},
+      {"nbody", "99"},  {"conv", "2"},    {"conv", "64x256x14x14x256x3"}};
+  for (const std::vector<std::string>& problem : problems) {
+    const Outcome outcome =
+        weft({"kernel", "show", problem[0], "--size", problem[1], "--json", "--device", "cpu"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::vector<nlohmann::json> events = json_lines(outcome.out);
+    EXPECT_FALSE(events.empty()) << problem[0];
+    for (const nlohmann::json& event : events) {
+      EXPECT_EQ(event["event"], "choice");
+      EXPECT_FALSE(event["variant"].get<std::string>().empty()) << outcome.out;
+      EXPECT_FALSE(event["reason"].get<std::string>().empty()) << outcome.out;
+    }
+  }
+  EXPECT_EQ(weft({"kernel", "run", "gemm/packed", "--size", "7x5x3", "--iterations", "1",
+                  "--device", "cpu", "--check"})
+                .exit_code,
+            0);
+  expect_error(weft({"kernel", "show", "gemm", "--size", "2x3"}), 2,
+               "--size: gemm takes one number or 3 joined by x, found 2");
+  expect_error(weft({"kernel", "run", "scan", "--size", "3x3"}), 2,
+               "--size: scan takes one number, found 2");
+  expect_error(weft({"kernel", "show", "reduce", "--size", "5"}), 2, "does not depend on it");
+  for (const char* size : {"3x", "x3", "0", "1x0x1", "2 x 2", "1e3", "", "99999999999999999999"}) {
+    expect_error(weft({"kernel", "show", "gemm", "--size", size}), 2, "--size: expected");
+  }
+}
+
 TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
   expect_error(weft({"kernel"}), 2, "list, show, run");
   expect_error(weft({"kernel", "lst"}), 2, "did you mean 'list'?");

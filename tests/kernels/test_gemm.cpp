@@ -277,7 +277,8 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   const auto chosen = [](std::int64_t side, GemmStorage storage, ComputeMode mode, bool aligned,
                          const GemmDevice& on) {
     return gemm_automatic({side, side, side, false, false, side, side, side}, storage, mode,
-                          aligned, on);
+                          aligned, on)
+        .variant;
   };
   const auto floats = [&](std::int64_t side, ComputeMode mode, const GemmDevice& on) {
     return chosen(side, GemmStorage::fp32, mode, true, on);
@@ -297,7 +298,7 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(floats(64, ComputeMode::fp32, ampere), GemmVariant::register_tiled);
   // The first layer of the MLP, forward and its weight gradient.
   const auto layer = [&](const GemmDims& dims) {
-    return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper);
+    return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper).variant;
   };
   EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::cluster_tf32);
   EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::cluster_tf32);
