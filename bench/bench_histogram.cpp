@@ -149,6 +149,14 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
 }  // namespace
 
 extern const FamilyBench histogram_bench = {
-    "histogram", "bytes, in 256 bins", 1 << 22, std::int64_t{1} << 33, sized, problems};
+    .family = "histogram",
+    .size_meaning = "bytes, in 256 bins",
+    .default_size = 1 << 22,
+    .largest_size = std::int64_t{1} << 33,
+    .sized = sized,
+    .problems = problems,
+    .choices = [](std::span<const std::int64_t> size, Device device) {
+      return std::vector<NamedChoice>{{"bytes", kernels::histogram_choice(size[0], device)}};
+    }};
 
 }  // namespace weft::bench

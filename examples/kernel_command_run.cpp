@@ -151,8 +151,7 @@ int show_choices(const KernelRun& run, const kernels::Family& family) {
   bench::check_size(problems, run.size);
   if (problems.choices == nullptr) {
     throw Error(ErrorKind::usage,
-                fmt::format("--size: what automatic means for {} does not depend on it; "
-                            "show {}/VARIANT takes it",
+                fmt::format("--size: {} has no choice to explain; show {}/VARIANT takes a size",
                             family.name, family.name));
   }
   const Device device = select_device(run.device);

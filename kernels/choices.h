@@ -21,6 +21,7 @@ Choice gemm_choice(const GemmDims& dims, GemmStorage storage, ComputeMode mode, 
 Choice gemm_choice_on_h200(const GemmDims& dims, GemmStorage storage, ComputeMode mode);
 
 Choice conv_choice(ConvPass pass, const ConvDims& dims, ComputeMode mode, Device device);
+Choice histogram_choice(std::int64_t n, Device device);  // of bytes
 Choice scan_choice(std::int64_t n, Device device);
 Choice softmax_choice(std::int64_t cols, Device device);
 Choice nbody_choice(std::int64_t n, Device device);

@@ -13,6 +13,7 @@
 #include "engine/error.h"
 #include "engine/stream.h"
 #include "kernels/checks.h"
+#include "kernels/choices.h"
 #include "kernels/histogram/cpu_table.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/histogram/cuda.h"
@@ -167,9 +168,12 @@ std::int64_t cpu_table_bytes(std::int64_t n, std::int64_t bins) {
 
 constexpr std::int64_t kMaxCpuTableBytes = std::int64_t{1} << 28;
 
-HistogramVariant cpu_variant(std::int64_t n, std::int64_t bins) {
-  return cpu_table_bytes(n, bins) <= kMaxCpuTableBytes ? HistogramVariant::privatized
-                                                       : HistogramVariant::global_atomics;
+Chosen<HistogramVariant> cpu_variant(std::int64_t n, std::int64_t bins) {
+  if (cpu_table_bytes(n, bins) <= kMaxCpuTableBytes) {
+    return {HistogramVariant::privatized, "tables for each thread fit in memory"};
+  }
+  return {HistogramVariant::global_atomics,
+          "so many bins that tables for each thread are too large"};
 }
 
 template <class Binning>
@@ -192,12 +196,18 @@ void run_cpu(HistogramVariant variant, std::int64_t* counts, const typename Binn
 constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 26;
 
 // Up to four passes over the values cost less than atomics in memory.
-HistogramVariant cuda_variant(bool bytes, std::int64_t n, std::int64_t bins,
-                              std::int64_t shared_bytes) {
-  if (bytes && n >= kLanePrivateBytes) return HistogramVariant::lane_private_atomics;
-  if (cuda::histogram_fits(bins, shared_bytes)) return HistogramVariant::vectorized;
-  return cuda::histogram_fits(bins, 4 * shared_bytes) ? HistogramVariant::multi_pass
-                                                      : HistogramVariant::global_atomics;
+Chosen<HistogramVariant> cuda_variant(bool bytes, std::int64_t n, std::int64_t bins,
+                                      std::int64_t shared_bytes) {
+  if (bytes && n >= kLanePrivateBytes) {
+    return {HistogramVariant::lane_private_atomics, "from 2^26 bytes on counters of a lane pay"};
+  }
+  if (cuda::histogram_fits(bins, shared_bytes)) {
+    return {HistogramVariant::vectorized, "the bins fit in shared memory"};
+  }
+  if (cuda::histogram_fits(bins, 4 * shared_bytes)) {
+    return {HistogramVariant::multi_pass, "the bins fit in shared memory in four passes at most"};
+  }
+  return {HistogramVariant::global_atomics, "so many bins seldom meet in memory"};
 }
 
 template <class Binning>
@@ -256,13 +266,13 @@ void run(std::int64_t* counts, const typename Binning::Value* x, std::int64_t n,
                                    options.block};
     if (variant == HistogramVariant::automatic) {
       // A block size is for the rungs that take one.
-      variant = cuda_variant(kBytes && options.block == 0, n, bins.bins, plan.shared_bytes);
+      variant = cuda_variant(kBytes && options.block == 0, n, bins.bins, plan.shared_bytes).variant;
     }
     check_options(options, variant, kBytes, device);
     return run_cuda(variant, counts, x, n, bins, plan, stream);
   }
 #endif
-  if (variant == HistogramVariant::automatic) variant = cpu_variant(n, bins.bins);
+  if (variant == HistogramVariant::automatic) variant = cpu_variant(n, bins.bins).variant;
   check_options(options, variant, kBytes, device);
   run_cpu(variant, counts, x, n, bins, stream);
 }
@@ -282,6 +292,17 @@ void histogram(std::int64_t* counts, const std::int32_t* x, std::int64_t n, cons
 void histogram(std::int64_t* counts, const float* x, std::int64_t n, const EvenBins& bins,
                const HistogramOptions& options, const Stream& stream) {
   run(counts, x, n, resolved(bins), options, stream);
+}
+
+Choice histogram_choice(std::int64_t n, Device device) {
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) {
+    const auto shared = static_cast<std::int64_t>(device_properties(device).shared_bytes_per_block);
+    return named(kRows, cuda_variant(true, n, kHistogramByteBins, shared));
+  }
+#endif
+  static_cast<void>(device);
+  return named(kRows, cpu_variant(n, kHistogramByteBins));
 }
 
 std::span<const VariantInfo> histogram_variants() {

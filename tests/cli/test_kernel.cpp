@@ -121,8 +121,8 @@ TEST_F(Kernel, ShowSaysWhatAutomaticTakesAndWhy) {
     EXPECT_NE(gemm.out.find(part), std::string::npos) << part << "\n" << gemm.out;
   }
   const std::vector<std::vector<std::string>> problems = {
-      {"gemm", "8192"}, {"scan", "1000"}, {"softmax", "100x10"},
-      {"nbody", "99"},  {"conv", "2"},    {"conv", "64x256x14x14x256x3"}};
+      {"gemm", "8192"},          {"scan", "1000"}, {"softmax", "100x10"},         {"nbody", "99"},
+      {"histogram", "70000000"}, {"conv", "2"},    {"conv", "64x256x14x14x256x3"}};
   for (const std::vector<std::string>& problem : problems) {
     const Outcome outcome =
         weft({"kernel", "show", problem[0], "--size", problem[1], "--json", "--device", "cpu"});
@@ -143,7 +143,8 @@ TEST_F(Kernel, ShowSaysWhatAutomaticTakesAndWhy) {
                "--size: gemm takes one number or 3 joined by x, found 2");
   expect_error(weft({"kernel", "run", "scan", "--size", "3x3"}), 2,
                "--size: scan takes one number, found 2");
-  expect_error(weft({"kernel", "show", "reduce", "--size", "5"}), 2, "does not depend on it");
+  expect_error(weft({"kernel", "show", "reduce", "--size", "5"}), 2,
+               "reduce has no choice to explain");
   for (const char* size : {"3x", "x3", "0", "1x0x1", "2 x 2", "1e3", "", "99999999999999999999"}) {
     expect_error(weft({"kernel", "show", "gemm", "--size", size}), 2, "--size: expected");
   }
