@@ -6,6 +6,7 @@
 
 #include "bench/bench_relu_pool.h"
 #include "bench/families.h"
+#include "kernels/conv/validate.h"
 
 namespace weft::bench {
 namespace {
@@ -196,15 +197,17 @@ ConvDims dims_of(std::span<const std::int64_t> size) {
   constexpr std::int64_t kShape[] = {0, 16, 28, 28, 32, 3};
   const auto extent = [&](std::size_t i) { return size.size() > 1 ? size[i] : kShape[i]; };
   const std::int64_t kernel = extent(5), pad = (kernel - 1) / 2;
-  return {.n = size[0],
-          .c = extent(1),
-          .h = extent(2),
-          .w = extent(3),
-          .oc = extent(4),
-          .kh = kernel,
-          .kw = kernel,
-          .pad_h = pad,
-          .pad_w = pad};
+  const ConvDims dims{.n = size[0],
+                      .c = extent(1),
+                      .h = extent(2),
+                      .w = extent(3),
+                      .oc = extent(4),
+                      .kh = kernel,
+                      .kw = kernel,
+                      .pad_h = pad,
+                      .pad_w = pad};
+  kernels::check_conv_dims(dims);
+  return dims;
 }
 
 std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {

@@ -17,6 +17,7 @@
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/validate.h"
 #include "kernels/gemm/scratch.h"
+#include "kernels/hopper.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/conv/cuda.h"
 #endif
@@ -182,10 +183,6 @@ const Row& row_of(ConvVariant variant) {
   throw Error(ErrorKind::usage, "unknown conv variant");
 }
 
-bool has_hopper_code() {
-  return built_cuda_architectures().find("90a") != std::string_view::npos;
-}
-
 const char* name_of(ConvPass pass) {
   return pass == ConvPass::forward         ? "forward"
          : pass == ConvPass::backward_data ? "backward data"
@@ -259,8 +256,8 @@ bool conv_runs_on(ConvVariant variant, Device device) {
   const Row& row = row_of(variant);
   if (device.is_cpu()) return row.info.on_cpu;
   const int capability = device_properties(device).compute_capability;
-  return row.info.on_cuda && (row.hopper ? capability == 90 && has_hopper_code()
-                                         : capability >= row.info.compute_capability);
+  return row.info.on_cuda &&
+         (row.hopper ? runs_hopper_code(device) : capability >= row.info.compute_capability);
 }
 
 bool conv_has_pass(ConvVariant variant, ConvPass pass) {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "kernels/conv/cpu_table.h"
 #include "kernels/conv/validate.h"
+#include "kernels/hopper.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/conv/cuda.h"
 #include "kernels/conv/relu_pool_wgmma.h"
@@ -49,10 +50,7 @@ double filled(const ReluPoolDims& d) {
 bool on_tensor_cores(ConvPass pass, const ReluPoolDims& dims, const ConvOptions& options,
                      Device device) {
   constexpr double kGain = 0.1;  // SIMT kernels reach a tenth of what tensor cores do
-  if (options.mode == ComputeMode::fp32 || device_properties(device).compute_capability != 90 ||
-      built_cuda_architectures().find("90a") == std::string_view::npos) {
-    return false;
-  }
+  if (options.mode == ComputeMode::fp32 || !runs_hopper_code(device)) return false;
   if (options.variant == ConvVariant::automatic && filled(dims) < kGain) return false;
   return pass == ConvPass::forward ? cuda::relu_pool_forward_wgmma_fits(dims, options.mode)
          : pass == ConvPass::backward_data

@@ -9,6 +9,7 @@
 #include "kernels/checks.h"
 #include "kernels/fused_mlp/arguments.h"
 #include "kernels/fused_mlp/cpu_table.h"
+#include "kernels/hopper.h"
 #ifdef WEFT_WITH_CUDA
 #include "kernels/fused_mlp/cuda.h"
 #endif
@@ -30,10 +31,8 @@ bool fused_mlp_supports(const FusedMlpDims& d, Device device) {
   const auto fits = [](std::int64_t hidden) {
     return hidden % kSide == 0 && hidden <= kMostHidden;
   };
-  return device_properties(device).compute_capability == 90 &&
-         built_cuda_architectures().find("90a") != std::string_view::npos && fits(d.hidden1) &&
-         fits(d.hidden2) && d.inputs() % 8 == 0 && d.width % 2 == 0 && d.inputs() <= kMostInputs &&
-         d.classes <= kMostClasses;
+  return runs_hopper_code(device) && fits(d.hidden1) && fits(d.hidden2) && d.inputs() % 8 == 0 &&
+         d.width % 2 == 0 && d.inputs() <= kMostInputs && d.classes <= kMostClasses;
 }
 
 namespace fused_mlp {

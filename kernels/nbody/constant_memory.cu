@@ -2,10 +2,10 @@
 // N-body, rung "constant_memory": bodies j are operands that cost no register.
 //
 // All threads meet the same body j at the same time. "register_tiled" has a copy of it in the
-// registers of every lane, and the registers of a warp are what limits it: their two banks give one
-// operand a cycle each, and its interaction reads 29 operands in 13.3 instructions. What comes from
-// constant memory, by an address that is the same for all, lies in the uniform registers of the
-// warp instead, which have a port of their own:
+// registers of every lane, and by a model the registers of a warp are what limits it: if their two
+// banks give one operand a cycle each, 29 operands of an interaction take longer than its 13.3
+// instructions. What comes from constant memory, by an address that is the same for all, lies in
+// the uniform registers of the warp instead, which have a port of their own:
 //
 //   x, y, z, m of body j   2 loads of 8 bytes for 8 interactions, by the uniform unit
 //   dx = x[j] - x[i]       reads 1 operand instead of 2; likewise dy, dz and m / r

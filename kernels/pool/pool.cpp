@@ -67,16 +67,8 @@ bool runs_on(const VariantInfo& info, Device device) {
   return device.is_cpu() ? info.on_cpu : info.on_cuda;
 }
 
-// The automatic choice is the first that takes the windows; vectorized goes before gather once it
-// has been measured.
-constexpr PoolVariant kPreference[] = {PoolVariant::gather};
-
-PoolVariant automatic(const PoolDims& dims, Device device) {
-  for (const PoolVariant variant : kPreference) {
-    if (pool_takes(variant, dims, device)) return variant;
-  }
-  return PoolVariant::gather;
-}
+// vectorized is not chosen before it has been measured.
+constexpr PoolVariant kAutomatic = PoolVariant::gather;
 
 std::string describe(const PoolDims& d) {
   return str("input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), window ", d.kh, "x", d.kw,
@@ -112,7 +104,7 @@ PoolVariant checked_variant(std::string_view where, const PoolDims& dims, PoolVa
   const bool any = check_dims(where, dims);
   if (variant == PoolVariant::automatic) {
     if (!any) return variant;
-    variant = automatic(dims, device);
+    variant = kAutomatic;
   }
   const Row& row = row_of(variant);
   if (!runs_on(row.info, device)) {

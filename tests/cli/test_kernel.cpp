@@ -145,6 +145,11 @@ TEST_F(Kernel, ShowSaysWhatAutomaticTakesAndWhy) {
                "--size: scan takes one number, found 2");
   expect_error(weft({"kernel", "show", "reduce", "--size", "5"}), 2,
                "reduce has no choice to explain");
+  expect_error(weft({"kernel", "show", "conv", "--size", "1x1x1x1x1x4"}), 2,
+               "the kernel is larger than the padded image");
+  expect_error(
+      weft({"kernel", "run", "conv", "--size", "65536x65536x65536x65536x1x1", "--device", "cpu"}),
+      2, "does not fit in memory");
   for (const char* size : {"3x", "x3", "0", "1x0x1", "2 x 2", "1e3", "", "99999999999999999999"}) {
     expect_error(weft({"kernel", "show", "gemm", "--size", size}), 2, "--size: expected");
   }
