@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -42,7 +43,9 @@ struct StreamState {
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState() {
+    if (scratch != nullptr && device.is_cpu()) std::free(scratch);
 #ifdef WEFT_WITH_CUDA
+    if (scratch != nullptr && device.is_cuda()) static_cast<void>(cudaFree(scratch));
     if (zeroed != nullptr) static_cast<void>(cudaFreeAsync(zeroed, native));
     if (native != nullptr) static_cast<void>(cudaStreamDestroy(native));
 #endif
@@ -85,9 +88,27 @@ struct StreamState {
 #endif
   }
 
+  void* scratch_memory() {
+    const std::lock_guard lock(scratch_mutex);
+    if (scratch == nullptr && device.is_cpu()) scratch = allocate(Stream::kScratchBytes);
+#ifdef WEFT_WITH_CUDA
+    if (scratch == nullptr) {
+      // Not as a part of what is being captured: it belongs to the stream.
+      cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode), "allocate beside a capture");
+      const cudaError_t code = cudaMalloc(&scratch, Stream::kScratchBytes);
+      cuda_check(cudaThreadExchangeStreamCaptureMode(&mode), "go on with a capture");
+      cuda_check(code, "allocate the scratch memory of a stream");
+    }
+#endif
+    return scratch;
+  }
+
   Device device;
   CUstream_st* native = nullptr;
   unsigned long long* zeroed = nullptr;
+  void* scratch = nullptr;
+  std::mutex scratch_mutex;
   std::atomic<std::size_t> live_bytes = 0;
   std::atomic<std::size_t> peak_bytes = 0;
 };
@@ -104,6 +125,9 @@ CUstream_st* Stream::native() const {
 }
 unsigned long long* Stream::zeroed_words() const {
   return state_->zeroed;
+}
+void* Stream::scratch() const {
+  return state_->scratch_memory();
 }
 std::size_t Stream::live_bytes() const {
   return state_->live_bytes;

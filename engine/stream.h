@@ -41,6 +41,13 @@ class Stream {
   static constexpr int kZeroedWords = 8192;
   unsigned long long* zeroed_words() const;
 
+  // Device memory for what the kernels of one call hand to each other: a call finds in it what it
+  // has left there itself. A Buffer would do, but when captured it lies as a node of its own between
+  // the kernels and keeps them from overlapping. Made when first asked for, also by a capture; lives
+  // as zeroed_words() do. Throws device when memory is short.
+  static constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
+  void* scratch() const;
+
   // Bytes held by Buffers of this stream, now and at the highest point so far.
   std::size_t live_bytes() const;
   std::size_t peak_bytes() const;

@@ -143,6 +143,12 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
   *data = weft::host_cuda::allocate_device_memory(bytes);
   return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
+cudaError_t cudaMalloc(void** data, std::size_t bytes) {
+  return cudaMallocAsync(data, bytes, nullptr);
+}
+cudaError_t cudaFree(void* data) {
+  return cudaFreeAsync(data, nullptr);
+}
 cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
   weft::host_cuda::free_device_memory(data);
   return cudaSuccess;

@@ -41,7 +41,10 @@ enum cudaMemcpyKind {
   cudaMemcpyDeviceToDevice,
 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed };
+inline cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+  return cudaSuccess;  // nothing is forbidden while work is recorded
+}
 enum cudaDeviceAttr { cudaDevAttrClockRate = 13 };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 #define CUDART_VERSION 0
@@ -77,6 +80,8 @@ cudaError_t cudaMallocAsync(T** data, std::size_t bytes, cudaStream_t stream) {
   return cudaMallocAsync(reinterpret_cast<void**>(data), bytes, stream);
 }
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream);
+cudaError_t cudaMalloc(void** data, std::size_t bytes);
+cudaError_t cudaFree(void* data);
 cudaError_t cudaMallocHost(void** data, std::size_t bytes);
 cudaError_t cudaFreeHost(void* data);
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind,

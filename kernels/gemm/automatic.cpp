@@ -2,11 +2,17 @@
 // The thresholds were measured on an H200 (bench/results).
 #include "kernels/gemm/automatic.h"
 
+#include <algorithm>
+
 namespace weft::kernels {
 namespace {
 
-// Up to here sums on tensor cores, which cut off, are as accurate as fp32 multiply-adds.
-constexpr std::int64_t kShortSums = 2048;
+// Up to here sums on tensor cores, which cut off, are as accurate as fp32 multiply-adds: of the k
+// that a cluster_tf32x3 block has, each of four warps sums a quarter.
+constexpr std::int64_t kShortSums = 2304;
+
+// Rows and columns from which it pays to copy an operand first, so that wgmma can read it.
+constexpr std::int64_t kCopyPays = 512;
 
 std::int64_t tiles(const GemmDims& dims, std::int64_t side) {
   return (dims.m + side - 1) / side * ((dims.n + side - 1) / side);
@@ -28,32 +34,50 @@ Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, Co
                                    : !aligned     ? "rows do not start on 16-byte boundaries"
                                                   : "fewer than 64 tiles of 128 x 128"};
   }
-  // As many tiles of 64 x 64 as multiprocessors, or fewer: its blocks help each other.
-  const bool few = device.compute_capability >= 90 && aligned && dims.k >= 32 &&
-                   fits_copy_engine(dims) && tiles(dims, 64) <= device.multiprocessors;
-  constexpr std::string_view kFew =
-      "no more tiles of 64 x 64 than multiprocessors, so blocks help each other";
-  if (few && mode == ComputeMode::fp32 && dims.k <= kShortSums) {
-    return {GemmVariant::cluster_tf32x3, kFew};
+  // As many tiles of 64 x 64 as multiprocessors, or fewer.
+  const bool few = tiles(dims, 64) <= device.multiprocessors;
+  // (A transposed A asks for row sums, which the others leave to a kernel of their own.)
+  if (few && dims.k <= 128 && !dims.transpose_a) {
+    return {GemmVariant::register_tiled, "k of 128 or less in few tiles: what counts is the start"};
   }
+  const bool clusters = few && device.compute_capability >= 90 && aligned && fits_copy_engine(dims);
+  constexpr std::string_view kClusters =
+      "no more tiles of 64 x 64 than multiprocessors, so blocks help each other";
   if (mode != ComputeMode::fp32 && device.compute_capability >= 80) {
-    if (few) return {GemmVariant::cluster_tf32, kFew};
+    if (clusters) return {GemmVariant::cluster_tf32, kClusters};
     const bool in_place = aligned && !dims.transpose_a && dims.transpose_b;
-    if (large)
+    const bool copy_pays = aligned && (!dims.transpose_a || dims.n >= kCopyPays) &&
+                           (dims.transpose_b || dims.m >= kCopyPays);
+    if (large && copy_pays) {
       return {GemmVariant::wgmma_tf32, "tiles of 128 x 128 for half of the multiprocessors"};
+    }
     if (fits && in_place && tiles(dims, 128) >= 8) {
       return {GemmVariant::wgmma_tf32, "operands run along k already, and there are 8 large tiles"};
     }
     // With fewer tiles of 64 x 64 latency decides, and tiles that split k among warps win.
     if (tiles(dims, 64) >= 32) {
-      return {GemmVariant::mma_tf32, device.hopper ? "too few tiles of 128 x 128 for wgmma"
-                                                   : "the device has no wgmma, or no code for it"};
+      return {GemmVariant::mma_tf32, !device.hopper ? "the device has no wgmma, or no code for it"
+                                     : large ? "too few products for copies that wgmma could read"
+                                             : "too few tiles of 128 x 128 for wgmma"};
     }
   }
-  // Two blocks of 128 x 128 for every multiprocessor pay for the long thread tiles.
-  if (tiles(dims, 128) >= 256) {
-    return {GemmVariant::warp_tiled,
-            "256 tiles of 128 x 128 or more pay for long tiles of threads"};
+  if (mode == ComputeMode::fp32 && device.compute_capability >= 80) {
+    // Blocks that share a tile have a part of k each.
+    const std::int64_t parts = std::min<std::int64_t>(
+        4, device.multiprocessors / std::max<std::int64_t>(tiles(dims, 64), 1));
+    if (clusters && dims.k <= kShortSums * parts) return {GemmVariant::cluster_tf32x3, kClusters};
+    if (large && dims.m >= kCopyPays && dims.n >= kCopyPays) {
+      return {
+          GemmVariant::wgmma_tf32x3,
+          "tiles of 128 x 128 for half of the multiprocessors; three products of tf32 are fp32"};
+    }
+    if (!few) {
+      return {GemmVariant::tf32x3,
+              "more tiles of 64 x 64 than multiprocessors; three products of tf32 are fp32"};
+    }
+  }
+  if (tiles(dims, 128) >= 64) {
+    return {GemmVariant::operand_reuse, "64 tiles of 128 x 128 or more pay for those of threads"};
   }
   return {GemmVariant::register_tiled, "too few tiles of 128 x 128 to fill a GPU: smaller ones"};
 }

@@ -66,9 +66,9 @@ struct GemmOptions {
   // Sums of the rows of op(A), as if op(B) had one more column, of ones: alpha * sum + beta * what
   // was there. The gradient of a bias, when C is that of the weight.
   float* row_sums = nullptr;  // (m,)
-  // May the kernel start while the one before it on the stream is ending? Never changes results;
+  // The kernel may start while the one before it on the stream is ending. Never changes results;
   // the cluster and wgmma rungs gain by it.
-  bool overlap = false;
+  bool overlap = true;
   int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
   int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
   int cluster_share = 0;  // of the cluster rungs: tiles along a side that share operands, 1 or 2

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copies of GEMM operands with rows along k: transposed where they lie the other way, and split
-// into two parts for products of fp32 accuracy. At the speed of memory.
+// into two parts for products of fp32 accuracy. At the speed of memory. The product may start while
+// they end; they themselves wait for the kernel before them: started early, all their blocks would
+// settle on the few multiprocessors that a product leaves first.
 #include "kernels/gemm/k_major.h"
 
 #include "engine/launch.h"
@@ -92,35 +94,66 @@ bool is_aligned(const GemmOperand& operand) {
   return reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0 && operand.ld % 4 == 0;
 }
 
+// What becomes of an operand; padded_k is 0 where it is read as it is.
+struct Layout {
+  std::int64_t padded_k, ld;
+};
+
 template <class Write>
-KMajor write_rows(const GemmOperand& operand, std::int64_t padded_k, std::int64_t ld,
-                  Buffer& scratch, const Stream& stream) {
-  scratch = Buffer(static_cast<std::size_t>(operand.extent * ld) * sizeof(float), stream);
-  const Write write{static_cast<float*>(scratch.data()), ld};
+KMajor write_rows(const GemmOperand& operand, const Layout& layout, float* to,
+                  const Stream& stream) {
+  if (layout.padded_k == 0) return {operand.data, operand.ld};
+  const Write write{to, layout.ld};
   if (operand.along_k) {
     launch(rows_kernel<Write>,
            {static_cast<unsigned>(operand.extent), static_cast<unsigned>(kThreads), 0, stream},
-           write, operand, padded_k, is_aligned(operand));
+           write, operand, layout.padded_k, is_aligned(operand));
   } else {
     const std::int64_t tiles = (operand.extent + kSide - 1) / kSide;
     launch(columns_kernel<Write>,
-           {blocks_for((padded_k + kSide - 1) / kSide * tiles, 1), kThreads, 0, stream}, write,
-           operand, padded_k, tiles, is_aligned(operand));
+           {blocks_for((layout.padded_k + kSide - 1) / kSide * tiles, 1), kThreads, 0, stream},
+           write, operand, layout.padded_k, tiles, is_aligned(operand));
   }
-  return {write.to, ld};
+  return {to, layout.ld};
+}
+
+template <class Write, class LayoutOf>
+KMajorOperands write_operands(const GemmOperand& a, const GemmOperand& b, const LayoutOf& layout_of,
+                              const Stream& stream) {
+  const Layout left = layout_of(a), right = layout_of(b);
+  const std::int64_t floats_a = left.padded_k == 0 ? 0 : (a.extent * left.ld + 63) / 64 * 64;
+  const std::int64_t floats_b = right.padded_k == 0 ? 0 : b.extent * right.ld;
+  const std::size_t bytes = static_cast<std::size_t>(floats_a + floats_b) * sizeof(float);
+  KMajorOperands operands;
+  float* memory = nullptr;
+  if (bytes > Stream::kScratchBytes) {
+    operands.large = Buffer(bytes, stream);
+    memory = static_cast<float*>(operands.large.data());
+  } else if (bytes > 0) {
+    memory = static_cast<float*>(stream.scratch());
+  }
+  operands.a = write_rows<Write>(a, left, memory, stream);
+  operands.b = write_rows<Write>(b, right, memory + floats_a, stream);
+  return operands;
 }
 
 }  // namespace
 
-KMajor k_major(const GemmOperand& operand, Buffer& scratch, const Stream& stream) {
-  if (operand.along_k && is_aligned(operand)) return {operand.data, operand.ld};
-  const std::int64_t row = (operand.k + 3) / 4 * 4;
-  return write_rows<Copy>(operand, row, row, scratch, stream);
+KMajorOperands k_major(const GemmOperand& a, const GemmOperand& b, const Stream& stream) {
+  const auto layout_of = [](const GemmOperand& operand) {
+    if (operand.along_k && is_aligned(operand)) return Layout{0, operand.ld};
+    const std::int64_t row = (operand.k + 3) / 4 * 4;
+    return Layout{row, row};
+  };
+  return write_operands<Copy>(a, b, layout_of, stream);
 }
 
-KMajor k_major_parts(const GemmOperand& operand, Buffer& scratch, const Stream& stream) {
-  const std::int64_t row = (operand.k + kChunk - 1) / kChunk * kChunk;
-  return write_rows<Split>(operand, row, 2 * row, scratch, stream);
+KMajorOperands k_major_parts(const GemmOperand& a, const GemmOperand& b, const Stream& stream) {
+  const auto layout_of = [](const GemmOperand& operand) {
+    const std::int64_t row = (operand.k + kChunk - 1) / kChunk * kChunk;
+    return Layout{row, 2 * row};
+  };
+  return write_operands<Split>(a, b, layout_of, stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -19,11 +19,18 @@ struct KMajor {
   std::int64_t ld;
 };
 
-// The operand itself, or a copy in `scratch`.
-KMajor k_major(const GemmOperand& operand, Buffer& scratch, const Stream& stream);
+// Both operands of a product; `large` holds copies that the stream's scratch memory is too small
+// for.
+struct KMajorOperands {
+  KMajor a, b;
+  Buffer large;
+};
 
-// Both parts of the operand in `scratch`, x = big + small with big = tf32(x): a row has 32 small
-// ones, the 32 big ones they belong to, and so on; zeros from k to the next multiple of 32.
-KMajor k_major_parts(const GemmOperand& operand, Buffer& scratch, const Stream& stream);
+// The operands themselves, or copies.
+KMajorOperands k_major(const GemmOperand& a, const GemmOperand& b, const Stream& stream);
+
+// Copies in two parts, x = big + small with big = tf32(x): a row has 32 small ones, the 32 big ones
+// they belong to, and so on; zeros from k to the next multiple of 32.
+KMajorOperands k_major_parts(const GemmOperand& a, const GemmOperand& b, const Stream& stream);
 
 }  // namespace weft::kernels::cuda

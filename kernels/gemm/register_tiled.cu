@@ -103,12 +103,13 @@ void gemm_register_tiled_batched(float* c, const float* a, const float* b, const
                                  const GemmDims& dims, const GemmOptions& options,
                                  const GemmBatch& batch, const Stream& stream) {
   const GemmOutput out = gemm_output(c, bias, dims, options, batch);
-  // The largest tile that still gives every multiprocessor work; half of them is enough for the
-  // 32 x 32 tile, whose blocks have 8 warps on as many parts of k.
+  // The largest tile that still gives every multiprocessor work, or nearly; half of them is enough
+  // for the 32 x 32 tile, whose blocks have 8 warps on as many parts of k.
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   if (tile_count<Tile128>(dims) * batch.count >= processors && dims.m > 64 && dims.n > 64) {
     launch_tile<Tile128>(out, a, b, dims, batch, stream);
-  } else if (tile_count<Tile64>(dims) * batch.count >= processors && dims.m > 32 && dims.n > 32) {
+  } else if (4 * tile_count<Tile64>(dims) * batch.count >= 3 * processors && dims.m > 32 &&
+             dims.n > 32) {
     launch_tile<Tile64>(out, a, b, dims, batch, stream);
   } else if (2 * tile_count<Tile32>(dims) * batch.count >= processors) {
     launch_tile<Tile32>(out, a, b, dims, batch, stream);

@@ -114,7 +114,7 @@ constexpr std::array<GemmRow, 23> kRows{{
       .summary = "the same with fp32 accuracy: three products on the same bytes",
       .on_cuda = true,
       .compute_capability = 90,
-      .needs = "leaves rows not aligned to 16 bytes to tf32x3"}},
+      .needs = "leaves rows not aligned to 16 bytes to tf32x3; sums of above 4096 terms drift"}},
     {GemmVariant::wgmma_tf32,
      {.name = "wgmma_tf32",
       .summary =

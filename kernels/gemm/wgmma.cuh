@@ -13,12 +13,18 @@
 //
 //   tile        sums in registers  stage    stages   shared memory   L2 reads for a product
 //   128 x 256   128                48 KiB   4        192 KiB         1; 0.67 where B is shared
-//   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where A is shared
-//   128 x 64    32                 24 KiB   8        192 KiB         2; 1.33 where A is shared
+//   128 x 128   64                 32 KiB   7        224 KiB         1.33
+//   128 x 64    32                 24 KiB   8        192 KiB         2
 //
-// Two blocks of a cluster share an operand, of which each copies half for both: B, for tiles that
-// lie above each other, or A, for neighbours. Tiles are taken in groups of eight rows, so that
-// blocks that run together share operands in L2.
+// Two blocks of a cluster that compute tiles one above the other share B, of which each copies half
+// for both. Tiles are taken in groups of eight rows, so that blocks that run together share
+// operands in L2.
+//
+// A product of 1024 cubed takes 2 us of tensor cores and 3 us of everything else: starting, the way
+// to the first operands in memory, storing. So the kernel may start while the one before it ends.
+// Its blocks have their barriers ready, and have called their share of the operands to the L2
+// cache, by the time they may read them. (If the kernel before has yet to write them: the L2 cache
+// is where it writes.)
 //
 // Operands of fp32 accuracy (kParts 2) come as stages of their small and their big parts in turn
 // (k_major.h). A consumer takes two stages at a time and makes three products of them.
@@ -36,10 +42,7 @@
 
 namespace weft::kernels::cuda {
 
-// What the two blocks of a cluster share; none: there are no clusters.
-enum class WgmmaShare { none, a, b };
-
-template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, WgmmaShare kShare_,
+template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, bool kShareB_,
           int kParts_ = 1>
 struct WgmmaTile {
   using Element = Element_;
@@ -50,13 +53,10 @@ struct WgmmaTile {
   static constexpr int kParts = kParts_;
   static_assert(kParts == 1 || kN_ <= 128, "sums of a chunk and their totals are in registers");
   static constexpr int kM = 128, kN = kN_, kK = 128 / sizeof(Element);
-  static constexpr WgmmaShare kShare = kShare_;
-  static constexpr int kCluster = kShare == WgmmaShare::none ? 1 : 2;
-  static constexpr int kRowsOfCluster = kShare == WgmmaShare::b ? 2 * kM : kM;
-  static constexpr int kColumnsOfCluster = kShare == WgmmaShare::a ? 2 * kN : kN;
-  // Of an operand, what one copy brings.
-  static constexpr int kBoxA = kShare == WgmmaShare::a ? kM / 2 : kM;
-  static constexpr int kBoxB = kShare == WgmmaShare::b ? kN / 2 : kN;
+  static constexpr bool kShareB = kShareB_;
+  static constexpr int kCluster = kShareB ? 2 : 1;
+  static constexpr int kRowsOfCluster = kCluster * kM;
+  static constexpr int kBoxB = kN / kCluster;  // of B, what one copy brings
   static constexpr int kThreads = 384;
   static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
   static constexpr int kStages = kN == 256 ? 4 : kN == 128 ? 7 : 8;
@@ -109,6 +109,16 @@ __device__ __forceinline__ void wgmma_copy(char* to, const CUtensorMap& map, int
     }
   } else {
     load(to + first * 128, k, x + first);
+  }
+}
+
+// Calls kExtent rows (or columns) of an operand's chunk to the L2 cache.
+template <class Tile, int kExtent, bool kPanels>
+__device__ __forceinline__ void wgmma_prefetch(const CUtensorMap& map, int x, int k) {
+  if constexpr (kPanels) {
+    for (int i = 0; i < kExtent; i += Tile::kPanel) device::tma_prefetch(map, x + i, k);
+  } else {
+    device::tma_prefetch(map, k, x);
   }
 }
 
@@ -216,15 +226,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const int rank = kClusters ? device::cluster_rank() : 0;
   const int first = blockIdx.x / Tile::kCluster, step = gridDim.x / Tile::kCluster;
   const int chunks = (k + Tile::kK - 1) / Tile::kK;
-  const auto row_of = [&](int2 place) {
-    return place.x * Tile::kRowsOfCluster + (Tile::kShare == WgmmaShare::b ? rank * Tile::kM : 0);
-  };
-  const auto column_of = [&](int2 place) {
-    return place.y * Tile::kColumnsOfCluster +
-           (Tile::kShare == WgmmaShare::a ? rank * Tile::kN : 0);
-  };
+  const auto row_of = [&](int2 place) { return place.x * Tile::kRowsOfCluster + rank * Tile::kM; };
   device::overlap_allow();
   if (threadIdx.x == 0) {
+    device::tma_prefetch(map_a);
+    device::tma_prefetch(map_b);
     for (int stage = 0; stage < Tile::kStages; ++stage) {
       device::barrier_init(full + stage, 1);
       device::barrier_init(empty + stage, 2 * Tile::kCluster);
@@ -233,6 +239,17 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   }
   __syncthreads();
   if constexpr (kClusters) device::cluster_sync();  // the barriers of both blocks are ready
+  if (order.tiles() <= step && threadIdx.x == 0) {  // one tile for each block: few operands
+    // Blocks of a row share a part of A, of which each calls some chunks; likewise B.
+    const int2 place = order.place(first);
+    for (int chunk = place.y; chunk < chunks; chunk += order.columns) {
+      wgmma_prefetch<Tile, Tile::kM, Tile::kPanelsA>(map_a, row_of(place), chunk * Tile::kK);
+    }
+    for (int chunk = place.x; chunk < chunks; chunk += order.rows) {
+      wgmma_prefetch<Tile, Tile::kBoxB, Tile::kPanelsB>(
+          map_b, place.y * Tile::kN + rank * Tile::kBoxB, chunk * Tile::kK);
+    }
+  }
   device::overlap_wait();
 
   if (threadIdx.x < 128) {
@@ -241,15 +258,15 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       WgmmaRing<Tile::kStages> ring;
       for (int tile = first; tile < order.tiles(); tile += step) {
         const int2 place = order.place(tile);
-        const int row = row_of(place), column = column_of(place);
+        const int row = row_of(place), column = place.y * Tile::kN;
         for (int chunk = 0; chunk < chunks; ++chunk, ring.advance()) {
           std::uint64_t* const there = full + ring.stage;
           char* const stage = stages + ring.stage * Tile::kStageBytes;
           device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
           device::barrier_expect(there, Tile::kStageBytes);
-          wgmma_copy<Tile, Tile::kM, Tile::kPanelsA, Tile::kShare == WgmmaShare::a>(
-              stage, map_a, row, chunk * Tile::kK, rank, there);
-          wgmma_copy<Tile, Tile::kN, Tile::kPanelsB, Tile::kShare == WgmmaShare::b>(
+          wgmma_copy<Tile, Tile::kM, Tile::kPanelsA, false>(stage, map_a, row, chunk * Tile::kK,
+                                                            rank, there);
+          wgmma_copy<Tile, Tile::kN, Tile::kPanelsB, Tile::kShareB>(
               stage + Tile::kBytesA, map_b, column, chunk * Tile::kK, rank, there);
         }
       }
@@ -266,7 +283,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         consumer.sum_parts(sum, chunks);
       }
       const int2 place = order.place(tile);
-      wgmma_store<Tile::kN>(out, sum, row_of(place) + warpgroup * 64, column_of(place), thread);
+      wgmma_store<Tile::kN>(out, sum, row_of(place) + warpgroup * 64, place.y * Tile::kN, thread);
     }
   }
   if constexpr (kClusters) device::cluster_sync();  // nobody writes to a block that has left
@@ -277,12 +294,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // The tile that ends first, by the number of waves and what a tile costs (its columns and what does
-// not depend on them), and what its clusters share. Tiles of (128, 256) gain by clusters where
-// blocks take several: then less traffic from L2 outweighs waiting for a neighbour (measured on an
-// H200, README.md). Narrow ones read the most.
+// not depend on them). Tiles of (128, 256) gain by clusters where blocks take several: then less
+// traffic from L2 outweighs waiting for a neighbour. Narrow ones do not (measured on an H200,
+// README.md).
 struct WgmmaShape {
   int width;
-  WgmmaShare share;
+  bool share_b;
 };
 inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& stream) {
   constexpr std::int64_t kFixed = 32;
@@ -297,10 +314,7 @@ inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& st
     const std::int64_t cost = (tiles(width) + processors - 1) / processors * (width + kFixed);
     if (best == 0 || cost < best_cost) best = width, best_cost = cost;
   }
-  if (best == 256) {
-    return {best, tiles(best) > 2 * processors ? WgmmaShare::b : WgmmaShare::none};
-  }
-  return {best, dims.n > best ? WgmmaShare::a : WgmmaShare::none};
+  return {best, best == 256 && tiles(best) > 2 * processors};
 }
 
 // Starts the kernel: one cluster for each that the device holds at once, or for each tile.
@@ -311,13 +325,13 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Element>& out, const typename
   constexpr TensorMapType kType = Tile::kBf16 ? TensorMapType::bf16 : TensorMapType::tf32;
   const CUtensorMap map_a = Tile::kPanelsA
                                 ? matrix_map(a, kType, {dims.k, dims.m, dims.lda}, Tile::kK)
-                                : matrix_map(a, kType, {dims.m, dims.k, dims.lda}, Tile::kBoxA);
+                                : matrix_map(a, kType, {dims.m, dims.k, dims.lda}, Tile::kM);
   const CUtensorMap map_b = Tile::kPanelsB
                                 ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
                                 : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kBoxB);
-  constexpr int kRows = Tile::kRowsOfCluster, kColumns = Tile::kColumnsOfCluster;
-  const WgmmaOrder order{static_cast<int>((dims.m + kRows - 1) / kRows),
-                         static_cast<int>((dims.n + kColumns - 1) / kColumns)};
+  const WgmmaOrder order{
+      static_cast<int>((dims.m + Tile::kRowsOfCluster - 1) / Tile::kRowsOfCluster),
+      static_cast<int>((dims.n + Tile::kN - 1) / Tile::kN)};
   const auto kernel = gemm_wgmma_kernel<Tile>;
   const std::int64_t clusters = std::int64_t{order.rows} * order.columns;
   const int resident =
@@ -329,20 +343,16 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Element>& out, const typename
                     static_cast<int>(dims.k), order);
 }
 
-// run(the width as an integral_constant, what clusters share as another) of the shape.
+// run(the width as an integral_constant, whether B is shared as another) of the shape.
 template <int kWidest, class Run>
 void with_wgmma_shape(const GemmDims& dims, const Stream& stream, const Run& run) {
-  using None = std::integral_constant<WgmmaShare, WgmmaShare::none>;
-  using A = std::integral_constant<WgmmaShare, WgmmaShare::a>;
-  using B = std::integral_constant<WgmmaShare, WgmmaShare::b>;
+  using std::false_type, std::true_type;
   const WgmmaShape shape = wgmma_shape(dims, kWidest, stream);
-  const bool shares = shape.share != WgmmaShare::none;
-  const auto narrow = [&](auto width) { shares ? run(width, A()) : run(width, None()); };
-  if (shape.width == 64) return narrow(std::integral_constant<int, 64>());
-  if (shape.width == 128) return narrow(std::integral_constant<int, 128>());
+  if (shape.width == 64) return run(std::integral_constant<int, 64>(), false_type());
+  if (shape.width == 128) return run(std::integral_constant<int, 128>(), false_type());
   if constexpr (kWidest == 256) {
     constexpr std::integral_constant<int, 256> kWide;
-    shares ? run(kWide, B()) : run(kWide, None());
+    shape.share_b ? run(kWide, true_type()) : run(kWide, false_type());
   }
 }
 

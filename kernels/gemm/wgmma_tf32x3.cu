@@ -2,11 +2,11 @@
 // GEMM, rung "wgmma_tf32x3": fp32 accuracy from Hopper's tensor cores. sm_90a. The pipeline is told
 // in wgmma.cuh, what is left out of a product in float_math.cuh.
 //
-// Operands are split before the product, into scratch memory from the stream's pool: 12 bytes of
+// Operands are split before the product, into scratch memory of the stream: 12 bytes of
 // traffic per element, 9 % of the whole at 4096 cubed, and whatever their order, what the tensor
 // core reads runs along k. For 128 x 128 sums a block then reads 64 KiB and does 12 products of 64
-// x 128 x 8 in each warpgroup, 1536 cycles of the tensor core: 43 bytes a cycle from L2, 32 where
-// clusters share A. The bound is a third of the rate of tf32.
+// x 128 x 8 in each warpgroup, 1536 cycles of the tensor core: 43 bytes a cycle from L2. The bound
+// is a third of the rate of tf32.
 #include "kernels/gemm/k_major.h"
 #include "kernels/gemm/wgmma.cuh"
 
@@ -14,18 +14,16 @@ namespace weft::kernels::cuda {
 
 void gemm_wgmma_tf32x3(float* c, const float* a, const float* b, const float* bias,
                        const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
-  Buffer scratch_a, scratch_b;
-  const KMajor left =
-      k_major_parts({a, dims.m, dims.k, dims.lda, !dims.transpose_a}, scratch_a, stream);
-  const KMajor right =
-      k_major_parts({b, dims.n, dims.k, dims.ldb, dims.transpose_b}, scratch_b, stream);
+  const auto [left, right, large] =
+      k_major_parts({a, dims.m, dims.k, dims.lda, !dims.transpose_a},
+                    {b, dims.n, dims.k, dims.ldb, dims.transpose_b}, stream);
   GemmDims d = dims;
   d.k = left.ld;  // both parts, whole chunks
   d.lda = left.ld;
   d.ldb = right.ld;
   const auto out = wgmma_output(c, bias, dims, options);
-  with_wgmma_shape<128>(dims, stream, [&](auto width, auto share) {
-    launch_wgmma<WgmmaTile<float, width(), false, true, share(), 2>>(
+  with_wgmma_shape<128>(dims, stream, [&](auto width, auto share_b) {
+    launch_wgmma<WgmmaTile<float, width(), false, true, share_b(), 2>>(
         out, left.data, right.data, d, true, stream);  // the kernel before it is a copy
   });
 }

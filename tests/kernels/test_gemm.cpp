@@ -286,16 +286,20 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   const auto bf16 = [&](std::int64_t side, bool aligned, const GemmDevice& on) {
     return chosen(side, GemmStorage::bf16, ComputeMode::fp32, aligned, on);
   };
-  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), GemmVariant::register_tiled);
-  EXPECT_EQ(floats(2048, ComputeMode::fp32, hopper), GemmVariant::warp_tiled);
-  EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), GemmVariant::warp_tiled);
+  EXPECT_EQ(floats(960, ComputeMode::fp32, turing), GemmVariant::operand_reuse);
+  EXPECT_EQ(floats(768, ComputeMode::fp32, turing), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(960, ComputeMode::fp32, ampere), GemmVariant::tf32x3);
+  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), GemmVariant::wgmma_tf32x3);
+  EXPECT_EQ(floats(2048, ComputeMode::fp32, later), GemmVariant::tf32x3);
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), GemmVariant::operand_reuse);
   EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), GemmVariant::mma_tf32);
   EXPECT_EQ(floats(2048, ComputeMode::bf16, later), GemmVariant::mma_tf32);
   EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(floats(64, ComputeMode::tf32, hopper), GemmVariant::cluster_tf32);
-  EXPECT_EQ(floats(64, ComputeMode::tf32, ampere), GemmVariant::register_tiled);
-  EXPECT_EQ(floats(64, ComputeMode::fp32, hopper), GemmVariant::cluster_tf32x3);
-  EXPECT_EQ(floats(64, ComputeMode::fp32, ampere), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(256, ComputeMode::tf32, hopper), GemmVariant::cluster_tf32);
+  EXPECT_EQ(floats(256, ComputeMode::tf32, ampere), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(256, ComputeMode::fp32, hopper), GemmVariant::cluster_tf32x3);
+  EXPECT_EQ(floats(256, ComputeMode::fp32, ampere), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(64, ComputeMode::fp32, hopper), GemmVariant::register_tiled);
   // The first layer of the MLP, forward and its weight gradient.
   const auto layer = [&](const GemmDims& dims) {
     return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper).variant;
@@ -303,6 +307,9 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::cluster_tf32);
   EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::cluster_tf32);
   EXPECT_EQ(layer({4096, 512, 784, false, true, 784, 784, 512}), GemmVariant::wgmma_tf32);
+  // A large one of a CNN: the copy of B for wgmma would be as large as the result.
+  EXPECT_EQ(layer({1024, 9216, 128, false, false, 128, 9216, 9216}), GemmVariant::wgmma_tf32);
+  EXPECT_EQ(layer({128, 9216, 1024, true, false, 128, 9216, 9216}), GemmVariant::mma_tf32);
   EXPECT_EQ(bf16(2048, true, hopper), GemmVariant::wgmma_bf16);
   EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
   EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);
