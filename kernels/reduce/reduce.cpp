@@ -83,15 +83,23 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
+// For a short array the second launch of `vectorized` is half of the cost, when the host queues it.
+ReduceVariant automatic(std::int64_t n, std::size_t element_bytes, Device device) {
+  constexpr std::int64_t kShortBytes = std::int64_t{16} << 20;
+  const bool is_short = n <= kShortBytes / static_cast<std::int64_t>(element_bytes);
+  return device.is_cuda() && is_short ? ReduceVariant::single_pass : ReduceVariant::vectorized;
+}
+
 // The variant that will run; throws usage when it does not run on `device`.
-ReduceVariant resolved(const ReduceOptions& options, Device device) {
+ReduceVariant resolved(const ReduceOptions& options, std::int64_t n, std::size_t element_bytes,
+                       Device device) {
   const int threads = options.threads;
   if (threads < 32 || threads > 1024 || (threads & (threads - 1)) != 0) {
     throw Error(
         ErrorKind::usage,
         str("reduce: threads per block must be 32, 64, 128, 256, 512 or 1024, found ", threads));
   }
-  if (options.variant == ReduceVariant::automatic) return ReduceVariant::vectorized;
+  if (options.variant == ReduceVariant::automatic) return automatic(n, element_bytes, device);
   for (const Row& row : kRows) {
     if (row.variant != options.variant) continue;
     if (device.is_cpu() ? row.info.on_cpu : row.info.on_cuda) return options.variant;
@@ -141,7 +149,7 @@ ReduceVariant checked(const char* where, std::int64_t n, const ReduceOptions& op
     throw Error(ErrorKind::usage, str(where, ": ", n, " elements need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
-  return resolved(options, device);
+  return resolved(options, n, sizeof(T), device);
 }
 
 }  // namespace
@@ -149,7 +157,7 @@ ReduceVariant checked(const char* where, std::int64_t n, const ReduceOptions& op
 template <class T>
 std::size_t reduce_workspace_bytes(std::int64_t n, const ReduceOptions& options, Device device) {
   static_cast<void>(checked_elements("reduce", {n, std::int64_t{sizeof(T)}}));
-  [[maybe_unused]] const ReduceVariant variant = resolved(options, device);
+  [[maybe_unused]] const ReduceVariant variant = resolved(options, n, sizeof(T), device);
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) return cuda::reduce_workspace_bytes(variant, n, options.threads);
 #endif

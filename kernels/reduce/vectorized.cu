@@ -11,11 +11,14 @@
 // Partial sums of floats are doubles: for n = 2^28 a thread adds 62 floats into each of its values.
 //
 // Each launch may start while the one before it ends (sm_90): its blocks are in place, and wait for
-// what they read. Pointers are not __restrict__: with it, const memory counts as unchanged while
-// the kernel runs, and loads may move to before the wait.
+// what they read. What will be read of a short array they have brought to the L2 cache meanwhile,
+// where it would be found also if a kernel before had changed it. Pointers are not __restrict__:
+// with it, const memory counts as unchanged while the kernel runs, and loads may move to before the
+// wait.
 #include "engine/launch_overlap.h"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/overlap.cuh"
+#include "kernels/device/prefetch.cuh"
 #include "kernels/reduce/block.cuh"
 #include "kernels/reduce/vectors.cuh"
 #include "kernels/reduce/workspace.h"
@@ -31,7 +34,7 @@ constexpr int kCombineThreads = 1024;
 template <class Rule>
 __global__ void __launch_bounds__(1024)
     vectorized_kernel(typename Partial<Rule>::Next::Value* partials, const typename Rule::Input* x,
-                      std::int64_t n, std::int64_t piece) {
+                      std::int64_t n, std::int64_t piece, bool early) {
   device::overlap_allow();
   using Input = typename Rule::Input;
   using Total = typename Partial<Rule>::Next::Value;
@@ -44,6 +47,7 @@ __global__ void __launch_bounds__(1024)
   typename Rule::Value values[kLanes];
 #pragma unroll
   for (int e = 0; e < kLanes; ++e) values[e] = Rule::identity();
+  if (early && tid == 0) device::prefetch(x + begin, end - begin);
   device::overlap_wait();
   std::int64_t first = begin;
   for (; first + tile <= end; first += tile) {
@@ -98,7 +102,7 @@ struct Vectorized {
     launch_overlapped(vectorized_kernel<Rule>, true, 1,
                       Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(a.threads),
                              static_cast<std::size_t>(a.threads) / 32 * sizeof(Value), stream},
-                      partials, a.x, a.n, piece);
+                      partials, a.x, a.n, piece, reduce_fetches_early(a.n, sizeof(T)));
     launch_overlapped(combine_kernel<Next, Result>, true, 1,
                       Launch{1, kCombineThreads, kCombineThreads / 32 * sizeof(Value), stream},
                       result, partials, static_cast<int>(blocks));

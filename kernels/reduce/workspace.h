@@ -35,6 +35,12 @@ constexpr std::int64_t reduce_vectorized_blocks(std::int64_t n, std::size_t elem
   return blocks < kReduceGrid / threads ? blocks : kReduceGrid / threads;
 }
 
+// All of it lies in the L2 cache and all blocks are resident at once: then blocks that are in place
+// before the kernel before them has ended can fetch it meanwhile.
+constexpr bool reduce_fetches_early(std::int64_t n, std::size_t element_bytes) {
+  return n * static_cast<std::int64_t>(element_bytes) <= std::int64_t{16} << 20;
+}
+
 // Rows of a block of single_pass, of `threads` 16-byte vectors each. An array of one batch of loads
 // is a block's; a longer one is spread over kReduceSpread blocks first, then the batches of a block
 // fill up, then the grid grows, and at last the blocks loop. Nothing depends on the device.

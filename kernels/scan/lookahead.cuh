@@ -12,6 +12,10 @@
 //                     r + 2    sum, publish the total
 //                     r + 3    being copied
 //
+// The kernel may start while the one before it ends (sm_90), and calls the tiles of its first
+// rounds to the L2 cache meanwhile. Blocks are as many as share the rounds evenly: 2731 tiles are
+// 11 rounds of 249 blocks, not 10 of 264 and a third of one.
+//
 // All blocks must be resident, because they wait for each other. A slow block holds up the others
 // only after two rounds, which is what makes this faster than handing a prefix on. Sums of floats
 // are grouped by n and the number of blocks: the same bits on every run.
@@ -24,10 +28,12 @@
 
 #include <algorithm>
 
-#include "engine/launch.h"
+#include "engine/launch_overlap.h"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/descriptor.cuh"
 #include "kernels/device/dynamic_shared.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/prefetch.cuh"
 #include "kernels/device/scan.cuh"
 #include "kernels/scan/workspace.h"
 
@@ -143,6 +149,12 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     device::publish(totals, round % kLookaheadRing * blocks + own, state_of(round), total);
   };
 
+  device::overlap_allow();
+  if (threadIdx.x < kLookaheadStages && static_cast<int>(threadIdx.x) < rounds) {
+    const std::int64_t first = first_of(static_cast<int>(threadIdx.x));
+    device::prefetch(x + first, min(n - first, std::int64_t{Tile::kElements}));
+  }
+  device::overlap_wait();
   for (int round = 0; round < kLookaheadStages; ++round) copy(round);
   device::async_wait<kLookaheadStages - 1>();
   reduce(0);
@@ -256,10 +268,11 @@ struct Lookahead {
     static_assert(kTile == device::ScanTile<T, kLookaheadThreads, kRows>::kElements,
                   "host code counts other tiles");
     const std::int64_t tiles = (n + kTile - 1) / kTile;
-    launch_cooperative(scan_lookahead_kernel<T, Op, kRows>,
-                       {static_cast<unsigned>(std::min(tiles, most_blocks)), kLookaheadThreads,
-                        shared_bytes<T>(kRows), stream},
-                       y, x, n, tiles, stream.zeroed_words(), exclusive, op);
+    const std::int64_t rounds = (tiles + most_blocks - 1) / most_blocks;
+    const auto blocks = static_cast<unsigned>((tiles + rounds - 1) / rounds);
+    launch_overlapped_cooperative(scan_lookahead_kernel<T, Op, kRows>,
+                                  {blocks, kLookaheadThreads, shared_bytes<T>(kRows), stream}, y, x,
+                                  n, tiles, stream.zeroed_words(), exclusive, op);
   }
 };
 

@@ -75,19 +75,19 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
-// Below this many elements one sweep of the blocks is all, and a plain grid barrier is quicker
-// than descriptors (measured on an H200, README.md).
-constexpr std::int64_t kLookaheadElements = std::int64_t{1} << 21;
+// Between these numbers of elements the blocks of lookahead have two or three tiles each, and wait
+// longer for the first ones than two sweeps with a plain grid barrier take (measured on an H200).
+constexpr std::int64_t kSweepsFrom = std::int64_t{1} << 21, kSweepsTo = std::int64_t{1} << 23;
 
 Chosen<ScanVariant> automatic(std::int64_t n, Device device) {
   if (device.is_cpu()) return {ScanVariant::threaded, "all threads of the CPU"};
   if (device_properties(device).compute_capability < 80) {
     return {ScanVariant::decoupled_lookback, "one pass; asynchronous copies need sm_80"};
   }
-  if (n < kLookaheadElements) {
-    return {ScanVariant::grid_sync, "below 2^21 elements one sweep of the blocks is all"};
+  if (n >= kSweepsFrom && n < kSweepsTo) {
+    return {ScanVariant::grid_sync, "from 2^21 to 2^23 elements its second sweep reads from L2"};
   }
-  return {ScanVariant::lookahead, "from 2^21 elements on traffic counts, and it moves the least"};
+  return {ScanVariant::lookahead, "one launch that reads and writes each element once"};
 }
 
 // The variant that will run; throws usage when it does not run on `device`.

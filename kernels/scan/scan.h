@@ -23,7 +23,7 @@ enum class ScanOp { sum, min, max, product };
 enum class ScanKind { inclusive, exclusive };
 
 enum class ScanVariant {
-  automatic,  // threaded on the CPU; on a GPU lookahead, or grid_sync for short arrays
+  automatic,  // threaded on the CPU; on a GPU lookahead, or grid_sync between 2^21 and 2^23
   sequential,
   threaded,
   kogge_stone,
