@@ -155,11 +155,22 @@ namespace {
   return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
 }
 
+// Stride 1, and as many channels side by side as a copy brings.
+[[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d) {
+  if (pass == ConvPass::backward_weights || d.stride_h != 1 || d.stride_w != 1) return false;
+  return (pass == ConvPass::forward ? d.c : d.oc) >= 32;
+}
+
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
                               Device device) {
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const int capability = device_properties(device).compute_capability;
+    if (mode != ComputeMode::fp32 && fills_tensor_cores(dims) && fills_copies(pass, dims) &&
+        runs_hopper_code(device)) {
+      return {ConvVariant::implicit_gemm_wgmma,
+              "channels fill the copies of whole boxes of pixels"};
+    }
     if (mode != ComputeMode::fp32 && capability >= 80 && fills_tensor_cores(dims)) {
       return {ConvVariant::implicit_gemm_tensor_core,
               "channels and filters fill tiles of tensor cores"};

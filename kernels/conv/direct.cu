@@ -20,9 +20,11 @@
 
 #include <algorithm>
 
-#include "engine/launch.h"
+#include "engine/launch_overlap.h"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/device/dynamic_shared.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/prefetch.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -52,38 +54,36 @@ struct alignas(4 * kCount) FilterVector {
 
 // w (o, c, r, s) to shared (c, s, r, o). kTurned: w is (c, o, r, s), read backwards in r, s.
 template <int kKernel, bool kTurned>
-__device__ void stage_weights(float* to, const float* __restrict__ w, const Correlation& p) {
+__device__ void stage_weights(float* to, const float* w, const Correlation& p) {
   constexpr int kTaps = kKernel * kKernel;
-  const int count = p.channels * p.filters * kTaps;
-#pragma unroll 8
-  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+  load_in_batches<8>(w, p.channels * p.filters * kTaps, [&](int i, float value) {
     int inner = 0;
     const int outer = p.by_planes_of_w.divide(i / kTaps, inner);
     const int channel = kTurned ? outer : inner, filter = kTurned ? inner : outer;
     const int tap = kTurned ? kTaps - 1 - i % kTaps : i % kTaps;
     const int r = tap / kKernel, s = tap % kKernel;
-    to[((channel * kKernel + s) * kKernel + r) * p.weight_stride + filter] = __ldg(w + i);
-  }
+    to[((channel * kKernel + s) * kKernel + r) * p.weight_stride + filter] = value;
+  });
 }
 
 template <int kKernel, int kPixels, int kFilters, bool kTurned>
 __global__ void __launch_bounds__(kMaxThreads, 2)
-    correlate_kernel(float* __restrict__ y, const float* __restrict__ x,
-                     const float* __restrict__ w, const float* __restrict__ bias, Correlation p) {
+    correlate_kernel(float* y, const float* x, const float* w, const float* bias, Correlation p) {
+  device::overlap_allow();
   float4* shared4 = device::dynamic_shared<float4>();
   float* weights = reinterpret_cast<float*>(shared4);  // (channels, s, r, weight_stride)
   float* image = weights + p.channels * kKernel * kKernel * p.weight_stride;
   const int part = static_cast<int>(blockIdx.x % p.parts);
   const int begin = part * p.items_per_part, end = min(begin + p.items_per_part, p.items);
-  const std::int64_t image_floats =
-      std::int64_t{p.channels} * p.input.by_height.divisor() * p.input.by_width.divisor();
-
+  const std::int64_t first = blockIdx.x / p.parts;
+  if (threadIdx.x == 0) device::prefetch(x + first * p.input.floats(), p.input.floats());
   const int floats = static_cast<int>(image - weights) + p.staged_floats;
   for (int i = threadIdx.x; i < floats; i += blockDim.x) weights[i] = 0;
   __syncthreads();  // zeros before weights and pixels
+  device::overlap_wait();
   stage_weights<kKernel, kTurned>(weights, w, p);
-  for (std::int64_t n = blockIdx.x / p.parts; n < p.images; n += gridDim.x / p.parts) {
-    p.input.copy(image, x + n * image_floats);
+  for (std::int64_t n = first; n < p.images; n += gridDim.x / p.parts) {
+    p.input.copy(image, x + n * p.input.floats());
     __syncthreads();
     for (int item = begin + static_cast<int>(threadIdx.x); item < end; item += blockDim.x) {
       int column = 0, group = 0;
@@ -285,7 +285,8 @@ void launch_correlation(float* y, const float* x, const float* w, const float* b
   const Launch config{dim3(static_cast<unsigned>(groups * parts)),
                       dim3(static_cast<unsigned>(threads)),
                       static_cast<std::size_t>(arrangement.shared_bytes(d, kKernel)), stream};
-  launch(correlate_kernel<kKernel, kPixels, kFilters, kTurned>, config, y, x, w, bias, p);
+  launch_overlapped(correlate_kernel<kKernel, kPixels, kFilters, kTurned>, true, 1, config, y, x, w,
+                    bias, p);
 }
 
 template <int kKernel, bool kTurned>

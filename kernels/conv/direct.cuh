@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the direct kernels share: images staged in shared memory behind a border of zeros.
+//
+// Layers of small networks take less time than starting kernels does. So these overlap the one
+// before them (sm_90): zeros are in place, and the image is on its way to the L2 cache, when they
+// may read it. Their pointers are not __restrict__, see reduce/vectorized.cu.
 #pragma once
 
 #include "kernels/conv/cuda.h"
@@ -20,6 +24,24 @@ void conv2d_backward_weights_one_channel(float* dw, float* db, const float* dy, 
                                          const ConvDims& dims, GradientMode mode,
                                          Workspace workspace, const Stream& stream);
 
+// use(i, from[i]) for i in [0, count), shared among the threads of the block; kBatch loads of a
+// thread are on their way at a time, whatever `use` writes.
+template <int kBatch, class Use>
+__device__ __forceinline__ void load_in_batches(const float* from, int count, const Use& use) {
+  const int step = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += kBatch * step) {
+    float held[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (first + k * step < count) held[k] = from[first + k * step];
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (first + k * step < count) use(first + k * step, held[k]);
+    }
+  }
+}
+
 // Some planes (height, width) of one image and their place in shared memory.
 struct StagedPlanes {
   int planes;  // copied
@@ -27,15 +49,17 @@ struct StagedPlanes {
   int origin;  // of pixel (0, 0), behind the border
   device::FastDivide by_width, by_height;
 
+  __device__ __forceinline__ int floats() const {
+    return planes * by_height.divisor() * by_width.divisor();
+  }
+
   // All threads of the block copy; barriers are the caller's.
-  __device__ __forceinline__ void copy(float* to, const float* __restrict__ from) const {
-    const int count = planes * by_height.divisor() * by_width.divisor();
-#pragma unroll 4
-    for (int i = threadIdx.x; i < count; i += blockDim.x) {
+  __device__ __forceinline__ void copy(float* to, const float* from) const {
+    load_in_batches<4>(from, floats(), [&](int i, float value) {
       int column = 0, row = 0;
       const int plane = by_height.divide(by_width.divide(i, column), row);
-      to[plane * plane_stride + row * row_stride + origin + column] = __ldg(from + i);
-    }
+      to[plane * plane_stride + row * row_stride + origin + column] = value;
+    });
   }
 };
 

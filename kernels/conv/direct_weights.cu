@@ -16,11 +16,13 @@
 // each weight and chunk.
 #include <algorithm>
 
-#include "engine/launch.h"
+#include "engine/launch_overlap.h"
 #include "kernels/conv/direct.cuh"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/device/block.cuh"
 #include "kernels/device/dynamic_shared.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/prefetch.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -42,8 +44,8 @@ struct WeightsPlan {
 // Shared memory: sums of dy (block_filters), then dy and x, which the slices' sums replace.
 template <int kKernel, int kFilters>
 __global__ void __launch_bounds__(kMaxThreads)
-    weights_kernel(float* __restrict__ partials, const float* __restrict__ dy,
-                   const float* __restrict__ x, WeightsPlan p) {
+    weights_kernel(float* partials, const float* dy, const float* x, WeightsPlan p) {
+  device::overlap_allow();
   constexpr int kTaps = kKernel * kKernel;
   float4* shared4 = device::dynamic_shared<float4>();
   float* bias_sums = reinterpret_cast<float*>(shared4);
@@ -69,11 +71,17 @@ __global__ void __launch_bounds__(kMaxThreads)
   const int row_begin = slice * p.rows_per_slice;
   const int row_end = slice < p.slices ? min(row_begin + p.rows_per_slice, p.out_height) : 0;
 
+  const std::int64_t begin = chunk * p.chunk_images;
+  const std::int64_t end = min(begin + p.chunk_images, p.images);
+  if (threadIdx.x == 0) {
+    device::prefetch(dy + (begin * p.filters + filter0) * dy_plane, p.dy.floats());
+    device::prefetch(x + (begin * p.channels + channel0) * x_plane, p.x.floats());
+  }
   for (int i = threadIdx.x; i < p.shared_floats; i += blockDim.x) bias_sums[i] = 0;
   __syncthreads();  // zeros before pixels
+  device::overlap_wait();
   float sum[kFilters][kKernel] = {};
-  const std::int64_t end = min((chunk + 1) * p.chunk_images, p.images);
-  for (std::int64_t n = chunk * p.chunk_images; n < end; ++n) {
+  for (std::int64_t n = begin; n < end; ++n) {
     p.dy.copy(dy_planes, dy + (n * p.filters + filter0) * dy_plane);
     p.x.copy(x_planes, x + (n * p.channels + channel0) * x_plane);
     __syncthreads();
@@ -248,7 +256,7 @@ void launch_weights(float* partials, const float* dy, const float* x, const Conv
   const std::int64_t blocks = chunks.count * p.filter_blocks * p.channel_blocks;
   const Launch config{dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(cut.threads)),
                       static_cast<std::size_t>(cut.shared_bytes()), stream};
-  launch(weights_kernel<kKernel, kFilters>, config, partials, dy, x, p);
+  launch_overlapped(weights_kernel<kKernel, kFilters>, true, 1, config, partials, dy, x, p);
 }
 
 }  // namespace

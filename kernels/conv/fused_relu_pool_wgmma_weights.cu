@@ -206,7 +206,12 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
   const int chunk = static_cast<int>(blockIdx.x) / blocks;
   const int step = static_cast<int>(gridDim.x) / blocks;
   const int channel0 = channel_block * kChannels;
-  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kConsumers);
+  __shared__ std::uint64_t drained, handed;  // the first consumer's slots; the second one's sums
+  if (threadIdx.x == 0) {
+    device::barrier_init(&drained, kWarpgroup);
+    device::barrier_init(&handed, kWarpgroup);
+    SlotRing::prepare(&barriers, p.slots, kConsumers * kWarpgroup);
+  }
   __syncthreads();  // barriers are ready
 
   SlotRing ring{&barriers, p.slots};
@@ -233,8 +238,6 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
                                2 * v0 - p.pad_w);
       ring.fill();
     }
-    __syncthreads();  // all slots are used up
-    __syncthreads();  // the second consumer's sums are there
   } else {
     device::registers_take<Registers<Tile>::kConsumer>();
     const int consumer = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
@@ -253,27 +256,30 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
                                  cells + 16 * (2 * u * kPitch + 2 * v),
                                  before >= 0 || u > consumer || v > 0);
           device::wgmma_wait<1>();  // the products before are done
-          if (u == consumer && v == 0 && before >= 0 && thread == 0) ring.release(before);
+          // Every thread speaks for itself: it has read words of the slot, besides the cells.
+          if (u == consumer && v == 0 && before >= 0) ring.release(before);
         }
       }
       before = ring.slot;
     }
     device::wgmma_wait<0>();
-    __syncthreads();  // all slots are used up
     // Sum e of a tap is of filter 16 warp + group + 8 (e / 2 % 2) and channel 8 (e / 4) + ...
     float* to = sums + (16 * warp + group) * kRowPitch + 2 * member * kPoolTaps;
     const auto place = [](int tap, int e) {
       return e / 2 % 2 * 8 * kRowPitch + (e / 4 * 8 + e % 2) * kPoolTaps + tap;
     };
+    static_assert(kConsumers == 2);
     if (consumer == 1) {
+      device::barrier_wait(&drained, 0);
 #pragma unroll
       for (int tap = 0; tap < kPoolTaps; ++tap) {
 #pragma unroll
         for (int e = 0; e < kSums; ++e) to[place(tap, e)] = sum[tap][e];
       }
-    }
-    __syncthreads();  // the second consumer's sums are there
-    if (consumer == 0) {
+      device::barrier_arrive(&handed);
+    } else {
+      device::barrier_arrive(&drained);
+      device::barrier_wait(&handed, 0);
 #pragma unroll
       for (int tap = 0; tap < kPoolTaps; ++tap) {
 #pragma unroll

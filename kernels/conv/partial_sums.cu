@@ -8,8 +8,9 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "engine/launch.h"
+#include "engine/launch_overlap.h"
 #include "kernels/device/block.cuh"
+#include "kernels/device/overlap.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -20,13 +21,14 @@ constexpr std::int64_t kMaxChunks = 512;
 constexpr std::int64_t kMaxPartialFloats = 16 << 20;  // 64 MiB of partial sums
 
 __global__ void __launch_bounds__(kLanes* kSlices)
-    sum_partials_kernel(float* __restrict__ first, std::int64_t first_count,
-                        float* __restrict__ second, std::int64_t second_count,
-                        const float* __restrict__ partials, std::int64_t rows, std::int64_t stride,
-                        bool accumulate) {
+    sum_partials_kernel(float* first, std::int64_t first_count, float* second,
+                        std::int64_t second_count, const float* partials, std::int64_t rows,
+                        std::int64_t stride, bool accumulate) {
+  device::overlap_allow();
   __shared__ float slices[kSlices][kLanes];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kLanes + threadIdx.x;
   float sum = 0;
+  device::overlap_wait();
   if (column < first_count + second_count) {
 #pragma unroll 8
     for (std::int64_t row = threadIdx.y; row < rows; row += kSlices) {
@@ -81,8 +83,8 @@ void sum_partials(float* first, std::int64_t first_count, float* second, std::in
                   const Stream& stream) {
   const Launch config{dim3(blocks_for(first_count + second_count, kLanes)), dim3(kLanes, kSlices),
                       0, stream};
-  launch(sum_partials_kernel, config, first, first_count, second, second_count, partials, rows,
-         stride, mode == GradientMode::accumulate);
+  launch_overlapped(sum_partials_kernel, true, 1, config, first, first_count, second, second_count,
+                    partials, rows, stride, mode == GradientMode::accumulate);
 }
 
 void bias_partials(float* partials, const float* dy, const ConvDims& dims,

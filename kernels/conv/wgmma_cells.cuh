@@ -58,7 +58,8 @@ struct SlotRing {
     device::wgmma_fence_shared();
     device::barrier_arrive(barriers->full + slot);
   }
-  // One thread of each consuming warpgroup calls it when its products are done.
+  // As many threads as prepare() was told call it when products are done: one of each consuming
+  // warpgroup, or all where threads read the slot themselves.
   __device__ void release(int which) const { device::barrier_arrive(barriers->empty + which); }
 };
 

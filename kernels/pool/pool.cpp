@@ -67,8 +67,9 @@ bool runs_on(const VariantInfo& info, Device device) {
   return device.is_cpu() ? info.on_cpu : info.on_cuda;
 }
 
-// vectorized is not chosen before it has been measured.
-constexpr PoolVariant kAutomatic = PoolVariant::gather;
+PoolVariant automatic(const PoolDims& dims, Device device) {
+  return device.is_cuda() && tiled_windows(dims) ? PoolVariant::vectorized : PoolVariant::gather;
+}
 
 std::string describe(const PoolDims& d) {
   return str("input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), window ", d.kh, "x", d.kw,
@@ -104,7 +105,7 @@ PoolVariant checked_variant(std::string_view where, const PoolDims& dims, PoolVa
   const bool any = check_dims(where, dims);
   if (variant == PoolVariant::automatic) {
     if (!any) return variant;
-    variant = kAutomatic;
+    variant = automatic(dims, device);
   }
   const Row& row = row_of(variant);
   if (!runs_on(row.info, device)) {
