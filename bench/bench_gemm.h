@@ -61,10 +61,19 @@ class GemmWork final : public Work {
   double finished(std::int64_t i, std::int64_t j, double sum) const;
   void check_row_sums(Comparison& comparison, double unit) const;
 
+  // A sample of the products in double, the same for all variants: for 8192 cubed, of columns that
+  // are far apart in memory, this takes longer than the kernels.
+  struct Exact {
+    std::int64_t at;
+    double sum, squares;  // of the terms
+  };
+  void compute_exact();
+
   const GemmProblem problem_;
   std::vector<float> host_a_, host_b_, host_bias_, host_mask_;  // as the device has them
   Rotated<std::uint8_t> a_, b_, c_;
   Rotated<float> bias_, mask_, row_sums_;  // of layers; else empty
+  std::vector<Exact> exact_;               // computed when first needed
 };
 
 }  // namespace weft::bench

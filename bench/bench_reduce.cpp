@@ -5,7 +5,8 @@
 
 namespace weft::bench {
 
-ReduceWork::ReduceWork(std::int64_t n, int threads, const Context& made_with)
+ReduceWork::ReduceWork(std::int64_t n, int threads, const Context& made_with,
+                       bool queued_one_by_one)
     : Work(made_with),
       threads_(threads),
       host_x_(random_integers(n, made_with.seed)),
@@ -19,6 +20,8 @@ ReduceWork::ReduceWork(std::int64_t n, int threads, const Context& made_with)
     column = str(threads);
     problem += str(", ", threads, " threads per block");
   }
+  one_by_one = queued_one_by_one;
+  if (one_by_one) problem += ", queued one by one";
   bytes = kernels::reduce_bytes(n, sizeof(float));
   flops = kernels::reduce_flops(n);
   sets = sets_for(bytes, made_with.stream.device());
@@ -64,6 +67,9 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
     return all;
   }
   add(20, 0);
+  all.push_back([](const Context& c) {
+    return std::make_unique<ReduceWork>(std::int64_t{1} << 20, 0, c, true);
+  });
   add(28, 0);
   // The table of the course: every version with every size of block.
   for (const int threads : {32, 64, 128, 256, 512, 1024}) add(24, threads);

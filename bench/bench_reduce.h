@@ -10,9 +10,12 @@ namespace weft::bench {
 class ReduceWork final : public Work {
  public:
   // threads: of one block; 0 for the contract's own choice.
-  ReduceWork(std::int64_t n, int threads, const Context& made_with);
+  ReduceWork(std::int64_t n, int threads, const Context& made_with, bool queued_one_by_one = false);
 
-  bool can_run(std::string_view) const override { return true; }
+  // One by one, those of one launch and of two; the host takes longer than the rest differ.
+  bool can_run(std::string_view variant) const override {
+    return !one_by_one || variant == "vectorized" || variant == "single_pass";
+  }
   bool takes_block() const override { return context.stream.device().is_cuda(); }
   void call(std::string_view variant, int set) override;
   void reset() override { result_.clear(); }

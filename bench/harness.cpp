@@ -102,7 +102,7 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
   }
   // A sample is long beside the cost of starting it. Replayed as a graph it passes through every
   // set; calls that are long by themselves need no graph.
-  const bool as_graph = stream.device().is_cuda() && once * sets < 0.02;
+  const bool as_graph = options.graph && stream.device().is_cuda() && once * sets < 0.02;
   const double least = stream.device().is_cuda() ? 4e-4 : 2e-4;
   int calls =
       static_cast<int>(std::min<double>(kMaxCalls, std::ceil(least / std::max(once, 1e-9))));

@@ -36,6 +36,7 @@ struct Timing {
 struct TimingOptions {
   double seconds = 0.2;  // at least, in all samples of one timing
   int samples = 30;      // at least, unless a call takes longer than 0.1 s: then a third of it
+  bool graph = true;     // where the calls can be captured; else the host queues them one by one
 };
 
 // Queues one call on buffer set `set`.
@@ -163,6 +164,7 @@ class Work {
   double bytes = 0, flops = 0;  // of one call, by the formula
   bool by_flops = false;        // the table shows FLOP/s, else bytes/s
   Traffic traffic = Traffic::device_memory;
+  bool one_by_one = false;  // the host queues each call, as a program does that has no graph
   int sets = 1;
   std::int64_t runs = 1;  // calls since reset() on the set to check; matters to updates in place
   const Context context;

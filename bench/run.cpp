@@ -29,7 +29,9 @@ Row run_one(Work& work, std::string_view family, const std::string& name, Arithm
   row.sets = work.sets;
   try {
     work.reset();
-    row.timing = measure(call.call, work.sets, options, work.context.stream);
+    TimingOptions timing = options;
+    timing.graph = options.graph && !work.one_by_one;
+    row.timing = measure(call.call, work.sets, timing, work.context.stream);
     work.runs = row.timing.runs;
     if (call.finish) call.finish(row.timing.last_set);
     row.verdict = work.check(row.timing.last_set, arithmetic);

@@ -11,6 +11,8 @@
 //   dx = x[j] - x[i]       reads 1 operand instead of 2; likewise dy, dz and m / r
 //                          25 operands, 13.4 instructions for an interaction
 //
+// An idea that did not work out (README.md): such operands turned out to cost as much.
+//
 // Constant memory holds 4096 bodies. They go through it in slices, copy, kernel, copy, kernel, in
 // stream order; each kernel adds its sums to those of the kernels before. Half of the blocks have
 // the first half of a slice, so that 256 blocks of 1024 bodies i fill the device twice; the halves
