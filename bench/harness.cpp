@@ -110,6 +110,11 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
   Sample sample(call, sets, calls, as_graph, stream);
   sample.queue();  // warm-up of the very thing that is timed
   stream.synchronize();
+  std::int64_t warm_ups = 1;
+  for (const Timer heat; heat.seconds() < options.warm_up; ++warm_ups) {
+    sample.queue();
+    stream.synchronize();
+  }
 
   const int wanted = once > 0.1 ? (options.samples + 2) / 3 : options.samples;
   std::vector<double> seconds;
@@ -134,7 +139,7 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
     }
   }
   stream.synchronize();
-  const std::int64_t samples = static_cast<std::int64_t>(seconds.size()) + 1;  // and the warm-up
+  const std::int64_t samples = static_cast<std::int64_t>(seconds.size()) + warm_ups;
   const int last = sample.last_set();
   Timing timing = timing_of(std::move(seconds));
   timing.calls = calls;

@@ -37,6 +37,7 @@ struct TimingOptions {
   double seconds = 0.2;  // at least, in all samples of one timing
   int samples = 30;      // at least, unless a call takes longer than 0.1 s: then a third of it
   bool graph = true;     // where the calls can be captured; else the host queues them one by one
+  double warm_up = 0;    // seconds of calls before the first sample
 };
 
 // Queues one call on buffer set `set`.

@@ -6,6 +6,7 @@ does not have is shown as not measured rather than left out.
 """
 import json
 import re
+import statistics
 
 # Of each family: the problems whose ladder its README shows, as the beginnings of their names.
 LADDERS = {
@@ -50,7 +51,8 @@ class Results:
         return [row for row in self.rows if row["family"] == family and (problem is None or row["problem"] == problem)]
 
     def problems(self, family, beginning=""):
-        found = (row["problem"] for row in self.of(family) if row["problem"].startswith(beginning) and not row.get("table"))
+        found = (row["problem"] for row in self.of(family) if row["problem"].startswith(beginning) and not row.get("table")
+                 and not is_layer(row))
         return list(dict.fromkeys(found))
 
     def rungs(self, family, beginning):
@@ -208,6 +210,40 @@ def family_table(results, family):
             lines += ladder(results, family, beginning) + [""]
         lines.pop()
     return "\n".join(lines + series(results, family))
+
+
+def is_layer(row):
+    """One of `weft bench FAMILY:layers`, whose problems begin with a layer's name."""
+    return ": " in row["problem"] and row["family"] == "gemm"
+
+
+def layers_table(results, family):
+    """What `automatic` takes for the layers of the built-in networks, by mode, and what the yardstick takes."""
+    modes = [("automatic", "fp32"), ("automatic tf32", "tf32")]
+    lines, ratios = [], {}
+    for problem in dict.fromkeys(row["problem"] for row in results.of(family) if is_layer(row)):
+        rows = results.of(family, problem)
+        line = [problem]
+        for variant, arithmetic in modes:
+            own = next((row for row in rows if row["variant"] == variant and row["ok"]), None)
+            peer = next((row for row in rows if row["yardstick"] and row["arithmetic"] == arithmetic and row["ok"]), None)
+            if own is None or peer is None:
+                line += [NOT_MEASURED, "", ""]
+                continue
+            gain = peer["seconds"] / own["seconds"]
+            ratios.setdefault((arithmetic, " forward" in problem), []).append(gain)
+            line += [time_of(own["seconds"]), time_of(peer["seconds"]), ratio(gain)]
+        lines.append(line)
+    for name, wanted in (("geometric mean, forward", [True]), ("geometric mean, all", [True, False])):
+        line = [name]
+        for _, arithmetic in modes:
+            gains = [gain for forward in wanted for gain in ratios.get((arithmetic, forward), [])]
+            line += ["", "", ratio(statistics.geometric_mean(gains)) if gains else ""]
+        lines.append(line)
+    machine = results.machine
+    text = [f"{machine['name']}, commit {machine['commit']}, `weft bench {family}:layers`; calls in a CUDA graph, operands in "
+            "the L2 cache:", ""]
+    return "\n".join(text + markdown(["layer, pass: m x n x k", "fp32", "cuBLAS", "ratio", "tf32", "cuBLAS", "ratio"], lines))
 
 
 def summary(results):

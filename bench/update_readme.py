@@ -70,14 +70,14 @@ def training_tables():
     return "\n\n".join("\n".join(table_of(result)) for result in results)
 
 
-def kernel_table(results):
+def kernel_table(results, families):
     """Per problem and arithmetic: the fastest right rung against the fastest right yardstick of the same run."""
     machine = results.machine
     groups = {}
     for row in results.rows:
-        if row["ok"]:
+        if row["ok"] and row["family"] in families and not kernel_tables.is_layer(row):
             groups.setdefault((row["family"], row["problem"], row["arithmetic"]), []).append(row)
-    lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench all`; medians:", "",
+    lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians:", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
              "|---|---|---|---|---|---|---|"]
     for (family, problem, arithmetic), rows in groups.items():
@@ -117,11 +117,17 @@ def main():
     later = [kernel_tables.Results(path, catalogue) for path in LATER]
     if wanted.summary:
         return print(kernel_tables.summary(results))
-    sections = {ROOT / "README.md": {"results": training_tables(), "kernels": kernel_table(results)}}
-    for family in dict.fromkeys(row["family"] for row in results.catalogue):
+    sources = {family: next((other for other in later if other.of(family)), results)
+               for family in dict.fromkeys(row["family"] for row in results.catalogue)}
+    tables = [kernel_table(source, [family for family in sources if sources[family] is source])
+              for source in [*later, results]]
+    sections = {ROOT / "README.md": {"results": training_tables(),
+                                     "kernels": "\n\n".join(table for table in tables if len(table.splitlines()) > 4)}}
+    for family, source in sources.items():
         page = ROOT / "kernels" / family / "README.md"
-        source = next((other for other in later if other.of(family)), results)
         sections[page] = {"measured": kernel_tables.family_table(source, family)}
+        if any(map(kernel_tables.is_layer, source.of(family))):
+            sections[page]["layers"] = kernel_tables.layers_table(source, family)
     stale = []
     for page, bodies in sections.items():
         text = updated = page.read_text()

@@ -206,9 +206,9 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
   const int chunk = static_cast<int>(blockIdx.x) / blocks;
   const int step = static_cast<int>(gridDim.x) / blocks;
   const int channel0 = channel_block * kChannels;
-  __shared__ std::uint64_t drained, handed;  // the first consumer's slots; the second one's sums
+  __shared__ std::uint64_t drained, handed;  // all slots are; the second consumer's sums are
   if (threadIdx.x == 0) {
-    device::barrier_init(&drained, kWarpgroup);
+    device::barrier_init(&drained, kConsumers * kWarpgroup);
     device::barrier_init(&handed, kWarpgroup);
     SlotRing::prepare(&barriers, p.slots, kConsumers * kWarpgroup);
   }
@@ -269,6 +269,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
       return e / 2 % 2 * 8 * kRowPitch + (e / 4 * 8 + e % 2) * kPoolTaps + tap;
     };
     static_assert(kConsumers == 2);
+    device::barrier_arrive(&drained);
     if (consumer == 1) {
       device::barrier_wait(&drained, 0);
 #pragma unroll
@@ -278,7 +279,6 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
       }
       device::barrier_arrive(&handed);
     } else {
-      device::barrier_arrive(&drained);
       device::barrier_wait(&handed, 0);
 #pragma unroll
       for (int tap = 0; tap < kPoolTaps; ++tap) {

@@ -13,7 +13,7 @@
 //
 //   tile        sums in registers  stage    stages   shared memory   L2 reads for a product
 //   128 x 256   128                48 KiB   4        192 KiB         1; 0.67 where B is shared
-//   128 x 128   64                 32 KiB   7        224 KiB         1.33
+//   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where B is shared
 //   128 x 64    32                 24 KiB   8        192 KiB         2
 //
 // Two blocks of a cluster that compute tiles one above the other share B, of which each copies half
@@ -294,9 +294,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 // The tile that ends first, by the number of waves and what a tile costs (its columns and what does
-// not depend on them). Tiles of (128, 256) gain by clusters where blocks take several: then less
-// traffic from L2 outweighs waiting for a neighbour. Narrow ones do not (measured on an H200,
-// README.md).
+// not depend on them). Blocks that take several tiles gain by clusters: then less traffic from L2
+// outweighs waiting for a neighbour (measured on an H200, README.md).
 struct WgmmaShape {
   int width;
   bool share_b;
@@ -314,7 +313,7 @@ inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& st
     const std::int64_t cost = (tiles(width) + processors - 1) / processors * (width + kFixed);
     if (best == 0 || cost < best_cost) best = width, best_cost = cost;
   }
-  return {best, best == 256 && tiles(best) > 2 * processors};
+  return {best, best >= 128 && tiles(best) > 2 * processors};
 }
 
 // Starts the kernel: one cluster for each that the device holds at once, or for each tile.
@@ -349,11 +348,11 @@ void with_wgmma_shape(const GemmDims& dims, const Stream& stream, const Run& run
   using std::false_type, std::true_type;
   const WgmmaShape shape = wgmma_shape(dims, kWidest, stream);
   if (shape.width == 64) return run(std::integral_constant<int, 64>(), false_type());
-  if (shape.width == 128) return run(std::integral_constant<int, 128>(), false_type());
-  if constexpr (kWidest == 256) {
-    constexpr std::integral_constant<int, 256> kWide;
-    shape.share_b ? run(kWide, true_type()) : run(kWide, false_type());
-  }
+  const auto shared = [&](auto width) {
+    shape.share_b ? run(width, true_type()) : run(width, false_type());
+  };
+  if (shape.width == 128) return shared(std::integral_constant<int, 128>());
+  if constexpr (kWidest == 256) shared(std::integral_constant<int, 256>());
 }
 
 }  // namespace weft::kernels::cuda
