@@ -42,9 +42,9 @@ class Stream {
   unsigned long long* zeroed_words() const;
 
   // Device memory for what the kernels of one call hand to each other: a call finds in it what it
-  // has left there itself. A Buffer would do, but when captured it lies as a node of its own between
-  // the kernels and keeps them from overlapping. Made when first asked for, also by a capture; lives
-  // as zeroed_words() do. Throws device when memory is short.
+  // has left there itself. A Buffer would do, but when captured it lies as a node of its own
+  // between the kernels and keeps them from overlapping. Made when first asked for, also by a
+  // capture; lives as zeroed_words() do. Throws device when memory is short.
   static constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
   void* scratch() const;
 

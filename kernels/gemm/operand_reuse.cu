@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // GEMM, rung "operand_reuse": multiply-adds in an order that the register file can feed.
 //
-// The model behind it (what came of it is in README.md): a scheduler of Hopper issues a multiply-add
-// each cycle, but the registers of a warp lie in two banks (even and odd numbers), and a bank gives
-// one operand a cycle: two for an instruction that reads three. The third must be one that an
-// instruction shortly before has read in the same place, which the operand cache still has (".reuse"
-// in the machine code).
+// The model behind it (what came of it is in README.md): a scheduler of Hopper issues a
+// multiply-add each cycle, but the registers of a warp lie in two banks (even and odd numbers), and
+// a bank gives one operand a cycle: two for an instruction that reads three. The third must be one
+// that an instruction shortly before has read in the same place, which the operand cache still has
+// (".reuse" in the machine code).
 //
 //   -> -> -> -> -> -> -> ->     the sums of a thread are computed a row forth and the next one
 //   <- <- <- <- <- <- <- <-     back: each multiply-add shares a value of A with the one before,

@@ -201,9 +201,9 @@ TEST_P(ReduceTest, RepeatsToTheBit) {
 TEST_P(ReduceTest, RefusesAShortWorkspace) {
   Guarded<float> x(100, stream()), result(1, stream());
   const ReduceOptions two_launches{.variant = ReduceVariant::vectorized};
-  EXPECT_USAGE_ERROR(kernels::reduce(result.data(), x.data(), 100, Reduction::sum, two_launches, {},
-                                     stream()),
-                     "workspace");
+  EXPECT_USAGE_ERROR(
+      kernels::reduce(result.data(), x.data(), 100, Reduction::sum, two_launches, {}, stream()),
+      "workspace");
 }
 
 TEST_P(ReduceTest, EveryVariantInt32) {
