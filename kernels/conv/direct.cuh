@@ -54,8 +54,9 @@ struct StagedPlanes {
   }
 
   // All threads of the block copy; barriers are the caller's.
+  template <int kBatch = 4>
   __device__ __forceinline__ void copy(float* to, const float* from) const {
-    load_in_batches<4>(from, floats(), [&](int i, float value) {
+    load_in_batches<kBatch>(from, floats(), [&](int i, float value) {
       int column = 0, row = 0;
       const int plane = by_height.divide(by_width.divide(i, column), row);
       to[plane * plane_stride + row * row_stride + origin + column] = value;

@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(32 * kWarps, 2)
     const int images = static_cast<int>(min(end - n0, std::int64_t{p.stage_images}));
     __syncthreads();  // zeros before pixels; the images before are used up
     for (int i = 0; i < images; ++i) {
-      p.image.copy(staged + i * p.image_floats, x + (n0 + i) * in_plane);
+      p.image.copy<2>(staged + i * p.image_floats, x + (n0 + i) * in_plane);
     }
     __syncthreads();
     for (int i = 0; i < images; ++i) {
