@@ -72,6 +72,12 @@ __device__ __forceinline__ void wgmma_results(float (&d)[kCount]) {
 #pragma unroll
   for (float& value : d) asm volatile("" : "+f"(value)::"memory");
 }
+// What products read from registers is no longer needed: these hold it up to this line.
+template <int kCount>
+__device__ __forceinline__ void wgmma_used(std::uint32_t (&a)[kCount]) {
+#pragma unroll
+  for (std::uint32_t& word : a) asm volatile("" : "+r"(word)::"memory");
+}
 
 // Gives registers back to, or takes them from, the pool of the block; all warps of a warpgroup.
 template <int kRegisters>
@@ -193,6 +199,38 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
         "}, %128, %129, add, 1, 1;\n}"
         : WEFT_FLOATS_128(d, 0)
         : "l"(a), "l"(b), "r"(add));
+    static_assert(kN == 256, "widths of D in use");
+  }
+}
+
+// The same with A in registers, laid out as of mma.sync: a[0] is k = member of row group, a[1] of
+// row group + 8, a[2] and a[3] are those at k + 4. A must stay as it is until wgmma_wait.
+template <int kN>
+__device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
+                                                     const std::uint32_t (&a)[4], std::uint64_t b,
+                                                     bool accumulate) {
+  const int add = accumulate ? 1 : 0;
+  if constexpr (kN == 64) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %37, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" WEFT_NAMES_32
+        "}, {%32, %33, %34, %35}, %36, add, 1, 1;\n}"
+        : WEFT_FLOATS_32(d, 0)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+  } else if constexpr (kN == 128) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WEFT_NAMES_64
+        "}, {%64, %65, %66, %67}, %68, add, 1, 1;\n}"
+        : WEFT_FLOATS_64(d, 0)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+  } else {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %133, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" WEFT_NAMES_128
+        "}, {%128, %129, %130, %131}, %132, add, 1, 1;\n}"
+        : WEFT_FLOATS_128(d, 0)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
     static_assert(kN == 256, "widths of D in use");
   }
 }

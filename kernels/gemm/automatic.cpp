@@ -11,8 +11,8 @@ namespace {
 // that a cluster_tf32x3 block has, each of four warps sums a quarter.
 constexpr std::int64_t kShortSums = 2304;
 
-// Rows and columns from which it pays to copy an operand first, so that wgmma can read it.
-constexpr std::int64_t kCopyPays = 512;
+// Rows and columns from which it pays to split both operands first, so that wgmma can read them.
+constexpr std::int64_t kSplitPays = 512;
 
 std::int64_t tiles(const GemmDims& dims, std::int64_t side) {
   return (dims.m + side - 1) / side * ((dims.n + side - 1) / side);
@@ -23,7 +23,7 @@ std::int64_t tiles(const GemmDims& dims, std::int64_t side) {
 Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
                                    bool aligned, const GemmDevice& device) {
   // Persistent blocks of 128 rows pay for their start where half of the multiprocessors have one;
-  // for operands that tf32 must not transpose first, earlier.
+  // for tf32, where nothing is copied first, earlier.
   const bool fits = device.hopper && dims.k >= 64 && fits_copy_engine(dims);
   const bool large = fits && tiles(dims, 128) >= 64;
   if (storage == GemmStorage::bf16) {
@@ -45,20 +45,19 @@ Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, Co
       "no more tiles of 64 x 64 than multiprocessors, so blocks help each other";
   if (mode != ComputeMode::fp32 && device.compute_capability >= 80) {
     if (clusters) return {GemmVariant::cluster_tf32, kClusters};
-    const bool in_place = aligned && !dims.transpose_a && dims.transpose_b;
-    const bool copy_pays = aligned && (!dims.transpose_a || dims.n >= kCopyPays) &&
-                           (dims.transpose_b || dims.m >= kCopyPays);
-    if (large && copy_pays) {
+    if (large && aligned) {
       return {GemmVariant::wgmma_tf32, "tiles of 128 x 128 for half of the multiprocessors"};
     }
-    if (fits && in_place && tiles(dims, 128) >= 8) {
-      return {GemmVariant::wgmma_tf32, "operands run along k already, and there are 8 large tiles"};
+    const bool copies = dims.transpose_a && !dims.transpose_b;
+    if (fits && aligned && !copies && tiles(dims, 128) >= 8) {
+      return {GemmVariant::wgmma_tf32,
+              "operands are read as they lie, and there are 8 large tiles"};
     }
     // With fewer tiles of 64 x 64 latency decides, and tiles that split k among warps win.
     if (tiles(dims, 64) >= 32) {
       return {GemmVariant::mma_tf32, !device.hopper ? "the device has no wgmma, or no code for it"
-                                     : large ? "too few products for copies that wgmma could read"
-                                             : "too few tiles of 128 x 128 for wgmma"};
+                                     : !aligned     ? "rows do not start on 16-byte boundaries"
+                                                    : "too few tiles of 128 x 128 for wgmma"};
     }
   }
   if (mode == ComputeMode::fp32 && device.compute_capability >= 80) {
@@ -66,7 +65,7 @@ Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, Co
     const std::int64_t parts = std::min<std::int64_t>(
         4, device.multiprocessors / std::max<std::int64_t>(tiles(dims, 64), 1));
     if (clusters && dims.k <= kShortSums * parts) return {GemmVariant::cluster_tf32x3, kClusters};
-    if (large && dims.m >= kCopyPays && dims.n >= kCopyPays) {
+    if (large && dims.m >= kSplitPays && dims.n >= kSplitPays) {
       return {
           GemmVariant::wgmma_tf32x3,
           "tiles of 128 x 128 for half of the multiprocessors; three products of tf32 are fp32"};

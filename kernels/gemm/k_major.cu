@@ -90,10 +90,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-bool is_aligned(const GemmOperand& operand) {
-  return reinterpret_cast<std::uintptr_t>(operand.data) % 16 == 0 && operand.ld % 4 == 0;
-}
-
 // What becomes of an operand; padded_k is 0 where it is read as it is.
 struct Layout {
   std::int64_t padded_k, ld;
@@ -107,12 +103,12 @@ KMajor write_rows(const GemmOperand& operand, const Layout& layout, float* to,
   if (operand.along_k) {
     launch(rows_kernel<Write>,
            {static_cast<unsigned>(operand.extent), static_cast<unsigned>(kThreads), 0, stream},
-           write, operand, layout.padded_k, is_aligned(operand));
+           write, operand, layout.padded_k, operand.aligned());
   } else {
     const std::int64_t tiles = (operand.extent + kSide - 1) / kSide;
     launch(columns_kernel<Write>,
            {blocks_for((layout.padded_k + kSide - 1) / kSide * tiles, 1), kThreads, 0, stream},
-           write, operand, layout.padded_k, tiles, is_aligned(operand));
+           write, operand, layout.padded_k, tiles, operand.aligned());
   }
   return {to, layout.ld};
 }
@@ -139,9 +135,13 @@ KMajorOperands write_operands(const GemmOperand& a, const GemmOperand& b, const 
 
 }  // namespace
 
+bool GemmOperand::aligned() const {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && ld % 4 == 0;
+}
+
 KMajorOperands k_major(const GemmOperand& a, const GemmOperand& b, const Stream& stream) {
   const auto layout_of = [](const GemmOperand& operand) {
-    if (operand.along_k && is_aligned(operand)) return Layout{0, operand.ld};
+    if ((operand.along_k || operand.stays) && operand.aligned()) return Layout{0, operand.ld};
     const std::int64_t row = (operand.k + 3) / 4 * 4;
     return Layout{row, row};
   };

@@ -11,9 +11,13 @@ struct GemmOperand {
   const float* data;
   std::int64_t extent, k, ld;
   bool along_k;
+  bool stays = false;  // as it is, whatever its order, if its rows are aligned
+
+  bool aligned() const;  // rows start on 16-byte boundaries
 };
 
-// (extent, k) with rows of `ld` floats that start on 16-byte boundaries.
+// (extent, k) with rows of `ld` floats that start on 16-byte boundaries; (k, extent) of one that
+// stays.
 struct KMajor {
   const float* data;
   std::int64_t ld;

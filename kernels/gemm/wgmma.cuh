@@ -26,6 +26,10 @@
 // cache, by the time they may read them. (If the kernel before has yet to write them: the L2 cache
 // is where it writes.)
 //
+// The tensor core reads floats along k only. A left operand that lies along m comes to it through
+// registers: threads read their words of the next chunk while it has this one. A right operand that
+// lies along n is taken as the left one of C^T = B^T A^T, and the sums are stored the other way.
+//
 // Operands of fp32 accuracy (kParts 2) come as stages of their small and their big parts in turn
 // (k_major.h). A consumer takes two stages at a time and makes three products of them.
 #pragma once
@@ -37,55 +41,9 @@
 #include "engine/launch_overlap.h"
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
-#include "kernels/device/wgmma.cuh"
-#include "kernels/gemm/wgmma_store.cuh"
+#include "kernels/gemm/wgmma_consumer.cuh"
 
 namespace weft::kernels::cuda {
-
-template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, bool kShareB_,
-          int kParts_ = 1>
-struct WgmmaTile {
-  using Element = Element_;
-  static constexpr bool kBf16 = sizeof(Element) == 2;
-  // A and B that are contiguous along m or n lie in shared memory as panels of 128 bytes.
-  static constexpr bool kPanelsA = kTransposeA_, kPanelsB = !kTransposeB_;
-  static_assert(kBf16 || (!kPanelsA && !kPanelsB), "tf32 operands are contiguous along k");
-  static constexpr int kParts = kParts_;
-  static_assert(kParts == 1 || kN_ <= 128, "sums of a chunk and their totals are in registers");
-  static constexpr int kM = 128, kN = kN_, kK = 128 / sizeof(Element);
-  static constexpr bool kShareB = kShareB_;
-  static constexpr int kCluster = kShareB ? 2 : 1;
-  static constexpr int kRowsOfCluster = kCluster * kM;
-  static constexpr int kBoxB = kN / kCluster;  // of B, what one copy brings
-  static constexpr int kThreads = 384;
-  static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
-  static constexpr int kStages = kN == 256 ? 4 : kN == 128 ? 7 : 8;
-  static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
-  static constexpr int kPanelBytes = kK * 128;
-  static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
-};
-
-// The order in which clusters of tiles are taken.
-struct WgmmaOrder {
-  static constexpr int kGroup = 8;  // rows of clusters
-  int rows, columns;                // clusters along m and n
-
-  __device__ int tiles() const { return rows * columns; }
-  __device__ int2 place(int tile) const {
-    const int group = tile / (kGroup * columns), inside = tile % (kGroup * columns);
-    const int height = min(kGroup, rows - group * kGroup);
-    return {group * kGroup + inside % height, inside / height};
-  }
-};
-
-template <int kStages>
-struct WgmmaRing {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ void advance() {
-    if (++stage == kStages) stage = 0, parity ^= 1;
-  }
-};
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -122,95 +80,6 @@ __device__ __forceinline__ void wgmma_prefetch(const CUtensorMap& map, int x, in
   }
 }
 
-// Multiplies what stages hold: this warpgroup's 64 rows of A with B.
-template <class Tile>
-__device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const char* stage_a,
-                                               const char* stage_b, int warpgroup,
-                                               bool accumulate) {
-  // 16 (or 8) k further: 32 bytes along a row, or as many rows of a panel.
-  constexpr int kStepA = (Tile::kPanelsA ? 16 * 128 : 32) / 16;
-  constexpr int kStepB = (Tile::kPanelsB ? 16 * 128 : 32) / 16;
-  const std::uint64_t a =
-      device::wgmma_descriptor(stage_a + warpgroup * (Tile::kBytesA / 2), Tile::kPanelBytes);
-  const std::uint64_t b = device::wgmma_descriptor(stage_b + Tile::kBytesA, Tile::kPanelBytes);
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {
-    if constexpr (Tile::kBf16) {
-      device::wgmma_bf16<Tile::kN, Tile::kPanelsA, Tile::kPanelsB>(
-          sum, a + step * kStepA, b + step * kStepB, accumulate || step > 0);
-    } else {
-      device::wgmma_tf32<Tile::kN>(sum, a + step * kStepA, b + step * kStepB,
-                                   accumulate || step > 0);
-    }
-  }
-}
-
-// What a consumer reads, and whom it tells.
-template <class Tile>
-struct WgmmaConsumer {
-  const char* stages;
-  std::uint64_t *full, *empty;
-  int thread, warpgroup;  // of the consumers
-  WgmmaRing<Tile::kStages> ring;
-
-  // The next stage, when it is full.
-  __device__ __forceinline__ int take() {
-    const int stage = ring.stage;
-    device::barrier_wait(full + stage, ring.parity);
-    ring.advance();
-    return stage;
-  }
-  __device__ __forceinline__ const char* at(int stage) const {
-    return stages + stage * Tile::kStageBytes;
-  }
-  // The tensor core works for the four warps of a warpgroup together: one thread speaks for all.
-  __device__ __forceinline__ void release(int stage) const {
-    if constexpr (Tile::kCluster > 1) {
-      if (thread < Tile::kCluster) device::barrier_arrive(empty + stage, thread);
-    } else {
-      if (thread == 0) device::barrier_arrive(empty + stage);
-    }
-  }
-
-  __device__ __forceinline__ void sum_tile(float (&sum)[Tile::kN / 2], int chunks) {
-    int before = 0;
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const int stage = take();
-      device::wgmma_fence();
-      wgmma_multiply<Tile>(sum, at(stage), at(stage), warpgroup, chunk > 0);
-      device::wgmma_commit();
-      device::wgmma_wait<1>();  // the products of the stage before are done
-      if (chunk > 0) release(before);
-      before = stage;
-    }
-    device::wgmma_wait<0>();
-    release(before);
-  }
-
-  // The same with operands in two parts. The tensor core cuts off where fp32 rounds, so that it
-  // only sums a chunk, the small products first; fp32 additions do the rest, while the other
-  // warpgroup has the tensor core.
-  __device__ __forceinline__ void sum_parts(float (&sum)[Tile::kN / 2], int chunks) {
-#pragma unroll
-    for (float& total : sum) total = 0;
-    for (int chunk = 0; chunk < chunks; chunk += 2) {
-      const int small = take(), big = take();
-      float of_chunk[Tile::kN / 2];
-      device::wgmma_fence();
-      wgmma_multiply<Tile>(of_chunk, at(small), at(big), warpgroup, false);
-      wgmma_multiply<Tile>(of_chunk, at(big), at(small), warpgroup, true);
-      wgmma_multiply<Tile>(of_chunk, at(big), at(big), warpgroup, true);
-      device::wgmma_commit();
-      device::wgmma_wait<0>();
-      release(small);
-      release(big);
-      device::wgmma_results(of_chunk);
-#pragma unroll
-      for (int i = 0; i < Tile::kN / 2; ++i) sum[i] += of_chunk[i];
-    }
-  }
-};
-
 #endif
 
 template <class Tile>
@@ -233,7 +102,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     device::tma_prefetch(map_b);
     for (int stage = 0; stage < Tile::kStages; ++stage) {
       device::barrier_init(full + stage, 1);
-      device::barrier_init(empty + stage, 2 * Tile::kCluster);
+      device::barrier_init(empty + stage, 2 * Tile::kSpeakers * Tile::kCluster);
     }
     device::fence_barrier_init();
   }
@@ -277,13 +146,16 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
     for (int tile = first; tile < order.tiles(); tile += step) {
       float sum[Tile::kN / 2];
-      if constexpr (Tile::kParts == 1) {
+      if constexpr (Tile::kRegistersA) {
+        consumer.sum_tile_from_panels(sum, chunks);
+      } else if constexpr (Tile::kParts == 1) {
         consumer.sum_tile(sum, chunks);
       } else {
         consumer.sum_parts(sum, chunks);
       }
       const int2 place = order.place(tile);
-      wgmma_store<Tile::kN>(out, sum, row_of(place) + warpgroup * 64, place.y * Tile::kN, thread);
+      wgmma_store<Tile::kN, Tile::kRegistersA>(out, sum, row_of(place) + warpgroup * 64,
+                                               place.y * Tile::kN, thread);
     }
   }
   if constexpr (kClusters) device::cluster_sync();  // nobody writes to a block that has left

@@ -18,8 +18,17 @@ struct WgmmaOutput {
   int m, n;
   float alpha, beta;
   bool relu;
-  bool vector;  // rows of C and of the mask start on 16-byte boundaries
+  bool vector;      // rows of C and of the mask start on 16-byte boundaries
+  bool transposed;  // the sums are those of C^T
 };
+
+// Where A comes from panels of floats: the first of the two neighbouring rows, of a warpgroup's 64,
+// that a lane has.
+__device__ __forceinline__ int panel_row(int thread) {
+  const int warp = thread / 32 % 4, group = thread % 32 / 4;
+  const int piece = warp % 2 * 2 + group / 4 + group / 2 % 2 * 4;  // of 4 rows, in a panel of 32
+  return warp / 2 * 32 + piece * 4 + group % 2 * 2;
+}
 
 __device__ __forceinline__ float load_element(const float* from) {
   return *from;
@@ -83,18 +92,50 @@ __device__ __forceinline__ void store_row(float* to, const float (&sum)[kN / 2],
   }
 }
 
-// Stores a warpgroup's sums, (64, kN) of C from (row0, column0) on.
-template <int kN, class Element>
+// Stores a lane's sums of C^T, all inside: two neighbouring columns x and x + 1 of C, rows y, y +
+// 1, y + 8 and so on. The eight lanes with the same rows fill two sectors of 32 bytes.
+template <int kN>
+__device__ __forceinline__ void store_transposed(const WgmmaOutput<float>& out,
+                                                 const float (&sum)[kN / 2], int x, int y) {
+  float2 bias = {0, 0};
+  if (out.bias != nullptr) bias = {out.bias[x], out.bias[x + 1]};
+#pragma unroll
+  for (int i = 0; i < kN / 4; ++i) {
+    const int at = i / 2 * 4 + i % 2;
+    const std::int64_t offset = (y + i / 2 * 8 + i % 2) * out.ldc + x;
+    float2 value = {out.alpha * sum[at] + bias.x, out.alpha * sum[at + 2] + bias.y};
+    if (out.relu && value.x < 0) value.x = 0;  // keeps NaN
+    if (out.relu && value.y < 0) value.y = 0;
+    if (out.mask != nullptr) {
+      const float2 mask = *reinterpret_cast<const float2*>(out.mask + offset);
+      if (!(mask.x > 0)) value.x = 0;
+      if (!(mask.y > 0)) value.y = 0;
+    }
+    *reinterpret_cast<float2*>(out.c + offset) = value;
+  }
+}
+
+// Stores a warpgroup's sums, (64, kN) of C, or of C^T, from (row0, column0) on. kPanels: A came
+// from panels.
+template <int kN, bool kPanels, class Element>
 __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, float (&sum)[kN / 2],
                                             int row0, int column0, int thread) {
-  const int member = thread % 4, row = row0 + thread / 32 * 16 + thread % 32 / 4;
-  const bool whole = row0 + 64 <= out.m && column0 + kN <= out.n && out.vector && out.beta == 0;
+  constexpr int kLower = kPanels ? 1 : 8;  // from a lane's upper row to its lower one
+  const bool transposed = kPanels && out.transposed;
+  const int member = thread % 4;
+  const int row = row0 + (kPanels ? panel_row(thread) : thread / 32 * 16 + thread % 32 / 4);
+  const bool whole = row0 + 64 <= (transposed ? out.n : out.m) &&
+                     column0 + kN <= (transposed ? out.m : out.n) && out.vector && out.beta == 0;
   if (!whole) {
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) {
-      store_one(out, row + i / 2 % 2 * 8, column0 + i / 4 * 8 + 2 * member + i % 2, sum[i]);
+      const int x = row + i / 2 % 2 * kLower, y = column0 + i / 4 * 8 + 2 * member + i % 2;
+      store_one(out, transposed ? y : x, transposed ? x : y, sum[i]);
     }
     return;
+  }
+  if constexpr (kPanels) {
+    if (transposed) return store_transposed<kN>(out, sum, row, column0 + 2 * member);
   }
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j) {
@@ -112,7 +153,7 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
     if (out.mask != nullptr) {
       const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
       const float2 upper = *reinterpret_cast<const float2*>(from);
-      const float2 lower = *reinterpret_cast<const float2*>(from + 8 * out.ldc);
+      const float2 lower = *reinterpret_cast<const float2*>(from + kLower * out.ldc);
       if (!(upper.x > 0)) sum[4 * j] = 0;
       if (!(upper.y > 0)) sum[4 * j + 1] = 0;
       if (!(lower.x > 0)) sum[4 * j + 2] = 0;
@@ -121,7 +162,7 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
   }
   Element* to = out.c + row * out.ldc + column0;
   store_row<kN>(to, sum, 0, member);
-  store_row<kN>(to + 8 * out.ldc, sum, 1, member);
+  store_row<kN>(to + kLower * out.ldc, sum, 1, member);
 }
 
 template <class Element>
@@ -140,7 +181,8 @@ WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims&
           options.alpha,
           options.beta,
           options.epilogue == Epilogue::relu,
-          vector};
+          vector,
+          false};
 }
 
 }  // namespace weft::kernels::cuda

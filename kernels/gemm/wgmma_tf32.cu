@@ -2,9 +2,12 @@
 // GEMM, rung "wgmma_tf32": fp32 operands, rounded to tf32 by the copy engine. sm_90a. The pipeline
 // is told in wgmma.cuh.
 //
-// For this type the tensor core reads operands only along k. One that lies along m or n is
-// transposed first into scratch memory of the stream: 8 bytes of traffic per element, 1 to
-// 20 % of the whole from 8192 down to 1024 cubed. So is one whose rows are not aligned for TMA.
+// For this type the tensor core reads shared memory only along k. Of the two operands one that lies
+// the other way may come through registers, and stays as it is. A second one, and those whose rows
+// are not aligned for TMA, are copied first into scratch memory of the stream: 8 bytes of traffic
+// for each element.
+#include <utility>
+
 #include "kernels/gemm/k_major.h"
 #include "kernels/gemm/wgmma.cuh"
 
@@ -12,18 +15,25 @@ namespace weft::kernels::cuda {
 
 void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias,
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
-  const auto [left, right, large] =
-      k_major({a, dims.m, dims.k, dims.lda, !dims.transpose_a},
-              {b, dims.n, dims.k, dims.ldb, dims.transpose_b}, stream);
-  GemmDims d = dims;
-  d.lda = left.ld;
-  d.ldb = right.ld;
-  // The kernel before the product is then the copy.
-  const bool overlap = options.overlap || left.data != a || right.data != b;
-  const auto out = wgmma_output(c, bias, dims, options);
-  with_wgmma_shape<256>(dims, stream, [&](auto width, auto share_b) {
-    launch_wgmma<WgmmaTile<float, width(), false, true, share_b()>>(out, left.data, right.data, d,
-                                                                    overlap, stream);
+  GemmOperand left{a, dims.m, dims.k, dims.lda, !dims.transpose_a};
+  GemmOperand right{b, dims.n, dims.k, dims.ldb, dims.transpose_b};
+  // The left one may stay. C^T = B^T A^T: so may the right one, the larger where both would.
+  const auto may_stay = [](const GemmOperand& x) { return !x.along_k && x.aligned(); };
+  auto out = wgmma_output(c, bias, dims, options);
+  out.transposed = may_stay(right) && (!may_stay(left) || left.extent <= right.extent);
+  if (out.transposed) std::swap(left, right);
+  left.stays = may_stay(left);
+  const auto [x, y, large] = k_major(left, right, stream);
+  const GemmDims d{
+      .m = left.extent, .n = right.extent, .k = dims.k, .lda = x.ld, .ldb = y.ld, .ldc = dims.ldc};
+  // Where one was copied, that is the kernel before the product.
+  const bool overlap = options.overlap || x.data != left.data || y.data != right.data;
+  with_wgmma_shape<256>(d, stream, [&](auto width, auto share_b) {
+    const auto start = [&](auto from_panels) {
+      launch_wgmma<WgmmaTile<float, width(), from_panels(), true, share_b()>>(out, x.data, y.data,
+                                                                              d, overlap, stream);
+    };
+    left.stays ? start(std::true_type()) : start(std::false_type());
   });
 }
 

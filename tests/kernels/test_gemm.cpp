@@ -307,9 +307,10 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::cluster_tf32);
   EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::cluster_tf32);
   EXPECT_EQ(layer({4096, 512, 784, false, true, 784, 784, 512}), GemmVariant::wgmma_tf32);
-  // A large one of a CNN: the copy of B for wgmma would be as large as the result.
+  // A large one of a CNN, and its weight gradient, for which the smaller operand is copied.
   EXPECT_EQ(layer({1024, 9216, 128, false, false, 128, 9216, 9216}), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(layer({128, 9216, 1024, true, false, 128, 9216, 9216}), GemmVariant::mma_tf32);
+  EXPECT_EQ(layer({128, 9216, 1024, true, false, 128, 9216, 9216}), GemmVariant::wgmma_tf32);
+  EXPECT_EQ(layer({640, 1152, 100, true, false, 640, 1152, 1152}), GemmVariant::mma_tf32);
   EXPECT_EQ(bf16(2048, true, hopper), GemmVariant::wgmma_bf16);
   EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
   EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// GEMM, the rungs on wgmma: tiles, their order, and the ring of stages. See wgmma.cuh.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::kernels::cuda {
+
+template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, bool kShareB_,
+          int kParts_ = 1>
+struct WgmmaTile {
+  using Element = Element_;
+  static constexpr bool kBf16 = sizeof(Element) == 2;
+  // A and B that are contiguous along m or n lie in shared memory as panels of 128 bytes. Panels of
+  // bf16 the tensor core reads itself; those of tf32 come to it through registers, A only.
+  static constexpr bool kPanelsA = kTransposeA_, kPanelsB = !kTransposeB_;
+  static constexpr bool kRegistersA = kPanelsA && !kBf16;
+  static_assert(kBf16 || !kPanelsB, "a tf32 operand in shared memory is contiguous along k");
+  static constexpr int kParts = kParts_;
+  static_assert(kParts == 1 || (kN_ <= 128 && !kPanelsA),
+                "sums of a chunk and their totals are in registers");
+  static constexpr int kM = 128, kN = kN_, kK = 128 / sizeof(Element);
+  static constexpr bool kShareB = kShareB_;
+  static constexpr int kCluster = kShareB ? 2 : 1;
+  static constexpr int kRowsOfCluster = kCluster * kM;
+  static constexpr int kBoxB = kN / kCluster;  // of B, what one copy brings
+  static constexpr int kThreads = 384;
+  static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
+  static constexpr int kStages = kN == 256 ? 4 : kN == 128 ? 7 : 8;
+  static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
+  static constexpr int kPanelBytes = kK * 128;
+  static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
+  // Threads of a consumer that say when it has read a stage. The tensor core works for four warps
+  // together, so that one speaks for all; what warps read themselves, each says itself.
+  static constexpr int kSpeakers = kRegistersA ? 4 : 1;
+};
+
+// The order in which clusters of tiles are taken.
+struct WgmmaOrder {
+  static constexpr int kGroup = 8;  // rows of clusters
+  int rows, columns;                // clusters along m and n
+
+  __device__ int tiles() const { return rows * columns; }
+  __device__ int2 place(int tile) const {
+    const int group = tile / (kGroup * columns), inside = tile % (kGroup * columns);
+    const int height = min(kGroup, rows - group * kGroup);
+    return {group * kGroup + inside % height, inside / height};
+  }
+};
+
+template <int kStages>
+struct WgmmaRing {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ void advance() {
+    if (++stage == kStages) stage = 0, parity ^= 1;
+  }
+};
+
+}  // namespace weft::kernels::cuda
