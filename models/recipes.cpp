@@ -29,9 +29,10 @@ TrainConfig fast() {
 TrainConfig accurate() {
   TrainConfig config;
   config.network.name = "convnet-bn";
-  config.epochs = 15;
+  config.epochs = 24;
   config.batch_size = 512;
   config.schedule.peak = 0.08f;
+  config.schedule.warmup_fraction = 0.4;
   config.ema_decay = 0.995f;
   config.augmentation = {.rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
   config.kernels.mode = kernels::ComputeMode::bf16;
