@@ -7,6 +7,7 @@
 #include "kernels/checks.h"
 #include "kernels/operators.h"
 #include "kernels/reduce/cpu_table.h"
+#include "kernels/reduce/workspace.h"
 
 #ifdef WEFT_WITH_CUDA
 #include "kernels/reduce/cuda.h"
@@ -85,9 +86,8 @@ constexpr auto kInfos = [] {
 
 // For a short array the second launch of `vectorized` is half of the cost, when the host queues it.
 ReduceVariant automatic(std::int64_t n, std::size_t element_bytes, Device device) {
-  constexpr std::int64_t kShortBytes = std::int64_t{16} << 20;
-  const bool is_short = n <= kShortBytes / static_cast<std::int64_t>(element_bytes);
-  return device.is_cuda() && is_short ? ReduceVariant::single_pass : ReduceVariant::vectorized;
+  return device.is_cuda() && cuda::reduce_is_short(n, element_bytes) ? ReduceVariant::single_pass
+                                                                     : ReduceVariant::vectorized;
 }
 
 // The variant that will run; throws usage when it does not run on `device`.

@@ -152,7 +152,7 @@ struct SinglePass {
                       Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(a.threads),
                              static_cast<std::size_t>(a.threads) / 32 * 2 * sizeof(Value), stream},
                       result, a.x, a.n, piece, stream.zeroed_words(),
-                      reduce_fetches_early(a.n, sizeof(T)));
+                      reduce_is_short(a.n, sizeof(T)));
   }
 };
 

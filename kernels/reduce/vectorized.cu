@@ -102,7 +102,7 @@ struct Vectorized {
     launch_overlapped(vectorized_kernel<Rule>, true, 1,
                       Launch{static_cast<unsigned>(blocks), static_cast<unsigned>(a.threads),
                              static_cast<std::size_t>(a.threads) / 32 * sizeof(Value), stream},
-                      partials, a.x, a.n, piece, reduce_fetches_early(a.n, sizeof(T)));
+                      partials, a.x, a.n, piece, reduce_is_short(a.n, sizeof(T)));
     launch_overlapped(combine_kernel<Next, Result>, true, 1,
                       Launch{1, kCombineThreads, kCombineThreads / 32 * sizeof(Value), stream},
                       result, partials, static_cast<int>(blocks));

@@ -35,10 +35,10 @@ constexpr std::int64_t reduce_vectorized_blocks(std::int64_t n, std::size_t elem
   return blocks < kReduceGrid / threads ? blocks : kReduceGrid / threads;
 }
 
-// All of it lies in the L2 cache and all blocks are resident at once: then blocks that are in place
+// So short that it lies in the L2 cache with all blocks resident at once: blocks that are in place
 // before the kernel before them has ended can fetch it meanwhile.
-constexpr bool reduce_fetches_early(std::int64_t n, std::size_t element_bytes) {
-  return n * static_cast<std::int64_t>(element_bytes) <= std::int64_t{16} << 20;
+constexpr bool reduce_is_short(std::int64_t n, std::size_t element_bytes) {
+  return n <= (std::int64_t{16} << 20) / static_cast<std::int64_t>(element_bytes);
 }
 
 // Rows of a block of single_pass, of `threads` 16-byte vectors each. An array of one batch of loads
