@@ -155,10 +155,10 @@ namespace {
   return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
 }
 
-// Stride 1, and as many channels side by side as a copy brings.
-[[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d) {
+// Stride 1, and as many channels side by side as a copy brings, 128 bytes.
+[[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
   if (pass == ConvPass::backward_weights || d.stride_h != 1 || d.stride_w != 1) return false;
-  return (pass == ConvPass::forward ? d.c : d.oc) >= 32;
+  return (pass == ConvPass::forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
 }
 
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
@@ -166,7 +166,7 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const int capability = device_properties(device).compute_capability;
-    if (mode != ComputeMode::fp32 && fills_tensor_cores(dims) && fills_copies(pass, dims) &&
+    if (mode != ComputeMode::fp32 && fills_tensor_cores(dims) && fills_copies(pass, dims, mode) &&
         runs_hopper_code(device)) {
       return {ConvVariant::implicit_gemm_wgmma,
               "channels fill the copies of whole boxes of pixels"};

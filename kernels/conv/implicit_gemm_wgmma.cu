@@ -196,7 +196,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-ProductPlan make_plan(const WindowProduct& w, const WgmmaTile& tile) {
+ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const WgmmaTile& tile) {
   ProductPlan p{};
   const std::int64_t plane = w.height * w.width;
   const std::int64_t columns = divide_up(w.width, tile.width);
@@ -225,7 +225,7 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaTile& tile) {
   const std::int64_t line = flat ? plane : w.width;
   const auto addresses =
       reinterpret_cast<std::uintptr_t>(w.to) | reinterpret_cast<std::uintptr_t>(w.mask);
-  const bool quads = addresses % 16 == 0 && plane % 4 == 0 && run % 4 == 0 && line % 4 == 0;
+  const bool quads = addresses % 16 == 0 && tile.stores_quads(work);
   p.store = {w.to,
              w.bias,
              w.mask,
@@ -249,11 +249,11 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaTile& tile) {
 
 void run_window_product(const WindowProduct& w, const Stream& stream) {
   const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
-  const WgmmaTile tile = choose_wgmma_tile(
-      {w.images, w.height, w.width, w.rows, divide_up(w.quads * 16, kWgmmaChunkBytes),
-       narrow(w.taps_h), narrow(w.taps_w)},
-      processors);
-  const ProductPlan plan = make_plan(w, tile);
+  const WgmmaWork work{
+      w.images,         w.height,        w.width, w.rows, divide_up(w.quads * 16, kWgmmaChunkBytes),
+      narrow(w.taps_h), narrow(w.taps_w)};
+  const WgmmaTile tile = choose_wgmma_tile(work, processors);
+  const ProductPlan plan = make_plan(w, work, tile);
   // The operands are rounded already: floats are copied as they are.
   const TensorMapType type = w.bf16 ? TensorMapType::bf16 : TensorMapType::fp32;
   const std::int64_t channels = w.quads * (w.bf16 ? 8 : 4);

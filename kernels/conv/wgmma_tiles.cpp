@@ -14,17 +14,26 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processors) {
   constexpr double kProducts = 4.0 * kWgmmaConsumers * kWgmmaPixels / 2;  // of a chunk at a tap
   constexpr double kBytesPerClock = 45;  // from L2 when all multiprocessors copy
-  constexpr double kStore = 3000;        // sums to memory, while no product runs
+  // Sums to memory, while no product runs: 16 bytes at a time, or one by one.
+  constexpr double kStoreQuads = 3000, kStoreSingly = 40000;
   const std::int64_t boxes = divide_up(work.width, tile.width) *
                              divide_up(work.height, tile.height) *
                              divide_up(work.images, tile.images);
   const std::int64_t tiles = boxes * divide_up(work.rows, tile.filters);
   const double taps = static_cast<double>(work.chunks) * work.taps_h * work.taps_w;
   const double tap = std::max(kProducts, tile.copied_bytes() / (tile.taps * kBytesPerClock));
-  return static_cast<double>(divide_up(tiles, processors)) * (taps * tap + kStore);
+  const double store = tile.stores_quads(work) ? kStoreQuads : kStoreSingly;
+  return static_cast<double>(divide_up(tiles, processors)) * (taps * tap + store);
 }
 
 }  // namespace
+
+bool WgmmaTile::stores_quads(const WgmmaWork& work) const {
+  const bool rows = width == work.width;  // whole ones: a box is a run of its plane
+  const std::int64_t run = rows ? std::int64_t{height} * width : width;
+  const std::int64_t line = rows ? work.height * work.width : work.width;
+  return run % 4 == 0 && line % 4 == 0 && work.height * work.width % 4 == 0;
+}
 
 WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
   constexpr std::int64_t kMostBox = 256;  // of the copy engine, in each direction
@@ -43,7 +52,12 @@ WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
     for (std::int64_t parts = first; parts < first + 8 && parts <= work.width; ++parts) {
       const std::int64_t width = divide_up(work.width, parts);
       const std::int64_t most_height = std::min(tile.pixels() / width, kMostBox);
-      const std::int64_t height = divide_up(work.height, divide_up(work.height, most_height));
+      std::int64_t height = divide_up(work.height, divide_up(work.height, most_height));
+      if (parts == 1 && height < work.height) {  // a few rows more may hold whole quads
+        std::int64_t taller = height;
+        while (taller < most_height && taller * width % 4 != 0) ++taller;
+        if (taller * width % 4 == 0) height = taller;
+      }
       const bool whole = parts == 1 && height == work.height;
       const std::int64_t images =
           whole ? std::min({work.images, tile.pixels() / (width * height), kMostBox}) : 1;

@@ -37,6 +37,8 @@ struct WgmmaTile {
   int copied_bytes() const {
     return filter_bytes() + images * box_height() * width * kWgmmaChunkBytes;
   }
+  // Are four neighbours of its results, from a multiple of four on, neighbours in a plane too?
+  bool stores_quads(const WgmmaWork& work) const;
   int stages() const {
     const int room = kWgmmaSharedBytes / stage_bytes();
     return room < kWgmmaMostStages ? room : kWgmmaMostStages;

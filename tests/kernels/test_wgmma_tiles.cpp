@@ -52,5 +52,11 @@ TEST(WgmmaTiles, FillTheMapsOfResnet) {
   EXPECT_EQ(deep.height * deep.width, 196);
 }
 
+TEST(WgmmaTiles, HoldWholeQuadsWhereThePlaneDoes) {
+  const WgmmaTile tile = choose_wgmma_tile({1024, 26, 26, 32, 2, 3, 3}, 132);
+  EXPECT_EQ(tile.width, 26);
+  EXPECT_EQ(tile.height, 14);  // 13 would do, and its 338 results are no quads
+}
+
 }  // namespace
 }  // namespace weft::kernels
