@@ -14,7 +14,9 @@
 //   tile        sums in registers  stage    stages   shared memory   L2 reads for a product
 //   128 x 256   128                48 KiB   4        192 KiB         1; 0.67 where B is shared
 //   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where B is shared
-//   128 x 64    32                 24 KiB   8        192 KiB         2
+//   64 x 128    64                 24 KiB   8        192 KiB         2
+//
+// The small tile has one consumer: two would each read all of the operand that they share.
 //
 // Two blocks of a cluster that compute tiles one above the other share B, of which each copies half
 // for both. Tiles are taken in groups of eight rows, so that blocks that run together share
@@ -102,19 +104,21 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     device::tma_prefetch(map_b);
     for (int stage = 0; stage < Tile::kStages; ++stage) {
       device::barrier_init(full + stage, 1);
-      device::barrier_init(empty + stage, 2 * Tile::kSpeakers * Tile::kCluster);
+      device::barrier_init(empty + stage, Tile::kConsumers * Tile::kSpeakers * Tile::kCluster);
     }
     device::fence_barrier_init();
   }
   __syncthreads();
   if constexpr (kClusters) device::cluster_sync();  // the barriers of both blocks are ready
   if (order.tiles() <= step && threadIdx.x == 0) {  // one tile for each block: few operands
-    // Blocks of a row share a part of A, of which each calls some chunks; likewise B.
+    // Blocks of a row share a part of A, of which each calls some chunks; likewise B. Of a long k
+    // the first ones: what comes later would be in their way.
+    const int fetched = chunks <= 16 ? chunks : 4;
     const int2 place = order.place(first);
-    for (int chunk = place.y; chunk < chunks; chunk += order.columns) {
+    for (int chunk = place.y; chunk < fetched; chunk += order.columns) {
       wgmma_prefetch<Tile, Tile::kM, Tile::kPanelsA>(map_a, row_of(place), chunk * Tile::kK);
     }
-    for (int chunk = place.x; chunk < chunks; chunk += order.rows) {
+    for (int chunk = place.x; chunk < fetched; chunk += order.rows) {
       wgmma_prefetch<Tile, Tile::kBoxB, Tile::kPanelsB>(
           map_b, place.y * Tile::kN + rank * Tile::kBoxB, chunk * Tile::kK);
     }
@@ -122,7 +126,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   device::overlap_wait();
 
   if (threadIdx.x < 128) {
-    device::registers_release<40>();
+    if constexpr (Tile::kConsumers > 1) device::registers_release<40>();
     if (threadIdx.x == 0) {
       WgmmaRing<Tile::kStages> ring;
       for (int tile = first; tile < order.tiles(); tile += step) {
@@ -141,7 +145,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       }
     }
   } else {
-    device::registers_take<232>();
+    if constexpr (Tile::kConsumers > 1) device::registers_take<232>();
     const int thread = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1;
     WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
     for (int tile = first; tile < order.tiles(); tile += step) {
@@ -165,27 +169,27 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 #endif
 }
 
-// The tile that ends first, by the number of waves and what a tile costs (its columns and what does
+// The tile that ends first, by the number of waves and what a tile costs (its sums and what does
 // not depend on them). Blocks that take several tiles gain by clusters: then less traffic from L2
 // outweighs waiting for a neighbour (measured on an H200, README.md).
 struct WgmmaShape {
-  int width;
+  int rows, columns;
   bool share_b;
 };
 inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& stream) {
-  constexpr std::int64_t kFixed = 32;
+  constexpr std::int64_t kFixed = 32 * 128;
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
-  const auto tiles = [&](int width) {
-    return (dims.m + 127) / 128 * ((dims.n + width - 1) / width);
-  };
-  int best = 0;
+  WgmmaShape best{};
   std::int64_t best_cost = 0;
-  for (const int width : {256, 128, 64}) {
-    if (width > widest) continue;
-    const std::int64_t cost = (tiles(width) + processors - 1) / processors * (width + kFixed);
-    if (best == 0 || cost < best_cost) best = width, best_cost = cost;
+  for (const auto& [rows, columns] : {std::pair(128, 256), {128, 128}, {64, 128}}) {
+    if (columns > widest) continue;
+    const std::int64_t tiles = (dims.m + rows - 1) / rows * ((dims.n + columns - 1) / columns);
+    const std::int64_t cost = (tiles + processors - 1) / processors * (rows * columns + kFixed);
+    if (best.rows != 0 && cost >= best_cost) continue;
+    best = {rows, columns, rows == 128 && tiles > 2 * processors};
+    best_cost = cost;
   }
-  return {best, best >= 128 && tiles(best) > 2 * processors};
+  return best;
 }
 
 // Starts the kernel: one cluster for each that the device holds at once, or for each tile.
@@ -214,17 +218,18 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Element>& out, const typename
                     static_cast<int>(dims.k), order);
 }
 
-// run(the width as an integral_constant, whether B is shared as another) of the shape.
+// run(rows, columns, whether B is shared) of the shape, as integral constants.
 template <int kWidest, class Run>
 void with_wgmma_shape(const GemmDims& dims, const Stream& stream, const Run& run) {
-  using std::false_type, std::true_type;
+  using std::integral_constant, std::true_type, std::false_type;
   const WgmmaShape shape = wgmma_shape(dims, kWidest, stream);
-  if (shape.width == 64) return run(std::integral_constant<int, 64>(), false_type());
-  const auto shared = [&](auto width) {
-    shape.share_b ? run(width, true_type()) : run(width, false_type());
+  const integral_constant<int, 128> whole;
+  if (shape.rows == 64) return run(integral_constant<int, 64>(), whole, false_type());
+  const auto shared = [&](auto columns) {
+    shape.share_b ? run(whole, columns, true_type()) : run(whole, columns, false_type());
   };
-  if (shape.width == 128) return shared(std::integral_constant<int, 128>());
-  if constexpr (kWidest == 256) shared(std::integral_constant<int, 256>());
+  if (shape.columns == 128) return shared(whole);
+  if constexpr (kWidest == 256) shared(integral_constant<int, 256>());
 }
 
 }  // namespace weft::kernels::cuda

@@ -10,9 +10,9 @@ void gemm_wgmma_bf16(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const fl
                      const GemmDims& dims, const GemmOptions& options, const Stream& stream) {
   const auto out = wgmma_output(c, bias, dims, options);
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
-    with_wgmma_shape<256>(dims, stream, [&](auto width, auto share_b) {
-      launch_wgmma<WgmmaTile<Bfloat16, width(), transpose_a(), transpose_b(), share_b()>>(
-          out, a, b, dims, options.overlap, stream);
+    with_wgmma_shape<256>(dims, stream, [&](auto rows, auto columns, auto share_b) {
+      using Tile = WgmmaTile<Bfloat16, rows(), columns(), transpose_a(), transpose_b(), share_b()>;
+      launch_wgmma<Tile>(out, a, b, dims, options.overlap, stream);
     });
   });
 }

@@ -20,7 +20,7 @@ __device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const
   constexpr int kStepA = (Tile::kPanelsA ? 16 * 128 : 32) / 16;
   constexpr int kStepB = (Tile::kPanelsB ? 16 * 128 : 32) / 16;
   const std::uint64_t a =
-      device::wgmma_descriptor(stage_a + warpgroup * (Tile::kBytesA / 2), Tile::kPanelBytes);
+      device::wgmma_descriptor(stage_a + warpgroup * 64 * 128, Tile::kPanelBytes);
   const std::uint64_t b = device::wgmma_descriptor(stage_b + Tile::kBytesA, Tile::kPanelBytes);
 #pragma unroll
   for (int step = 0; step < 4; ++step) {

@@ -28,10 +28,10 @@ void gemm_wgmma_tf32(float* c, const float* a, const float* b, const float* bias
       .m = left.extent, .n = right.extent, .k = dims.k, .lda = x.ld, .ldb = y.ld, .ldc = dims.ldc};
   // Where one was copied, that is the kernel before the product.
   const bool overlap = options.overlap || x.data != left.data || y.data != right.data;
-  with_wgmma_shape<256>(d, stream, [&](auto width, auto share_b) {
+  with_wgmma_shape<256>(d, stream, [&](auto rows, auto columns, auto share_b) {
     const auto start = [&](auto from_panels) {
-      launch_wgmma<WgmmaTile<float, width(), from_panels(), true, share_b()>>(out, x.data, y.data,
-                                                                              d, overlap, stream);
+      using Tile = WgmmaTile<float, rows(), columns(), from_panels(), true, share_b()>;
+      launch_wgmma<Tile>(out, x.data, y.data, d, overlap, stream);
     };
     left.stays ? start(std::true_type()) : start(std::false_type());
   });

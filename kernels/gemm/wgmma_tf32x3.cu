@@ -22,9 +22,9 @@ void gemm_wgmma_tf32x3(float* c, const float* a, const float* b, const float* bi
   d.lda = left.ld;
   d.ldb = right.ld;
   const auto out = wgmma_output(c, bias, dims, options);
-  with_wgmma_shape<128>(dims, stream, [&](auto width, auto share_b) {
-    launch_wgmma<WgmmaTile<float, width(), false, true, share_b(), 2>>(
-        out, left.data, right.data, d, true, stream);  // the kernel before it is a copy
+  with_wgmma_shape<128>(dims, stream, [&](auto rows, auto columns, auto share_b) {
+    using Tile = WgmmaTile<float, rows(), columns(), false, true, share_b(), 2>;
+    launch_wgmma<Tile>(out, left.data, right.data, d, true, stream);  // behind the copies
   });
 }
 

@@ -7,7 +7,7 @@
 
 namespace weft::kernels::cuda {
 
-template <class Element_, int kN_, bool kTransposeA_, bool kTransposeB_, bool kShareB_,
+template <class Element_, int kM_, int kN_, bool kTransposeA_, bool kTransposeB_, bool kShareB_,
           int kParts_ = 1>
 struct WgmmaTile {
   using Element = Element_;
@@ -20,14 +20,15 @@ struct WgmmaTile {
   static constexpr int kParts = kParts_;
   static_assert(kParts == 1 || (kN_ <= 128 && !kPanelsA),
                 "sums of a chunk and their totals are in registers");
-  static constexpr int kM = 128, kN = kN_, kK = 128 / sizeof(Element);
+  static constexpr int kM = kM_, kN = kN_, kK = 128 / sizeof(Element);
   static constexpr bool kShareB = kShareB_;
   static constexpr int kCluster = kShareB ? 2 : 1;
   static constexpr int kRowsOfCluster = kCluster * kM;
   static constexpr int kBoxB = kN / kCluster;  // of B, what one copy brings
-  static constexpr int kThreads = 384;
+  static constexpr int kConsumers = kM / 64;   // warpgroups
+  static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
-  static constexpr int kStages = kN == 256 ? 4 : kN == 128 ? 7 : 8;
+  static constexpr int kStages = kN == 256 ? 4 : kM == 128 ? 7 : 8;
   static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
   static constexpr int kPanelBytes = kK * 128;
   static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
