@@ -212,6 +212,16 @@ def family_table(results, family):
     return "\n".join(lines + series(results, family))
 
 
+def has_ladders(results, family):
+    """Has this file all that the family's page shows?"""
+    return all(results.problems(family, beginning) for beginning in LADDERS.get(family, [""]))
+
+
+def is_on_a_ladder(row):
+    """Is its problem one that its family's page shows?"""
+    return row["family"] in SINGLE or any(row["problem"].startswith(beginning) for beginning in LADDERS[row["family"]])
+
+
 def is_layer(row):
     """One of `weft bench FAMILY:layers`, whose problems begin with a layer's name."""
     return ": " in row["problem"] and row["family"] == "gemm"

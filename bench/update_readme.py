@@ -20,8 +20,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import kernel_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELS = ROOT / "bench/results/kernels-h200.jsonl"
-LATER = sorted((ROOT / "bench/results").glob("kernels-*-h200.jsonl"))  # of some families alone
+# The newest first: what a problem of `weft bench` takes stands in the first file that has it.
+KERNELS = [ROOT / f"bench/results/{name}.jsonl" for name in
+           ("kernels-tensor-h200", "kernels-core-h200", "kernels-fused-h200", "kernels-h200")]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
 
@@ -70,25 +71,33 @@ def training_tables():
     return "\n\n".join("\n".join(table_of(result)) for result in results)
 
 
-def kernel_table(results, families):
+def kernel_table(results, newer, wanted):
     """Per problem and arithmetic: the fastest right rung against the fastest right yardstick of the same run."""
     machine = results.machine
     groups = {}
     for row in results.rows:
-        if row["ok"] and row["family"] in families and not kernel_tables.is_layer(row):
+        superseded = any(other.of(row["family"], row["problem"]) for other in newer)
+        if row["ok"] and wanted(row) and not superseded and not kernel_tables.is_layer(row):
             groups.setdefault((row["family"], row["problem"], row["arithmetic"]), []).append(row)
     lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians:", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
              "|---|---|---|---|---|---|---|"]
     for (family, problem, arithmetic), rows in groups.items():
-        best = {peer: min((row for row in rows if row["yardstick"] == peer), key=lambda row: row["seconds"], default=None)
-                for peer in (False, True)}
+        # Whoever asks for tf32 may be given fp32.
+        own = rows + (groups.get((family, problem, "fp32"), []) if arithmetic == "tf32" else [])
+        best = {peer: min((row for row in found if row["yardstick"] == peer), key=lambda row: row["seconds"], default=None)
+                for peer, found in ((False, own), (True, rows))}
         if best[False] is None or best[True] is None:
             continue
         lines.append(f"| {family} | {problem}{'' if arithmetic == 'fp32' else ', ' + arithmetic} | {best[False]['variant']} "
                      f"| {kernel_tables.rate_of(best[False])} | {best[True]['variant']} "
                      f"| {kernel_tables.rate_of(best[True])} | {best[True]['seconds'] / best[False]['seconds']:.2f} |")
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > 4 else ""
+
+
+def kernel_tables_of(results, wanted):
+    """A table for each file that is the newest for something wanted."""
+    return "\n\n".join(filter(None, (kernel_table(one, results[:i], wanted) for i, one in enumerate(results))))
 
 
 def replaced(text, section, body):
@@ -113,21 +122,21 @@ def main():
     parser.add_argument("--weft")
     wanted = parser.parse_args()
     catalogue = catalogue_of(wanted.weft)
-    results = kernel_tables.Results(wanted.summary or KERNELS, catalogue)
-    later = [kernel_tables.Results(path, catalogue) for path in LATER]
     if wanted.summary:
-        return print(kernel_tables.summary(results))
-    sources = {family: next((other for other in later if other.of(family)), results)
-               for family in dict.fromkeys(row["family"] for row in results.catalogue)}
-    tables = [kernel_table(source, [family for family in sources if sources[family] is source])
-              for source in [*later, results]]
+        return print(kernel_tables.summary(kernel_tables.Results(wanted.summary, catalogue)))
+    results = [kernel_tables.Results(path, catalogue) for path in KERNELS]
     sections = {ROOT / "README.md": {"results": training_tables(),
-                                     "kernels": "\n\n".join(table for table in tables if len(table.splitlines()) > 4)}}
-    for family, source in sources.items():
-        page = ROOT / "kernels" / family / "README.md"
-        sections[page] = {"measured": kernel_tables.family_table(source, family)}
-        if any(map(kernel_tables.is_layer, source.of(family))):
-            sections[page]["layers"] = kernel_tables.layers_table(source, family)
+                                     "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
+    for family in dict.fromkeys(row["family"] for row in catalogue):
+        page = sections[ROOT / "kernels" / family / "README.md"] = {}
+        ladders = next((one for one in results if kernel_tables.has_ladders(one, family)), results[-1])
+        page["measured"] = kernel_tables.family_table(ladders, family)
+        every = kernel_tables_of(results, lambda row: row["family"] == family)
+        if every and family not in kernel_tables.SINGLE:
+            page["measured"] += f"\n\nEvery problem beside the vendor's library:\n\n{every}"
+        layers = next((one for one in results if any(map(kernel_tables.is_layer, one.of(family)))), None)
+        if layers:
+            page["layers"] = kernel_tables.layers_table(layers, family)
     stale = []
     for page, bodies in sections.items():
         text = updated = page.read_text()
