@@ -34,9 +34,9 @@ __device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const
   }
 }
 
-// This lane's words of A for wgmma_tf32_registers(), from four panels of 32 m. A pair of neighbours
-// along m are its two rows of the product (panel_row() says which). A half-warp so reads 8 of 16
-// bytes of 8 pieces, which the swizzle spreads over all banks: no conflicts.
+// This lane's words of A for wgmma_tf32_registers(), from panels of 32 m. A pair of neighbours
+// along m are its two rows of the product (panel_row() says which). Half a warp so reads 8 pieces
+// of 16 bytes, which the swizzle spreads over all banks: no conflicts.
 struct PanelWords {
   int place;  // of k = member
 
@@ -136,7 +136,7 @@ struct WgmmaConsumer {
 
   // The same with operands in two parts. The tensor core cuts off where fp32 rounds, so that it
   // only sums a chunk, the small products first; fp32 additions do the rest, while the other
-  // warpgroup has the tensor core.
+  // warpgroup, where there is one, has the tensor core.
   __device__ __forceinline__ void sum_parts(float (&sum)[Tile::kN / 2], int chunks) {
 #pragma unroll
     for (float& total : sum) total = 0;
