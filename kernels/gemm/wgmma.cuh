@@ -37,6 +37,8 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/launch_cluster.h"
