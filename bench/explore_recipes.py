@@ -55,6 +55,7 @@ LENET5 = dict(DEFAULT, net="k6 r p v16 r p f l120 r l84 r l10", epochs=5, batch=
               scale=0.0, shear=0.0, shift=0.0)
 FAST = {
     "b256 e5": {},
+    "b256 e5 w.4": {"warmup": 0.4},
     "b256 e4": {"epochs": 4},
     "b256 e4 lr.2": {"epochs": 4, "lr": 0.2},
     "b256 e4 lr.3": {"epochs": 4, "lr": 0.3},
