@@ -74,10 +74,11 @@ def training_tables():
 def kernel_table(results, newer, wanted):
     """Per problem and arithmetic: the fastest right rung against the fastest right yardstick of the same run."""
     machine = results.machine
+    superseded = {(row["family"], row["problem"]) for other in newer for row in other.rows}
     groups = {}
     for row in results.rows:
-        superseded = any(other.of(row["family"], row["problem"]) for other in newer)
-        if row["ok"] and wanted(row) and not superseded and not kernel_tables.is_layer(row):
+        if (row["ok"] and wanted(row) and (row["family"], row["problem"]) not in superseded
+                and not kernel_tables.is_layer(row)):
             groups.setdefault((row["family"], row["problem"], row["arithmetic"]), []).append(row)
     lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians:", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",

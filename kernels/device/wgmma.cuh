@@ -164,14 +164,7 @@ template <int kN>
 __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                            bool accumulate) {
   const int add = accumulate ? 1 : 0;
-  if constexpr (kN == 64) {
-    asm volatile(
-        "{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" WEFT_NAMES_32
-        "}, %32, %33, add, 1, 1;\n}"
-        : WEFT_FLOATS_32(d, 0)
-        : "l"(a), "l"(b), "r"(add));
-  } else if constexpr (kN == 128) {
+  if constexpr (kN == 128) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WEFT_NAMES_64
@@ -210,14 +203,7 @@ __device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
                                                      const std::uint32_t (&a)[4], std::uint64_t b,
                                                      bool accumulate) {
   const int add = accumulate ? 1 : 0;
-  if constexpr (kN == 64) {
-    asm volatile(
-        "{\n.reg .pred add;\nsetp.ne.b32 add, %37, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" WEFT_NAMES_32
-        "}, {%32, %33, %34, %35}, %36, add, 1, 1;\n}"
-        : WEFT_FLOATS_32(d, 0)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-  } else if constexpr (kN == 128) {
+  if constexpr (kN == 128) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WEFT_NAMES_64

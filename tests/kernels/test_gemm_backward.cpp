@@ -86,6 +86,21 @@ TEST_P(GemmBackward, TakesAnyAlignment) {
   });
 }
 
+// Tiles that lie in C as a whole are stored 16 bytes at a time, or as C^T, by code of their own.
+TEST_P(GemmBackward, MasksWholeTilesOfEveryOrder) {
+  for (int transposes = 0; transposes < 4; ++transposes) {
+    const BackwardProblem problem(
+        GemmCase{{256, 264, 40, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, 272},
+                 2,
+                 0,
+                 true,
+                 transposes % 2 == 0 ? Epilogue::relu : Epilogue::none});
+    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
+      problem.check(options, variant, stream());
+    });
+  }
+}
+
 // Everything that is not above 0 is cut, NaN too; what passes is not changed by the mask's value.
 TEST_P(GemmBackward, CutsWhereTheMaskIsNotPositive) {
   const std::vector<float> values{1e-30f, -1e-30f, 0.0f,
@@ -106,6 +121,7 @@ TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
                                 {200, 148, 1000},
                                 {64, 12, 40},
                                 {40, 24, 600},
+                                {72, 80, 136},
                                 {512, 784, 96},
                                 {52, 300, 8}}) {
     if (too_large(2.0 * static_cast<double>(m * n * k))) continue;
