@@ -40,16 +40,24 @@ __device__ __forceinline__ void async_copy_16(void* shared, const void* global, 
 #endif
 }
 
-// Copies one float, or writes 0 when not `inside`.
-__device__ __forceinline__ void async_copy_float(float* shared, const float* global, bool inside) {
+// Copies kFloats (1, 2 or 4) floats, aligned to as many, or writes zeros when not `inside`; the L1
+// cache keeps what was read.
+template <int kFloats>
+__device__ __forceinline__ void async_copy_floats(float* shared, const float* global, bool inside) {
+  static_assert(kFloats == 1 || kFloats == 2 || kFloats == 4, "cp.async copies 4, 8 or 16 bytes");
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(global),
-               "r"(inside ? 4 : 0)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global),
+               "n"(4 * kFloats), "r"(inside ? 4 * kFloats : 0)
                : "memory");
 #else
-  *shared = inside ? *global : 0.0f;
+  for (int i = 0; i < kFloats; ++i) shared[i] = inside ? global[i] : 0.0f;
 #endif
+}
+
+// Copies one float, or writes 0 when not `inside`.
+__device__ __forceinline__ void async_copy_float(float* shared, const float* global, bool inside) {
+  async_copy_floats<1>(shared, global, inside);
 }
 
 // Closes the group of copies issued since the last commit; a group may be empty.
