@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kLanes = 32, kSlices = 32;
 constexpr int kBiasThreads = 128;
-constexpr std::int64_t kMaxChunks = 512;
 constexpr std::int64_t kMaxPartialFloats = 16 << 20;  // 64 MiB of partial sums
 
 __global__ void __launch_bounds__(kLanes* kSlices)
@@ -67,12 +66,12 @@ __global__ void __launch_bounds__(kBiasThreads)
 
 }  // namespace
 
-WeightChunks weight_chunks(const ConvDims& dims) {
+WeightChunks weight_chunks(const ConvDims& dims, std::int64_t most) {
   WeightChunks chunks;
   chunks.weights = dims.oc * dims.c * dims.kh * dims.kw;
   chunks.row = chunks.weights + dims.oc;
   if (dims.n == 0 || chunks.row == 0) return chunks;
-  const std::int64_t most = std::clamp(kMaxPartialFloats / chunks.row, std::int64_t{1}, kMaxChunks);
+  most = std::clamp(kMaxPartialFloats / chunks.row, std::int64_t{1}, most);
   chunks.images = (dims.n + most - 1) / most;
   chunks.count = (dims.n + chunks.images - 1) / chunks.images;
   return chunks;

@@ -19,7 +19,9 @@ struct WeightChunks {
   std::size_t bytes() const { return static_cast<std::size_t>(count * row) * sizeof(float); }
 };
 
-WeightChunks weight_chunks(const ConvDims& dims);
+// At most `most` chunks; fewer of many weights.
+constexpr std::int64_t kMostWeightChunks = 512;
+WeightChunks weight_chunks(const ConvDims& dims, std::int64_t most = kMostWeightChunks);
 
 // first[i] (+)= sum over rows of partials[row * stride + i], and second[i] likewise from column
 // first_count on. Each may be null. rows == 0 gives sums of 0.
