@@ -45,6 +45,8 @@ INSTRUCTIONS = {
     "gemm/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "conv/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "conv/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/implicit_gemm_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/implicit_gemm_wgmma.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "conv/fused_relu_pool_wgmma.cu": {"90a": ["HGMMA"]},

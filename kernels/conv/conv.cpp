@@ -39,7 +39,7 @@ struct Row {
   bool hopper = false;  // exactly sm_90, from code built for sm_90a
 };
 
-constexpr std::array<Row, 8> kRows{{
+constexpr std::array<Row, 9> kRows{{
     {ConvVariant::direct,
      {.name = "direct",
       .summary = "the sums as written: one thread per output, no extra memory",
@@ -84,6 +84,13 @@ constexpr std::array<Row, 8> kRows{{
      kNoWeights,
      kRounds,
      kHopper},
+    {ConvVariant::direct_tensor_core,
+     {.name = "direct_tensor_core",
+      .summary =
+          "images stay in shared memory as they came: a table of offsets makes them operands",
+      .on_cuda = true,
+      .compute_capability = 80,
+      .needs = "96 KiB for an image and all filters, else it calls direct"}},
     {ConvVariant::fused_relu_pool,
      {.name = "fused_relu_pool",
       .summary =
@@ -161,6 +168,11 @@ namespace {
   return (pass == ConvPass::forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
 }
 
+// A tile is 16 filters, or 16 channels at a column of taps, and 8 of what is left.
+[[maybe_unused]] bool fills_small_tiles(const ConvDims& d) {
+  return d.c >= 4 && d.oc >= 8;
+}
+
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
                               Device device) {
 #ifdef WEFT_WITH_CUDA
@@ -178,6 +190,11 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
     const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
     const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
     if (few_weights && cuda::direct_fits(pass, dims)) {
+      if (capability >= 80 && fills_small_tiles(dims) &&
+          cuda::direct_tensor_core_fits(pass, dims)) {
+        return {ConvVariant::direct_tensor_core,
+                "an image and all filters fit in shared memory and fill small tiles"};
+      }
       return {ConvVariant::direct, "an image and all filters fit in shared memory"};
     }
     return {ConvVariant::implicit_gemm, "too many weights for shared memory, or an odd shape"};
@@ -311,8 +328,9 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
   pick(variant, cuda::conv2d_forward_direct,
        {cuda::conv2d_forward_direct_constant, cuda::conv2d_forward_tiled,
         cuda::conv2d_forward_im2col_gemm, cuda::conv2d_forward_implicit_gemm,
-        cuda::conv2d_forward_implicit_gemm_tensor_core, cuda::conv2d_forward_implicit_gemm_wgmma})(
-      y, x, w, bias, dims, epilogue, options, workspace, stream);
+        cuda::conv2d_forward_implicit_gemm_tensor_core, cuda::conv2d_forward_implicit_gemm_wgmma,
+        cuda::conv2d_forward_direct_tensor_core})(y, x, w, bias, dims, epilogue, options, workspace,
+                                                  stream);
 #endif
 }
 
@@ -337,9 +355,11 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
        {cuda::conv2d_backward_data_direct_constant, cuda::conv2d_backward_data_tiled,
         cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
         cuda::conv2d_backward_data_implicit_gemm_tensor_core,
-        cuda::conv2d_backward_data_implicit_gemm_wgmma})(dx, dy, w, dims, mode, options, workspace,
-                                                         stream);
-  const bool masked = row_of(variant).rounds;  // while storing dx
+        cuda::conv2d_backward_data_implicit_gemm_wgmma,
+        cuda::conv2d_backward_data_direct_tensor_core})(dx, dy, w, dims, mode, options, workspace,
+                                                        stream);
+  const bool masked =  // while storing dx
+      row_of(variant).rounds || variant == ConvVariant::direct_tensor_core;
   if (!masked) mask_gradient(dx, dims, options, stream);
 #endif
 }
@@ -364,8 +384,9 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
   pick(variant, cuda::conv2d_backward_weights_direct,
        {nullptr, nullptr, cuda::conv2d_backward_weights_im2col_gemm,
         cuda::conv2d_backward_weights_implicit_gemm,
-        cuda::conv2d_backward_weights_implicit_gemm_tensor_core})(dw, db, dy, x, dims, mode,
-                                                                  options, workspace, stream);
+        cuda::conv2d_backward_weights_implicit_gemm_tensor_core, nullptr,
+        cuda::conv2d_backward_weights_direct_tensor_core})(dw, db, dy, x, dims, mode, options,
+                                                           workspace, stream);
 #endif
 }
 

@@ -38,6 +38,7 @@ enum class ConvVariant {
   implicit_gemm,
   implicit_gemm_tensor_core,
   implicit_gemm_wgmma,
+  direct_tensor_core,
   fused_relu_pool,  // has functions of its own: kernels/conv/fused_relu_pool.h
 };
 

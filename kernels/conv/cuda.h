@@ -81,6 +81,23 @@ void conv2d_backward_data_implicit_gemm_wgmma(float* dx, const float* dy, const 
                                               const ConvOptions& options, Workspace workspace,
                                               const Stream& stream);
 
+// Does `direct_tensor_core` compute this pass and shape? Otherwise it calls `direct`.
+bool direct_tensor_core_fits(ConvPass pass, const ConvDims& dims);
+
+// In fp32 with products of fp32 accuracy, else with operands rounded to tf32.
+void conv2d_forward_direct_tensor_core(float* y, const float* x, const float* w, const float* bias,
+                                       const ConvDims& dims, Epilogue epilogue,
+                                       const ConvOptions& options, Workspace workspace,
+                                       const Stream& stream);
+void conv2d_backward_data_direct_tensor_core(float* dx, const float* dy, const float* w,
+                                             const ConvDims& dims, GradientMode mode,
+                                             const ConvOptions& options, Workspace workspace,
+                                             const Stream& stream);
+void conv2d_backward_weights_direct_tensor_core(float* dw, float* db, const float* dy,
+                                                const float* x, const ConvDims& dims,
+                                                GradientMode mode, const ConvOptions& options,
+                                                Workspace workspace, const Stream& stream);
+
 void conv2d_forward_direct_constant(float* y, const float* x, const float* w, const float* bias,
                                     const ConvDims& dims, Epilogue epilogue,
                                     const ConvOptions& options, Workspace workspace,

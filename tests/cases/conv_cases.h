@@ -70,6 +70,12 @@ inline std::vector<ConvCase> conv_cases() {
       {{3, 1, 9, 8, 40, 3, 3, 1, 1, 1, 0}},  // one channel
       {{2, 1, 6, 8, 33, 3, 3, 1, 1, 0, 0}},
       {{300, 1, 5, 5, 3, 3, 3, 1, 1, 1, 1}},
+      {{7, 6, 14, 13, 16, 5, 5, 1, 1, 0, 0}},  // small images whose rows and planes are odd
+      {{5, 5, 13, 11, 7, 5, 5, 1, 1, 2, 1}},
+      {{4, 3, 9, 9, 40, 5, 5, 1, 1, 4, 4}},
+      {{301, 4, 6, 6, 8, 3, 3, 1, 1, 1, 1}},  // more of them than blocks
+      {{200, 3, 5, 7, 20, 3, 3, 1, 1, 1, 0}},
+      {{281, 2, 18, 18, 3, 3, 3, 1, 1, 1, 1}},
   };
   for (const ConvCase& c : network_conv_cases(3)) cases.push_back(c);
   return cases;
