@@ -32,16 +32,18 @@ double footprint(const ConvDims& d) {
 constexpr std::string_view kInTf32 = "im2col_gemm_tensor_core";
 constexpr std::string_view kInBf16 = "implicit_gemm_tensor_core_bf16";
 constexpr std::string_view kWgmmaInBf16 = "implicit_gemm_wgmma_bf16";
+constexpr std::string_view kDirectInTf32 = "direct_tensor_core_tf32";
 
 kernels::ConvOptions options_of(std::string_view variant) {
   kernels::ConvOptions options;
   const Arithmetic arithmetic = arithmetic_of(variant);
   if (arithmetic == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
   if (arithmetic == Arithmetic::bf16) options.mode = kernels::ComputeMode::bf16;
-  options.variant = variant == kInTf32        ? kernels::ConvVariant::im2col_gemm
-                    : variant == kInBf16      ? kernels::ConvVariant::implicit_gemm_tensor_core
-                    : variant == kWgmmaInBf16 ? kernels::ConvVariant::implicit_gemm_wgmma
-                                              : kernels::parse_conv_variant(variant);
+  options.variant = variant == kInTf32         ? kernels::ConvVariant::im2col_gemm
+                    : variant == kInBf16       ? kernels::ConvVariant::implicit_gemm_tensor_core
+                    : variant == kWgmmaInBf16  ? kernels::ConvVariant::implicit_gemm_wgmma
+                    : variant == kDirectInTf32 ? kernels::ConvVariant::direct_tensor_core
+                                               : kernels::parse_conv_variant(variant);
   return options;
 }
 
@@ -76,6 +78,8 @@ bool ConvWork::can_run(std::string_view variant) const {
   if (few_ && !variant.starts_with("implicit_gemm") && (variant != "direct" || dims.c > 1)) {
     return false;
   }
+  // Large images do not fit, and it would call direct.
+  if (variant.starts_with("direct_tensor_core") && flops > 1e9) return false;
   const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
   const kernels::ConvVariant asked = options_of(variant).variant;
   return !slow && kernels::conv_has_pass(asked, pass) &&
@@ -85,7 +89,7 @@ bool ConvWork::can_run(std::string_view variant) const {
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  return {kInTf32, kInBf16, kWgmmaInBf16};
+  return {kInTf32, kInBf16, kWgmmaInBf16, kDirectInTf32};
 }
 
 Rotated<float>& ConvWork::output() {

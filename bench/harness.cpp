@@ -205,6 +205,7 @@ Verdict Comparison::verdict() const {
 
 Arithmetic arithmetic_of(std::string_view variant) {
   if (variant.find("tf32x3") != std::string_view::npos) return Arithmetic::tf32x3;
+  if (variant == "direct_tensor_core") return Arithmetic::tf32x3;  // unless asked for less
   if (variant.find("tf32") != std::string_view::npos) return Arithmetic::tf32;
   if (variant.find("bf16") != std::string_view::npos) return Arithmetic::bf16;
   for (const std::string_view unit : {"tensor_core", "wgmma"}) {
