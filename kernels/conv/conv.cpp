@@ -168,11 +168,6 @@ namespace {
   return (pass == ConvPass::forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
 }
 
-// A tile is 16 filters, or 16 channels at a column of taps, and 8 of what is left.
-[[maybe_unused]] bool fills_small_tiles(const ConvDims& d) {
-  return d.c >= 4 && d.oc >= 8;
-}
-
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
                               Device device) {
 #ifdef WEFT_WITH_CUDA
@@ -190,11 +185,6 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
     const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
     const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
     if (few_weights && cuda::direct_fits(pass, dims)) {
-      if (capability >= 80 && fills_small_tiles(dims) &&
-          cuda::direct_tensor_core_fits(pass, dims)) {
-        return {ConvVariant::direct_tensor_core,
-                "an image and all filters fit in shared memory and fill small tiles"};
-      }
       return {ConvVariant::direct, "an image and all filters fit in shared memory"};
     }
     return {ConvVariant::implicit_gemm, "too many weights for shared memory, or an odd shape"};
