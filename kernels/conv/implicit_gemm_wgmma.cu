@@ -19,12 +19,13 @@
 //   128 x 200           1 tap,   41 KiB   5        206 KiB   52
 //   64 x 400            1 tap,   58 KiB   3        175 KiB   74
 //   64 x 400 (7 x 56)   3 taps,  88 KiB   2        177 KiB   37
+//   64 x 400 (14 x 28)  3 taps,  81 KiB   2        163 KiB   34
 //
 // (at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; some 45 come from L2).
-// The three taps of the last row lie one below the other: the box has two more rows, and a row of
-// 56 pixels is seven times the 1024 bytes in which the swizzle repeats, so that each tap is an
-// operand in the same box. Sums: 100 registers. The tile is chosen by wgmma_tiles.cpp, a call is
-// told in these terms by implicit_gemm_wgmma_passes.cu.
+// The three taps of the last rows lie one below the other: the box has two more rows, and each tap
+// is the operand that begins a row of pixels further on. It may begin anywhere in the 1024 bytes in
+// which the swizzle repeats, since that goes by the address. Sums: 100 registers. The tile is
+// chosen by wgmma_tiles.cpp, a call is told in these terms by implicit_gemm_wgmma_passes.cu.
 #include <algorithm>
 
 #include "engine/launch_overlap.h"

@@ -14,6 +14,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processors) {
   constexpr double kProducts = 4.0 * kWgmmaConsumers * kWgmmaPixels / 2;  // of a chunk at a tap
   constexpr double kBytesPerClock = 45;  // from L2 when all multiprocessors copy
+  constexpr double kLatency = 2000;      // of a copy, then
   // Sums to memory, while no product runs: 16 bytes at a time, or one by one.
   constexpr double kStoreQuads = 3000, kStoreSingly = 40000;
   const std::int64_t boxes = divide_up(work.width, tile.width) *
@@ -21,7 +22,10 @@ double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processor
                              divide_up(work.images, tile.images);
   const std::int64_t tiles = boxes * divide_up(work.rows, tile.filters);
   const double taps = static_cast<double>(work.chunks) * work.taps_h * work.taps_w;
-  const double tap = std::max(kProducts, tile.copied_bytes() / (tile.taps * kBytesPerClock));
+  // A stage of the ring is copied, and multiplied when its turn comes, while the others are.
+  const double copying = tile.copied_bytes() / kBytesPerClock, products = tile.taps * kProducts;
+  const double turn = (kLatency + copying + products) / tile.stages();
+  const double tap = std::max({products, copying, turn}) / tile.taps;
   const double store = tile.stores_quads(work) ? kStoreQuads : kStoreSingly;
   return static_cast<double>(divide_up(tiles, processors)) * (taps * tap + store);
 }
@@ -42,7 +46,8 @@ WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
   const auto offer = [&](const WgmmaTile& tile) {
     if (tile.stages() < 2) return;
     const double clocks = cost(tile, work, processors);
-    if (best_cost < 0 || clocks < best_cost) best = tile, best_cost = clocks;
+    // Wide boxes come first: their results are longer runs of memory.
+    if (best_cost < 0 || clocks < 0.95 * best_cost) best = tile, best_cost = clocks;
   };
   for (const int filters : {128, 64}) {
     WgmmaTile tile;
@@ -67,9 +72,7 @@ WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
       tile.taps = 1;
       offer(tile);
       tile.taps = work.taps_h;
-      if (tile.taps > 1 && width % 8 == 0 && images == 1 && tile.box_height() <= kMostBox) {
-        offer(tile);
-      }
+      if (tile.taps > 1 && images == 1 && tile.box_height() <= kMostBox) offer(tile);
     }
   }
   return best;

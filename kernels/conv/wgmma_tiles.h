@@ -22,7 +22,7 @@ struct WgmmaWork {
 // A tile has 64 or 128 filters and the results of a box of pixels, a product of 200 columns for 128
 // filters and two beside each other for 64. A stage of the ring has a chunk of all of them at one
 // tap, or at all `taps` of a column of the kernel: then the box has taps - 1 more rows, and a tap's
-// pixels begin some whole rows further into it. These are eights of pixels, as the swizzle wants.
+// pixels begin some whole rows further into it.
 struct WgmmaTile {
   int filters = 128;
   int images = 1, height = 1, width = 1;  // of the box of results
@@ -32,7 +32,7 @@ struct WgmmaTile {
   int box_height() const { return height + taps - 1; }
   int filter_bytes() const { return taps * filters * kWgmmaChunkBytes; }
   int stage_bytes() const {  // room for the columns behind the last pixel of the box too
-    return filter_bytes() + (pixels() + (taps - 1) * width) * kWgmmaChunkBytes;
+    return filter_bytes() + (pixels() + (taps - 1) * width + 7) / 8 * 8 * kWgmmaChunkBytes;
   }
   int copied_bytes() const {
     return filter_bytes() + images * box_height() * width * kWgmmaChunkBytes;
