@@ -93,25 +93,34 @@ __device__ __forceinline__ void store_row(float* to, const float (&sum)[kN / 2],
 }
 
 // Stores a lane's sums of C^T, all inside: two neighbouring columns x and x + 1 of C, rows y, y +
-// 1, y + 8 and so on. The eight lanes with the same rows fill two sectors of 32 bytes.
+// 1, y + 8 and so on. The eight lanes with the same rows fill two sectors of 32 bytes. A load of
+// the mask waits for the stores before it, as far as the compiler knows: so eight loads come first.
 template <int kN>
 __device__ __forceinline__ void store_transposed(const WgmmaOutput<float>& out,
                                                  const float (&sum)[kN / 2], int x, int y) {
+  constexpr int kGroup = 8;
+  const auto offset = [&](int i) { return (y + i / 2 * 8 + i % 2) * out.ldc + x; };
   float2 bias = {0, 0};
   if (out.bias != nullptr) bias = {out.bias[x], out.bias[x + 1]};
 #pragma unroll
-  for (int i = 0; i < kN / 4; ++i) {
-    const int at = i / 2 * 4 + i % 2;
-    const std::int64_t offset = (y + i / 2 * 8 + i % 2) * out.ldc + x;
-    float2 value = {out.alpha * sum[at] + bias.x, out.alpha * sum[at + 2] + bias.y};
-    if (out.relu && value.x < 0) value.x = 0;  // keeps NaN
-    if (out.relu && value.y < 0) value.y = 0;
+  for (int first = 0; first < kN / 4; first += kGroup) {
+    float2 mask[kGroup];
     if (out.mask != nullptr) {
-      const float2 mask = *reinterpret_cast<const float2*>(out.mask + offset);
-      if (!(mask.x > 0)) value.x = 0;
-      if (!(mask.y > 0)) value.y = 0;
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        mask[i] = *reinterpret_cast<const float2*>(out.mask + offset(first + i));
+      }
     }
-    *reinterpret_cast<float2*>(out.c + offset) = value;
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) {
+      const int at = (first + i) / 2 * 4 + i % 2;
+      float2 value = {out.alpha * sum[at] + bias.x, out.alpha * sum[at + 2] + bias.y};
+      if (out.relu && value.x < 0) value.x = 0;  // keeps NaN
+      if (out.relu && value.y < 0) value.y = 0;
+      if (out.mask != nullptr && !(mask[i].x > 0)) value.x = 0;
+      if (out.mask != nullptr && !(mask[i].y > 0)) value.y = 0;
+      *reinterpret_cast<float2*>(out.c + offset(first + i)) = value;
+    }
   }
 }
 
@@ -137,6 +146,15 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
   if constexpr (kPanels) {
     if (transposed) return store_transposed<kN>(out, sum, row, column0 + 2 * member);
   }
+  const auto mask = [&](int j) {
+    const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
+    const float2 upper = *reinterpret_cast<const float2*>(from);
+    const float2 lower = *reinterpret_cast<const float2*>(from + kLower * out.ldc);
+    if (!(upper.x > 0)) sum[4 * j] = 0;
+    if (!(upper.y > 0)) sum[4 * j + 1] = 0;
+    if (!(lower.x > 0)) sum[4 * j + 2] = 0;
+    if (!(lower.y > 0)) sum[4 * j + 3] = 0;
+  };
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j) {
     float2 bias = {0, 0};
@@ -150,15 +168,13 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
       value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
       if (out.relu && value < 0) value = 0;  // keeps NaN
     }
-    if (out.mask != nullptr) {
-      const float* from = out.mask + row * out.ldc + column0 + 8 * j + 2 * member;
-      const float2 upper = *reinterpret_cast<const float2*>(from);
-      const float2 lower = *reinterpret_cast<const float2*>(from + kLower * out.ldc);
-      if (!(upper.x > 0)) sum[4 * j] = 0;
-      if (!(upper.y > 0)) sum[4 * j + 1] = 0;
-      if (!(lower.x > 0)) sum[4 * j + 2] = 0;
-      if (!(lower.y > 0)) sum[4 * j + 3] = 0;
-    }
+    if (kPanels && out.mask != nullptr) mask(j);
+  }
+  // Loads that wait for no branch are on their way together; with panels there are no registers
+  // for as many.
+  if (!kPanels && out.mask != nullptr) {
+#pragma unroll
+    for (int j = 0; j < kN / 8; ++j) mask(j);
   }
   Element* to = out.c + row * out.ldc + column0;
   store_row<kN>(to, sum, 0, member);
