@@ -11,21 +11,25 @@
 //      128 bytes of k        128 bytes of k, one    neighbours in a plane of NCHW, so that four
 //                            copy at each tap       lanes store 64 bytes of it
 //
-// The pipeline is that of gemm/wgmma.cuh: warpgroup 0 copies into a ring of stages, warpgroups 1
-// and 2 multiply, and blocks stay for tile after tile. A product has 200 columns: 14 x 14 = 196
-// results fill 98 % of them, and so do 7 rows of 28 or of two halves of 56.
+// The pipeline is that of gemm/wgmma.cuh: warpgroup 0 copies into rings of stages, warpgroups 1 and
+// 2 multiply, and blocks stay for tile after tile. A product has 200 columns: 14 x 14 = 196 results
+// fill 98 % of them, and so do 7 rows of 28 or of two halves of 56.
 //
-//   filters x pixels    a stage           stages   shared    bytes a clock from L2
-//   128 x 200           1 tap,   41 KiB   5        206 KiB   52
-//   64 x 400            1 tap,   58 KiB   3        175 KiB   74
-//   64 x 400 (7 x 56)   3 taps,  88 KiB   2        177 KiB   37
-//   64 x 400 (14 x 28)  3 taps,  81 KiB   2        163 KiB   34
+// The taps of a column of the kernel lie one below the other, so that a box with two more rows
+// holds all three: each is the operand that begins a row of pixels further on. (It may begin
+// anywhere in the 1024 bytes in which the swizzle repeats, since that goes by the address.) Pixels
+// are then read from L2 once for three taps. Filters, of which a tap has its own, have a ring of
+// their own.
+//
+//   filters x pixels         stages of pixels   of filters   shared    bytes a clock from L2
+//   128 x 200 (7 x 28)       3, 3 taps, 32 KiB  8, 16 KiB    224 KiB   34
+//   64 x 400 (14 x 28)       3, 3 taps, 57 KiB  6, 8 KiB     219 KiB   34
+//   128 x 200 (4 x 7 x 7)    5, 1 tap,  25 KiB  5, 16 KiB    205 KiB   52
+//   64 x 400 (2 x 14 x 14)   3, 1 tap,  50 KiB  3, 8 KiB     174 KiB   73
 //
 // (at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; some 45 come from L2).
-// The three taps of the last rows lie one below the other: the box has two more rows, and each tap
-// is the operand that begins a row of pixels further on. It may begin anywhere in the 1024 bytes in
-// which the swizzle repeats, since that goes by the address. Sums: 100 registers. The tile is
-// chosen by wgmma_tiles.cpp, a call is told in these terms by implicit_gemm_wgmma_passes.cu.
+// Sums: 100 registers. The tile is chosen by wgmma_tiles.cpp, a call is told in these terms by
+// implicit_gemm_wgmma_passes.cu.
 #include <algorithm>
 
 #include "engine/launch_overlap.h"
@@ -46,7 +50,8 @@ constexpr int kThreads = (1 + kWgmmaConsumers) * kWarpgroup;
 
 struct ProductPlan {
   int chunks, chunk_elements, taps_h, taps_w, pad_h, pad_w, rows;
-  int stage_taps, stages, stage_bytes, copied_bytes;
+  int box_taps;  // of a stage of pixels
+  int pixel_stages, pixel_bytes, copied_pixel_bytes, filter_stages;
   int box_images, box_height, box_width;
   FastDivide by_row_tiles, by_tile_columns, by_tile_rows;
   int tiles;
@@ -62,70 +67,98 @@ __device__ __forceinline__ TilePlace place_of(int tile, int filters, const Produ
   return {filter * filters, image * p.box_images, row * p.box_height, column * p.box_width};
 }
 
+// Stages of pixels or of filters, in shared memory, and where in them a thread is.
 struct StageRing {
-  int stages, stage = 0;
+  char* stages;
+  int stage_bytes, count;
+  std::uint64_t *full, *empty;
+  int stage = 0;
   std::uint32_t parity = 0;
 
+  __device__ char* at() const { return stages + stage * stage_bytes; }
   __device__ void advance() {
-    if (++stage == stages) stage = 0, parity ^= 1;
+    if (++stage == count) stage = 0, parity ^= 1;
   }
+  __device__ void wait_until_empty() const { device::barrier_wait(empty + stage, parity ^ 1); }
+  __device__ void wait_until_full() const { device::barrier_wait(full + stage, parity); }
 };
 
 // Starts all copies of a tile. One thread calls it.
 template <int kFilters>
-__device__ __forceinline__ void copy_tile(char* stages, const CUtensorMap& pixel_map,
+__device__ __forceinline__ void copy_tile(const CUtensorMap& pixel_map,
                                           const CUtensorMap& filter_map, const ProductPlan& p,
-                                          const TilePlace& place, StageRing& ring,
-                                          std::uint64_t* full, std::uint64_t* empty) {
-  constexpr int kFilterBytes = kFilters * kWgmmaChunkBytes;
+                                          const TilePlace& place, StageRing& pixels,
+                                          StageRing& filters) {
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
     const int channel = chunk * p.chunk_elements;
-    for (int r = 0; r < p.taps_h; r += p.stage_taps) {
-      for (int s = 0; s < p.taps_w; ++s, ring.advance()) {
-        std::uint64_t* filled = full + ring.stage;
-        device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
-        device::barrier_expect(filled, p.copied_bytes);
-        char* to = stages + ring.stage * p.stage_bytes;
-        for (int tap = 0; tap < p.stage_taps; ++tap, to += kFilterBytes) {
+    for (int r = 0; r < p.taps_h; r += p.box_taps) {
+      for (int s = 0; s < p.taps_w; ++s, pixels.advance()) {
+        pixels.wait_until_empty();
+        device::barrier_expect(pixels.full + pixels.stage, p.copied_pixel_bytes);
+        device::tma_load(pixels.at(), pixel_map, channel, place.column + s - p.pad_w,
+                         place.row + r - p.pad_h, place.image, pixels.full + pixels.stage);
+        for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
           const int row = ((r + tap) * p.taps_w + s) * p.rows + place.filter;
-          device::tma_load(to, filter_map, channel, row, filled);
+          filters.wait_until_empty();
+          device::barrier_expect(filters.full + filters.stage, kFilters * kWgmmaChunkBytes);
+          device::tma_load(filters.at(), filter_map, channel, row, filters.full + filters.stage);
         }
-        device::tma_load(to, pixel_map, channel, place.column + s - p.pad_w,
-                         place.row + r - p.pad_h, place.image, filled);
       }
     }
   }
 }
 
-// Starts the products of what one stage holds: 64 filters by 200 pixels at each of its taps.
-template <bool kBf16, int kFilters>
-__device__ __forceinline__ void multiply_stage(float (&sum)[kWgmmaPixels / 2], const char* stage,
-                                               const ProductPlan& p, int consumer,
-                                               bool accumulate) {
-  constexpr int kFilterBytes = kFilters * kWgmmaChunkBytes, kRow = kWgmmaChunkBytes;
+// Starts the products of a chunk at one tap: 64 filters by 200 pixels.
+template <bool kBf16>
+__device__ __forceinline__ void multiply_tap(float (&sum)[kWgmmaPixels / 2], const char* filters,
+                                             const char* pixels, bool accumulate) {
   constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
-  // Two warpgroups share the pixels of 128 filters, or the 64 filters of 400 pixels.
-  const char* filters = stage + (kFilters == 128 ? consumer * 64 * kRow : 0);
-  const char* pixels =
-      stage + p.stage_taps * kFilterBytes + (kFilters == 64 ? consumer * kWgmmaPixels * kRow : 0);
-#pragma unroll 1
-  for (int tap = 0; tap < p.stage_taps; ++tap) {
-    device::wgmma_fence();
-    const std::uint64_t a = device::wgmma_descriptor(filters, kNoPanels);
-    const std::uint64_t b = device::wgmma_descriptor(pixels, kNoPanels);
+  device::wgmma_fence();
+  const std::uint64_t a = device::wgmma_descriptor(filters, kNoPanels);
+  const std::uint64_t b = device::wgmma_descriptor(pixels, kNoPanels);
 #pragma unroll
-    for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
-      const bool add = accumulate || tap > 0 || step > 0;
-      if constexpr (kBf16) {
-        device::wgmma_bf16<kWgmmaPixels, false, false>(sum, a + 2 * step, b + 2 * step, add);
-      } else {
-        device::wgmma_tf32<kWgmmaPixels>(sum, a + 2 * step, b + 2 * step, add);
-      }
+  for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
+    const bool add = accumulate || step > 0;
+    if constexpr (kBf16) {
+      device::wgmma_bf16<kWgmmaPixels, false, false>(sum, a + 2 * step, b + 2 * step, add);
+    } else {
+      device::wgmma_tf32<kWgmmaPixels>(sum, a + 2 * step, b + 2 * step, add);
     }
-    device::wgmma_commit();
-    filters += kFilterBytes;
-    pixels += p.box_width * kRow;  // the tap below
   }
+  device::wgmma_commit();
+}
+
+// The sums of a tile. All threads of a consumer call it; one speaks for them.
+template <bool kBf16, int kFilters>
+__device__ __forceinline__ void sum_tile(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p,
+                                         int consumer, bool speaks, StageRing& pixels,
+                                         StageRing& filters) {
+  constexpr int kRow = kWgmmaChunkBytes;
+  // Two warpgroups share the pixels of 128 filters, or the 64 filters of 400 pixels.
+  const int own_filters = kFilters == 128 ? consumer * 64 * kRow : 0;
+  const int own_pixels = kFilters == 64 ? consumer * kWgmmaPixels * kRow : 0;
+  const int boxes = p.chunks * p.taps_w * (p.taps_h / p.box_taps);
+  int last_filters = 0, last_pixels = 0;  // stages whose products are the newest
+  for (int box = 0; box < boxes; ++box, pixels.advance()) {
+    pixels.wait_until_full();
+    for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
+      filters.wait_until_full();
+      const bool first = box == 0 && tap == 0;
+      multiply_tap<kBf16>(sum, filters.at() + own_filters,
+                          pixels.at() + own_pixels + tap * p.box_width * kRow, !first);
+      device::wgmma_wait<1>();  // the products of the tap before are done
+      if (!first && speaks) {
+        device::barrier_arrive(filters.empty + last_filters);
+        if (tap == 0) device::barrier_arrive(pixels.empty + last_pixels);
+      }
+      last_filters = filters.stage;
+    }
+    last_pixels = pixels.stage;
+  }
+  device::wgmma_wait<0>();
+  if (!speaks) return;
+  device::barrier_arrive(filters.empty + last_filters);
+  device::barrier_arrive(pixels.empty + last_pixels);
 }
 
 #endif
@@ -137,48 +170,40 @@ __global__ void __launch_bounds__(kThreads, 1)
                           const __grid_constant__ ProductPlan p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ char shared[];
-  __shared__ std::uint64_t full[kWgmmaMostStages], empty[kWgmmaMostStages];
-  char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  __shared__ std::uint64_t barriers[4][kWgmmaMostStages];
+  char* aligned = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  StageRing pixels{aligned, p.pixel_bytes, p.pixel_stages, barriers[0], barriers[1]};
+  StageRing filters{aligned + p.pixel_stages * p.pixel_bytes, kFilters * kWgmmaChunkBytes,
+                    p.filter_stages, barriers[2], barriers[3]};
   const int first = blockIdx.x, step = gridDim.x;
   if (threadIdx.x == 0) {
     device::tma_prefetch(pixel_map);
     device::tma_prefetch(filter_map);
-    for (int stage = 0; stage < p.stages; ++stage) {
-      device::barrier_init(full + stage, 1);
-      device::barrier_init(empty + stage, kWgmmaConsumers);
+    for (int stage = 0; stage < kWgmmaMostStages; ++stage) {
+      for (const StageRing* ring : {&pixels, &filters}) {
+        device::barrier_init(ring->full + stage, 1);
+        device::barrier_init(ring->empty + stage, kWgmmaConsumers);
+      }
     }
     device::fence_barrier_init();
   }
   __syncthreads();
   device::overlap_wait();  // operands are packed, and whoever used the results before is done
 
-  StageRing ring{p.stages};
   if (threadIdx.x < kWarpgroup) {
     device::registers_release<40>();
     if (threadIdx.x == 0) {
       for (int tile = first; tile < p.tiles; tile += step) {
-        copy_tile<kFilters>(stages, pixel_map, filter_map, p, place_of(tile, kFilters, p), ring,
-                            full, empty);
+        copy_tile<kFilters>(pixel_map, filter_map, p, place_of(tile, kFilters, p), pixels, filters);
       }
     }
   } else {
     device::registers_take<232>();
     const int consumer = threadIdx.x / kWarpgroup - 1;
-    const bool speaks = threadIdx.x % kWarpgroup == 0;                  // for its warpgroup
-    const int fills = p.chunks * p.taps_w * (p.taps_h / p.stage_taps);  // of stages, for a tile
+    const bool speaks = threadIdx.x % kWarpgroup == 0;  // for its warpgroup
     for (int tile = first; tile < p.tiles; tile += step) {
       float sum[kWgmmaPixels / 2];
-      int before = 0;
-      for (int fill = 0; fill < fills; ++fill, ring.advance()) {
-        device::barrier_wait(full + ring.stage, ring.parity);
-        multiply_stage<kBf16, kFilters>(sum, stages + ring.stage * p.stage_bytes, p, consumer,
-                                        fill > 0);
-        device::wgmma_wait<1>();  // the products of the stage before are done
-        if (fill > 0 && speaks) device::barrier_arrive(empty + before);
-        before = ring.stage;
-      }
-      device::wgmma_wait<0>();
-      if (speaks) device::barrier_arrive(empty + before);
+      sum_tile<kBf16, kFilters>(sum, p, consumer, speaks, pixels, filters);
       const TilePlace place = place_of(tile, kFilters, p);
       store_sums(p.store, sum, place.filter + (kFilters == 128 ? consumer * 64 : 0),
                  kFilters == 64 ? consumer * kWgmmaPixels : 0, place);
@@ -210,10 +235,11 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const Wgmma
   p.pad_h = narrow(w.pad_h);
   p.pad_w = narrow(w.pad_w);
   p.rows = narrow(w.rows);
-  p.stage_taps = tile.taps;
-  p.stages = tile.stages();
-  p.stage_bytes = tile.stage_bytes();
-  p.copied_bytes = tile.copied_bytes();
+  p.box_taps = tile.taps;
+  p.pixel_stages = tile.pixel_stages();
+  p.pixel_bytes = tile.pixel_bytes();
+  p.copied_pixel_bytes = tile.copied_pixel_bytes();
+  p.filter_stages = tile.filter_stages();
   p.box_images = tile.images;
   p.box_height = tile.height;
   p.box_width = tile.width;
@@ -265,7 +291,7 @@ void run_window_product(const WindowProduct& w, const Stream& stream) {
       matrix_map(w.filters, type, {w.taps_h * w.taps_w * w.rows, channels, channels}, tile.filters);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(plan.tiles, processors));
   const Launch config{dim3(blocks), dim3(kThreads),
-                      static_cast<std::size_t>(plan.stages) * plan.stage_bytes + 1024, stream};
+                      static_cast<std::size_t>(tile.shared_bytes()) + 1024, stream};
   const auto kernel = w.bf16                ? tile.filters == 128 ? window_product_kernel<true, 128>
                                                                   : window_product_kernel<true, 64>
                                      : tile.filters == 128 ? window_product_kernel<false, 128>

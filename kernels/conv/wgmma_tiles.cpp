@@ -22,9 +22,10 @@ double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processor
                              divide_up(work.images, tile.images);
   const std::int64_t tiles = boxes * divide_up(work.rows, tile.filters);
   const double taps = static_cast<double>(work.chunks) * work.taps_h * work.taps_w;
-  // A stage of the ring is copied, and multiplied when its turn comes, while the others are.
-  const double copying = tile.copied_bytes() / kBytesPerClock, products = tile.taps * kProducts;
-  const double turn = (kLatency + copying + products) / tile.stages();
+  // A stage of pixels is copied, and multiplied when its turn comes, while the others are.
+  const double products = tile.taps * kProducts,
+               copying = tile.taps * tile.bytes_per_tap() / kBytesPerClock;
+  const double turn = (kLatency + copying + products) / tile.pixel_stages();
   const double tap = std::max({products, copying, turn}) / tile.taps;
   const double store = tile.stores_quads(work) ? kStoreQuads : kStoreSingly;
   return static_cast<double>(divide_up(tiles, processors)) * (taps * tap + store);
@@ -44,7 +45,7 @@ WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
   WgmmaTile best;
   double best_cost = -1;
   const auto offer = [&](const WgmmaTile& tile) {
-    if (tile.stages() < 2) return;
+    if (!tile.fits()) return;
     const double clocks = cost(tile, work, processors);
     // Wide boxes come first: their results are longer runs of memory.
     if (best_cost < 0 || clocks < 0.95 * best_cost) best = tile, best_cost = clocks;

@@ -27,10 +27,13 @@ TEST(WgmmaTiles, FitTheirBoxAndTheirMemory) {
               ASSERT_TRUE(tile.height == height && tile.width == width);
             }
             ASSERT_TRUE(tile.taps == 1 || (tile.taps == taps && tile.images == 1));
-            ASSERT_EQ(tile.stage_bytes() % 1024, 0);
-            ASSERT_LE(tile.copied_bytes(), tile.stage_bytes());
-            ASSERT_GE(tile.stages(), 2);
-            ASSERT_LE(tile.stages() * tile.stage_bytes(), kWgmmaSharedBytes);
+            ASSERT_EQ(tile.pixel_bytes() % 1024, 0);
+            ASSERT_LE(tile.copied_pixel_bytes(), tile.pixel_bytes());
+            for (const int stages : {tile.pixel_stages(), tile.filter_stages()}) {
+              ASSERT_GE(stages, 2);
+              ASSERT_LE(stages, kWgmmaMostStages);
+            }
+            ASSERT_LE(tile.shared_bytes(), kWgmmaSharedBytes);
           }
         }
       }
@@ -47,7 +50,7 @@ TEST(WgmmaTiles, FillTheMapsOfResnet) {
   EXPECT_EQ(wide.taps, 3);
   EXPECT_EQ(wide.height * wide.width, 392);
   EXPECT_EQ(middle.filters, 128);
-  EXPECT_EQ(middle.taps, 1);  // three would leave room for two stages only
+  EXPECT_EQ(middle.taps, 3);
   EXPECT_EQ(middle.height * middle.width, 196);
   EXPECT_EQ(deep.filters, 128);
   EXPECT_EQ(deep.height * deep.width, 196);
