@@ -3,14 +3,17 @@
 //
 // As many blocks as the device holds at once sweep over the array together: in round r, block b has
 // tile r * blocks + b. A ring of stages in shared memory holds four tiles of a block: one is being
-// scanned, the totals of the next two are already published, the fourth is on its way. So when a
+// stored, the next two are scanned and their totals published, the fourth is on its way. So when a
 // block comes to a tile, the totals of its sweep have long been there. No prefix travels from block
 // to block: each adds up all totals itself, a window of 32 of them in each warp.
 //
-//   round r    stage  r        scan, with (carry op totals of the sweep to the left), store
+//   round r    stage  r        add (carry op totals of the sweep to the left), store
 //                     r + 1    total published in round r - 1
-//                     r + 2    sum, publish the total
+//                     r + 2    scan in place, publish the total
 //                     r + 3    being copied
+//
+// A warp scans its part of a tile once, when it is there, by vectors of 16 bytes that lie in a row:
+// six shuffles for 384 floats. What is left for the tile's own round is one addition an element.
 //
 // The kernel may start while the one before it ends (sm_90), and calls the tiles of its first
 // rounds to the L2 cache meanwhile. Blocks are as many as share the rounds evenly: 2731 tiles are
@@ -43,17 +46,18 @@ constexpr int kLookaheadStages = 4;                     // tiles of a block in s
 constexpr int kLookaheadDistance = 2;                   // rounds from a tile's total to its scan
 constexpr int kLookaheadRing = 2 * kLookaheadDistance;  // rounds whose totals are kept
 
-// Starts the copies of this thread's elements of the tile at `first`; each thread reads only what
-// it copied itself, so that no barrier is needed.
+// Starts this lane's copies to its warp's part of the tile at `first`, vectors in the order of
+// memory.
 template <class Tile, class T>
-__device__ __forceinline__ void lookahead_copy(typename Tile::Vector* slots, const T* x,
+__device__ __forceinline__ void lookahead_copy(typename Tile::Vector* part, const T* x,
                                                std::int64_t first, std::int64_t n) {
   using Vector = typename Tile::Vector;
   const std::int64_t base = first + Tile::thread_offset();
+  Vector* const slots = part + threadIdx.x % device::kWarpSize;
   if (sizeof(Vector) == 16 && first + Tile::kElements <= n && device::is_aligned(x, 16)) {
 #pragma unroll
     for (int k = 0; k < Tile::kRows; ++k) {
-      device::async_copy_float4(reinterpret_cast<float*>(&slots[k * Tile::kThreads]),
+      device::async_copy_float4(reinterpret_cast<float*>(&slots[k * device::kWarpSize]),
                                 reinterpret_cast<const float*>(x + base + k * Tile::kRowElements),
                                 4);
     }
@@ -66,7 +70,7 @@ __device__ __forceinline__ void lookahead_copy(typename Tile::Vector* slots, con
         const bool inside = i < n;  // zeros behind the end: vectors are read as a whole
         for (int word = 0; word < kWords; ++word) {
           device::async_copy_float(
-              reinterpret_cast<float*>(&slots[k * Tile::kThreads].lane[e]) + word,
+              reinterpret_cast<float*>(&slots[k * device::kWarpSize].lane[e]) + word,
               reinterpret_cast<const float*>(inside ? x + i : x) + word, inside);
         }
       }
@@ -74,21 +78,77 @@ __device__ __forceinline__ void lookahead_copy(typename Tile::Vector* slots, con
   }
 }
 
-// This thread's elements of the tile at `first`, as lookahead_copy left them.
-template <class Tile, class T>
-__device__ __forceinline__ void lookahead_load(typename Tile::Items& items,
-                                               const typename Tile::Vector* slots,
-                                               std::int64_t first, std::int64_t n, T padding) {
-  const bool whole = first + Tile::kElements <= n;
-  const std::int64_t base = first + Tile::thread_offset();
+// Scans a warp's part of a tile in place and returns its total, to its last lane. A lane takes
+// kRows vectors in a row: the elements between two lanes are few, and so are the shuffles. For an
+// odd kRows the vectors of eight lanes lie in different banks. What is behind the end of x has no
+// part in what comes before it.
+template <class Tile, class T, class Op>
+__device__ __forceinline__ T lookahead_scan(typename Tile::Vector* part, Op op) {
+  const int lane = static_cast<int>(threadIdx.x) % device::kWarpSize;
+  typename Tile::Vector v[Tile::kRows];
+  T total = Op::identity();
 #pragma unroll
   for (int k = 0; k < Tile::kRows; ++k) {
-    typename Tile::Vector v{};
-    if (whole || base + k * Tile::kRowElements < n) v = slots[k * Tile::kThreads];
+    v[k] = part[lane * Tile::kRows + k];
 #pragma unroll
     for (int e = 0; e < Tile::kLanes; ++e) {
-      const bool inside = whole || base + k * Tile::kRowElements + e < n;
-      items[k][e] = inside ? v.lane[e] : padding;
+      total = k + e == 0 ? v[k].lane[e] : op(total, v[k].lane[e]);
+      v[k].lane[e] = total;
+    }
+  }
+  total = device::warp_inclusive_scan(total, op);
+  const T before = device::shuffle_up(total, 1);
+#pragma unroll
+  for (int k = 0; k < Tile::kRows; ++k) {
+#pragma unroll
+    for (int e = 0; e < Tile::kLanes; ++e) {
+      if (lane > 0) v[k].lane[e] = op(before, v[k].lane[e]);
+    }
+    part[lane * Tile::kRows + k] = v[k];
+  }
+  return total;
+}
+
+// This lane's vectors of a scanned part, in the order of memory. Exclusive: what comes before each
+// element; before the first one nothing does, and it is left as it is.
+template <class Tile>
+__device__ __forceinline__ void lookahead_load(typename Tile::Vector (&v)[Tile::kRows],
+                                               const typename Tile::Vector* part, bool exclusive) {
+#pragma unroll
+  for (int k = 0; k < Tile::kRows; ++k) {
+    const int at = k * device::kWarpSize + static_cast<int>(threadIdx.x) % device::kWarpSize;
+    v[k] = part[at];
+    if (!exclusive) continue;
+#pragma unroll
+    for (int e = Tile::kLanes - 1; e > 0; --e) v[k].lane[e] = v[k].lane[e - 1];
+    if (at > 0) v[k].lane[0] = part[at - 1].lane[Tile::kLanes - 1];
+  }
+}
+
+// Stores them to the tile at `first`, with `prefix` before them.
+template <class Tile, class T, class Op>
+__device__ __forceinline__ void lookahead_store(T* y, const typename Tile::Vector (&v)[Tile::kRows],
+                                                T prefix, std::int64_t first, std::int64_t n,
+                                                bool exclusive, Op op) {
+  using Vector = typename Tile::Vector;
+  const std::int64_t base = first + Tile::thread_offset();
+  const bool whole = first + Tile::kElements <= n && device::is_aligned(y, alignof(Vector));
+  const bool starts = exclusive && threadIdx.x % device::kWarpSize == 0;
+#pragma unroll
+  for (int k = 0; k < Tile::kRows; ++k) {
+    Vector out;
+#pragma unroll
+    for (int e = 0; e < Tile::kLanes; ++e) {
+      out.lane[e] = k + e == 0 && starts ? prefix : op(prefix, v[k].lane[e]);
+    }
+    if (whole) {
+      *reinterpret_cast<Vector*>(y + base + k * Tile::kRowElements) = out;
+    } else {
+#pragma unroll
+      for (int e = 0; e < Tile::kLanes; ++e) {
+        const std::int64_t i = base + k * Tile::kRowElements + e;
+        if (i < n) y[i] = out.lane[e];
+      }
     }
   }
 }
@@ -97,7 +157,7 @@ template <class T>
 struct LookaheadStorage {
   static constexpr int kWarps = kLookaheadThreads / device::kWarpSize;
   static constexpr int kRounds = kLookaheadDistance + 2;
-  T warp[kRounds][kWarps];  // totals of the warps' parts, of the tiles of the latest rounds
+  T warp[kRounds][kWarps];  // what comes before a warp's part of a tile; before that, its total
   T window[2][kWarps];      // totals of 32 blocks each, of this round and the one before
   T left[2];                // what comes before this block in its window
 };
@@ -111,11 +171,11 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
   using Tile = device::ScanTile<T, kLookaheadThreads, kRows>;
   using Storage = LookaheadStorage<T>;
   float4* shared4 = device::dynamic_shared<float4>();
-  // Row k of this thread in a stage is at (stage * kRows + k) * kThreads: without bank conflicts.
-  auto* slots = reinterpret_cast<typename Tile::Vector*>(shared4) + threadIdx.x;
   __shared__ Storage storage;
   const int lane = static_cast<int>(threadIdx.x) % device::kWarpSize;
   const int warp = static_cast<int>(threadIdx.x) / device::kWarpSize;
+  constexpr int kPart = Tile::kRows * device::kWarpSize;  // vectors of a warp
+  auto* const parts = reinterpret_cast<typename Tile::Vector*>(shared4) + warp * kPart;
   const int blocks = static_cast<int>(gridDim.x), own = static_cast<int>(blockIdx.x);
   const int rounds = static_cast<int>((tiles - own + blocks - 1) / blocks);
   device::DescriptorWord* totals = words + 1;
@@ -123,29 +183,34 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
   const auto first_of = [&](int round) {
     return (own + static_cast<std::int64_t>(round) * blocks) * Tile::kElements;
   };
-  const auto stage_of = [&](int round) {
-    return slots + round % kLookaheadStages * (Tile::kRows * Tile::kThreads);
+  const auto part_of = [&](int round) {
+    return parts + round % kLookaheadStages * (Storage::kWarps * kPart);
   };
   const auto state_of = [](int round) {  // never that of an empty descriptor
     return static_cast<device::TileState>(static_cast<unsigned>(round) + 1);
   };
   const auto copy = [&](int round) {
-    if (round < rounds) lookahead_copy<Tile>(stage_of(round), x, first_of(round), n);
+    if (round < rounds) lookahead_copy<Tile>(part_of(round), x, first_of(round), n);
     device::async_commit();  // also when empty, so that the groups count the rounds
   };
-  const auto reduce = [&](int round) {
-    typename Tile::Items items;
-    lookahead_load<Tile>(items, stage_of(round), first_of(round), n, Op::identity());
-    const T total = Tile::reduce_warp(items, op);
-    if (lane == 0) storage.warp[round % Storage::kRounds][warp] = total;
+  const auto scan = [&](int round) {
+    __syncwarp();  // all lanes' copies are there
+    const T total = lookahead_scan<Tile, T>(part_of(round), op);
+    if (lane == device::kWarpSize - 1) storage.warp[round % Storage::kRounds][warp] = total;
   };
+  // Behind a barrier after scan(). The totals of the warps become what comes before each.
   const auto publish = [&](int round) {
-    // Nobody asks for the total of the last tile: if it were published, clearing could overtake it.
-    if (threadIdx.x != 0 || own + static_cast<std::int64_t>(round) * blocks + 1 == tiles) return;
-    const T* parts = storage.warp[round % Storage::kRounds];
-    T total = parts[0];
+    if (threadIdx.x != 0) return;
+    T* before = storage.warp[round % Storage::kRounds];
+    T total = Op::identity();
 #pragma unroll
-    for (int w = 1; w < Storage::kWarps; ++w) total = op(total, parts[w]);
+    for (int w = 0; w < Storage::kWarps; ++w) {
+      const T part = before[w];
+      before[w] = total;
+      total = w == 0 ? part : op(total, part);
+    }
+    // Nobody asks for the total of the last tile: if it were published, clearing could overtake it.
+    if (own + static_cast<std::int64_t>(round) * blocks + 1 == tiles) return;
     device::publish(totals, round % kLookaheadRing * blocks + own, state_of(round), total);
   };
 
@@ -157,12 +222,12 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
   device::overlap_wait();
   for (int round = 0; round < kLookaheadStages; ++round) copy(round);
   device::async_wait<kLookaheadStages - 1>();
-  reduce(0);
+  scan(0);
   __syncthreads();  // the totals of all warps are written
   publish(0);
   if (rounds > 1) {
     device::async_wait<kLookaheadStages - 2>();
-    reduce(1);
+    scan(1);
     __syncthreads();  // as above
     publish(1);
   }
@@ -175,11 +240,11 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     const int block = static_cast<int>(threadIdx.x);
     const int place = round % kLookaheadRing * blocks + block;
     device::Look<T> look;
-    if (block < limit) look = device::look_at<T>(totals, place);  // arrives while a tile is summed
+    if (block < limit) look = device::look_at<T>(totals, place);  // arrives while a tile is scanned
     const int ahead = round + kLookaheadDistance;
     if (ahead < rounds) {
       device::async_wait<kLookaheadStages - kLookaheadDistance - 1>();
-      reduce(ahead);
+      scan(ahead);
     }
     T value = Op::identity();
     if (block < limit) {
@@ -193,7 +258,7 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
     __syncthreads();  // windows and the totals of the tile ahead are written
     if (ahead < rounds) publish(ahead);
     if (round + 1 == rounds && tiles > 1 && threadIdx.x == 0) {
-      finished = atomicAdd(words, device::DescriptorWord(1));  // arrives while the tile is scanned
+      finished = atomicAdd(words, device::DescriptorWord(1));  // arrives while the tile is stored
     }
 
     T prefix = carry;
@@ -210,16 +275,12 @@ __global__ void __launch_bounds__(kLookaheadThreads, 2)
       }
     }
     prefix = op(prefix, storage.left[parity]);
-#pragma unroll
-    for (int w = 0; w < Storage::kWarps; ++w) {
-      if (w < warp) prefix = op(prefix, storage.warp[round % Storage::kRounds][w]);
-    }
-    typename Tile::Items items;
-    T before[Tile::kRows];
-    lookahead_load<Tile>(items, stage_of(round), first_of(round), n, Op::identity());
+    prefix = op(prefix, storage.warp[round % Storage::kRounds][warp]);
+    typename Tile::Vector v[Tile::kRows];
+    lookahead_load<Tile>(v, part_of(round), exclusive);
+    __syncwarp();                    // all lanes have read
     copy(round + kLookaheadStages);  // to the stage that was just read
-    Tile::scan_warp(items, before, op);
-    Tile::store(y, items, before, prefix, first_of(round), n, exclusive, op);
+    lookahead_store<Tile>(y, v, prefix, first_of(round), n, exclusive, op);
   }
 
   if (warp > 0 || tiles == 1 || device::shuffle(finished, 0) + 1 < gridDim.x) return;

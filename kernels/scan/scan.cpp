@@ -64,7 +64,7 @@ constexpr std::array kRows{
     Row{ScanVariant::lookahead,
         {.name = "lookahead",
          .summary = "one pass: blocks sweep together, and publish the totals of tiles two rounds "
-                    "before they scan them",
+                    "before they store them",
          .on_cuda = true,
          .needs = "96 KiB of shared memory in a block (sm_80 and later)"}},
 };
