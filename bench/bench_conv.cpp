@@ -33,6 +33,7 @@ constexpr std::string_view kInTf32 = "im2col_gemm_tensor_core";
 constexpr std::string_view kInBf16 = "implicit_gemm_tensor_core_bf16";
 constexpr std::string_view kWgmmaInBf16 = "implicit_gemm_wgmma_bf16";
 constexpr std::string_view kDirectInTf32 = "direct_tensor_core_tf32";
+constexpr std::string_view kWgmmaInFp32 = "implicit_gemm_wgmma_tf32x3";
 
 kernels::ConvOptions options_of(std::string_view variant) {
   kernels::ConvOptions options;
@@ -42,6 +43,7 @@ kernels::ConvOptions options_of(std::string_view variant) {
   options.variant = variant == kInTf32         ? kernels::ConvVariant::im2col_gemm
                     : variant == kInBf16       ? kernels::ConvVariant::implicit_gemm_tensor_core
                     : variant == kWgmmaInBf16  ? kernels::ConvVariant::implicit_gemm_wgmma
+                    : variant == kWgmmaInFp32  ? kernels::ConvVariant::implicit_gemm_wgmma
                     : variant == kDirectInTf32 ? kernels::ConvVariant::direct_tensor_core
                                                : kernels::parse_conv_variant(variant);
   return options;
@@ -89,7 +91,7 @@ bool ConvWork::can_run(std::string_view variant) const {
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  return {kInTf32, kInBf16, kWgmmaInBf16, kDirectInTf32};
+  return {kInTf32, kInBf16, kWgmmaInBf16, kDirectInTf32, kWgmmaInFp32};
 }
 
 Rotated<float>& ConvWork::output() {

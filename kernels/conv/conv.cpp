@@ -29,13 +29,14 @@ struct Passes {
   bool forward = true, backward_data = true, backward_weights = true;
 };
 constexpr Passes kAllPasses, kNoWeights{.backward_weights = false}, kNone{false, false, false};
-constexpr bool kRounds = true, kHopper = true;
+constexpr bool kRounds = true, kMasks = true, kHopper = true;
 
 struct Row {
   ConvVariant variant;
   VariantInfo info;
   Passes passes = kAllPasses;
   bool rounds = false;  // operands: only if the mode allows it
+  bool masks = false;   // the gradient of the data while it stores it
   bool hopper = false;  // exactly sm_90, from code built for sm_90a
 };
 
@@ -74,15 +75,17 @@ constexpr std::array<Row, 9> kRows{{
       .compute_capability = 80,
       .needs = "ComputeMode tf32 or bf16"},
      kAllPasses,
-     kRounds},
+     kRounds,
+     kMasks},
     {ConvVariant::implicit_gemm_wgmma,
      {.name = "implicit_gemm_wgmma",
       .summary = "the copy engine gathers: a window's tap is a box of the image, moved by the tap",
       .on_cuda = true,
       .compute_capability = 90,
-      .needs = "sm_90a, no later one; ComputeMode tf32 or bf16; no backward weights"},
+      .needs = "sm_90a, no later one; no backward weights"},
      kNoWeights,
-     kRounds,
+     !kRounds,
+     kMasks,
      kHopper},
     {ConvVariant::direct_tensor_core,
      {.name = "direct_tensor_core",
@@ -90,7 +93,10 @@ constexpr std::array<Row, 9> kRows{{
           "images stay in shared memory as they came: a table of offsets makes them operands",
       .on_cuda = true,
       .compute_capability = 80,
-      .needs = "96 KiB for an image and all filters, else it calls direct"}},
+      .needs = "96 KiB for an image and all filters, else it calls direct"},
+     kAllPasses,
+     !kRounds,
+     kMasks},
     {ConvVariant::fused_relu_pool,
      {.name = "fused_relu_pool",
       .summary =
@@ -348,9 +354,7 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
         cuda::conv2d_backward_data_implicit_gemm_wgmma,
         cuda::conv2d_backward_data_direct_tensor_core})(dx, dy, w, dims, mode, options, workspace,
                                                         stream);
-  const bool masked =  // while storing dx
-      row_of(variant).rounds || variant == ConvVariant::direct_tensor_core;
-  if (!masked) mask_gradient(dx, dims, options, stream);
+  if (!row_of(variant).masks) mask_gradient(dx, dims, options, stream);
 #endif
 }
 

@@ -28,7 +28,8 @@
 //   64 x 400 (2 x 14 x 14)   3, 1 tap,  50 KiB  3, 8 KiB     174 KiB   73
 //
 // (at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; some 45 come from L2).
-// Sums: 100 registers. The tile is chosen by wgmma_tiles.cpp, a call is told in these terms by
+// Sums: 100 registers, and 100 of totals in fp32, where operands are in two parts and a tap is
+// three products. The tile is chosen by wgmma_tiles.cpp, a call is told in these terms by
 // implicit_gemm_wgmma_passes.cu.
 #include <algorithm>
 
@@ -49,7 +50,8 @@ constexpr int kWarpgroup = 128;  // threads
 constexpr int kThreads = (1 + kWgmmaConsumers) * kWarpgroup;
 
 struct ProductPlan {
-  int chunks, chunk_elements, taps_h, taps_w, pad_h, pad_w, rows;
+  int chunks, chunk_elements, rest;  // rest: channels from a part to the other
+  int taps_h, taps_w, pad_h, pad_w, rows;
   int box_taps;  // of a stage of pixels
   int pixel_stages, pixel_bytes, copied_pixel_bytes, filter_stages;
   int box_images, box_height, box_width;
@@ -83,33 +85,46 @@ struct StageRing {
   __device__ void wait_until_full() const { device::barrier_wait(full + stage, parity); }
 };
 
+// Products of a chunk at a tap. Of operands in two parts they are, of filters and pixels: tf32 and
+// the rest, the rest and tf32, tf32 and tf32.
+template <ComputeMode kMode>
+constexpr int kProducts = kMode == ComputeMode::fp32 ? 3 : 1;
+
 // Starts all copies of a tile. One thread calls it.
-template <int kFilters>
+template <ComputeMode kMode, int kFilters>
 __device__ __forceinline__ void copy_tile(const CUtensorMap& pixel_map,
                                           const CUtensorMap& filter_map, const ProductPlan& p,
                                           const TilePlace& place, StageRing& pixels,
                                           StageRing& filters) {
+  const auto copy_box = [&](int channel, int filter_channel, int r, int s) {
+    pixels.wait_until_empty();
+    device::barrier_expect(pixels.full + pixels.stage, p.copied_pixel_bytes);
+    device::tma_load(pixels.at(), pixel_map, channel, place.column + s - p.pad_w,
+                     place.row + r - p.pad_h, place.image, pixels.full + pixels.stage);
+    for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
+      const int row = ((r + tap) * p.taps_w + s) * p.rows + place.filter;
+      filters.wait_until_empty();
+      device::barrier_expect(filters.full + filters.stage, kFilters * kWgmmaChunkBytes);
+      device::tma_load(filters.at(), filter_map, filter_channel, row, filters.full + filters.stage);
+    }
+    pixels.advance();
+  };
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
     const int channel = chunk * p.chunk_elements;
     for (int r = 0; r < p.taps_h; r += p.box_taps) {
-      for (int s = 0; s < p.taps_w; ++s, pixels.advance()) {
-        pixels.wait_until_empty();
-        device::barrier_expect(pixels.full + pixels.stage, p.copied_pixel_bytes);
-        device::tma_load(pixels.at(), pixel_map, channel, place.column + s - p.pad_w,
-                         place.row + r - p.pad_h, place.image, pixels.full + pixels.stage);
-        for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
-          const int row = ((r + tap) * p.taps_w + s) * p.rows + place.filter;
-          filters.wait_until_empty();
-          device::barrier_expect(filters.full + filters.stage, kFilters * kWgmmaChunkBytes);
-          device::tma_load(filters.at(), filter_map, channel, row, filters.full + filters.stage);
+      for (int s = 0; s < p.taps_w; ++s) {
+        if constexpr (kProducts<kMode> == 3) {
+          copy_box(channel + p.rest, channel, r, s);
+          copy_box(channel, channel + p.rest, r, s);
         }
+        copy_box(channel, channel, r, s);
       }
     }
   }
 }
 
 // Starts the products of a chunk at one tap: 64 filters by 200 pixels.
-template <bool kBf16>
+template <ComputeMode kMode>
 __device__ __forceinline__ void multiply_tap(float (&sum)[kWgmmaPixels / 2], const char* filters,
                                              const char* pixels, bool accumulate) {
   constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
@@ -119,7 +134,7 @@ __device__ __forceinline__ void multiply_tap(float (&sum)[kWgmmaPixels / 2], con
 #pragma unroll
   for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
     const bool add = accumulate || step > 0;
-    if constexpr (kBf16) {
+    if constexpr (kMode == ComputeMode::bf16) {
       device::wgmma_bf16<kWgmmaPixels, false, false>(sum, a + 2 * step, b + 2 * step, add);
     } else {
       device::wgmma_tf32<kWgmmaPixels>(sum, a + 2 * step, b + 2 * step, add);
@@ -128,42 +143,73 @@ __device__ __forceinline__ void multiply_tap(float (&sum)[kWgmmaPixels / 2], con
   device::wgmma_commit();
 }
 
-// The sums of a tile. All threads of a consumer call it; one speaks for them.
-template <bool kBf16, int kFilters>
-__device__ __forceinline__ void sum_tile(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p,
-                                         int consumer, bool speaks, StageRing& pixels,
-                                         StageRing& filters) {
-  constexpr int kRow = kWgmmaChunkBytes;
-  // Two warpgroups share the pixels of 128 filters, or the 64 filters of 400 pixels.
-  const int own_filters = kFilters == 128 ? consumer * 64 * kRow : 0;
-  const int own_pixels = kFilters == 64 ? consumer * kWgmmaPixels * kRow : 0;
-  const int boxes = p.chunks * p.taps_w * (p.taps_h / p.box_taps);
-  int last_filters = 0, last_pixels = 0;  // stages whose products are the newest
-  for (int box = 0; box < boxes; ++box, pixels.advance()) {
+// Where a consumer is in both rings, and what it has not released yet.
+struct Consumer {
+  StageRing pixels, filters;
+  int own_pixels, own_filters;  // bytes into a stage
+  bool speaks;                  // for its warpgroup
+  int last_pixels = 0, last_filters = 0;
+  bool pending = false;  // products of these stages may be under way
+
+  __device__ __forceinline__ void release(bool box) {
+    if (!pending || !speaks) return;
+    device::barrier_arrive(filters.empty + last_filters);
+    if (box) device::barrier_arrive(pixels.empty + last_pixels);
+  }
+  // Waits for all products, and releases what they read.
+  __device__ __forceinline__ void finish() {
+    device::wgmma_wait<0>();
+    release(true);
+    pending = false;
+  }
+
+  // Starts the products of the next box and its filters; those before the last tap's are done.
+  template <ComputeMode kMode>
+  __device__ __forceinline__ void multiply_box(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p,
+                                               bool accumulate) {
     pixels.wait_until_full();
     for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
       filters.wait_until_full();
-      const bool first = box == 0 && tap == 0;
-      multiply_tap<kBf16>(sum, filters.at() + own_filters,
-                          pixels.at() + own_pixels + tap * p.box_width * kRow, !first);
-      device::wgmma_wait<1>();  // the products of the tap before are done
-      if (!first && speaks) {
-        device::barrier_arrive(filters.empty + last_filters);
-        if (tap == 0) device::barrier_arrive(pixels.empty + last_pixels);
-      }
+      multiply_tap<kMode>(sum, filters.at() + own_filters,
+                          pixels.at() + own_pixels + tap * p.box_width * kWgmmaChunkBytes,
+                          accumulate || tap > 0);
+      device::wgmma_wait<1>();
+      release(tap == 0);
+      pending = true;
       last_filters = filters.stage;
+      last_pixels = pixels.stage;
     }
-    last_pixels = pixels.stage;
+    pixels.advance();
   }
-  device::wgmma_wait<0>();
-  if (!speaks) return;
-  device::barrier_arrive(filters.empty + last_filters);
-  device::barrier_arrive(pixels.empty + last_pixels);
-}
+
+  // The sums of a tile. The tensor core cuts off where fp32 rounds, so in fp32 it only sums the
+  // products of a box; fp32 additions do the rest, while the other warpgroup has the tensor core.
+  template <ComputeMode kMode>
+  __device__ __forceinline__ void sum_tile(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p) {
+    const int boxes = p.chunks * p.taps_w * (p.taps_h / p.box_taps);
+    if constexpr (kProducts<kMode> == 1) {
+      for (int box = 0; box < boxes; ++box) multiply_box<kMode>(sum, p, box > 0);
+      finish();
+    } else {
+#pragma unroll
+      for (float& total : sum) total = 0;
+      for (int box = 0; box < boxes; ++box) {
+        float part[kWgmmaPixels / 2];
+        for (int product = 0; product < kProducts<kMode>; ++product) {
+          multiply_box<kMode>(part, p, product > 0);
+        }
+        finish();
+        device::wgmma_results(part);
+#pragma unroll
+        for (int i = 0; i < kWgmmaPixels / 2; ++i) sum[i] += part[i];
+      }
+    }
+  }
+};
 
 #endif
 
-template <bool kBf16, int kFilters>
+template <ComputeMode kMode, int kFilters>
 __global__ void __launch_bounds__(kThreads, 1)
     window_product_kernel(const __grid_constant__ CUtensorMap pixel_map,
                           const __grid_constant__ CUtensorMap filter_map,
@@ -194,19 +240,23 @@ __global__ void __launch_bounds__(kThreads, 1)
     device::registers_release<40>();
     if (threadIdx.x == 0) {
       for (int tile = first; tile < p.tiles; tile += step) {
-        copy_tile<kFilters>(pixel_map, filter_map, p, place_of(tile, kFilters, p), pixels, filters);
+        copy_tile<kMode, kFilters>(pixel_map, filter_map, p, place_of(tile, kFilters, p), pixels,
+                                   filters);
       }
     }
   } else {
     device::registers_take<232>();
-    const int consumer = threadIdx.x / kWarpgroup - 1;
-    const bool speaks = threadIdx.x % kWarpgroup == 0;  // for its warpgroup
+    // Two warpgroups share the pixels of 128 filters, or the 64 filters of 400 pixels.
+    const int warpgroup = threadIdx.x / kWarpgroup - 1;
+    const int filter0 = kFilters == 128 ? warpgroup * 64 : 0;
+    const int pixel0 = kFilters == 64 ? warpgroup * kWgmmaPixels : 0;
+    Consumer consumer{pixels, filters, pixel0 * kWgmmaChunkBytes, filter0 * kWgmmaChunkBytes,
+                      threadIdx.x % kWarpgroup == 0};
     for (int tile = first; tile < p.tiles; tile += step) {
       float sum[kWgmmaPixels / 2];
-      sum_tile<kBf16, kFilters>(sum, p, consumer, speaks, pixels, filters);
+      consumer.template sum_tile<kMode>(sum, p);
       const TilePlace place = place_of(tile, kFilters, p);
-      store_sums(p.store, sum, place.filter + (kFilters == 128 ? consumer * 64 : 0),
-                 kFilters == 64 ? consumer * kWgmmaPixels : 0, place);
+      store_sums(p.store, sum, place.filter + filter0, pixel0, place);
     }
   }
 #else
@@ -228,8 +278,10 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const Wgmma
   const std::int64_t columns = divide_up(w.width, tile.width);
   const std::int64_t rows = divide_up(w.height, tile.height);
   const std::int64_t row_tiles = divide_up(w.rows, tile.filters);
-  p.chunks = narrow(divide_up(w.quads * 16, kWgmmaChunkBytes));
-  p.chunk_elements = kWgmmaChunkBytes / (w.bf16 ? 2 : 4);
+  const std::int64_t parts = w.mode == ComputeMode::fp32 ? 2 : 1;
+  p.chunks = narrow(divide_up(w.quads / parts * 16, kWgmmaChunkBytes));
+  p.chunk_elements = kWgmmaChunkBytes / (w.mode == ComputeMode::bf16 ? 2 : 4);
+  p.rest = p.chunks * p.chunk_elements;
   p.taps_h = narrow(w.taps_h);
   p.taps_w = narrow(w.taps_w);
   p.pad_h = narrow(w.pad_h);
@@ -276,14 +328,16 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const Wgmma
 
 void run_window_product(const WindowProduct& w, const Stream& stream) {
   const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
-  const WgmmaWork work{
-      w.images,         w.height,        w.width, w.rows, divide_up(w.quads * 16, kWgmmaChunkBytes),
-      narrow(w.taps_h), narrow(w.taps_w)};
+  const bool bf16 = w.mode == ComputeMode::bf16, split = w.mode == ComputeMode::fp32;
+  const std::int64_t parts = split ? 2 : 1, products = split ? 3 : 1;
+  const std::int64_t chunks = products * divide_up(w.quads / parts * 16, kWgmmaChunkBytes);
+  const WgmmaWork work{w.images, w.height,         w.width,         w.rows,
+                       chunks,   narrow(w.taps_h), narrow(w.taps_w)};
   const WgmmaTile tile = choose_wgmma_tile(work, processors);
   const ProductPlan plan = make_plan(w, work, tile);
   // The operands are rounded already: floats are copied as they are.
-  const TensorMapType type = w.bf16 ? TensorMapType::bf16 : TensorMapType::fp32;
-  const std::int64_t channels = w.quads * (w.bf16 ? 8 : 4);
+  const TensorMapType type = bf16 ? TensorMapType::bf16 : TensorMapType::fp32;
+  const std::int64_t channels = w.quads * (bf16 ? 8 : 4);
   const CUtensorMap pixel_map =
       images_map(w.pixels, type, {w.images, w.source_height, w.source_width, channels},
                  {tile.images, tile.box_height(), tile.width});
@@ -292,10 +346,13 @@ void run_window_product(const WindowProduct& w, const Stream& stream) {
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(plan.tiles, processors));
   const Launch config{dim3(blocks), dim3(kThreads),
                       static_cast<std::size_t>(tile.shared_bytes()) + 1024, stream};
-  const auto kernel = w.bf16                ? tile.filters == 128 ? window_product_kernel<true, 128>
-                                                                  : window_product_kernel<true, 64>
-                                     : tile.filters == 128 ? window_product_kernel<false, 128>
-                                            : window_product_kernel<false, 64>;
+  const bool wide = tile.filters == 128;
+  const auto kernel = split  ? (wide ? window_product_kernel<ComputeMode::fp32, 128>
+                                     : window_product_kernel<ComputeMode::fp32, 64>)
+                      : bf16 ? (wide ? window_product_kernel<ComputeMode::bf16, 128>
+                                     : window_product_kernel<ComputeMode::bf16, 64>)
+                             : (wide ? window_product_kernel<ComputeMode::tf32, 128>
+                                     : window_product_kernel<ComputeMode::tf32, 64>);
   launch_overlapped(kernel, true, 1, config, pixel_map, filter_map, plan);
 }
 

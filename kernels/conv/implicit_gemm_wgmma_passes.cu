@@ -2,8 +2,10 @@
 // Convolution, rung "implicit_gemm_wgmma": a call as products of windows.
 //
 // Backward data is the forward pass of dy with the filters turned by half a turn and channels and
-// filters exchanged. With strides the windows are no boxes: implicit_gemm_tensor_core takes these.
+// filters exchanged. With strides the windows are no boxes: implicit_gemm_tensor_core takes these,
+// or implicit_gemm in fp32.
 #include "kernels/conv/partial_sums.cuh"
+#include "kernels/conv/validate.h"
 #include "kernels/conv/wgmma_product.cuh"
 
 namespace weft::kernels::cuda {
@@ -19,6 +21,7 @@ struct Operands {
     const std::int64_t taps = d.kh * d.kw;
     pixels = forward ? PixelImages{d.c, d.h, d.w} : PixelImages{d.oc, d.oh(), d.ow()};
     pixels.type = mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
+    pixels.parts = mode == ComputeMode::fp32 ? 2 : 1;
     filters.rows = forward ? d.oc : d.c;
     filters.channels = pixels.channels;
     filters.taps_h = d.kh;
@@ -57,7 +60,6 @@ void run(const Operands& operands, WindowProduct product, const float* source, c
   product.rows = operands.filters.rows;
   product.taps_h = operands.filters.taps_h;
   product.taps_w = operands.filters.taps_w;
-  product.bf16 = layout.type == CellType::bf16;
   const std::int64_t group = images_at_a_time(n, layout.bytes());
   for (std::int64_t first = 0; first < n; first += group) {
     product.images = std::min(group, n - first);
@@ -74,7 +76,9 @@ void run(const Operands& operands, WindowProduct product, const float* source, c
 }  // namespace
 
 std::size_t wgmma_workspace_bytes(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (has_strides(d)) return tensor_core_workspace_bytes(pass, d, mode);
+  if (has_strides(d)) {
+    return mode == ComputeMode::fp32 ? 0 : tensor_core_workspace_bytes(pass, d, mode);
+  }
   check_image_size(d);
   const Operands operands(pass, d, mode);
   const std::int64_t image = operands.pixels.bytes();
@@ -86,11 +90,14 @@ void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w
                                         const ConvOptions& options, Workspace workspace,
                                         const Stream& stream) {
   if (has_strides(d)) {
-    return conv2d_forward_implicit_gemm_tensor_core(y, x, w, bias, d, epilogue, options, workspace,
-                                                    stream);
+    const auto strided = options.mode == ComputeMode::fp32
+                             ? conv2d_forward_implicit_gemm
+                             : conv2d_forward_implicit_gemm_tensor_core;
+    return strided(y, x, w, bias, d, epilogue, options, workspace, stream);
   }
   check_image_size(d);
   WindowProduct product{};
+  product.mode = options.mode;
   product.to = y;
   product.height = d.oh();
   product.width = d.ow();
@@ -105,12 +112,17 @@ void conv2d_backward_data_implicit_gemm_wgmma(float* dx, const float* dy, const 
                                               const ConvDims& d, GradientMode mode,
                                               const ConvOptions& options, Workspace workspace,
                                               const Stream& stream) {
+  if (has_strides(d) && options.mode == ComputeMode::fp32) {
+    conv2d_backward_data_implicit_gemm(dx, dy, w, d, mode, options, workspace, stream);
+    return mask_gradient(dx, d, options, stream);
+  }
   if (has_strides(d)) {
     return conv2d_backward_data_implicit_gemm_tensor_core(dx, dy, w, d, mode, options, workspace,
                                                           stream);
   }
   check_image_size(d);
   WindowProduct product{};
+  product.mode = options.mode;
   product.to = dx;
   product.height = d.h;
   product.width = d.w;

@@ -20,24 +20,38 @@ constexpr int kThreads = 256;
 constexpr int kLaneQuads = 8, kPixels = 4;  // of a thread: one quad of four pixels
 
 struct PixelPack {
-  uint4* to;  // (images, plane, quads)
+  uint4* to;  // (images, plane, parts, quads)
   const float* x;
-  int channels, quads, plane;
-  bool vector;               // four pixels of a plane are 16 aligned bytes
-  FastDivide by_runs;        // runs of four pixels of an image
-  FastDivide by_quad_tiles;  // eights of quads
-  std::int64_t units;        // runs, for all eights of quads of all images
+  int channels, quads, plane;  // quads: of a part
+  bool vector;                 // four pixels of a plane are 16 aligned bytes
+  FastDivide by_runs;          // runs of four pixels of an image
+  FastDivide by_quad_tiles;    // eights of quads
+  std::int64_t units;          // runs, for all eights of quads of all images
 };
 
 struct PixelFilterPack {
-  uint4* to;  // (taps, rows, quads)
+  uint4* to;  // (taps, rows, parts, quads)
   const float* w;
   CellFilters layout;
-  std::int64_t taps, quads;  // quads of a row
+  std::int64_t taps, quads;  // quads: of a part of a row
   unsigned blocks;
 };
 
-template <CellType kType>
+// A quad of channels, and `rest` quads behind it what tf32 leaves of them.
+template <CellType kType, int kParts>
+__device__ __forceinline__ void store_quad(uint4* to, std::int64_t rest,
+                                           const float (&value)[kQuadChannels<kType>]) {
+  const uint4 quad = make_quad<kType>(value);
+  *to = quad;
+  if constexpr (kParts == 2) {
+    static_assert(kType == CellType::tf32);
+    const float left[4] = {value[0] - __uint_as_float(quad.x), value[1] - __uint_as_float(quad.y),
+                           value[2] - __uint_as_float(quad.z), value[3] - __uint_as_float(quad.w)};
+    to[rest] = make_quad<kType>(left);
+  }
+}
+
+template <CellType kType, int kParts>
 __device__ __forceinline__ void pack_run(const PixelPack& p, unsigned block) {
   constexpr int kChannels = kQuadChannels<kType>;
   constexpr int kUnits = kThreads / kLaneQuads;
@@ -69,15 +83,16 @@ __device__ __forceinline__ void pack_run(const PixelPack& p, unsigned block) {
       }
     }
   }
-  uint4* to = p.to + (image * p.plane + pixel) * p.quads + quad;
+  const std::int64_t stride = std::int64_t{kParts} * p.quads;
+  uint4* to = p.to + (image * p.plane + pixel) * stride + quad;
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) {
-    if (pixel + i < p.plane) to[std::int64_t{i} * p.quads] = make_quad<kType>(value[i]);
+    if (pixel + i < p.plane) store_quad<kType, kParts>(to + i * stride, p.quads, value[i]);
   }
 }
 
 // One thread packs one quad of a filter at one tap; taps are neighbours in w.
-template <CellType kType>
+template <CellType kType, int kParts>
 __device__ __forceinline__ void pack_filter(const PixelFilterPack& pack, unsigned block) {
   constexpr int kChannels = kQuadChannels<kType>;
   const CellFilters& p = pack.layout;
@@ -92,16 +107,17 @@ __device__ __forceinline__ void pack_filter(const PixelFilterPack& pack, unsigne
   for (int c = 0; c < kChannels; ++c) {
     value[c] = channel + c < p.channels ? __ldg(from + c * p.channel_stride) : 0.0f;
   }
-  pack.to[(tap * p.rows + row) * pack.quads + quad] = make_quad<kType>(value);
+  uint4* to = pack.to + (tap * p.rows + row) * kParts * pack.quads + quad;
+  store_quad<kType, kParts>(to, pack.quads, value);
 }
 
 // Blocks for the filters come first: they are few, and their loads far apart.
-template <CellType kType>
+template <CellType kType, int kParts>
 __global__ void __launch_bounds__(kThreads)
     pack_pixels_kernel(PixelPack images, PixelFilterPack filters) {
   device::overlap_allow();  // the product waits for all of this kernel before it reads
-  if (blockIdx.x < filters.blocks) return pack_filter<kType>(filters, blockIdx.x);
-  pack_run<kType>(images, blockIdx.x - filters.blocks);
+  if (blockIdx.x < filters.blocks) return pack_filter<kType, kParts>(filters, blockIdx.x);
+  pack_run<kType, kParts>(images, blockIdx.x - filters.blocks);
 }
 
 }  // namespace
@@ -110,13 +126,14 @@ void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelI
                  void* filters, const float* w, const CellFilters& filter_layout,
                  const Stream& stream) {
   const std::int64_t runs = (layout.plane() + kPixels - 1) / kPixels;
-  const std::int64_t tiles = (layout.quads() + kLaneQuads - 1) / kLaneQuads;
+  const std::int64_t quads = layout.part_quads();
+  const std::int64_t tiles = (quads + kLaneQuads - 1) / kLaneQuads;
   const bool vector =
       reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && layout.plane() % kPixels == 0;
   const PixelPack image_pack{static_cast<uint4*>(pixels),
                              x,
                              static_cast<int>(layout.channels),
-                             static_cast<int>(layout.quads()),
+                             static_cast<int>(quads),
                              static_cast<int>(layout.plane()),
                              vector,
                              FastDivide(runs),
@@ -129,12 +146,13 @@ void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelI
                    w,
                    filter_layout,
                    taps,
-                   layout.quads(),
-                   blocks_for(taps * layout.quads() * filter_layout.rows, kThreads)};
+                   quads,
+                   blocks_for(taps * quads * filter_layout.rows, kThreads)};
   }
   const unsigned blocks = filter_pack.blocks + blocks_for(image_pack.units, kThreads / kLaneQuads);
-  const auto kernel = layout.type == CellType::bf16 ? pack_pixels_kernel<CellType::bf16>
-                                                    : pack_pixels_kernel<CellType::tf32>;
+  const auto kernel = layout.type == CellType::bf16 ? pack_pixels_kernel<CellType::bf16, 1>
+                      : layout.parts == 1           ? pack_pixels_kernel<CellType::tf32, 1>
+                                                    : pack_pixels_kernel<CellType::tf32, 2>;
   launch(kernel, {dim3(blocks), dim3(kThreads), 0, stream}, image_pack, filter_pack);
 }
 

@@ -6,7 +6,8 @@
 //             copy engine makes up
 //   filters   (taps, rows, quads)
 //
-// Channels of the last quad that do not exist are 0.
+// Channels of the last quad that do not exist are 0. For fp32 accuracy numbers are in two parts:
+// what tf32 keeps of all channels, in whole copies of 128 bytes, and then what it leaves of them.
 #pragma once
 
 #include "kernels/conv/packed_cells.cuh"
@@ -16,11 +17,14 @@ namespace weft::kernels::cuda {
 struct PixelImages {
   std::int64_t channels = 0, height = 0, width = 0;
   CellType type = CellType::tf32;
+  int parts = 1;  // 2: tf32 and what it leaves
 
-  std::int64_t quads() const {  // of a pixel
+  std::int64_t part_quads() const {
     const std::int64_t of_quad = cell_channels(type) / kCellQuads;
-    return (channels + of_quad - 1) / of_quad;
+    const std::int64_t quads = (channels + of_quad - 1) / of_quad;
+    return parts == 1 ? quads : (quads + 7) / 8 * 8;
   }
+  std::int64_t quads() const { return parts * part_quads(); }  // of a pixel
   std::int64_t plane() const { return height * width; }
   std::int64_t bytes() const { return plane() * quads() * 16; }  // of one image
 };

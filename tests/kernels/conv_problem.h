@@ -142,12 +142,13 @@ inline bool runs_on(const VariantInfo& info, Device device) {
   return conv_runs_on(parse_conv_variant(info.name), device);
 }
 
+// Has kernels for tf32 and bf16; of these wgmma has them for fp32 too.
 inline bool rounds(ConvVariant variant) {
   return variant == ConvVariant::implicit_gemm_tensor_core ||
          variant == ConvVariant::implicit_gemm_wgmma;
 }
 
-// Every variant that runs here; those that round their operands in both modes.
+// Every variant that runs here, in all modes that it has kernels for.
 inline void for_each_variant(
     Device device, const std::function<void(const std::string&, const ConvOptions&)>& body) {
   for (const VariantInfo& info : conv_variants()) {
@@ -155,10 +156,10 @@ inline void for_each_variant(
     ConvOptions options;
     options.variant = parse_conv_variant(info.name);
     if (!conv_has_pass(options.variant, ConvPass::forward)) continue;
-    if (!rounds(options.variant)) {
+    if (options.variant != ConvVariant::implicit_gemm_tensor_core) {
       body(std::string(info.name), options);
-      continue;
     }
+    if (!rounds(options.variant)) continue;
     options.mode = ComputeMode::tf32;
     body(str(info.name, " tf32"), options);
     options.mode = ComputeMode::bf16;
