@@ -72,7 +72,7 @@ struct StagedRuns {
   }
 
   // All threads of the block start copies of `runs` runs, the first `present` of which exist: the
-  // others are written as zeros. Completion: async_wait().
+  // others are written as zeros. Completion: async_commit() and async_wait().
   __device__ __forceinline__ void copy(float* to, const float* from, int present, int runs) const {
     if (unit == 4) return copy_units<4>(to, from, present, runs);
     if (unit == 2) return copy_units<2>(to, from, present, runs);

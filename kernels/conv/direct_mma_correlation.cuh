@@ -235,6 +235,7 @@ __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
     if (threadIdx.x == 0 && next < p.images) {
       device::prefetch(from.image + next * p.image_floats, images_from(next) * p.image_floats);
     }
+    device::async_commit();
     device::async_wait<0>();
     __syncthreads();
 

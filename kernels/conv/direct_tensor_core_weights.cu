@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(kDirectMmaThreads, kDirectMmaBlocks)
     const int images = static_cast<int>(min(end - n, std::int64_t{p.images_at_once}));
     p.dy.copy(a, dy + n * p.dy_floats, images * p.rows, p.images_at_once * p.rows);
     p.x.copy(staged, x + n * p.x_floats, images * p.x_runs, p.images_at_once * p.x_runs);
+    device::async_commit();
     device::async_wait<0>();
     __syncthreads();
     multiply_steps<kSplit>(sum, from, first_step, last_step);
