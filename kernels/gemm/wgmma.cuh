@@ -151,6 +151,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     const int thread = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1;
     WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
     for (int tile = first; tile < order.tiles(); tile += step) {
+      if (out.mask != nullptr) {
+        const int2 place = order.place(tile);
+        wgmma_prefetch_mask<Tile::kN, Tile::kRegistersA>(out, row_of(place) + warpgroup * 64,
+                                                         place.y * Tile::kN, thread);
+      }
       float sum[Tile::kN / 2];
       if constexpr (Tile::kRegistersA) {
         consumer.sum_tile_from_panels(sum, chunks);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/bfloat16.h"
+#include "kernels/device/prefetch.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/gemm/cuda.h"
 
@@ -121,6 +122,18 @@ __device__ __forceinline__ void store_transposed(const WgmmaOutput<float>& out,
       if (out.mask != nullptr && !(mask[i].y > 0)) value.y = 0;
       *reinterpret_cast<float2*>(out.c + offset(first + i)) = value;
     }
+  }
+}
+
+// Calls the mask of a warpgroup's sums to the L2 cache, while it has yet to sum them.
+template <int kN, bool kPanels, class Element>
+__device__ __forceinline__ void wgmma_prefetch_mask(const WgmmaOutput<Element>& out, int row0,
+                                                    int column0, int thread) {
+  const bool transposed = kPanels && out.transposed;
+  const int rows = transposed ? kN : 64, columns = transposed ? 64 : kN;
+  const int first = transposed ? column0 : row0, column = transposed ? row0 : column0;
+  for (int row = first + thread; row < min(first + rows, out.m); row += 128) {
+    device::prefetch(out.mask + row * out.ldc + column, min(columns, out.n - column));
   }
 }
 
