@@ -26,8 +26,10 @@ namespace {
 const char* verb(Access access) {
   switch (access) {
     case Access::read:
+    case Access::matrix_row:
       return "reads";
     case Access::write:
+    case Access::async_write:
       return "writes";
     case Access::atomic:
       break;
@@ -58,7 +60,7 @@ const Thread& thread_at(int id) {
 
 void shared_access(std::uintptr_t address, std::size_t bytes, Access access, const void* site) {
   Thread& self = *running;
-  const Accessor by{self.id, self.block->phase, &self.clock, site};
+  const Accessor by{self.id, self.block->phase, &self.clock, site, self.commits};
   const Finding finding = self.block->shared.access(address, bytes, access, by);
   if (finding.kind == Finding::Kind::nothing) return;
   fail([&] {
@@ -66,6 +68,11 @@ void shared_access(std::uintptr_t address, std::size_t bytes, Access access, con
         str(where(self), " ", verb(access), " ", shared_place(address), " at ", source_line(site));
     if (finding.kind == Finding::Kind::uninitialised) {
       return str("uninitialised read: ", what, ", which no thread of the block has written");
+    }
+    if (finding.kind == Finding::Kind::too_early) {
+      return str("too early: ", what, "; ", thread_name(thread_at(finding.other.thread)),
+                 " has started a copy to it at ", source_line(finding.other.site),
+                 " and not waited for that");
     }
     return str("race: ", what, "; ", thread_name(thread_at(finding.other.thread)), " ",
                verb(finding.other.access), " it at ", source_line(finding.other.site),
@@ -102,9 +109,9 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
 }
 
 AccessKind shared_kind(Access access) {
-  return access == Access::read    ? AccessKind::shared_load
-         : access == Access::write ? AccessKind::shared_store
-                                   : AccessKind::shared_atomic;
+  return is_read(access)    ? AccessKind::shared_load
+         : is_write(access) ? AccessKind::shared_store
+                            : AccessKind::shared_atomic;
 }
 AccessKind global_kind(Access access) {
   return access == Access::read    ? AccessKind::global_load
@@ -135,7 +142,8 @@ AccessKind global_kind(Access access) {
              running_grid->shared_bytes) {
     shared_access(address, bytes, access, site);
     if (counting()) count_access(self, address, bytes, shared_kind(access), site);
-  } else if (in_device_memory(address, bytes)) {
+  } else if (access != Access::matrix_row && access != Access::async_write &&
+             in_device_memory(address, bytes)) {
     if (counting()) count_access(self, address, bytes, global_kind(access), site);
   } else {
     elsewhere(address, bytes, access, site);
@@ -189,6 +197,23 @@ void look(const void* address, std::size_t bytes) {
     return;
   }
   self.looks[self.next_look++ % self.looks.size()] = {address, value};
+}
+
+void aligned_access(const void* address, std::size_t alignment, std::size_t bytes, Access kind,
+                    const void* site) {
+  const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(address) % alignment;
+  if (past != 0) {
+    const Unchecked here;
+    fail([&] {
+      return str("misaligned: ", where(*running), " ", verb(kind), " ", alignment, " bytes, ", past,
+                 " bytes past a multiple of as many, at ", source_line(site));
+    });
+  }
+#ifndef __SANITIZE_ADDRESS__  // it sees the bytes being copied
+  access(address, bytes, kind, site);
+#else
+  static_cast<void>(bytes);
+#endif
 }
 
 void atomic_access(const void* address, std::size_t bytes, [[maybe_unused]] const void* site) {

@@ -15,4 +15,9 @@ void schedule_preemption(std::uint64_t random);
 void yield();
 void poll();  // the same, of a thread that waits for memory to change
 
+// An access of the running thread that an instruction makes, to `bytes` from an address that has to
+// be a multiple of `alignment`.
+void aligned_access(const void* address, std::size_t alignment, std::size_t bytes, Access access,
+                    const void* site);
+
 }  // namespace weft::host_cuda

@@ -140,6 +140,8 @@ class Runner {
       thread.wait = Wait::nothing;
       thread.clock = {};
       thread.looks = {};
+      thread.copies.clear();
+      thread.commits = 0;
       thread.fiber.start(thread_main);
     }
   }

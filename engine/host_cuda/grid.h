@@ -28,6 +28,14 @@ struct Look {
   std::uint64_t value = 0;
 };
 
+// A copy that a thread has started (async_copy.h), and how many groups it had committed by then.
+struct AsyncCopy {
+  void* shared;
+  const void* global;
+  std::size_t bytes, read;
+  std::uint32_t group;
+};
+
 struct Thread {
   Fiber fiber;
   Block* block = nullptr;
@@ -41,6 +49,8 @@ struct Thread {
   WarpClock clock;
   std::array<Look, 8> looks{};  // the latest at different addresses
   std::size_t next_look = 0;
+  std::vector<AsyncCopy> copies;  // not waited for
+  std::uint32_t commits = 0;
 };
 
 struct Free {

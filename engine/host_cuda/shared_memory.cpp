@@ -31,6 +31,18 @@ void SharedMemory::split(Page& page) {
   page.granule = 1;
 }
 
+void SharedMemory::arrived(int thread, std::uint32_t groups) {
+  const auto at = static_cast<std::size_t>(thread);
+  if (at >= arrived_.size()) arrived_.resize(at + 1);
+  arrived_[at] = groups;
+}
+
+bool SharedMemory::pending(const Cell& cell) const {
+  if (cell.write.access != Access::async_write) return false;
+  const std::size_t thread = cell.write.thread;
+  return cell.group >= (thread < arrived_.size() ? arrived_[thread] : 0);
+}
+
 Finding SharedMemory::access(std::uintptr_t address, std::size_t bytes, Access access,
                              const Accessor& by) {
   const Stamp stamp{serial_, by.phase, by.clock->own, static_cast<std::uint16_t>(by.thread),
@@ -51,20 +63,23 @@ Finding SharedMemory::access(std::uintptr_t address, std::size_t bytes, Access a
     if (!written) unwritten += page.granule;
     if (written && !(access == Access::atomic && cell.write.access == Access::atomic)) {
       conflicts(cell.write);
+      if (pending(cell)) finding = {Finding::Kind::too_early, cell.write};
     }
-    if (access == Access::read) {
+    if (is_read(access)) {
       Stamp& first = cell.read[0];
       const bool replaceable = first.block != serial_ || ordered(first, by);
       cell.read[replaceable ? 0 : 1] = stamp;
     } else {
       for (const Stamp& reader : cell.read) conflicts(reader);
       cell.write = stamp;
+      cell.group = by.group;
     }
   }
   // A struct is copied as a whole, and its padding may be unwritten: less than a word, or the word
   // beside one of 4 bytes where another member has 8.
-  const std::size_t tolerated = bytes >= 16 ? 4 : bytes > 4 ? 3 : 0;
-  if (access != Access::write && unwritten > tolerated && finding.kind == Finding::Kind::nothing) {
+  const std::size_t padding = bytes >= 16 ? 4 : bytes > 4 ? 3 : 0;
+  const std::size_t tolerated = access == Access::matrix_row ? 0 : padding;
+  if (!is_write(access) && unwritten > tolerated && finding.kind == Finding::Kind::nothing) {
     finding.kind = Finding::Kind::uninitialised;
   }
   return finding;

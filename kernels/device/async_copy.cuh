@@ -3,7 +3,8 @@
 // same calls copy at once, so kernels are written once.
 //
 // A thread's copies are visible to it after async_wait, and to its block after a barrier behind
-// that. Groups complete in the order of their commits.
+// that. Groups complete in the order of their commits; a copy that no commit has followed is in no
+// group, and no async_wait waits for it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,8 @@ __device__ __forceinline__ void async_copy_float4(float* shared, const float* gl
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global),
                "r"(4 * floats)
                : "memory");
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_copy(shared, global, 16, 4 * floats);
 #else
   for (int i = 0; i < 4; ++i) shared[i] = i < floats ? global[i] : 0.0f;
 #endif
@@ -35,6 +38,8 @@ __device__ __forceinline__ void async_copy_16(void* shared, const void* global, 
       "}" ::"r"(address),
       "l"(global), "r"(static_cast<int>(inside))
       : "memory");
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_copy(shared, global, 16, inside ? 16 : 0);
 #else
   *static_cast<uint4*>(shared) = inside ? *static_cast<const uint4*>(global) : uint4{};
 #endif
@@ -50,6 +55,8 @@ __device__ __forceinline__ void async_copy_floats(float* shared, const float* gl
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(global),
                "n"(4 * kFloats), "r"(inside ? 4 * kFloats : 0)
                : "memory");
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_copy(shared, global, 4 * kFloats, inside ? 4 * kFloats : 0);
 #else
   for (int i = 0; i < kFloats; ++i) shared[i] = inside ? global[i] : 0.0f;
 #endif
@@ -64,6 +71,8 @@ __device__ __forceinline__ void async_copy_float(float* shared, const float* glo
 __device__ __forceinline__ void async_commit() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_commit();
 #endif
 }
 
@@ -72,6 +81,8 @@ template <int kPending>
 __device__ __forceinline__ void async_wait() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_wait(kPending);
 #endif
 }
 

@@ -3,6 +3,7 @@
 // same .cu file runs thread by thread on a CPU. See engine/host_cuda/README.md.
 #pragma once
 
+#include "engine/host_cuda/async_copy.h"
 #include "engine/host_cuda/atomics.h"
 #include "engine/host_cuda/intrinsics.h"
 #include "engine/host_cuda/language.h"
