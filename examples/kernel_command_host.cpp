@@ -161,8 +161,8 @@ int run_on_host_cuda(const KernelRun& run) {
       if (!asked) continue;
       throw Error(ErrorKind::usage,
                   info.on_cuda
-                      ? fmt::format("{} needs a GPU of sm_{}: host-cuda runs SIMT kernels",
-                                    run.name, info.compute_capability)
+                      ? fmt::format("{} needs a GPU of sm_{}: host-cuda runs kernels up to sm_{}",
+                                    run.name, info.compute_capability, capability)
                       : fmt::format("{} runs on the CPU only; use --device cpu", run.name));
     }
     outcomes.push_back(run_variant(run, *family, info.name, stream));

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Barriers of a block, a warp and the grid, and the operations of a warp.
 #include <algorithm>
+#include <array>
 
 #include "engine/error.h"
 #include "engine/host_cuda/checks.h"
 #include "engine/host_cuda/grid.h"
 #include "engine/host_cuda/symbols.h"
 
+extern "C" char weft_shared_begin[], weft_shared_end[];
+
 namespace weft::host_cuda {
 namespace {
+
+constexpr unsigned kStatics = 1u << 30;
 
 Thread& thread_of(Block& block, int id) {
   return block.thread[static_cast<std::size_t>(id)];
@@ -59,6 +64,25 @@ int block_barrier(int value, const void* site) {
   block.waiting_block = block.vote = 0;
   ++block.phase;
   return static_cast<int>(self.result);
+}
+
+// mma.sync and ldmatrix are "aligned": the whole warp is at the same one of the source.
+void complete_matrix(Block& block, int warp, WarpOp op) {
+  const Thread& first = thread_of(block, warp * 32);
+  std::array<void*, 32> lanes;
+  for (int l = 0; l < 32; ++l) {
+    const Thread& other = thread_of(block, warp * 32 + l);
+    lanes[static_cast<std::size_t>(l)] = reinterpret_cast<void*>(other.call.value);
+    if (other.call.site == first.call.site) continue;
+    if (source_line(first.call.site) != source_line(other.call.site)) {
+      fail([&] {
+        return str("divergent ", first.call.name, ": ", where(first), " is at that of ",
+                   source_line(first.call.site), ", but ", thread_name(other), " at that of ",
+                   source_line(other.call.site));
+      });
+    }
+  }
+  warp_matrix(op, lanes);
 }
 
 // What the lanes of `mask` get, once all have called.
@@ -113,6 +137,8 @@ std::uint64_t combined(const Block& block, int warp, const WarpCall& call, int l
       return fold([](std::uint64_t a, std::uint64_t b) { return a | b; });
     case WarpOp::bit_xor:
       return fold([](std::uint64_t a, std::uint64_t b) { return a ^ b; });
+    default:  // of tensor cores: each lane finds its part where it has put what it brought
+      break;
   }
   return 0;
 }
@@ -194,6 +220,7 @@ std::uint64_t warp_operation(const WarpCall& call) {
       return self.result;
     }
   }
+  if (call.op >= WarpOp::mma_tf32_k8) complete_matrix(block, warp, call.op);
   for (int l = 0; l < 32; ++l) {
     if ((call.mask >> l & 1u) != 0) {
       thread_of(block, warp * 32 + l).result = combined(block, warp, call, l);
@@ -225,6 +252,22 @@ void* dynamic_shared() {
   return running->block->dynamic.get();
 }
 
+// The 32-bit addresses of dynamic shared memory begin at 0, those of __shared__ variables at
+// kStatics: either side of these an address is out of bounds, and stays so.
+unsigned shared_address(const void* generic) {
+  const auto address = reinterpret_cast<std::uintptr_t>(generic);
+  const auto statics = reinterpret_cast<std::uintptr_t>(weft_shared_begin);
+  const auto end = reinterpret_cast<std::uintptr_t>(weft_shared_end);
+  const bool is_static = address >= statics && address < end;
+  const auto begin = reinterpret_cast<std::uintptr_t>(dynamic_shared());
+  return static_cast<unsigned>(is_static ? address - statics + kStatics : address - begin);
+}
+void* generic_address(unsigned shared) {
+  char* const dynamic = static_cast<char*>(dynamic_shared());
+  if (shared - kStatics < kStatics * 2) return weft_shared_begin + (shared - kStatics);
+  return dynamic + static_cast<int>(shared);
+}
+
 void trap() {
   const Unchecked here;
   fail([&] {
@@ -235,8 +278,7 @@ void trap() {
 
 void refuse() {
   throw Error(ErrorKind::usage,
-              "this kernel needs a GPU: host-cuda has no tensor cores, TMA or "
-              "clusters");
+              "this kernel needs a GPU of sm_90: host-cuda has no wgmma, TMA or clusters");
 }
 
 }  // namespace weft::host_cuda

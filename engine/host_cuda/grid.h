@@ -96,6 +96,9 @@ extern const Grid* running_grid;
 // in order. Throws check_failed.
 void run_grid(const Grid& grid, std::uint64_t schedule);
 
+// Completes an operation of tensor_core.h; each lane's address is what it has brought.
+void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);
+
 void set_failure(const std::string& message);
 
 // Ends the grid: run_grid() throws an Error with the text that `message` returns. The stack of the

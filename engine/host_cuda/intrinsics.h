@@ -63,6 +63,17 @@ inline float __saturatef(float x) {
   return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;  // a NaN becomes 0
 }
 
+namespace weft::host_cuda {
+
+// cvt.rna.tf32: rounds to 10 mantissa bits, halves away from zero.
+inline unsigned to_tf32(float x) {
+  const auto bits = std::bit_cast<unsigned>(x);
+  if (x != x) return 0x7fffffffu;
+  return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+}
+
+}  // namespace weft::host_cuda
+
 inline unsigned __float_as_uint(float x) {
   return std::bit_cast<unsigned>(x);
 }
@@ -134,8 +145,12 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31u));
 }
 
+// Shared memory has addresses of 32 bits beside the generic ones.
 inline std::size_t __cvta_generic_to_shared(const void* p) {
-  return reinterpret_cast<std::size_t>(p);
+  return weft::host_cuda::shared_address(p);
+}
+inline void* __cvta_shared_to_generic(std::size_t address) {
+  return weft::host_cuda::generic_address(static_cast<unsigned>(address));
 }
 
 // Loads and stores with a hint for the caches.

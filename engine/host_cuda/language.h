@@ -36,6 +36,8 @@ inline constexpr int warpSize = 32;
 namespace weft::host_cuda {
 
 void* dynamic_shared();  // of the running block, aligned to 256 bytes
+unsigned shared_address(const void* generic);
+void* generic_address(unsigned shared);
 void grid_barrier();
 [[noreturn]] void trap();
 [[noreturn]] void refuse();  // what the launcher of a kernel for GPUs only does here

@@ -25,6 +25,11 @@ enum class WarpOp : std::uint8_t {
   bit_and,
   bit_or,
   bit_xor,
+  mma_tf32_k8,  // these are tensor_core.cpp's: the value is the address of what a lane brings
+  mma_bf16_k8,
+  mma_bf16_k16,
+  load_matrices,
+  load_matrices_transposed,
 };
 
 // One lane's part of a warp operation. `name` and `site` (a return address) are for messages.

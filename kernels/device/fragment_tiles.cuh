@@ -17,7 +17,9 @@ namespace weft::kernels::device {
 // Four 8 x 16-byte matrices: lane 8 i + r gives the address of row r of matrix i, and word i of
 // lane 4 r + j comes from row r, word j of matrix i. All 32 lanes call it together.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], std::uint32_t shared) {
-#if __CUDA_ARCH__ >= 800
+#ifdef WEFT_HOST_CUDA
+  put(to, host_cuda::load_matrices(__cvta_shared_to_generic(shared)));
+#elif __CUDA_ARCH__ >= 800
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(shared)
@@ -28,29 +30,14 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], std::uint3
 #endif
 }
 
-// d += a b with bf16 operands, two to a word: A (16, 16), B (16, 8), fp32 sums.
-__device__ __forceinline__ void mma_quads_bf16(float (&d)[4], const std::uint32_t (&a)[4],
-                                               std::uint32_t b0, std::uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#else
-  (void)d, (void)a, (void)b0, (void)b1;
-  __trap();
-#endif
-}
-
 // The product of two quads along k: m16n8k8 in tf32, m16n8k16 in bf16.
 template <bool kBf16>
 __device__ __forceinline__ void mma_quads(float (&d)[4], const std::uint32_t (&a)[4],
                                           std::uint32_t b0, std::uint32_t b1) {
+  const std::uint32_t b[2] = {b0, b1};
   if constexpr (kBf16) {
-    mma_quads_bf16(d, a, b0, b1);
+    mma_m16n8k16_bf16(d, a, b);
   } else {
-    const std::uint32_t b[2] = {b0, b1};
     mma_m16n8k8_tf32(d, a, b);
   }
 }
@@ -70,6 +57,8 @@ __device__ __forceinline__ void copy_quad(std::uint32_t shared, const void* glob
   } else {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
   }
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_copy(__cvta_shared_to_generic(shared), global, 16, 16);
 #else
   (void)shared, (void)global;
   __trap();
@@ -90,6 +79,8 @@ __device__ __forceinline__ void copy_quad(std::uint32_t shared, const void* glob
                  "r"(bytes)
                  : "memory");
   }
+#elif defined(WEFT_HOST_CUDA)
+  host_cuda::async_copy(__cvta_shared_to_generic(shared), global, 16, inside ? 16 : 0);
 #else
   (void)shared, (void)global, (void)inside;
   __trap();

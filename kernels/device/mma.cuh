@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensor cores from one warp: mma.sync, and ldmatrix that feeds it (PTX ISA, "Warp-level matrix
-// instructions"). Needs sm_80; on older devices the kernel traps.
+// instructions"). Needs sm_80; on older devices the kernel traps. engine/host_cuda/tensor_core.h
+// tells what host-cuda does.
 //
 // With group = lane / 4 and member = lane % 4, a lane holds
 //   tf32, m16n8k8
@@ -24,10 +25,23 @@
 
 namespace weft::kernels::device {
 
+#ifdef WEFT_HOST_CUDA
+template <class T, class Four>
+__device__ __forceinline__ void put(T (&to)[4], const Four& from) {
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+  to[3] = from.w;
+}
+#endif
+
 // d += a b. All 32 lanes call it together.
 __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const std::uint32_t (&a)[4],
                                                  const std::uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
+#ifdef WEFT_HOST_CUDA
+  put(d, host_cuda::mma_m16n8k8_tf32({d[0], d[1], d[2], d[3]}, {a[0], a[1], a[2], a[3]},
+                                     {b[0], b[1]}));
+#elif __CUDA_ARCH__ >= 800
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -41,7 +55,9 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const std::uint3
 
 __device__ __forceinline__ void mma_m16n8k8_bf16(float (&d)[4], const std::uint32_t (&a)[2],
                                                  std::uint32_t b) {
-#if __CUDA_ARCH__ >= 800
+#ifdef WEFT_HOST_CUDA
+  put(d, host_cuda::mma_m16n8k8_bf16({d[0], d[1], d[2], d[3]}, {a[0], a[1]}, b));
+#elif __CUDA_ARCH__ >= 800
   asm volatile(
       "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 "
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -55,7 +71,10 @@ __device__ __forceinline__ void mma_m16n8k8_bf16(float (&d)[4], const std::uint3
 
 __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const std::uint32_t (&a)[4],
                                                   const std::uint32_t (&b)[2]) {
-#if __CUDA_ARCH__ >= 800
+#ifdef WEFT_HOST_CUDA
+  put(d, host_cuda::mma_m16n8k16_bf16({d[0], d[1], d[2], d[3]}, {a[0], a[1], a[2], a[3]},
+                                      {b[0], b[1]}));
+#elif __CUDA_ARCH__ >= 800
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -70,22 +89,30 @@ __device__ __forceinline__ void mma_m16n8k16_bf16(float (&d)[4], const std::uint
 // Four matrices of 8 rows of 16 bytes. Lane l names row l % 8 of matrix l / 8, in shared memory,
 // and receives 32-bit word l % 4 of row l / 4 of matrix i in words[i].
 __device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], const void* row) {
+#ifdef WEFT_HOST_CUDA
+  put(words, host_cuda::load_matrices(row));
+#else
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                : "r"(address)
                : "memory");
+#endif
 }
 
 // The same for transposed matrices of 8 x 8 halves: a lane receives column l / 4 of rows
 // 2 (l % 4) and 2 (l % 4) + 1.
 __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&words)[4],
                                                          const void* row) {
+#ifdef WEFT_HOST_CUDA
+  put(words, host_cuda::load_matrices_transposed(row));
+#else
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                : "r"(address)
                : "memory");
+#endif
 }
 
 // Rounds to bf16, halves to even: a number that tf32 represents exactly.

@@ -12,6 +12,8 @@ __device__ __forceinline__ std::uint32_t to_tf32(float value) {
   std::uint32_t bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
   return bits;
+#elif defined(WEFT_HOST_CUDA)
+  return host_cuda::to_tf32(value);
 #else
   return __float_as_uint(value);
 #endif

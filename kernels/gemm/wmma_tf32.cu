@@ -47,7 +47,7 @@ __device__ void load_tile(float* tile, const float* __restrict__ matrix, std::in
   }
 }
 
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800 || defined(WEFT_HOST_CUDA)
 namespace wmma = nvcuda::wmma;
 constexpr int kWarpTile = 32, kFragment = 16, kStep = 8;
 constexpr int kFragments = kWarpTile / kFragment;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
     gemm_wmma_kernel(GemmOutput out, const float* __restrict__ a, const float* __restrict__ b,
                      std::int64_t k, std::int64_t lda, std::int64_t ldb,
                      std::int64_t column_tiles) {
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800 || defined(WEFT_HOST_CUDA)
   alignas(32) __shared__ float shared[kFloatsA + kFloatsB];
   float* const a_tile = shared;             // (m, k)
   float* const b_tile = shared + kFloatsA;  // (k, n)

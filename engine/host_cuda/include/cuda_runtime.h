@@ -8,5 +8,6 @@
 #include "engine/host_cuda/intrinsics.h"
 #include "engine/host_cuda/language.h"
 #include "engine/host_cuda/runtime_api.h"
+#include "engine/host_cuda/tensor_core.h"
 #include "engine/host_cuda/vector_types.h"
 #include "engine/host_cuda/warp.h"
