@@ -167,6 +167,11 @@ int run_on_host_cuda(const KernelRun& run) {
     }
     outcomes.push_back(run_variant(run, *family, info.name, stream));
   }
+  if (outcomes.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("no variant of {} runs here: host-cuda runs kernels up to sm_{}",
+                            name.family->name, capability));
+  }
   print(run, name, outcomes);
   for (const Outcome& one : outcomes) {
     if (!one.verdict.ok && run.check) {
