@@ -168,6 +168,11 @@ namespace {
   return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
 }
 
+// A tile is 16 filters, or 16 channels at a column of taps, and 8 of what is left.
+[[maybe_unused]] bool fills_small_tiles(const ConvDims& d) {
+  return d.c >= 4 && d.oc >= 8;
+}
+
 // Stride 1, and as many channels side by side as a copy brings, 128 bytes.
 [[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
   if (pass == ConvPass::backward_weights || d.stride_h != 1 || d.stride_w != 1) return false;
@@ -179,8 +184,7 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const int capability = device_properties(device).compute_capability;
-    if (mode != ComputeMode::fp32 && fills_tensor_cores(dims) && fills_copies(pass, dims, mode) &&
-        runs_hopper_code(device)) {
+    if (fills_tensor_cores(dims) && fills_copies(pass, dims, mode) && runs_hopper_code(device)) {
       return {ConvVariant::implicit_gemm_wgmma,
               "channels fill the copies of whole boxes of pixels"};
     }
@@ -191,6 +195,11 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
     const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
     const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
     if (few_weights && cuda::direct_fits(pass, dims)) {
+      if (capability >= 80 && fills_small_tiles(dims) &&
+          cuda::direct_tensor_core_fits(pass, dims)) {
+        return {ConvVariant::direct_tensor_core,
+                "an image and all filters fit in shared memory and fill small tiles"};
+      }
       return {ConvVariant::direct, "an image and all filters fit in shared memory"};
     }
     return {ConvVariant::implicit_gemm, "too many weights for shared memory, or an odd shape"};
