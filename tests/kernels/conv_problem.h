@@ -148,6 +148,10 @@ inline bool rounds(ConvVariant variant) {
          variant == ConvVariant::implicit_gemm_wgmma;
 }
 
+inline bool on_tensor_cores(ConvVariant variant) {
+  return rounds(variant) || variant == ConvVariant::direct_tensor_core;
+}
+
 // Every variant that runs here, in all modes that it has kernels for.
 inline void for_each_variant(
     Device device, const std::function<void(const std::string&, const ConvOptions&)>& body) {
@@ -159,9 +163,10 @@ inline void for_each_variant(
     if (options.variant != ConvVariant::implicit_gemm_tensor_core) {
       body(std::string(info.name), options);
     }
-    if (!rounds(options.variant)) continue;
+    if (!on_tensor_cores(options.variant)) continue;
     options.mode = ComputeMode::tf32;
     body(str(info.name, " tf32"), options);
+    if (!rounds(options.variant)) continue;
     options.mode = ComputeMode::bf16;
     body(str(info.name, " bf16"), options);
   }

@@ -113,23 +113,28 @@ TEST_P(GemmBackward, CutsWhereTheMaskIsNotPositive) {
 }
 
 // Every cluster that the blocks of the cluster rungs can form, over whole and partial tiles.
-TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
-  if (!gemm_runs_on(GemmVariant::cluster_tf32, GemmStorage::fp32, device())) {
-    GTEST_SKIP() << "cluster_tf32 does not run here";
-  }
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 512},
-                                {200, 148, 1000},
-                                {64, 12, 40},
-                                {40, 24, 600},
-                                {72, 80, 136},
-                                {512, 784, 96},
-                                {52, 300, 8}}) {
-    if (too_large(2.0 * static_cast<double>(m * n * k))) continue;
-    for (int transposes = 0; transposes < 4; ++transposes) {
-      const float beta = static_cast<float>(transposes % 2);
-      const BackwardProblem problem(GemmCase{
-          {m, n, k, (transposes & 1) != 0, (transposes & 2) != 0}, 1, beta, true, Epilogue::relu});
-      for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
+class GemmClusters : public DeviceTest {
+ protected:
+  void check_shapes(ComputeMode mode) {
+    if (!gemm_runs_on(GemmVariant::cluster_tf32, GemmStorage::fp32, device())) {
+      GTEST_SKIP() << "cluster_tf32 does not run here";
+    }
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 512},
+                                  {200, 148, 1000},
+                                  {64, 12, 40},
+                                  {40, 24, 600},
+                                  {72, 80, 136},
+                                  {512, 784, 96},
+                                  {52, 300, 8}}) {
+      if (too_large(2.0 * static_cast<double>(m * n * k))) continue;
+      for (int transposes = 0; transposes < 4; ++transposes) {
+        const float beta = static_cast<float>(transposes % 2);
+        const BackwardProblem problem(
+            GemmCase{{m, n, k, (transposes & 1) != 0, (transposes & 2) != 0},
+                     1,
+                     beta,
+                     true,
+                     Epilogue::relu});
         for (const auto& [share, parts] :
              {std::array<int, 2>{1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 2}, {0, 0}}) {
           GemmOptions options;
@@ -141,10 +146,22 @@ TEST_P(GemmBackward, ClustersOfEveryShapeAgree) {
           options.cluster_parts = parts;
           problem.check(options, str("share ", share, ", parts ", parts), stream());
         }
+        if (HasFailure()) return;
       }
-      if (HasFailure()) return;
     }
   }
+};
+
+TEST_P(GemmClusters, OfEveryShapeAgreeInFp32) {
+  check_shapes(ComputeMode::fp32);
+}
+
+TEST_P(GemmClusters, OfEveryShapeAgreeInTf32) {
+  check_shapes(ComputeMode::tf32);
+}
+
+TEST_P(GemmClusters, OfEveryShapeAgreeInBf16) {
+  check_shapes(ComputeMode::bf16);
 }
 
 TEST_P(GemmBackward, RefusesBfloat16AndClustersThatCannotBe) {
@@ -170,6 +187,7 @@ TEST_P(GemmBackward, RefusesBfloat16AndClustersThatCannotBe) {
 }
 
 WEFT_ON_EACH_DEVICE(GemmBackward);
+WEFT_ON_EACH_DEVICE(GemmClusters);
 
 }  // namespace
 }  // namespace weft::test
