@@ -27,7 +27,7 @@
 namespace weft::kernels::cuda {
 
 // Shared memory of a block: what every device from sm_80 up has. Two blocks of these kernels are on
-// an SM, so that one prepares while the kernel before it ends.
+// an SM, so that one waits for memory while the other multiplies.
 constexpr std::int64_t kDirectMmaSharedBytes = 96 * 1024;
 constexpr int kDirectMmaBlocks = 2;
 constexpr int kDirectMmaThreads = 256, kDirectMmaWarps = kDirectMmaThreads / 32;

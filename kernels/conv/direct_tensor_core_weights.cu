@@ -8,10 +8,10 @@
 // takes a chunk of images and writes one row of partial sums, which partial_sums.cu adds.
 //
 // The budget, for 256 images of LeNet's second layer, x (6, 14, 14) and 16 filters of 5 x 5: chunks
-// of two images, 128 blocks. 200 pixels are 25 steps, 150 columns are 19 tiles for four warps, and
-// twice as many share the steps: 19 x 25 x 3 products of 1.6 clocks, or 2400 clocks of the slowest
-// scheduler. A warp issues 78 instructions a step, where its scheduler is busy with products for 96
-// clocks. 127 registers, 33 KiB of shared memory; 1.2 MB of partial sums.
+// of one image, 256 blocks. 100 pixels are 13 steps, 150 columns are 19 tiles for four warps, and
+// twice as many share the steps: 19 x 13 x 3 products of 1.6 clocks for each of the two blocks of a
+// multiprocessor, 2370 clocks. A warp issues 78 instructions a step, where its scheduler is busy with products for 96
+// clocks. 127 registers; 2.4 MB of partial sums.
 #include <algorithm>
 
 #include "engine/launch_overlap.h"
@@ -29,7 +29,7 @@ using device::FastDivide;
 
 constexpr int kTiles = 5;  // of a warp
 constexpr int kSumsOfWarp = 16 * 8 * kTiles;
-constexpr std::int64_t kMostChunks = 132;  // as many as an H200 has multiprocessors
+constexpr std::int64_t kMostChunks = 264;  // as many as an H200 has places for blocks
 constexpr std::int64_t kMostPixels = 400;  // of the images staged at once, unless one has more
 
 struct WeightsProduct {
