@@ -10,8 +10,8 @@
 // The budget, for 256 images of LeNet's second layer, x (6, 14, 14) and 16 filters of 5 x 5: chunks
 // of one image, 256 blocks. 100 pixels are 13 steps, 150 columns are 19 tiles for four warps, and
 // twice as many share the steps: 19 x 13 x 3 products of 1.6 clocks for each of the two blocks of a
-// multiprocessor, 2370 clocks. A warp issues 78 instructions a step, where its scheduler is busy with products for 96
-// clocks. 127 registers; 2.4 MB of partial sums.
+// multiprocessor, 2370 clocks. A warp issues 78 instructions a step, where its scheduler is busy
+// with products for 96 clocks. 127 registers; 2.4 MB of partial sums.
 #include <algorithm>
 
 #include "engine/launch_overlap.h"
