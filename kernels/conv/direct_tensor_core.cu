@@ -21,8 +21,8 @@
 // 8.5, 15.2 and 11.6 us where they take 6.2, 9.4 and 9.6.
 //
 //                   tiles of 16 x 8   steps   products   clocks of two   registers   shared memory
-//   forward         13                19      3          2370            118         16 KiB
-//   backward data   36                10      3          3460            124         41 KiB
+//   forward         13                19      3          2370            118         15 KiB
+//   backward data   36                10      3          3460            124         40 KiB
 //
 // For four tiles a warp issues 67 instructions a step: for each tile two additions of addresses,
 // two loads, four instructions that split and three products, and 23 for A, the table and the loop.
