@@ -29,23 +29,32 @@ double footprint(const ConvDims& d) {
 
 // Names beyond the table: the arithmetic asked for is in the name, and the variant is what is left
 // without it. "im2col_gemm_tensor_core" is im2col_gemm with tf32 asked for.
-constexpr std::string_view kInTf32 = "im2col_gemm_tensor_core";
-constexpr std::string_view kInBf16 = "implicit_gemm_tensor_core_bf16";
-constexpr std::string_view kWgmmaInBf16 = "implicit_gemm_wgmma_bf16";
-constexpr std::string_view kDirectInTf32 = "direct_tensor_core_tf32";
-constexpr std::string_view kWgmmaInFp32 = "implicit_gemm_wgmma_tf32x3";
+struct Further {
+  std::string_view name;
+  kernels::ConvVariant variant;
+};
+constexpr Further kFurther[] = {
+    {"im2col_gemm_tensor_core", kernels::ConvVariant::im2col_gemm},
+    {"implicit_gemm_tensor_core_bf16", kernels::ConvVariant::implicit_gemm_tensor_core},
+    {"implicit_gemm_tensor_core_tf32x3", kernels::ConvVariant::implicit_gemm_tensor_core},
+    {"implicit_gemm_wgmma_bf16", kernels::ConvVariant::implicit_gemm_wgmma},
+    {"implicit_gemm_wgmma_tf32x3", kernels::ConvVariant::implicit_gemm_wgmma},
+    {"direct_tensor_core_tf32", kernels::ConvVariant::direct_tensor_core},
+};
+
+kernels::ConvVariant variant_of(std::string_view name) {
+  for (const Further& further : kFurther) {
+    if (further.name == name) return further.variant;
+  }
+  return kernels::parse_conv_variant(name);
+}
 
 kernels::ConvOptions options_of(std::string_view variant) {
   kernels::ConvOptions options;
   const Arithmetic arithmetic = arithmetic_of(variant);
   if (arithmetic == Arithmetic::tf32) options.mode = kernels::ComputeMode::tf32;
   if (arithmetic == Arithmetic::bf16) options.mode = kernels::ComputeMode::bf16;
-  options.variant = variant == kInTf32         ? kernels::ConvVariant::im2col_gemm
-                    : variant == kInBf16       ? kernels::ConvVariant::implicit_gemm_tensor_core
-                    : variant == kWgmmaInBf16  ? kernels::ConvVariant::implicit_gemm_wgmma
-                    : variant == kWgmmaInFp32  ? kernels::ConvVariant::implicit_gemm_wgmma
-                    : variant == kDirectInTf32 ? kernels::ConvVariant::direct_tensor_core
-                                               : kernels::parse_conv_variant(variant);
+  options.variant = variant_of(variant);
   return options;
 }
 
@@ -91,7 +100,9 @@ bool ConvWork::can_run(std::string_view variant) const {
 std::vector<std::string_view> ConvWork::further_variants() const {
   const Device device = context.stream.device();
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return {};
-  return {kInTf32, kInBf16, kWgmmaInBf16, kDirectInTf32, kWgmmaInFp32};
+  std::vector<std::string_view> names;
+  for (const Further& further : kFurther) names.push_back(further.name);
+  return names;
 }
 
 Rotated<float>& ConvWork::output() {

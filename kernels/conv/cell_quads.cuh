@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rounding the values of neighbouring channels to a quad of a cell (packed_cells.cuh).
+// From the values of neighbouring channels to a quad of a cell (packed_cells.cuh).
 #pragma once
 
 #include "kernels/conv/packed_cells.cuh"
@@ -12,7 +12,10 @@ constexpr int kQuadChannels = kCellChannels<kType> / kCellQuads;
 
 template <CellType kType>
 __device__ __forceinline__ uint4 make_quad(const float (&v)[kQuadChannels<kType>]) {
-  if constexpr (kType == CellType::tf32) {
+  if constexpr (kType == CellType::fp32) {
+    return {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
+            __float_as_uint(v[3])};
+  } else if constexpr (kType == CellType::tf32) {
     return {device::to_tf32(v[0]), device::to_tf32(v[1]), device::to_tf32(v[2]),
             device::to_tf32(v[3])};
   } else if constexpr (kType == CellType::bf16_as_fp32) {

@@ -29,13 +29,12 @@ struct Passes {
   bool forward = true, backward_data = true, backward_weights = true;
 };
 constexpr Passes kAllPasses, kNoWeights{.backward_weights = false}, kNone{false, false, false};
-constexpr bool kRounds = true, kMasks = true, kHopper = true;
+constexpr bool kMasks = true, kHopper = true;
 
 struct Row {
   ConvVariant variant;
   VariantInfo info;
   Passes passes = kAllPasses;
-  bool rounds = false;  // operands: only if the mode allows it
   bool masks = false;   // the gradient of the data while it stores it
   bool hopper = false;  // exactly sm_90, from code built for sm_90a
 };
@@ -72,10 +71,8 @@ constexpr std::array<Row, 9> kRows{{
      {.name = "implicit_gemm_tensor_core",
       .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by channels",
       .on_cuda = true,
-      .compute_capability = 80,
-      .needs = "ComputeMode tf32 or bf16"},
+      .compute_capability = 80},
      kAllPasses,
-     kRounds,
      kMasks},
     {ConvVariant::implicit_gemm_wgmma,
      {.name = "implicit_gemm_wgmma",
@@ -84,7 +81,6 @@ constexpr std::array<Row, 9> kRows{{
       .compute_capability = 90,
       .needs = "sm_90a, no later one; no backward weights"},
      kNoWeights,
-     !kRounds,
      kMasks,
      kHopper},
     {ConvVariant::direct_tensor_core,
@@ -95,7 +91,6 @@ constexpr std::array<Row, 9> kRows{{
       .compute_capability = 80,
       .needs = "96 KiB for an image and all filters, else it calls direct"},
      kAllPasses,
-     !kRounds,
      kMasks},
     {ConvVariant::fused_relu_pool,
      {.name = "fused_relu_pool",
@@ -235,9 +230,6 @@ ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& optio
   if (row.variant == ConvVariant::fused_relu_pool) refuse(" is called as conv2d_relu_pool_*()");
   if (!conv_has_pass(row.variant, pass)) refuse(" has no ", name_of(pass), " pass");
   if (device.is_cpu()) return row.variant;
-  if (row.rounds && options.mode == ComputeMode::fp32) {
-    refuse(" rounds its operands: expected ComputeMode tf32 or bf16, found fp32");
-  }
   const int capability = device_properties(device).compute_capability;
   if (row.hopper && !conv_runs_on(row.variant, device)) {
     refuse(" needs a GPU of compute capability 90 and code built for sm_90a; ", device, " has ",

@@ -21,15 +21,20 @@
 //   128 x 96                  4       64 x 48    96                   56 KiB
 //   64 x 128                  4       32 x 64    64                   48 KiB
 //
+// and in fp32, where sums are added in parts (fragment_sums.cuh):
+//
+//   64 x 96                   4       32 x 48    48, twice            40 KiB
+//   32 x 192                  4       32 x 48    48, twice            56 KiB
+//
 // What a call is in these terms: implicit_gemm_tensor_core_passes.cu.
 #include <algorithm>
 #include <utility>
 
 #include "engine/launch.h"
+#include "kernels/conv/fragment_sums.cuh"
 #include "kernels/conv/stencil.cuh"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/dynamic_shared.cuh"
-#include "kernels/device/fragment_tiles.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -53,6 +58,8 @@ using Tile64x256 = StencilTile<64, 256, 1, 4, 2, 4>;
 using Tile128x128 = StencilTile<128, 128, 2, 2, 2, 4>;
 using Tile128x96 = StencilTile<128, 96, 2, 2, 2, 4>;
 using Tile64x128 = StencilTile<64, 128, 2, 2, 3, 4>;
+using Tile64x96 = StencilTile<64, 96, 2, 2, 3, 4>;
+using Tile32x192 = StencilTile<32, 192, 1, 4, 3, 4>;
 
 // The copies of one thread: a quad of some rows of filters and of some windows.
 template <class Tile>
@@ -108,7 +115,7 @@ struct ChunkCopies {
   }
 };
 
-template <class Tile, bool kBf16>
+template <class Tile, ComputeMode kMode>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(Stencil p) {
   // kStages x (kM rows of filters, kN windows) x 4 quads
   const std::uint32_t stages = device::shared_address(device::dynamic_shared<uint4>());
@@ -131,7 +138,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(
     if (chunk < chunks) copies.start(p, chunk % Tile::kStages);
     device::async_commit();  // also when empty, so that the groups count the chunks
   };
-  float sum[Tile::kFragmentsM][Tile::kFragmentsN][4] = {};
+  FragmentSums<kMode, Tile::kFragmentsM, Tile::kFragmentsN> sums;
 #pragma unroll
   for (int chunk = 0; chunk < Tile::kStages - 1; ++chunk) copy(chunk);
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -150,14 +157,9 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(
       for (int j = 0; j < Tile::kFragmentsN / 2; ++j) {
         device::load_matrices(b[j], stage + (b_lane ^ half * 32) + j * 16 * kCellBytes);
       }
-#pragma unroll
-      for (int i = 0; i < Tile::kFragmentsM; ++i) {
-#pragma unroll
-        for (int j = 0; j < Tile::kFragmentsN; ++j) {
-          device::mma_quads<kBf16>(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
-        }
-      }
+      sums.multiply(a, b);
     }
+    if (chunk % kChunksOfPart == kChunksOfPart - 1 || chunk + 1 == chunks) sums.end_part();
   }
   device::async_wait<0>();
 
@@ -179,7 +181,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(
       const int row = row0 + warp_row + 8 * i + lane / 4;
       if (row >= p.rows) continue;
       const float bias = offset[i / 2][i % 2];
-      const float one = sum[i / 2][j][i % 2 * 2], two = sum[i / 2][j][i % 2 * 2 + 1];
+      const float one = sums.at(i / 2, j, i % 2 * 2), two = sums.at(i / 2, j, i % 2 * 2 + 1);
       float* at = first + row * to.plane;
       if (to.pairs) {
         *reinterpret_cast<float2*>(at) = {to.finished(one, bias, at),
@@ -194,17 +196,13 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks) stencil_kernel(
   }
 }
 
-template <class Tile>
-void launch_stencil(Stencil p, bool bf16, const Stream& stream) {
+template <class Tile, ComputeMode kMode>
+void launch_stencil(Stencil p, const Stream& stream) {
   p.row_tiles = (p.rows + Tile::kM - 1) / Tile::kM;
   const std::int64_t column_tiles = (std::int64_t{p.lattice.columns} + Tile::kN - 1) / Tile::kN;
   const Launch config{dim3(static_cast<unsigned>(p.row_tiles * column_tiles)), dim3(Tile::kThreads),
                       Tile::kBytes, stream};
-  if (bf16) {
-    launch(stencil_kernel<Tile, true>, config, p);
-  } else {
-    launch(stencil_kernel<Tile, false>, config, p);
-  }
+  launch(stencil_kernel<Tile, kMode>, config, p);
 }
 
 // Time of a tile's blocks, in units of their arithmetic: an SM runs kBlocks of them at a time, and
@@ -218,18 +216,28 @@ double tile_cost(const Stencil& p, std::int64_t processors, double overhead) {
   return (static_cast<double>(rounds) + idle) * Tile::kM * Tile::kN * overhead;
 }
 
+template <ComputeMode kMode>
+void run_rounded(const Stencil& p, const Stream& stream) {
+  const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
+  using Run = void (*)(Stencil, const Stream&);
+  const std::pair<double, Run> choices[] = {
+      {tile_cost<Tile64x256>(p, processors, 1.03), launch_stencil<Tile64x256, kMode>},
+      {tile_cost<Tile128x128>(p, processors, 1.0), launch_stencil<Tile128x128, kMode>},
+      {tile_cost<Tile128x96>(p, processors, 1.05), launch_stencil<Tile128x96, kMode>},
+      {tile_cost<Tile64x128>(p, processors, 1.25), launch_stencil<Tile64x128, kMode>}};
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::ranges::min_element(choices, less)->second(p, stream);
+}
+
 }  // namespace
 
-void run_stencil(const Stencil& p, bool bf16, const Stream& stream) {
-  const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
-  using Run = void (*)(Stencil, bool, const Stream&);
-  const std::pair<double, Run> choices[] = {
-      {tile_cost<Tile64x256>(p, processors, 1.03), launch_stencil<Tile64x256>},
-      {tile_cost<Tile128x128>(p, processors, 1.0), launch_stencil<Tile128x128>},
-      {tile_cost<Tile128x96>(p, processors, 1.05), launch_stencil<Tile128x96>},
-      {tile_cost<Tile64x128>(p, processors, 1.25), launch_stencil<Tile64x128>}};
-  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
-  std::ranges::min_element(choices, less)->second(p, bf16, stream);
+void run_stencil(const Stencil& p, ComputeMode mode, const Stream& stream) {
+  if (mode == ComputeMode::bf16) return run_rounded<ComputeMode::bf16>(p, stream);
+  if (mode == ComputeMode::tf32) return run_rounded<ComputeMode::tf32>(p, stream);
+  const bool half_full = (p.rows - 1) % Tile64x96::kM < Tile32x192::kM;
+  const auto run = half_full ? launch_stencil<Tile32x192, ComputeMode::fp32>
+                             : launch_stencil<Tile64x96, ComputeMode::fp32>;
+  run(p, stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -22,7 +22,9 @@ std::int64_t aligned(std::int64_t bytes) {
 }
 
 CellType cell_type(ComputeMode mode) {
-  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
+  return mode == ComputeMode::bf16   ? CellType::bf16
+         : mode == ComputeMode::tf32 ? CellType::tf32
+                                     : CellType::fp32;
 }
 
 CellImages forward_images(const ConvDims& d, CellType type) {
@@ -141,7 +143,7 @@ Stencil make_stencil(const CellImages& images, const CellFilters& filters, const
 }  // namespace
 
 std::size_t tensor_core_workspace_bytes(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (pass == ConvPass::backward_weights) return tensor_core_weights_bytes(d);
+  if (pass == ConvPass::backward_weights) return tensor_core_weights_bytes(d, mode);
   check_image_size(d);
   const CellType type = cell_type(mode);
   const bool forward = pass == ConvPass::forward;
@@ -188,7 +190,7 @@ void conv2d_forward_implicit_gemm_tensor_core(float* y, const float* x, const fl
                  epilogue == Epilogue::relu,
                  false,
                  pair_planes(to, pixels)};
-    run_stencil(p, type == CellType::bf16, stream);
+    run_stencil(p, options.mode, stream);
   }
 }
 
@@ -241,7 +243,7 @@ void conv2d_backward_data_implicit_gemm_tensor_core(float* dx, const float* dy, 
                    false,
                    mode == GradientMode::accumulate,
                    dense && pair_planes(to, pixels)};
-      run_stencil(p, type == CellType::bf16, stream);
+      run_stencil(p, options.mode, stream);
     }
   }
 }

@@ -18,14 +18,15 @@
 //   tile (filters x columns)   warps   per warp   registers for sums   shared memory
 //   64 x 192                   4       32 x 96    96                   68 KiB
 //   128 x 128                  4       64 x 64    128                  68 KiB
+//   64 x 96, in fp32           4       32 x 48    48, twice            44 KiB
 #include <algorithm>
 
 #include "engine/launch.h"
+#include "kernels/conv/fragment_sums.cuh"
 #include "kernels/conv/packed_cells.cuh"
 #include "kernels/conv/partial_sums.cuh"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/dynamic_shared.cuh"
-#include "kernels/device/fragment_tiles.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -38,8 +39,9 @@ constexpr int kSumThreads = 256;
 constexpr std::int64_t kProcessors = 132;  // of the GPU that slices are cut for
 constexpr std::int64_t kFewestChunks = 8;  // of a slice, to fill the pipeline
 
-template <int kM_, int kN_, int kBlocks_>
+template <ComputeMode kMode_, int kM_, int kN_, int kBlocks_>
 struct WeightTile {
+  static constexpr ComputeMode kMode = kMode_;
   static constexpr int kM = kM_, kN = kN_, kStages = 4, kBlocks = kBlocks_;
   static constexpr int kWarpRows = 2, kWarpColumns = 2, kThreads = 128;
   static constexpr int kWarpM = kM / kWarpRows, kWarpN = kN / kWarpColumns;
@@ -52,11 +54,12 @@ struct WeightTile {
   static constexpr int kStepCells = kThreads / kChunkPixels / kCellQuads;
   static constexpr int kCopiesA = kM / kCellFloats / kStepCells;
   static constexpr int kCopiesB = kN / kCellFloats / kStepCells;
-  static_assert(kWarpM % 16 == 0 && kWarpN % 8 == 0, "fragments tile the warp's part");
+  static_assert(kWarpM % 16 == 0 && kWarpN % 16 == 0, "fragments tile the warp's part");
   static_assert(kStrideA % 32 == 8 && kStrideB % 32 == 8, "four rows lie in other banks");
 };
-using Tile64x192 = WeightTile<64, 192, 3>;
-using Tile128x128 = WeightTile<128, 128, 2>;
+using Tile64x192 = WeightTile<ComputeMode::tf32, 64, 192, 3>;
+using Tile128x128 = WeightTile<ComputeMode::tf32, 128, 128, 2>;
+using Tile64x96 = WeightTile<ComputeMode::fp32, 64, 96, 3>;
 
 struct WeightProduct {
   const uint4* dy;  // (images, filter_cells, pixels) cells
@@ -139,7 +142,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const float* a_lane = shared + member * Tile::kStrideA + warp_row + 2 * group;
   const float* b_lane = shared + Tile::kFloatsA + member * Tile::kStrideB + warp_column + group;
 
-  float sum[Tile::kFragmentsM][Tile::kFragmentsN][4] = {};
+  FragmentSums<Tile::kMode, Tile::kFragmentsM, Tile::kFragmentsN> sums;
 #pragma unroll
   for (int chunk = 0; chunk < Tile::kStages - 1; ++chunk) copy(chunk);
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -149,7 +152,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     const int stage = chunk % Tile::kStages * Tile::kStageFloats;
 #pragma unroll
     for (int k0 = 0; k0 < kChunkPixels; k0 += 8) {
-      std::uint32_t a[Tile::kFragmentsM][4], b[Tile::kFragmentsN][2];
+      std::uint32_t a[Tile::kFragmentsM][4], b[Tile::kFragmentsN / 2][4];
       const float* a_rows = a_lane + stage + k0 * Tile::kStrideA;
       const float* b_rows = b_lane + stage + k0 * Tile::kStrideB;
 #pragma unroll
@@ -163,17 +166,13 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         }
 #pragma unroll
         for (int j = 0; j < Tile::kFragmentsN; ++j) {
-          b[j][half] = __float_as_uint(b_rows[4 * half * Tile::kStrideB + 8 * j]);
+          const float* from = b_rows + 4 * half * Tile::kStrideB + 8 * j;
+          b[j / 2][j % 2 * 2 + half] = __float_as_uint(*from);
         }
       }
-#pragma unroll
-      for (int i = 0; i < Tile::kFragmentsM; ++i) {
-#pragma unroll
-        for (int j = 0; j < Tile::kFragmentsN; ++j) {
-          device::mma_quads<false>(sum[i][j], a[i], b[j][0], b[j][1]);
-        }
-      }
+      sums.multiply(a, b);
     }
+    if (chunk % kChunksOfPart == kChunksOfPart - 1 || chunk + 1 == chunks) sums.end_part();
   }
   device::async_wait<0>();
 
@@ -187,8 +186,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     for (int j = 0; j < Tile::kFragmentsN; ++j) {
       const int column = cell0 * kCellFloats + warp_column + 8 * j + 2 * member;
       if (column >= row_floats) continue;
-      *reinterpret_cast<float2*>(to + row * row_floats + column) = {sum[i / 2][j][i % 2 * 2],
-                                                                    sum[i / 2][j][i % 2 * 2 + 1]};
+      *reinterpret_cast<float2*>(to + row * row_floats + column) = {
+          sums.at(i / 2, j, i % 2 * 2), sums.at(i / 2, j, i % 2 * 2 + 1)};
     }
   }
 }
@@ -225,11 +224,26 @@ std::int64_t aligned(std::int64_t bytes) {
   return divide_up(bytes, 256) * 256;
 }
 
+template <class Tile>
+void launch_product(const WeightProduct& p, std::int64_t slices, const Stream& stream) {
+  const Launch config{dim3(static_cast<unsigned>(p.tiles * slices)), dim3(Tile::kThreads),
+                      Tile::kBytes, stream};
+  launch(weight_product_kernel<Tile>, config, p);
+}
+
+// The cells of a mode; bf16 is multiplied in tf32.
+CellType cell_type(ComputeMode mode) {
+  return mode == ComputeMode::bf16   ? CellType::bf16_as_fp32
+         : mode == ComputeMode::tf32 ? CellType::tf32
+                                     : CellType::fp32;
+}
+
 // How a call is cut into groups of images, tiles and slices of pixels; no device needed.
 struct WeightPlan {
   CellImages dy, x;
   std::int64_t images;  // at a time
-  std::int64_t column_cells, tile_rows, row_tiles, tiles, slice_pixels, slices;
+  std::int64_t column_cells, row_tiles, tiles, slice_pixels, slices;
+  void (*launch_product)(const WeightProduct& p, std::int64_t slices, const Stream& stream);
 
   WeightPlan(const ConvDims& d, CellType type)
       : dy{d.oc, d.oh(), d.ow(), 0, 0, d.oh(), d.ow(), type}, x{d.c,
@@ -242,13 +256,21 @@ struct WeightPlan {
                                                                 type} {
     images = std::min(images_at_a_time(d.n, dy.bytes()), images_at_a_time(d.n, x.bytes()));
     column_cells = d.kh * d.kw * x.groups();
-    tile_rows = d.oc > 64 ? 128 : 64;
-    row_tiles = divide_up(d.oc, tile_rows);
-    tiles = row_tiles * divide_up(column_cells * kCellFloats, tile_rows == 64 ? 192 : 128);
+    if (type == CellType::fp32) {
+      cut<Tile64x96>(d);
+    } else if (d.oc <= 64) {
+      cut<Tile64x192>(d);
+    } else {
+      cut<Tile128x128>(d);
+    }
+  }
+  template <class Tile>
+  void cut(const ConvDims& d) {
+    launch_product = cuda::launch_product<Tile>;
+    row_tiles = divide_up(d.oc, Tile::kM);
+    tiles = row_tiles * divide_up(column_cells * kCellFloats, Tile::kN);
     const std::int64_t chunks = divide_up(images * d.oh() * d.ow(), kChunkPixels);
-    const std::int64_t slots =
-        kProcessors * (tile_rows == 64 ? Tile64x192::kBlocks : Tile128x128::kBlocks);
-    const std::int64_t most = std::max(std::int64_t{1}, slots / tiles);
+    const std::int64_t most = std::max(std::int64_t{1}, kProcessors * Tile::kBlocks / tiles);
     slice_pixels = std::max(divide_up(chunks, most), kFewestChunks) * kChunkPixels;
     slices = divide_up(images * d.oh() * d.ow(), slice_pixels);
   }
@@ -266,18 +288,11 @@ WeightChunks bias_chunks(const ConvDims& d) {
   return chunks;
 }
 
-template <class Tile>
-void launch_product(const WeightProduct& p, std::int64_t slices, const Stream& stream) {
-  const Launch config{dim3(static_cast<unsigned>(p.tiles * slices)), dim3(Tile::kThreads),
-                      Tile::kBytes, stream};
-  launch(weight_product_kernel<Tile>, config, p);
-}
-
 }  // namespace
 
-std::size_t tensor_core_weights_bytes(const ConvDims& dims) {
+std::size_t tensor_core_weights_bytes(const ConvDims& dims, ComputeMode mode) {
   check_image_size(dims);
-  const std::int64_t product = WeightPlan(dims, CellType::tf32).bytes(dims.oc);
+  const std::int64_t product = WeightPlan(dims, cell_type(mode)).bytes(dims.oc);
   return std::max(static_cast<std::size_t>(product), bias_chunks(dims).bytes());
 }
 
@@ -288,7 +303,7 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        Workspace workspace, const Stream& stream) {
   check_image_size(d);
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
-  const CellType type = options.mode == ComputeMode::bf16 ? CellType::bf16_as_fp32 : CellType::tf32;
+  const CellType type = cell_type(options.mode);
   const WeightPlan plan(d, type);
   auto* dy_cells = static_cast<std::byte*>(workspace.data);
   std::byte* x_cells = dy_cells + plan.dy_bytes();
@@ -331,11 +346,7 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
     p.by_kernel_width = FastDivide(d.kw);
     p.by_groups = FastDivide(plan.x.groups());
     sum.slices = divide_up(images * pixels, plan.slice_pixels);
-    if (plan.tile_rows == 64) {
-      launch_product<Tile64x192>(p, sum.slices, stream);
-    } else {
-      launch_product<Tile128x128>(p, sum.slices, stream);
-    }
+    plan.launch_product(p, sum.slices, stream);
     launch(sum_slices_kernel, sum_config, sum);
     sum.accumulate = true;
   }

@@ -2,10 +2,8 @@
 // Convolution, rung "implicit_gemm_wgmma": a call as products of windows.
 //
 // Backward data is the forward pass of dy with the filters turned by half a turn and channels and
-// filters exchanged. With strides the windows are no boxes: implicit_gemm_tensor_core takes these,
-// or implicit_gemm in fp32.
+// filters exchanged. With strides the windows are no boxes: implicit_gemm_tensor_core takes these.
 #include "kernels/conv/partial_sums.cuh"
-#include "kernels/conv/validate.h"
 #include "kernels/conv/wgmma_product.cuh"
 
 namespace weft::kernels::cuda {
@@ -76,9 +74,7 @@ void run(const Operands& operands, WindowProduct product, const float* source, c
 }  // namespace
 
 std::size_t wgmma_workspace_bytes(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (has_strides(d)) {
-    return mode == ComputeMode::fp32 ? 0 : tensor_core_workspace_bytes(pass, d, mode);
-  }
+  if (has_strides(d)) return tensor_core_workspace_bytes(pass, d, mode);
   check_image_size(d);
   const Operands operands(pass, d, mode);
   const std::int64_t image = operands.pixels.bytes();
@@ -90,10 +86,8 @@ void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w
                                         const ConvOptions& options, Workspace workspace,
                                         const Stream& stream) {
   if (has_strides(d)) {
-    const auto strided = options.mode == ComputeMode::fp32
-                             ? conv2d_forward_implicit_gemm
-                             : conv2d_forward_implicit_gemm_tensor_core;
-    return strided(y, x, w, bias, d, epilogue, options, workspace, stream);
+    return conv2d_forward_implicit_gemm_tensor_core(y, x, w, bias, d, epilogue, options, workspace,
+                                                    stream);
   }
   check_image_size(d);
   WindowProduct product{};
@@ -112,10 +106,6 @@ void conv2d_backward_data_implicit_gemm_wgmma(float* dx, const float* dy, const 
                                               const ConvDims& d, GradientMode mode,
                                               const ConvOptions& options, Workspace workspace,
                                               const Stream& stream) {
-  if (has_strides(d) && options.mode == ComputeMode::fp32) {
-    conv2d_backward_data_implicit_gemm(dx, dy, w, d, mode, options, workspace, stream);
-    return mask_gradient(dx, d, options, stream);
-  }
   if (has_strides(d)) {
     return conv2d_backward_data_implicit_gemm_tensor_core(dx, dy, w, d, mode, options, workspace,
                                                           stream);

@@ -147,7 +147,8 @@ void pack_cells(const ImagePacking& first, const ImagePacking& second, const Fil
   const ImagePack one = image_pack(first), two = image_pack(second);
   const FilterPack weights = filter_pack(filters);
   const Launch config{dim3(weights.blocks + one.blocks + two.blocks), dim3(kThreads), 0, stream};
-  const auto kernel = type == CellType::tf32   ? pack_cells_kernel<CellType::tf32>
+  const auto kernel = type == CellType::fp32   ? pack_cells_kernel<CellType::fp32>
+                      : type == CellType::tf32 ? pack_cells_kernel<CellType::tf32>
                       : type == CellType::bf16 ? pack_cells_kernel<CellType::bf16>
                                                : pack_cells_kernel<CellType::bf16_as_fp32>;
   launch(kernel, config, one, two, weights);

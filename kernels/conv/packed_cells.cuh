@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Images and filters as the tensor-core kernels read them: in cells of 64 bytes.
 //
-// A cell holds neighbouring channels of one pixel, rounded: 16 in tf32 (or bf16 values in fp32
-// storage, which tf32 represents exactly), or 32 in bf16. Channels that do not exist are 0.
+// A cell holds neighbouring channels of one pixel: 16 as they are, or rounded to tf32 (or to bf16 in
+// fp32 storage, which tf32 represents exactly), or 32 in bf16. Channels that do not exist are 0.
 //
 //   images    (n, groups, height, width) cells: padding by zeros is part of the image, so that a
 //             window never needs a bounds test
@@ -19,7 +19,7 @@ namespace weft::kernels::cuda {
 
 constexpr int kCellBytes = 64, kCellQuads = 4;
 
-enum class CellType { tf32, bf16_as_fp32, bf16 };
+enum class CellType { fp32, tf32, bf16_as_fp32, bf16 };
 
 template <CellType kType>
 constexpr int kCellChannels = kType == CellType::bf16 ? 32 : 16;
@@ -76,6 +76,6 @@ void pack_cells(const ImagePacking& first, const ImagePacking& second, const Fil
 
 // Scratch of implicit_gemm_tensor_core: packed images and filters, partial sums.
 std::size_t tensor_core_workspace_bytes(ConvPass pass, const ConvDims& dims, ComputeMode mode);
-std::size_t tensor_core_weights_bytes(const ConvDims& dims);
+std::size_t tensor_core_weights_bytes(const ConvDims& dims, ComputeMode mode);
 
 }  // namespace weft::kernels::cuda

@@ -142,7 +142,7 @@ inline bool runs_on(const VariantInfo& info, Device device) {
   return conv_runs_on(parse_conv_variant(info.name), device);
 }
 
-// Has kernels for tf32 and bf16; of these wgmma has them for fp32 too.
+// Has kernels for tf32 and bf16.
 inline bool rounds(ConvVariant variant) {
   return variant == ConvVariant::implicit_gemm_tensor_core ||
          variant == ConvVariant::implicit_gemm_wgmma;
@@ -160,9 +160,7 @@ inline void for_each_variant(
     ConvOptions options;
     options.variant = parse_conv_variant(info.name);
     if (!conv_has_pass(options.variant, ConvPass::forward)) continue;
-    if (options.variant != ConvVariant::implicit_gemm_tensor_core) {
-      body(std::string(info.name), options);
-    }
+    body(std::string(info.name), options);
     if (!on_tensor_cores(options.variant)) continue;
     options.mode = ComputeMode::tf32;
     body(str(info.name, " tf32"), options);

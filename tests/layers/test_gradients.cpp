@@ -188,9 +188,7 @@ TEST_P(Gradients, EveryKernelChoice) {
   for (const auto& info : kernels::conv_variants()) {
     const kernels::ConvVariant variant = kernels::parse_conv_variant(info.name);
     if (!runs_here(info) || !kernels::conv_has_pass(variant, kernels::ConvPass::forward)) continue;
-    const bool rounds = info.needs.find("ComputeMode") != std::string_view::npos;
-    check_choice(str("conv ", info.name),
-                 {.mode = rounds ? ComputeMode::tf32 : ComputeMode::fp32, .conv = variant});
+    check_choice(str("conv ", info.name), {.conv = variant});
   }
   for (const auto& info : kernels::gemm_variants()) {
     const kernels::GemmVariant variant = kernels::parse_gemm_variant(info.name);
