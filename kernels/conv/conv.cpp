@@ -168,10 +168,13 @@ namespace {
   return d.c >= 4 && d.oc >= 8;
 }
 
-// Stride 1, and as many channels side by side as a copy brings, 128 bytes.
+// Stride 1, and as many channels side by side as a copy brings, 128 bytes. Three products in fp32
+// are too many for tiles that are half empty.
 [[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
   if (pass == ConvPass::backward_weights || d.stride_h != 1 || d.stride_w != 1) return false;
-  return (pass == ConvPass::forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
+  const bool forward = pass == ConvPass::forward;
+  if (mode == ComputeMode::fp32 && (forward ? d.oc : d.c) <= 32) return false;
+  return (forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
 }
 
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
@@ -179,11 +182,11 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const int capability = device_properties(device).compute_capability;
-    if (fills_tensor_cores(dims) && fills_copies(pass, dims, mode) && runs_hopper_code(device)) {
-      return {ConvVariant::implicit_gemm_wgmma,
-              "channels fill the copies of whole boxes of pixels"};
-    }
-    if (mode != ComputeMode::fp32 && capability >= 80 && fills_tensor_cores(dims)) {
+    if (capability >= 80 && fills_tensor_cores(dims)) {
+      if (fills_copies(pass, dims, mode) && runs_hopper_code(device)) {
+        return {ConvVariant::implicit_gemm_wgmma,
+                "channels fill the copies of whole boxes of pixels"};
+      }
       return {ConvVariant::implicit_gemm_tensor_core,
               "channels and filters fill tiles of tensor cores"};
     }
