@@ -49,6 +49,7 @@ INSTRUCTIONS = {
     "conv/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/implicit_gemm_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/implicit_gemm_wgmma.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "conv/implicit_gemm_wgmma_weights.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "conv/fused_relu_pool_wgmma.cu": {"90a": ["HGMMA"]},
     "conv/fused_relu_pool_wgmma_data.cu": {"90a": ["HGMMA"]},
     "conv/fused_relu_pool_wgmma_weights.cu": {"90a": ["HGMMA"]},

@@ -27,6 +27,20 @@ __device__ __forceinline__ uint4 make_quad(const float (&v)[kQuadChannels<kType>
   }
 }
 
+// Stores a quad, and with two parts `rest` quads behind it what tf32 leaves of its values.
+template <CellType kType, int kParts>
+__device__ __forceinline__ void store_quad(uint4* to, std::int64_t rest,
+                                           const float (&value)[kQuadChannels<kType>]) {
+  const uint4 quad = make_quad<kType>(value);
+  *to = quad;
+  if constexpr (kParts == 2) {
+    static_assert(kType == CellType::tf32);
+    const float left[4] = {value[0] - __uint_as_float(quad.x), value[1] - __uint_as_float(quad.y),
+                           value[2] - __uint_as_float(quad.z), value[3] - __uint_as_float(quad.w)};
+    to[rest] = make_quad<kType>(left);
+  }
+}
+
 // What bf16 leaves of the values, rounded to bf16 too: the two parts have 16 bits of the mantissa.
 __device__ __forceinline__ uint4 remainder_quad(const float (&v)[8], const uint4& rounded) {
   const auto pair = [&](int i, std::uint32_t word) {

@@ -79,8 +79,8 @@ constexpr std::array<Row, 9> kRows{{
       .summary = "the copy engine gathers: a window's tap is a box of the image, moved by the tap",
       .on_cuda = true,
       .compute_capability = 90,
-      .needs = "sm_90a, no later one; no backward weights"},
-     kNoWeights,
+      .needs = "sm_90a, no later one"},
+     kAllPasses,
      kMasks,
      kHopper},
     {ConvVariant::direct_tensor_core,
@@ -168,10 +168,15 @@ namespace {
   return d.c >= 4 && d.oc >= 8;
 }
 
-// Stride 1, and as many channels side by side as a copy brings, 128 bytes. Three products in fp32
-// are too many for tiles that are half empty.
+// Stride 1, and as many channels side by side as a copy brings, 128 bytes, or for weights images,
+// of which a fifth may be missing. Three products in fp32 are too many for tiles that are half
+// empty.
 [[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (pass == ConvPass::backward_weights || d.stride_h != 1 || d.stride_w != 1) return false;
+  if (d.stride_h != 1 || d.stride_w != 1) return false;
+  if (pass == ConvPass::backward_weights) {
+    const std::int64_t group = mode == ComputeMode::bf16 ? 64 : 32;
+    return d.kh == 3 && d.kw == 3 && 5 * d.n >= (d.n + group - 1) / group * group * 4;
+  }
   const bool forward = pass == ConvPass::forward;
   if (mode == ComputeMode::fp32 && (forward ? d.oc : d.c) <= 32) return false;
   return (forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
@@ -185,7 +190,9 @@ Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode m
     if (capability >= 80 && fills_tensor_cores(dims)) {
       if (fills_copies(pass, dims, mode) && runs_hopper_code(device)) {
         return {ConvVariant::implicit_gemm_wgmma,
-                "channels fill the copies of whole boxes of pixels"};
+                pass == ConvPass::backward_weights
+                    ? "images fill the copies of a pixel, side by side"
+                    : "channels fill the copies of whole boxes of pixels"};
       }
       return {ConvVariant::implicit_gemm_tensor_core,
               "channels and filters fill tiles of tensor cores"};
@@ -382,7 +389,8 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
   pick(variant, cuda::conv2d_backward_weights_direct,
        {nullptr, nullptr, cuda::conv2d_backward_weights_im2col_gemm,
         cuda::conv2d_backward_weights_implicit_gemm,
-        cuda::conv2d_backward_weights_implicit_gemm_tensor_core, nullptr,
+        cuda::conv2d_backward_weights_implicit_gemm_tensor_core,
+        cuda::conv2d_backward_weights_implicit_gemm_wgmma,
         cuda::conv2d_backward_weights_direct_tensor_core})(dw, db, dy, x, dims, mode, options,
                                                            workspace, stream);
 #endif

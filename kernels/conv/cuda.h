@@ -71,7 +71,8 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        const ConvOptions& options,
                                                        Workspace workspace, const Stream& stream);
 
-// With strides they call implicit_gemm_tensor_core.
+// With strides they call implicit_gemm_tensor_core, and so do backward weights of other kernels than
+// 3 x 3.
 void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w, const float* bias,
                                         const ConvDims& dims, Epilogue epilogue,
                                         const ConvOptions& options, Workspace workspace,
@@ -80,6 +81,11 @@ void conv2d_backward_data_implicit_gemm_wgmma(float* dx, const float* dy, const 
                                               const ConvDims& dims, GradientMode mode,
                                               const ConvOptions& options, Workspace workspace,
                                               const Stream& stream);
+
+void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const float* dy,
+                                                 const float* x, const ConvDims& dims,
+                                                 GradientMode mode, const ConvOptions& options,
+                                                 Workspace workspace, const Stream& stream);
 
 // Does `direct_tensor_core` compute this pass and shape? Otherwise it calls `direct`.
 bool direct_tensor_core_fits(ConvPass pass, const ConvDims& dims);

@@ -202,11 +202,8 @@ void conv2d_backward_weights_im2col_gemm(float* dw, float* db, const float* dy, 
   auto* columns = static_cast<float*>(workspace.data);
   float* partials = columns + groups.columns_floats();
   const std::int64_t image = dims.c * dims.h * dims.w, output = dims.oc * groups.pixels;
-  if (db != nullptr) {  // before the columns, whose memory it borrows
-    const WeightChunks chunks = weight_chunks(dims);
-    bias_partials(columns, dy, dims, chunks, stream);
-    sum_partials(db, dims.oc, nullptr, 0, columns, chunks.count, chunks.row, mode, stream);
-  }
+  // Before the columns, whose memory it borrows.
+  if (db != nullptr) bias_gradient(db, dy, dims, mode, columns, stream);
   if (dims.n == 0) {
     sum_partials(dw, groups.weights, nullptr, 0, partials, 0, groups.weights, mode, stream);
   }

@@ -35,7 +35,6 @@ using device::FastDivide;
 
 constexpr int kCellFloats = kCellBytes / 4;
 constexpr int kChunkPixels = 16;
-constexpr int kSumThreads = 256;
 constexpr std::int64_t kProcessors = 132;  // of the GPU that slices are cut for
 constexpr std::int64_t kFewestChunks = 8;  // of a slice, to fill the pipeline
 
@@ -192,30 +191,6 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   }
 }
 
-struct WeightSum {
-  float* dw;  // (filters, channels, kernel_height, kernel_width)
-  const float* partials;
-  std::int64_t slices, filters, channels, kernel_height, kernel_width, groups;
-  bool accumulate;
-};
-
-// One thread adds the slices of one column of one filter.
-__global__ void __launch_bounds__(kSumThreads) sum_slices_kernel(WeightSum p) {
-  const std::int64_t row = p.kernel_height * p.groups * p.kernel_width * kCellFloats;
-  const std::int64_t count = p.filters * row;
-  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kSumThreads + threadIdx.x;
-  if (at >= count) return;
-  const std::int64_t column = at % row, cell = column / kCellFloats;
-  const std::int64_t s = cell % p.kernel_width, r = cell / p.kernel_width / p.groups;
-  const std::int64_t c = cell / p.kernel_width % p.groups * kCellFloats + column % kCellFloats;
-  if (c >= p.channels) return;
-  float sum = 0;
-#pragma unroll 8
-  for (std::int64_t slice = 0; slice < p.slices; ++slice) sum += p.partials[slice * count + at];
-  float& to = p.dw[((at / row * p.channels + c) * p.kernel_height + r) * p.kernel_width + s];
-  to = p.accumulate ? to + sum : sum;
-}
-
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
@@ -281,19 +256,12 @@ struct WeightPlan {
   }
 };
 
-// The rows of partial sums of the bias alone.
-WeightChunks bias_chunks(const ConvDims& d) {
-  WeightChunks chunks = weight_chunks(d);
-  chunks.row = d.oc;
-  return chunks;
-}
-
 }  // namespace
 
 std::size_t tensor_core_weights_bytes(const ConvDims& dims, ComputeMode mode) {
   check_image_size(dims);
   const std::int64_t product = WeightPlan(dims, cell_type(mode)).bytes(dims.oc);
-  return std::max(static_cast<std::size_t>(product), bias_chunks(dims).bytes());
+  return std::max(static_cast<std::size_t>(product), bias_gradient_bytes(dims));
 }
 
 void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, const float* dy,
@@ -308,18 +276,11 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
   auto* dy_cells = static_cast<std::byte*>(workspace.data);
   std::byte* x_cells = dy_cells + plan.dy_bytes();
   auto* partials = reinterpret_cast<float*>(x_cells + plan.x_bytes());
-  if (db != nullptr) {  // before the cells, whose memory it borrows
-    const WeightChunks chunks = bias_chunks(d);
-    auto* sums = static_cast<float*>(workspace.data);
-    bias_partials(sums, dy, d, chunks, stream);
-    sum_partials(db, d.oc, nullptr, 0, sums, chunks.count, chunks.row, mode, stream);
-  }
+  // Before the cells, whose memory it borrows.
+  if (db != nullptr) bias_gradient(db, dy, d, mode, workspace.data, stream);
 
-  WeightSum sum{
-      dw, partials, 0, d.oc, d.c, d.kh, d.kw, plan.x.groups(), mode == GradientMode::accumulate};
-  const Launch sum_config{dim3(blocks_for(d.oc * plan.column_cells * kCellFloats, kSumThreads)),
-                          dim3(kSumThreads), 0, stream};
-  if (d.n == 0) launch(sum_slices_kernel, sum_config, sum);
+  SliceSums sums{dw, partials, 0, &d, kCellFloats, plan.x.groups(), mode};
+  if (d.n == 0) sum_slices(sums, stream);
   const std::int64_t pixels = d.oh() * d.ow();
   for (std::int64_t first = 0; first < d.n; first += plan.images) {
     const std::int64_t images = std::min(plan.images, d.n - first);
@@ -345,10 +306,10 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
     p.by_out_width = FastDivide(d.ow());
     p.by_kernel_width = FastDivide(d.kw);
     p.by_groups = FastDivide(plan.x.groups());
-    sum.slices = divide_up(images * pixels, plan.slice_pixels);
-    plan.launch_product(p, sum.slices, stream);
-    launch(sum_slices_kernel, sum_config, sum);
-    sum.accumulate = true;
+    sums.slices = divide_up(images * pixels, plan.slice_pixels);
+    plan.launch_product(p, sums.slices, stream);
+    sum_slices(sums, stream);
+    sums.mode = GradientMode::accumulate;
   }
 }
 

@@ -74,6 +74,7 @@ void run(const Operands& operands, WindowProduct product, const float* source, c
 }  // namespace
 
 std::size_t wgmma_workspace_bytes(ConvPass pass, const ConvDims& d, ComputeMode mode) {
+  if (pass == ConvPass::backward_weights) return wgmma_weights_bytes(d, mode);
   if (has_strides(d)) return tensor_core_workspace_bytes(pass, d, mode);
   check_image_size(d);
   const Operands operands(pass, d, mode);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Images and filters as the tensor-core kernels read them: in cells of 64 bytes.
 //
-// A cell holds neighbouring channels of one pixel: 16 as they are, or rounded to tf32 (or to bf16 in
-// fp32 storage, which tf32 represents exactly), or 32 in bf16. Channels that do not exist are 0.
+// A cell holds neighbouring channels of one pixel: 16 as they are, or rounded to tf32 (or to bf16
+// in fp32 storage, which tf32 represents exactly), or 32 in bf16. Channels that do not exist are 0.
 //
 //   images    (n, groups, height, width) cells: padding by zeros is part of the image, so that a
 //             window never needs a bounds test

@@ -37,20 +37,6 @@ struct PixelFilterPack {
   unsigned blocks;
 };
 
-// A quad of channels, and `rest` quads behind it what tf32 leaves of them.
-template <CellType kType, int kParts>
-__device__ __forceinline__ void store_quad(uint4* to, std::int64_t rest,
-                                           const float (&value)[kQuadChannels<kType>]) {
-  const uint4 quad = make_quad<kType>(value);
-  *to = quad;
-  if constexpr (kParts == 2) {
-    static_assert(kType == CellType::tf32);
-    const float left[4] = {value[0] - __uint_as_float(quad.x), value[1] - __uint_as_float(quad.y),
-                           value[2] - __uint_as_float(quad.z), value[3] - __uint_as_float(quad.w)};
-    to[rest] = make_quad<kType>(left);
-  }
-}
-
 template <CellType kType, int kParts>
 __device__ __forceinline__ void pack_run(const PixelPack& p, unsigned block) {
   constexpr int kChannels = kQuadChannels<kType>;

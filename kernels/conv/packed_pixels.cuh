@@ -36,7 +36,9 @@ void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelI
                  void* filters, const float* w, const CellFilters& filter_layout,
                  const Stream& stream);
 
-// Scratch of implicit_gemm_wgmma, which has no backward weights: packed images and filters.
+// Scratch of implicit_gemm_wgmma: packed images and filters; for weights packed images and partial
+// sums.
 std::size_t wgmma_workspace_bytes(ConvPass pass, const ConvDims& dims, ComputeMode mode);
+std::size_t wgmma_weights_bytes(const ConvDims& dims, ComputeMode mode);
 
 }  // namespace weft::kernels::cuda

@@ -16,8 +16,16 @@ namespace weft::kernels::cuda {
 namespace {
 
 constexpr int kLanes = 32, kSlices = 32;
-constexpr int kBiasThreads = 128;
+constexpr int kBiasThreads = 128, kSumLines = 8;
 constexpr std::int64_t kMaxPartialFloats = 16 << 20;  // 64 MiB of partial sums
+
+// The columns of a filter in the slices of products on tensor cores: (kernel_height, groups,
+// kernel_width, cell).
+struct SliceColumns {
+  device::FastDivide by_blocks;  // of a filter
+  device::FastDivide by_cell, by_kernel_width, by_groups;
+  int row, channels, kernel_height;
+};
 
 __global__ void __launch_bounds__(kLanes* kSlices)
     sum_partials_kernel(float* first, std::int64_t first_count, float* second,
@@ -64,6 +72,46 @@ __global__ void __launch_bounds__(kBiasThreads)
   if (threadIdx.x == 0) partials[chunk * row + filter] = total;
 }
 
+// A block sums 32 columns of a filter: thread (lane, line) adds slices line, line + 8, ... of its
+// column, and the lines are added in order.
+__global__ void __launch_bounds__(kLanes* kSumLines)
+    sum_slices_kernel(float* __restrict__ dw, const float* __restrict__ partials,
+                      std::int64_t slices, std::int64_t count, SliceColumns columns,
+                      bool accumulate) {
+  __shared__ float lines[kSumLines][kLanes];
+  int block = 0;
+  const std::int64_t filter = columns.by_blocks.divide(static_cast<int>(blockIdx.x), block);
+  const int column = block * kLanes + static_cast<int>(threadIdx.x);
+  float part = 0;
+  if (column < columns.row) {
+#pragma unroll 8
+    for (std::int64_t slice = threadIdx.y; slice < slices; slice += kSumLines) {
+      part += partials[slice * count + filter * columns.row + column];
+    }
+  }
+  lines[threadIdx.y][threadIdx.x] = part;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns.row) return;
+  int c = 0, s = 0, group = 0;
+  const int cell = columns.by_cell.divide(column, c);
+  const int r = columns.by_groups.divide(columns.by_kernel_width.divide(cell, s), group);
+  c += group * columns.by_cell.divisor();
+  if (c >= columns.channels) return;
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kSumLines; ++i) sum += lines[i][threadIdx.x];
+  const std::int64_t row = (filter * columns.channels + c) * columns.kernel_height + r;
+  float& to = dw[row * columns.by_kernel_width.divisor() + s];
+  to = accumulate ? to + sum : sum;
+}
+
+// The rows of partial sums of the bias alone.
+WeightChunks bias_chunks(const ConvDims& dims) {
+  WeightChunks chunks = weight_chunks(dims);
+  chunks.row = dims.oc;
+  return chunks;
+}
+
 }  // namespace
 
 WeightChunks weight_chunks(const ConvDims& dims, std::int64_t most) {
@@ -91,6 +139,31 @@ void bias_partials(float* partials, const float* dy, const ConvDims& dims,
   const Launch config{dim3(blocks_for(chunks.count * dims.oc, 1)), dim3(kBiasThreads), 0, stream};
   launch(bias_partials_kernel, config, partials, dy, dims.n, dims.oc, dims.oh() * dims.ow(),
          chunks.images, chunks.row);
+}
+
+std::size_t bias_gradient_bytes(const ConvDims& dims) {
+  return bias_chunks(dims).bytes();
+}
+
+void bias_gradient(float* db, const float* dy, const ConvDims& dims, GradientMode mode,
+                   void* scratch, const Stream& stream) {
+  const WeightChunks chunks = bias_chunks(dims);
+  auto* partials = static_cast<float*>(scratch);
+  bias_partials(partials, dy, dims, chunks, stream);
+  sum_partials(db, dims.oc, nullptr, 0, partials, chunks.count, chunks.row, mode, stream);
+}
+
+void sum_slices(const SliceSums& sums, const Stream& stream) {
+  const ConvDims& d = *sums.dims;
+  const std::int64_t row = d.kh * sums.groups * d.kw * sums.cell;
+  const std::int64_t blocks = (row + kLanes - 1) / kLanes;
+  const Launch config{dim3(blocks_for(d.oc * blocks, 1)), dim3(kLanes, kSumLines), 0, stream};
+  const SliceColumns columns{device::FastDivide(blocks), device::FastDivide(sums.cell),
+                             device::FastDivide(d.kw),   device::FastDivide(sums.groups),
+                             static_cast<int>(row),      static_cast<int>(d.c),
+                             static_cast<int>(d.kh)};
+  launch(sum_slices_kernel, config, sums.dw, sums.partials, sums.slices, d.oc * row, columns,
+         sums.mode == GradientMode::accumulate);
 }
 
 void check_image_size(const ConvDims& dims) {

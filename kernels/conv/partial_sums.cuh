@@ -33,6 +33,23 @@ void sum_partials(float* first, std::int64_t first_count, float* second, std::in
 void bias_partials(float* partials, const float* dy, const ConvDims& dims,
                    const WeightChunks& chunks, const Stream& stream);
 
+// db (+)= the sums of dy, by way of bias_gradient_bytes() of scratch.
+void bias_gradient(float* db, const float* dy, const ConvDims& dims, GradientMode mode,
+                   void* scratch, const Stream& stream);
+std::size_t bias_gradient_bytes(const ConvDims& dims);
+
+// dw (+)= the sums over slices of products on tensor cores, whose columns are in cells of channels:
+// (kernel_height, groups, kernel_width, cell).
+struct SliceSums {
+  float* dw;
+  const float* partials;  // (slices, oc, kh groups kw cell)
+  std::int64_t slices;    // 0 gives sums of 0
+  const ConvDims* dims;
+  std::int64_t cell, groups;  // channels of a cell; cells for all channels
+  GradientMode mode;
+};
+void sum_slices(const SliceSums& sums, const Stream& stream);
+
 // One thread's work on an image uses 32-bit offsets: throws usage when an image, its output or its
 // columns have 2^30 elements or more.
 void check_image_size(const ConvDims& dims);

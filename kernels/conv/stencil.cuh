@@ -49,8 +49,8 @@ struct Stencil {
   Lattice lattice;
 };
 
-// On the tensor cores of sm_80 and later; the filters have padded_rows, a multiple of 128. Cells are
-// of the type that the mode is named after.
+// On the tensor cores of sm_80 and later; the filters have padded_rows, a multiple of 128. Cells
+// are of the type that the mode is named after.
 void run_stencil(const Stencil& p, ComputeMode mode, const Stream& stream);
 
 }  // namespace weft::kernels::cuda

@@ -94,6 +94,8 @@ __device__ __forceinline__ void registers_take() {
 #define WEFT_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define WEFT_NAMES_32 WEFT_NAMES_16 \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WEFT_NAMES_48 WEFT_NAMES_32 \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define WEFT_NAMES_64 WEFT_NAMES_32 \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
@@ -108,6 +110,7 @@ __device__ __forceinline__ void registers_take() {
 #define WEFT_FLOATS_16(d, i) \
   WEFT_FLOATS_4(d, i), WEFT_FLOATS_4(d, i + 4), WEFT_FLOATS_4(d, i + 8), WEFT_FLOATS_4(d, i + 12)
 #define WEFT_FLOATS_32(d, i) WEFT_FLOATS_16(d, i), WEFT_FLOATS_16(d, i + 16)
+#define WEFT_FLOATS_48(d, i) WEFT_FLOATS_32(d, i), WEFT_FLOATS_16(d, i + 32)
 #define WEFT_FLOATS_64(d, i) WEFT_FLOATS_32(d, i), WEFT_FLOATS_32(d, i + 32)
 #define WEFT_FLOATS_96(d, i) WEFT_FLOATS_64(d, i), WEFT_FLOATS_32(d, i + 64)
 #define WEFT_FLOATS_100(d, i) WEFT_FLOATS_96(d, i), WEFT_FLOATS_4(d, i + 96)
@@ -125,6 +128,13 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" WEFT_NAMES_32
         "}, %32, %33, add, 1, 1, %35, %36;\n}"
         : WEFT_FLOATS_32(d, 0)
+        : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
+  } else if constexpr (kN == 96) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %50, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {" WEFT_NAMES_48
+        "}, %48, %49, add, 1, 1, %51, %52;\n}"
+        : WEFT_FLOATS_48(d, 0)
         : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
   } else if constexpr (kN == 128) {
     asm volatile(
@@ -164,7 +174,14 @@ template <int kN>
 __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                            bool accumulate) {
   const int add = accumulate ? 1 : 0;
-  if constexpr (kN == 128) {
+  if constexpr (kN == 96) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %50, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32 {" WEFT_NAMES_48
+        "}, %48, %49, add, 1, 1;\n}"
+        : WEFT_FLOATS_48(d, 0)
+        : "l"(a), "l"(b), "r"(add));
+  } else if constexpr (kN == 128) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WEFT_NAMES_64
@@ -237,6 +254,7 @@ __device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::
 
 #undef WEFT_NAMES_16
 #undef WEFT_NAMES_32
+#undef WEFT_NAMES_48
 #undef WEFT_NAMES_64
 #undef WEFT_NAMES_96
 #undef WEFT_NAMES_100
@@ -244,6 +262,7 @@ __device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::
 #undef WEFT_FLOATS_4
 #undef WEFT_FLOATS_16
 #undef WEFT_FLOATS_32
+#undef WEFT_FLOATS_48
 #undef WEFT_FLOATS_64
 #undef WEFT_FLOATS_96
 #undef WEFT_FLOATS_100

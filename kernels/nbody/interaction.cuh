@@ -19,6 +19,13 @@ __device__ __forceinline__ void pull(float3& a, float dx, float dy, float dz, fl
   a.z = fmaf(weight, dz, a.z);
 }
 
+// (y, x, mass, z) of (x, y, z, mass), and back. The registers of a warp lie in two banks, of even
+// and of odd numbers, and a quad that is loaded at once begins with an even one. With the bodies j
+// stored like this, a subtraction finds x[j] in one bank and x[i] in the other.
+__device__ __forceinline__ float4 exchanged(float4 quad) {
+  return make_float4(quad.y, quad.x, quad.w, quad.z);
+}
+
 // As in the courses: the library's root, and eps^2 added on its own.
 __device__ __forceinline__ void pull_plain(float3& a, float dx, float dy, float dz, float mass,
                                            float softening2) {

@@ -52,16 +52,16 @@ struct Bodies {
   float3 a[kBodies];
 };
 
-// The pairs of this warp's bodies i with a chunk of 32 bodies j. `chunk` holds the quads twice, so
-// that lane + step needs no wrapping. Returns the pull on body `lane` of the chunk, by Newton's
-// third law, or nothing useful when not kSymmetric.
+// The pairs of this warp's bodies i with a chunk of 32 bodies j. `chunk` holds their exchanged()
+// quads twice, so that lane + step needs no wrapping. Returns the pull on body `lane` of the chunk,
+// by Newton's third law, or nothing useful when not kSymmetric.
 template <int kBodies, bool kSymmetric>
 __device__ __forceinline__ float3 meet_chunk(Bodies<kBodies>& own, const float4* chunk, int lane,
                                              float softening2) {
   float3 reaction = {0, 0, 0};
 #pragma unroll 2
   for (int step = 0; step < 32; ++step) {
-    const float4 other = chunk[lane + step];
+    const float4 other = exchanged(chunk[lane + step]);
 #pragma unroll
     for (int b = 0; b < kBodies; ++b) {
       const float4 self = own.body[b];
@@ -115,8 +115,8 @@ __device__ __forceinline__ void meet_tile(Bodies<kBodies>& own, float4 (&chunks)
   float4 next = load(0);
   for (int phase = 0; phase < kChunks; ++phase) {
     __syncwarp();  // the warp has read its last chunk
-    chunks[warp][lane] = next;
-    chunks[warp][lane + 32] = next;
+    chunks[warp][lane] = exchanged(next);
+    chunks[warp][lane + 32] = exchanged(next);
     __syncwarp();  // the chunk is there for all lanes
     next = load(phase + 1 < kChunks ? phase + 1 : phase);
     const float3 reaction = meet_chunk<kBodies, kSymmetric>(own, chunks[warp], lane, softening2);

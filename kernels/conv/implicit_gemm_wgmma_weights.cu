@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+// Convolution, rung "implicit_gemm_wgmma": backward weights on the tensor cores of Hopper. sm_90a.
+//
+// The sum runs over the pixels of all images, and the tensor core wants that dimension side by side
+// in both operands, floats at least. Pixels of a row are side by side in NCHW, but a tap moves them
+// by one, and the copy engine wants 16 bytes. So 32 images are put side by side (64 in bf16,
+// packed_batch.cuh), and a tap is another pixel:
+//
+//   dw[o, c, r, s] = sum over u, v, n of dy[o, u - r + pad_h, v, n] x[c, u, v + s - pad_w, n]
+//
+// What lies outside of an image arrives as zeros. A chunk is a group of images at one (u, v): three
+// pixels of dy and three of x, and each of the nine products of a 3 x 3 kernel has one of both:
+//
+//        dy at r = 0, 1, 2            x at s = 0, 1, 2, one behind the other
+//        64 filters each        x     3 x 64 channels (32 in fp32, or where there are no more)
+//        warpgroup r has one          all of them
+//
+// 48 KiB of copies for 1152 clocks of products, 42 bytes a clock. For fp32 accuracy operands are in
+// two parts and a chunk makes three products, summed from zero; fp32 additions do the rest, while
+// other warpgroups have the tensor core.
+//
+//   mode          channels   sums a thread   stage    stages   shared memory
+//   tf32, bf16    64         96              48 KiB   4        192 KiB
+//   tf32, bf16    32         48              36 KiB   6        216 KiB
+//   fp32          32         48, twice       72 KiB   3        216 KiB
+//
+// A block has one tile of (64 filters, channels) for one slice of the chunks, which go by groups
+// and rows, so that what is read again is in L2. Slices fill the multiprocessors. Their sums are
+// added in order by a second kernel. Other kernels than 3 x 3, and strides, are left to
+// implicit_gemm_tensor_core.
+#include <algorithm>
+
+#include "engine/launch_overlap.h"
+#include "engine/tensor_map.h"
+#include "kernels/conv/packed_batch.cuh"
+#include "kernels/conv/packed_pixels.cuh"
+#include "kernels/conv/partial_sums.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/wgmma.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using device::FastDivide;
+
+constexpr int kTaps = 3;  // of the kernel, in a row and in a column
+constexpr int kFilters = 64;
+constexpr int kChunkBytes = 128;  // of a group of images at a pixel
+constexpr int kWarpgroup = 128, kThreads = (1 + kTaps) * kWarpgroup;
+constexpr std::int64_t kProcessors = 132;  // of the GPU that slices are cut for
+constexpr std::int64_t kFewestChunks = 8;  // of a slice, to fill the pipeline
+
+template <ComputeMode kMode_, int kChannels_>
+struct TapTile {
+  static constexpr ComputeMode kMode = kMode_;
+  static constexpr int kParts = kMode == ComputeMode::fp32 ? 2 : 1;
+  static constexpr int kChannels = kChannels_, kColumns = kTaps * kChannels;
+  static constexpr int kCopyA = kFilters * kChunkBytes;  // bytes
+  static constexpr int kCopyB = kChannels * kChunkBytes;
+  static constexpr int kPartA = kTaps * kCopyA, kPartB = kTaps * kCopyB;
+  static constexpr int kStageBytes = kParts * (kPartA + kPartB);
+  static constexpr int kStages = 220 * 1024 / kStageBytes;
+  static constexpr std::size_t kBytes = std::size_t{kStages} * kStageBytes + 1024;  // aligned
+};
+
+struct TapProduct {
+  float* partials;  // (slices, filters, taps, taps, padded channels)
+  int filters, channels, padded_channels;
+  int pad_h, pad_w;
+  FastDivide by_filter_tiles, by_tiles;
+  FastDivide by_columns, by_rows;  // of dy; of x
+  std::int64_t chunks;
+  int slices;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Starts the products of a chunk: A is dy, one copy, and B is x, all of them.
+template <class Tile>
+__device__ __forceinline__ void multiply_chunk(float (&sum)[Tile::kColumns / 2], const char* dy,
+                                               const char* x, bool accumulate) {
+  constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
+  const std::uint64_t a = device::wgmma_descriptor(dy, kNoPanels);
+  const std::uint64_t b = device::wgmma_descriptor(x, kNoPanels);
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
+    const bool add = accumulate || step > 0;
+    if constexpr (Tile::kMode == ComputeMode::bf16) {
+      device::wgmma_bf16<Tile::kColumns, false, false>(sum, a + 2 * step, b + 2 * step, add);
+    } else {
+      device::wgmma_tf32<Tile::kColumns>(sum, a + 2 * step, b + 2 * step, add);
+    }
+  }
+}
+
+// A stage of the ring and the parity of its phase.
+template <int kStages>
+struct Ring {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) stage = 0, parity ^= 1;
+  }
+};
+
+#endif
+
+template <class Tile>
+__global__ void __launch_bounds__(kThreads, 1)
+    tap_product_kernel(const __grid_constant__ CUtensorMap map_dy,
+                       const __grid_constant__ CUtensorMap map_x,
+                       const __grid_constant__ TapProduct p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ char shared[];
+  __shared__ std::uint64_t full[Tile::kStages], empty[Tile::kStages];
+  // kStages x (parts x 3 of dy, parts x 3 of x), rows of 128 bytes
+  char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+  if (threadIdx.x == 0) {
+    device::tma_prefetch(map_dy);
+    device::tma_prefetch(map_x);
+    for (int stage = 0; stage < Tile::kStages; ++stage) {
+      device::barrier_init(full + stage, 1);
+      device::barrier_init(empty + stage, kTaps);
+    }
+    device::fence_barrier_init();
+  }
+  __syncthreads();
+  int tile = 0, filter_tile = 0;
+  const int slice = p.by_tiles.divide(static_cast<int>(blockIdx.x), tile);
+  const int channel0 = p.by_filter_tiles.divide(tile, filter_tile) * Tile::kChannels;
+  const int filter0 = filter_tile * kFilters;
+  const auto begin = static_cast<int>(p.chunks * slice / p.slices);
+  const auto end = static_cast<int>(p.chunks * (slice + 1) / p.slices);
+  device::overlap_wait();  // operands are packed, and whoever used the partial sums is done
+  Ring<Tile::kStages> ring;
+
+  if (threadIdx.x < kWarpgroup) {
+    device::registers_release<32>();
+    if (threadIdx.x == 0) {
+      for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
+        int column = 0, row = 0;
+        const int group = p.by_rows.divide(p.by_columns.divide(chunk, column), row);
+        char* to = stages + ring.stage * Tile::kStageBytes;
+        std::uint64_t* there = full + ring.stage;
+        device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
+        device::barrier_expect(there, Tile::kStageBytes);
+        for (int part = 0; part < Tile::kParts; ++part) {
+          for (int r = 0; r < kTaps; ++r, to += Tile::kCopyA) {
+            device::tma_load(to, map_dy, 0, column, row - r + p.pad_h,
+                             (group * Tile::kParts + part) * p.filters + filter0, there);
+          }
+        }
+        for (int part = 0; part < Tile::kParts; ++part) {
+          for (int s = 0; s < kTaps; ++s, to += Tile::kCopyB) {
+            device::tma_load(to, map_x, 0, column + s - p.pad_w, row,
+                             (group * Tile::kParts + part) * p.channels + channel0, there);
+          }
+        }
+      }
+    }
+    return;
+  }
+
+  device::registers_take<160>();
+  const int r = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  float sum[Tile::kColumns / 2] = {};
+  int before = -1;
+  for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
+    device::barrier_wait(full + ring.stage, ring.parity);
+    const char* dy = stages + ring.stage * Tile::kStageBytes + r * Tile::kCopyA;
+    const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kParts * Tile::kPartA;
+    device::wgmma_fence();
+    if constexpr (Tile::kParts == 1) {
+      multiply_chunk<Tile>(sum, dy, x, chunk > begin);
+      device::wgmma_commit();
+      device::wgmma_wait<1>();  // the products of the chunk before are done
+      if (before >= 0 && thread == 0) device::barrier_arrive(empty + before);
+      before = ring.stage;
+    } else {  // the small products first
+      float part[Tile::kColumns / 2];
+      multiply_chunk<Tile>(part, dy + Tile::kPartA, x, false);
+      multiply_chunk<Tile>(part, dy, x + Tile::kPartB, true);
+      multiply_chunk<Tile>(part, dy, x, true);
+      device::wgmma_commit();
+      device::wgmma_wait<0>();
+      if (thread == 0) device::barrier_arrive(empty + ring.stage);
+      device::wgmma_results(part);
+#pragma unroll
+      for (int i = 0; i < Tile::kColumns / 2; ++i) sum[i] += part[i];
+    }
+  }
+  device::wgmma_wait<0>();
+  device::wgmma_results(sum);
+
+  const int row0 = filter0 + thread / 32 * 16 + thread % 32 / 4, member = thread % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = row0 + 8 * half;
+    if (row >= p.filters) break;
+    float* to = p.partials +
+                ((std::int64_t{slice} * p.filters + row) * kTaps + r) * kTaps * p.padded_channels +
+                channel0 + 2 * member;
+#pragma unroll
+    for (int j = 0; j < Tile::kColumns / 8; ++j) {
+      const int s = 8 * j / Tile::kChannels, channel = 8 * j % Tile::kChannels;
+      *reinterpret_cast<float2*>(to + s * p.padded_channels + channel) = {
+          sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]};
+    }
+  }
+#else
+  static_cast<void>(map_dy), static_cast<void>(map_x), static_cast<void>(p);
+  __trap();
+#endif
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+bool fits(const ConvDims& d) {
+  return d.kh == kTaps && d.kw == kTaps && d.stride_h == 1 && d.stride_w == 1;
+}
+
+// How a call is cut; no device needed.
+struct TapPlan {
+  BatchImages dy, x;
+  std::int64_t images;  // at a time
+  std::int64_t tile_channels, padded_channels, tiles, slices;
+
+  TapPlan(const ConvDims& d, ComputeMode mode)
+      : dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode} {
+    const std::int64_t of_group = std::max(dy.group_bytes(), x.group_bytes());
+    images = images_at_a_time(divide_up(d.n, x.group()), of_group) * x.group();
+    tile_channels = mode == ComputeMode::fp32 || d.c <= 32 ? 32 : 64;
+    padded_channels = divide_up(d.c, tile_channels) * tile_channels;
+    tiles = divide_up(d.oc, kFilters) * (padded_channels / tile_channels);
+    const std::int64_t most = std::max(chunks(images) / kFewestChunks, std::int64_t{1});
+    // Two rounds of blocks where one would leave a tenth of the multiprocessors idle.
+    const std::int64_t once = kProcessors / tiles, twice = 2 * kProcessors / tiles;
+    slices = std::clamp(22 * once >= 10 * twice ? once : twice, std::int64_t{1}, most);
+  }
+  std::int64_t groups(std::int64_t of_images) const { return divide_up(of_images, x.group()); }
+  std::int64_t chunks(std::int64_t of_images) const {
+    return groups(of_images) * x.height * dy.width;
+  }
+  std::int64_t dy_bytes() const { return divide_up(groups(images) * dy.group_bytes(), 256) * 256; }
+  std::int64_t x_bytes() const { return divide_up(groups(images) * x.group_bytes(), 256) * 256; }
+  std::int64_t bytes(const ConvDims& d) const {
+    return dy_bytes() + x_bytes() + slices * d.oc * kTaps * kTaps * padded_channels * 4;
+  }
+};
+
+// A box has one pixel of some channels, and the images of a group.
+CUtensorMap map_of(const void* data, const BatchImages& layout, std::int64_t groups,
+                   std::int64_t box_channels) {
+  const TensorMapType type = layout.mode == ComputeMode::bf16   ? TensorMapType::bf16
+                             : layout.mode == ComputeMode::tf32 ? TensorMapType::tf32
+                                                                : TensorMapType::fp32;
+  return images_map(
+      data, type,
+      {groups * layout.parts() * layout.channels, layout.height, layout.width, layout.group()},
+      {static_cast<int>(box_channels), 1, 1});
+}
+
+template <class Tile>
+void launch_product(const CUtensorMap& dy, const CUtensorMap& x, const TapProduct& p,
+                    unsigned blocks, const Stream& stream) {
+  const Launch config{dim3(blocks), dim3(kThreads), Tile::kBytes, stream};
+  launch_overlapped(tap_product_kernel<Tile>, true, 1, config, dy, x, p);
+}
+
+}  // namespace
+
+std::size_t wgmma_weights_bytes(const ConvDims& d, ComputeMode mode) {
+  if (!fits(d)) return tensor_core_weights_bytes(d, mode);
+  check_image_size(d);
+  return std::max(static_cast<std::size_t>(TapPlan(d, mode).bytes(d)), bias_gradient_bytes(d));
+}
+
+void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const float* dy,
+                                                 const float* x, const ConvDims& d,
+                                                 GradientMode mode, const ConvOptions& options,
+                                                 Workspace workspace, const Stream& stream) {
+  if (!fits(d)) {
+    return conv2d_backward_weights_implicit_gemm_tensor_core(dw, db, dy, x, d, mode, options,
+                                                             workspace, stream);
+  }
+  check_image_size(d);
+  const TapPlan plan(d, options.mode);
+  auto* packed_dy = static_cast<std::byte*>(workspace.data);
+  std::byte* packed_x = packed_dy + plan.dy_bytes();
+  auto* partials = reinterpret_cast<float*>(packed_x + plan.x_bytes());
+  // Before the packed images, whose memory it borrows.
+  if (db != nullptr) bias_gradient(db, dy, d, mode, workspace.data, stream);
+
+  SliceSums sums{dw, partials, 0, &d, plan.padded_channels, 1, mode};
+  if (d.n == 0) sum_slices(sums, stream);
+  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  for (std::int64_t first = 0; first < d.n; first += plan.images) {
+    const std::int64_t images = std::min(plan.images, d.n - first);
+    pack_batch({packed_dy, dy + first * plan.dy.pixels(), images, plan.dy},
+               {packed_x, x + first * plan.x.pixels(), images, plan.x}, stream);
+    TapProduct p{};
+    p.partials = partials;
+    p.filters = narrow(d.oc);
+    p.channels = narrow(d.c);
+    p.padded_channels = narrow(plan.padded_channels);
+    p.pad_h = narrow(d.pad_h);
+    p.pad_w = narrow(d.pad_w);
+    p.by_filter_tiles = FastDivide(divide_up(d.oc, kFilters));
+    p.by_tiles = FastDivide(plan.tiles);
+    p.by_columns = FastDivide(d.ow());
+    p.by_rows = FastDivide(d.h);
+    p.chunks = plan.chunks(images);
+    p.slices = narrow(plan.slices);
+    const std::int64_t groups = plan.groups(images);
+    const bool wide = plan.tile_channels == 64;
+    const auto run = options.mode == ComputeMode::fp32
+                         ? launch_product<TapTile<ComputeMode::fp32, 32>>
+                     : options.mode == ComputeMode::bf16
+                         ? (wide ? launch_product<TapTile<ComputeMode::bf16, 64>>
+                                 : launch_product<TapTile<ComputeMode::bf16, 32>>)
+                         : (wide ? launch_product<TapTile<ComputeMode::tf32, 64>>
+                                 : launch_product<TapTile<ComputeMode::tf32, 32>>);
+    run(map_of(packed_dy, plan.dy, groups, kFilters),
+        map_of(packed_x, plan.x, groups, plan.tile_channels), p,
+        static_cast<unsigned>(plan.tiles * plan.slices), stream);
+    sums.slices = plan.slices;
+    sum_slices(sums, stream);
+    sums.mode = GradientMode::accumulate;
+  }
+}
+
+}  // namespace weft::kernels::cuda
