@@ -61,6 +61,7 @@ struct TapTile {
   static constexpr int kStageBytes = kParts * (kPartA + kPartB);
   static constexpr int kStages = 220 * 1024 / kStageBytes;
   static constexpr std::size_t kBytes = std::size_t{kStages} * kStageBytes + 1024;  // aligned
+  static_assert(kColumns % 8 == 0 && kColumns <= 256, "columns of one product");
 };
 
 struct TapProduct {
@@ -93,16 +94,6 @@ __device__ __forceinline__ void multiply_chunk(float (&sum)[Tile::kColumns / 2],
   }
 }
 
-// A stage of the ring and the parity of its phase.
-template <int kStages>
-struct Ring {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ __forceinline__ void advance() {
-    if (++stage == kStages) stage = 0, parity ^= 1;
-  }
-};
-
 #endif
 
 template <class Tile>
@@ -132,7 +123,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const auto begin = static_cast<int>(p.chunks * slice / p.slices);
   const auto end = static_cast<int>(p.chunks * (slice + 1) / p.slices);
   device::overlap_wait();  // operands are packed, and whoever used the partial sums is done
-  Ring<Tile::kStages> ring;
+  device::BarrierRing<Tile::kStages> ring;
 
   if (threadIdx.x < kWarpgroup) {
     device::registers_release<32>();

@@ -70,6 +70,16 @@ __device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32
   }
 }
 
+// A place in a ring of stages: a stage, and the parity of the phase that its barriers are in.
+template <int kStages>
+struct BarrierRing {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) stage = 0, parity ^= 1;
+  }
+};
+
 // Copies the box of `map` whose first element is (x, y), x along rows of memory, to shared memory;
 // its bytes count at `barrier`. Elements outside of the tensor become 0.
 __device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, int x, int y,

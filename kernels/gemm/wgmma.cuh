@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if (threadIdx.x < 128) {
     if constexpr (Tile::kConsumers > 1) device::registers_release<40>();
     if (threadIdx.x == 0) {
-      WgmmaRing<Tile::kStages> ring;
+      device::BarrierRing<Tile::kStages> ring;
       for (int tile = first; tile < order.tiles(); tile += step) {
         const int2 place = order.place(tile);
         const int row = row_of(place), column = place.y * Tile::kN;

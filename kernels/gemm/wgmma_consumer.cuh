@@ -65,7 +65,7 @@ struct WgmmaConsumer {
   const char* stages;
   std::uint64_t *full, *empty;
   int thread, warpgroup;  // of the consumers
-  WgmmaRing<Tile::kStages> ring;
+  device::BarrierRing<Tile::kStages> ring;
 
   // The next stage, when it is full.
   __device__ __forceinline__ int take() {

@@ -50,13 +50,4 @@ struct WgmmaOrder {
   }
 };
 
-template <int kStages>
-struct WgmmaRing {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ void advance() {
-    if (++stage == kStages) stage = 0, parity ^= 1;
-  }
-};
-
 }  // namespace weft::kernels::cuda
