@@ -71,8 +71,8 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        const ConvOptions& options,
                                                        Workspace workspace, const Stream& stream);
 
-// With strides they call implicit_gemm_tensor_core, and so do backward weights of other kernels than
-// 3 x 3.
+// With strides they call implicit_gemm_tensor_core, and so do backward weights of other kernels
+// than 3 x 3.
 void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w, const float* bias,
                                         const ConvDims& dims, Epilogue epilogue,
                                         const ConvOptions& options, Workspace workspace,
