@@ -168,19 +168,22 @@ namespace {
   return d.c >= 4 && d.oc >= 8;
 }
 
+#ifdef WEFT_WITH_CUDA
 // Stride 1, and as many channels side by side as a copy brings, 128 bytes, or for weights images,
 // of which a fifth may be missing. Three products in fp32 are too many for tiles that are half
 // empty.
-[[maybe_unused]] bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  if (d.stride_h != 1 || d.stride_w != 1) return false;
+bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
+  const std::int64_t copied = mode == ComputeMode::bf16 ? 64 : 32;
   if (pass == ConvPass::backward_weights) {
-    const std::int64_t group = mode == ComputeMode::bf16 ? 64 : 32;
-    return d.kh == 3 && d.kw == 3 && 5 * d.n >= (d.n + group - 1) / group * group * 4;
+    const std::int64_t with_missing = (d.n + copied - 1) / copied * copied;
+    return cuda::wgmma_weights_fit(d, mode) && 5 * d.n >= 4 * with_missing;
   }
+  if (d.stride_h != 1 || d.stride_w != 1) return false;
   const bool forward = pass == ConvPass::forward;
   if (mode == ComputeMode::fp32 && (forward ? d.oc : d.c) <= 32) return false;
-  return (forward ? d.c : d.oc) >= (mode == ComputeMode::bf16 ? 64 : 32);
+  return (forward ? d.c : d.oc) >= copied;
 }
+#endif
 
 Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
                               Device device) {

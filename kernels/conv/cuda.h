@@ -71,8 +71,7 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        const ConvOptions& options,
                                                        Workspace workspace, const Stream& stream);
 
-// With strides they call implicit_gemm_tensor_core, and so do backward weights of other kernels
-// than 3 x 3.
+// With strides they call implicit_gemm_tensor_core, and so do backward weights that do not fit.
 void conv2d_forward_implicit_gemm_wgmma(float* y, const float* x, const float* w, const float* bias,
                                         const ConvDims& dims, Epilogue epilogue,
                                         const ConvOptions& options, Workspace workspace,
@@ -86,6 +85,11 @@ void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const flo
                                                  const float* x, const ConvDims& dims,
                                                  GradientMode mode, const ConvOptions& options,
                                                  Workspace workspace, const Stream& stream);
+
+// Does `implicit_gemm_wgmma` compute weights of this shape: 3 x 3, stride 1, and 32 images side by
+// side (64 in bf16) are no more than what is packed at a time? Otherwise it calls
+// implicit_gemm_tensor_core.
+bool wgmma_weights_fit(const ConvDims& dims, ComputeMode mode);
 
 // Does `direct_tensor_core` compute this pass and shape? Otherwise it calls `direct`.
 bool direct_tensor_core_fits(ConvPass pass, const ConvDims& dims);

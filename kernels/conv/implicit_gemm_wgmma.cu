@@ -123,26 +123,6 @@ __device__ __forceinline__ void copy_tile(const CUtensorMap& pixel_map,
   }
 }
 
-// Starts the products of a chunk at one tap: 64 filters by 200 pixels.
-template <ComputeMode kMode>
-__device__ __forceinline__ void multiply_tap(float (&sum)[kWgmmaPixels / 2], const char* filters,
-                                             const char* pixels, bool accumulate) {
-  constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
-  device::wgmma_fence();
-  const std::uint64_t a = device::wgmma_descriptor(filters, kNoPanels);
-  const std::uint64_t b = device::wgmma_descriptor(pixels, kNoPanels);
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
-    const bool add = accumulate || step > 0;
-    if constexpr (kMode == ComputeMode::bf16) {
-      device::wgmma_bf16<kWgmmaPixels, false, false>(sum, a + 2 * step, b + 2 * step, add);
-    } else {
-      device::wgmma_tf32<kWgmmaPixels>(sum, a + 2 * step, b + 2 * step, add);
-    }
-  }
-  device::wgmma_commit();
-}
-
 // Where a consumer is in both rings, and what it has not released yet.
 struct Consumer {
   StageRing pixels, filters;
@@ -170,9 +150,11 @@ struct Consumer {
     pixels.wait_until_full();
     for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
       filters.wait_until_full();
-      multiply_tap<kMode>(sum, filters.at() + own_filters,
-                          pixels.at() + own_pixels + tap * p.box_width * kWgmmaChunkBytes,
-                          accumulate || tap > 0);
+      device::wgmma_fence();
+      device::wgmma_rows<kMode == ComputeMode::bf16, kWgmmaPixels>(
+          sum, filters.at() + own_filters,
+          pixels.at() + own_pixels + tap * p.box_width * kWgmmaChunkBytes, accumulate || tap > 0);
+      device::wgmma_commit();
       device::wgmma_wait<1>();
       release(tap == 0);
       pending = true;

@@ -26,8 +26,8 @@
 //
 // A block has one tile of (64 filters, channels) for one slice of the chunks, which go by groups
 // and rows, so that what is read again is in L2. Slices fill the multiprocessors. Their sums are
-// added in order by a second kernel. Other kernels than 3 x 3, and strides, are left to
-// implicit_gemm_tensor_core.
+// added in order by a second kernel. Other kernels than 3 x 3, strides, and images of which a group
+// is too large are left to implicit_gemm_tensor_core.
 #include <algorithm>
 
 #include "engine/launch_overlap.h"
@@ -73,28 +73,6 @@ struct TapProduct {
   std::int64_t chunks;
   int slices;
 };
-
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// Starts the products of a chunk: A is dy, one copy, and B is x, all of them.
-template <class Tile>
-__device__ __forceinline__ void multiply_chunk(float (&sum)[Tile::kColumns / 2], const char* dy,
-                                               const char* x, bool accumulate) {
-  constexpr int kNoPanels = 16;  // the operands are K-major: nothing reads it
-  const std::uint64_t a = device::wgmma_descriptor(dy, kNoPanels);
-  const std::uint64_t b = device::wgmma_descriptor(x, kNoPanels);
-#pragma unroll
-  for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
-    const bool add = accumulate || step > 0;
-    if constexpr (Tile::kMode == ComputeMode::bf16) {
-      device::wgmma_bf16<Tile::kColumns, false, false>(sum, a + 2 * step, b + 2 * step, add);
-    } else {
-      device::wgmma_tf32<Tile::kColumns>(sum, a + 2 * step, b + 2 * step, add);
-    }
-  }
-}
-
-#endif
 
 template <class Tile>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -155,6 +133,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   device::registers_take<160>();
   const int r = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  constexpr bool kBf16 = Tile::kMode == ComputeMode::bf16;
   float sum[Tile::kColumns / 2] = {};
   int before = -1;
   for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
@@ -163,16 +142,16 @@ __global__ void __launch_bounds__(kThreads, 1)
     const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kParts * Tile::kPartA;
     device::wgmma_fence();
     if constexpr (Tile::kParts == 1) {
-      multiply_chunk<Tile>(sum, dy, x, chunk > begin);
+      device::wgmma_rows<kBf16, Tile::kColumns>(sum, dy, x, chunk > begin);
       device::wgmma_commit();
       device::wgmma_wait<1>();  // the products of the chunk before are done
       if (before >= 0 && thread == 0) device::barrier_arrive(empty + before);
       before = ring.stage;
     } else {  // the small products first
       float part[Tile::kColumns / 2];
-      multiply_chunk<Tile>(part, dy + Tile::kPartA, x, false);
-      multiply_chunk<Tile>(part, dy, x + Tile::kPartB, true);
-      multiply_chunk<Tile>(part, dy, x, true);
+      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy + Tile::kPartA, x, false);
+      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy, x + Tile::kPartB, true);
+      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy, x, true);
       device::wgmma_commit();
       device::wgmma_wait<0>();
       if (thread == 0) device::barrier_arrive(empty + ring.stage);
@@ -207,10 +186,6 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
-}
-
-bool fits(const ConvDims& d) {
-  return d.kh == kTaps && d.kw == kTaps && d.stride_h == 1 && d.stride_w == 1;
 }
 
 // How a call is cut; no device needed.
@@ -263,8 +238,14 @@ void launch_product(const CUtensorMap& dy, const CUtensorMap& x, const TapProduc
 
 }  // namespace
 
+bool wgmma_weights_fit(const ConvDims& d, ComputeMode mode) {
+  const BatchImages dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode};
+  return d.kh == kTaps && d.kw == kTaps && d.stride_h == 1 && d.stride_w == 1 &&
+         std::max(dy.group_bytes(), x.group_bytes()) <= kMostPackedBytes;
+}
+
 std::size_t wgmma_weights_bytes(const ConvDims& d, ComputeMode mode) {
-  if (!fits(d)) return tensor_core_weights_bytes(d, mode);
+  if (!wgmma_weights_fit(d, mode)) return tensor_core_weights_bytes(d, mode);
   check_image_size(d);
   return std::max(static_cast<std::size_t>(TapPlan(d, mode).bytes(d)), bias_gradient_bytes(d));
 }
@@ -273,7 +254,7 @@ void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const flo
                                                  const float* x, const ConvDims& d,
                                                  GradientMode mode, const ConvOptions& options,
                                                  Workspace workspace, const Stream& stream) {
-  if (!fits(d)) {
+  if (!wgmma_weights_fit(d, options.mode)) {
     return conv2d_backward_weights_implicit_gemm_tensor_core(dw, db, dy, x, d, mode, options,
                                                              workspace, stream);
   }

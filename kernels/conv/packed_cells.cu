@@ -18,7 +18,6 @@ using device::FastDivide;
 
 constexpr int kThreads = 256;
 constexpr int kCells = 4;  // of one thread
-constexpr std::int64_t kMostPackedBytes = std::int64_t{1} << 30;
 
 struct ImagePack {
   uint4* to;

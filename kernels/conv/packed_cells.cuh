@@ -40,6 +40,7 @@ struct CellImages {
   std::int64_t bytes() const { return cells() * kCellBytes; }
 };
 
+constexpr std::int64_t kMostPackedBytes = std::int64_t{1} << 30;  // of images at a time
 // Images that are packed at a time, so that the cells of a large batch fit in memory. Throws usage
 // when one image alone is beyond the 32-bit offsets of the kernels.
 std::int64_t images_at_a_time(std::int64_t n, std::int64_t bytes_per_image);

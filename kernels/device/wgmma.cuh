@@ -213,8 +213,26 @@ __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
-// The same with A in registers, laid out as of mma.sync: a[0] is k = member of row group, a[1] of
-// row group + 8, a[2] and a[3] are those at k + 4. A must stay as it is until wgmma_wait.
+// The products of 128 bytes along k, in tf32 or bf16, of K-major operands.
+template <bool kBf16, int kN>
+__device__ __forceinline__ void wgmma_rows(float (&d)[kN / 2], const void* a, const void* b,
+                                           bool accumulate) {
+  constexpr int kNoPanels = 16;  // nothing reads it
+  const std::uint64_t rows_a = wgmma_descriptor(a, kNoPanels);
+  const std::uint64_t rows_b = wgmma_descriptor(b, kNoPanels);
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {  // 32 bytes along the rows
+    const bool add = accumulate || step > 0;
+    if constexpr (kBf16) {
+      wgmma_bf16<kN, false, false>(d, rows_a + 2 * step, rows_b + 2 * step, add);
+    } else {
+      wgmma_tf32<kN>(d, rows_a + 2 * step, rows_b + 2 * step, add);
+    }
+  }
+}
+
+// wgmma_tf32() with A in registers, laid out as of mma.sync: a[0] is k = member of row group, a[1]
+// of row group + 8, a[2] and a[3] are those at k + 4. A must stay as it is until wgmma_wait.
 template <int kN>
 __device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
                                                      const std::uint32_t (&a)[4], std::uint64_t b,

@@ -142,14 +142,14 @@ inline bool runs_on(const VariantInfo& info, Device device) {
   return conv_runs_on(parse_conv_variant(info.name), device);
 }
 
-// Has kernels for tf32 and bf16.
-inline bool rounds(ConvVariant variant) {
+// Has kernels for fp32, tf32 and bf16.
+inline bool has_all_modes(ConvVariant variant) {
   return variant == ConvVariant::implicit_gemm_tensor_core ||
          variant == ConvVariant::implicit_gemm_wgmma;
 }
 
 inline bool on_tensor_cores(ConvVariant variant) {
-  return rounds(variant) || variant == ConvVariant::direct_tensor_core;
+  return has_all_modes(variant) || variant == ConvVariant::direct_tensor_core;
 }
 
 // Every variant that runs here, in all modes that it has kernels for.
@@ -164,7 +164,7 @@ inline void for_each_variant(
     if (!on_tensor_cores(options.variant)) continue;
     options.mode = ComputeMode::tf32;
     body(str(info.name, " tf32"), options);
-    if (!rounds(options.variant)) continue;
+    if (!has_all_modes(options.variant)) continue;
     options.mode = ComputeMode::bf16;
     body(str(info.name, " bf16"), options);
   }
