@@ -49,7 +49,9 @@ stage_interop() { python3 tests/interop/torch_interop.py --weft build/cuda/weft;
 # Every family beside its yardsticks; bench/results/kernels-h200.jsonl is such a file.
 stage_bench() {
   WEFT_COMMIT=${WEFT_COMMIT:-$(git rev-parse --short HEAD)} timeout 480 build/cuda/weft bench all \
-    --device cuda --json "$OUT/kernels-cuda.jsonl" --report "$OUT/kernels-cuda.html"
+    --device cuda --json "$OUT/kernels-cuda.jsonl" --report "$OUT/kernels-cuda.html" || return
+  python3 tests/machine_code.py build/cuda/CMakeFiles/weft_kernels.dir \
+    --results "$OUT/kernels-cuda.jsonl" || [ $? -eq 77 ]  # 77: no disassembler here
 }
 
 stage_train() { build/cuda/weft bench train --device cuda --json "$OUT/train-cuda.json"; }

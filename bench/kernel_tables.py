@@ -2,25 +2,30 @@
 """Tables of measured kernels, from the file that `weft bench all --json` wrote.
 
 Rungs come in the order of the catalogue, as `weft kernel list --json` gives it. A rung that the file
-does not have is shown as not measured rather than left out.
+does not have is shown as not measured rather than left out. `readme_table` is the short table of a
+family's README, `full_page` is everything that was measured of the family.
 """
 import json
 import re
 import statistics
 
-# Of each family: the problems whose ladder its README shows, as the beginnings of their names.
+# Of each family: the problems whose ladder its page shows, as the beginnings of their names.
 LADDERS = {
     "gemm": ["4096 x 4096 x 4096", "256 x 512 x 784"],
     "reduce": ["sum of 268435456 floats", "sum of 1048576 floats"],
     "scan": ["268435456 floats", "1048576 floats"],
     "histogram": ["16777216 bytes, uniform", "1073741824 bytes, uniform", "268435456 floats"],
     "nbody": ["262144 bodies", "16384 bodies"],
-    "conv": ["forward 256 x 1 x 28 x 28", "with ReLU and max pooling, forward", "forward 64 x 64 x 56 x 56", "backward data 64 x 64 x 56 x 56",
-             "backward weights 64 x 64 x 56 x 56"],
+    "conv": ["forward 64 x 64 x 56 x 56", "backward data 64 x 64 x 56 x 56", "backward weights 64 x 64 x 56 x 56",
+             "forward 256 x 1 x 28 x 28"],
+    "conv_relu_pool": [f"with ReLU and max pooling, {a_pass} 1024 x 32 x 26 x 26"
+                       for a_pass in ("forward", "backward data", "backward weights")],
     "signal": ["1-D", "2-D", "3-D"],
     "softmax": ["65536 rows of 1000", "8192 rows of 32000"],
     "image": ["RGB to grey", "box blur of 4096 x 4096, window 5 x 5", "box blur of 4096 x 4096, window 17 x 17"],
     "memory": ["vector add", "copy of 1048576 rows of 33", "transfer"],
+    "divergence": ["33554432 words, 256 rounds", "33554432 words, 1 round"],
+    "transpose": ["8192 x 8192", "8191 x 8193"],
     "fused_cnn": ["64 steps of lenet5, 64 images", "64 steps of lenet5, 256 images", "64 steps of lenet5, 1024 images",
                   "forward of lenet5"],
     "fused_mlp": ["16 steps of mlp, 256 images", "16 steps of mlp, 1024 images"],
@@ -29,7 +34,6 @@ LADDERS = {
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]
 # Rungs that a problem is for, where it is not for all of the family.
 OPERATIONS = {
-    "conv": {"forward": r"(?!fused_relu_pool)", "backward": r"(?!fused_relu_pool)"},
     "histogram": {"268435456 floats": r"(?!lane_private)"},
     "softmax": {"8192 rows": r"(?!(warp|block)_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},
@@ -37,14 +41,29 @@ OPERATIONS = {
     "fused_cnn": {"64 steps": r"(?!resident_weights)", "forward": r"resident_weights"},
     "signal": {"1-D": r"(?!tiled$)", "2-D": r"(naive|constant_memory|tiled)$", "3-D": r"(naive|constant_memory|tiled)$"},
 }
+# Families that do not lie in a folder of their name.
+FOLDERS = {"fused_cnn": "networks/cnn", "fused_mlp": "networks/mlp"}
+# Families whose tables by offset or stride are what their README is about.
+SERIES_IN_README = ["memory"]
 NOT_MEASURED = "not measured"
+
+
+def own_family(row):
+    """Results that were measured before convolution with ReLU and pooling was a family name it conv, and its rungs after
+    the mode that was asked for. Under kernels of 3 x 3 these rungs ran."""
+    if row["family"] == "conv" and row["problem"].startswith("with ReLU and max pooling"):
+        row["family"] = "conv_relu_pool"
+        if " 3x3" in row["problem"]:
+            rungs = {"fused_relu_pool": "staged_images", "fused_relu_pool_tf32": "wgmma", "fused_relu_pool_bf16": "wgmma_bf16"}
+            row["variant"] = rungs.get(row["variant"], row["variant"])
+    return row
 
 
 class Results:
     def __init__(self, path, catalogue):
         events = [json.loads(line) for line in path.read_text().splitlines()]
         self.machine = next(event for event in events if event["event"] == "machine")
-        self.rows = [event for event in events if event["event"] == "measurement"]
+        self.rows = [own_family(event) for event in events if event["event"] == "measurement"]
         self.catalogue = catalogue  # of `weft kernel list --json`
 
     def of(self, family, problem=None):
@@ -73,8 +92,13 @@ def time_of(seconds):
             return f"{digits(seconds * scale)} {unit}"
 
 
+def accuracy_of(row):
+    """What a caller asks for to get this arithmetic: three products of tf32 are as accurate as fp32."""
+    return "fp32" if row["arithmetic"] == "tf32x3" else row["arithmetic"]
+
+
 def by_flops(row):
-    return row["family"] in ("gemm", "conv", "nbody")
+    return row["family"] in ("gemm", "conv", "conv_relu_pool", "nbody")
 
 
 def rate_of(row):
@@ -89,18 +113,19 @@ def share_of(row):
 
 
 def usage_of(row):
-    """Registers, shared memory and occupancy of the heaviest kernel of one call: that with the most registers."""
+    """Registers, shared memory and occupancy of the heaviest kernel of one call: it has the most shared memory, or else
+    the most registers."""
     kernels = row.get("kernels")
     if not kernels:
         return ""
-    heaviest = max(kernels, key=lambda k: k["registers"])
+    heaviest = max(kernels, key=lambda k: (k["shared_bytes"], k["registers"]))
     return (f"{heaviest['registers']} registers, {heaviest['shared_bytes'] / 1024:.3g} KiB; "
             f"{100 * heaviest['occupancy']:.0f} % ({heaviest['limited_by']})")
 
 
 def markdown(header, lines):
-    """The last column is left out when it is empty."""
-    filled = [i for i in range(len(header)) if i < len(header) - 1 or any(line[i] for line in lines)]
+    """Columns without an entry are left out."""
+    filled = [i for i in range(len(header)) if any(line[i] for line in lines)]
     header, *lines = [[line[i] for i in filled] for line in [header, *lines]]
     return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(line) + " |" for line in lines]
 
@@ -110,17 +135,17 @@ def ratio(value):
 
 
 def best_yardsticks(rows):
-    """The fastest right yardstick for each arithmetic."""
+    """The fastest right yardstick for each accuracy."""
     best = {}
     for row in rows:
         if row["yardstick"] and row["ok"]:
-            if row["arithmetic"] not in best or row["seconds"] < best[row["arithmetic"]]["seconds"]:
-                best[row["arithmetic"]] = row
+            if accuracy_of(row) not in best or row["seconds"] < best[accuracy_of(row)]["seconds"]:
+                best[accuracy_of(row)] = row
     return best
 
 
 def ratio_to_yardstick(results, row, yardsticks):
-    yardstick = yardsticks.get(row["arithmetic"])
+    yardstick = yardsticks.get(accuracy_of(row))
     if yardstick is not None:
         return f"{ratio(yardstick['seconds'] / row['seconds'])} {yardstick['variant']}"
     if not by_flops(row) and row.get("share_of_bound") is not None:
@@ -128,38 +153,97 @@ def ratio_to_yardstick(results, row, yardsticks):
     return ""
 
 
+class Ladder:
+    """What was measured of one problem: `rungs` by name, `own` the row of each, and the yardsticks."""
+
+    def __init__(self, results, family, beginning):
+        problems = results.problems(family, beginning)
+        # Products of one shape are one ladder, however the matrices are stored.
+        stored = ", bfloat16"
+        same = [p for p in problems if p.removesuffix(stored) == problems[0].removesuffix(stored)]
+        self.title = problems[0] if problems else beginning
+        self.rows = [row for problem in same for row in results.of(family, problem)]
+        self.own = {row["variant"]: row for row in self.rows if not row["yardstick"]}
+        in_catalogue = results.rungs(family, beginning)
+        self.rungs = in_catalogue + [name for name in self.own if name not in in_catalogue]
+        if sum(name in self.own for name in in_catalogue) == 1:
+            self.rungs = [name for name in self.rungs if name in self.own]  # a problem that only one rung is for
+        self.yardsticks = best_yardsticks(self.rows)
+
+    def measured(self, name):
+        return name in self.own and "error" not in self.own[name]
+
+    def gain(self, name):
+        """To the measured rung before it that is as accurate."""
+        before = [rung for rung in self.rungs[:self.rungs.index(name)] if self.measured(rung)
+                  and accuracy_of(self.own[rung]) == accuracy_of(self.own[name])]
+        return f"{self.own[before[-1]]['seconds'] / self.own[name]['seconds']:.2f} x" if before else ""
+
+
 def ladder(results, family, beginning):
-    problems = results.problems(family, beginning)
-    if not problems:
+    """All that is known of one problem."""
+    one = Ladder(results, family, beginning)
+    if not one.rows:
         return [f"**{beginning}**: {NOT_MEASURED}."]
-    # Products of one shape are one ladder, however the matrices are stored.
-    stored = ", bfloat16"
-    same = [p for p in problems if p.removesuffix(stored) == problems[0].removesuffix(stored)]
-    rows = [row for problem in same for row in results.of(family, problem)]
-    own = {row["variant"]: row for row in rows if not row["yardstick"]}
-    rungs = results.rungs(family, beginning)
-    rungs += [name for name in own if name not in rungs and any(row is own[name] for row in rows)]
-    if sum(name in own for name in results.rungs(family, beginning)) == 1:
-        rungs = [name for name in rungs if name in own]  # a problem that only one rung is for
-    yardsticks = best_yardsticks(rows)
-    lines, before = [], None
-    for name in rungs:
-        row = own.get(name)
-        if row is None or "error" in row:
+    lines = []
+    for name in one.rungs:
+        row = one.own.get(name)
+        if not one.measured(name):
             lines.append([f"`{name}`", NOT_MEASURED if row is None else row["error"]] + [""] * 5)
             continue
-        gain = before["seconds"] / row["seconds"] if before and before["arithmetic"] == row["arithmetic"] else None
-        lines.append([f"`{name}`", time_of(row["seconds"]), rate_of(row), share_of(row),
-                      f"{gain:.2f} x" if gain else "", ratio_to_yardstick(results, row, yardsticks) if row["ok"] else "WRONG",
-                      usage_of(row)])
-        before = row
-    for row in rows:
+        lines.append([f"`{name}`", time_of(row["seconds"]), rate_of(row), share_of(row), one.gain(name),
+                      ratio_to_yardstick(results, row, one.yardsticks) if row["ok"] else "WRONG", usage_of(row)])
+    for row in one.rows:
         if row["yardstick"]:
             lines.append([row["variant"], time_of(row["seconds"]) if "seconds" in row else row["error"],
                           rate_of(row) if "seconds" in row else "", share_of(row), "",
                           "" if row["ok"] else "outside the error bound", ""])
-    return [f"**{problems[0]}**", ""] + markdown(
-        ["rung", "time", "rate", "of bound", "to the rung before", "speed", "resources; occupancy (limit)"], lines)
+    return [f"**{one.title}**", ""] + markdown(
+        ["rung", "time", "rate", "of bound", "gain", "speed", "resources; occupancy (limit)"], lines)
+
+
+def limit_of(row):
+    """Occupancy and what limits it, of the heaviest kernel of one call."""
+    return usage_of(row).partition("; ")[2]
+
+
+def short(title):
+    return title.removeprefix("with ReLU and max pooling, ")
+
+
+def short_ladders(results, family):
+    """One table for all problems that have the same rungs: much of the first, time and gain of the others."""
+    ladders = [Ladder(results, family, beginning) for beginning in LADDERS[family]]
+    groups = {}
+    for one in ladders:
+        groups.setdefault(tuple(name for name in one.rungs if name in results.rungs(family, "")), []).append(one)
+    text = []
+    for group in groups.values():
+        first, *others = group
+        lines = []
+        for name in dict.fromkeys(name for one in group for name in one.rungs):
+            row, line = first.own.get(name), [f"`{name}`"]
+            if first.measured(name):
+                line += [time_of(row["seconds"]), first.gain(name), rate_of(row), share_of(row),
+                         ratio_to_yardstick(results, row, first.yardsticks) if row["ok"] else "WRONG", limit_of(row)]
+            else:
+                line += ["not taken" if any(one.measured(name) for one in group) else NOT_MEASURED] + [""] * 5
+            for one in others:
+                if one.measured(name):
+                    gain = one.gain(name)
+                    line.append(time_of(one.own[name]["seconds"]) + (f" ({gain})" if gain else ""))
+                else:
+                    line.append("")
+            lines.append(line)
+        for arithmetic in dict.fromkeys(a for one in group for a in one.yardsticks):
+            found = [one.yardsticks.get(arithmetic) for one in group]
+            row = found[0]
+            name = next(one["variant"] for one in found if one)
+            lines.append([f"*{name}*"] + ([time_of(row["seconds"]), "", rate_of(row), share_of(row), "", ""] if row else [""] * 6)
+                         + [time_of(one["seconds"]) if one else "" for one in found[1:]])
+        text += markdown(["rung", short(first.title), "gain", "rate", "of bound", "beside the yardstick", "occupancy (limit)"]
+                         + [short(one.title) for one in others], lines) + [""]
+    return text
 
 
 def single(results, family):
@@ -197,23 +281,46 @@ def series(results, family):
     return text
 
 
-def family_table(results, family):
+NEVER = "This family has not been measured on a GPU yet."
+
+
+def measured_on(results, family):
+    if not results.of(family):
+        return NEVER
     machine = results.machine
-    lines = [f"{machine['name']}, CUDA {machine['cuda']} on a driver for CUDA {machine['driver']}, commit {machine['commit']}, "
-             f"`weft bench {family}`; medians. {machine['peak_bytes_per_second'] / 1e12:.2f} TB/s and "
-             f"{machine['peak_fp32_flops_per_second'] / 1e12:.1f} TFLOP/s of fp32 were measured in the same run; "
-             "\"speed\" is relative to the yardstick named, above 1 is faster.", ""]
+    bench = next((row["benched_as"] for row in results.of(family) if "benched_as" in row), family)
+    return (f"{machine['name']}, CUDA {machine['cuda']} on a driver for CUDA {machine['driver']}, commit {machine['commit']}, "
+            f"`weft bench {bench}`; medians. {machine['peak_bytes_per_second'] / 1e12:.2f} TB/s and "
+            f"{machine['peak_fp32_flops_per_second'] / 1e12:.1f} TFLOP/s of fp32 were measured in the same run.")
+
+
+def readme_table(results, family):
+    if not results.of(family):
+        return NEVER
     if family in SINGLE:
-        lines += single(results, family)
-    else:
-        for beginning in LADDERS[family]:
-            lines += ladder(results, family, beginning) + [""]
-        lines.pop()
-    return "\n".join(lines + series(results, family))
+        return "\n".join([measured_on(results, family), ""] + single(results, family))
+    more = series(results, family) if family in SERIES_IN_README else []
+    where = "../" * (2 + FOLDERS.get(family, "").count("/")) + f"bench/results/{family}.md"
+    lines = [measured_on(results, family) + " \"Gain\" is the speed relative to the rung before of the same accuracy. "
+             f"[{family}.md]({where}) has every measurement.", ""] + short_ladders(results, family)
+    return "\n".join(lines[:-1] + more)
+
+
+def full_page(results, family, every, layers):
+    """A page of bench/results: each ladder with its resources, the series, every problem, the layers of networks."""
+    lines = [f"# {family}: everything that was measured", "", "Written by bench/update_readme.py. " + measured_on(results, family)
+             + " \"Speed\" is relative to the yardstick named, above 1 is faster; \"gain\" is relative to the rung before of "
+             "the same accuracy.", ""]
+    for beginning in LADDERS[family]:
+        lines += ladder(results, family, beginning) + [""]
+    lines = lines[:-1] + series(results, family)
+    if every:
+        lines += ["", "Every problem beside the vendor's library:", "", every]
+    return "\n".join(lines + (["", layers] if layers else [])) + "\n"
 
 
 def has_ladders(results, family):
-    """Has this file all that the family's page shows?"""
+    """Has this file all ladders of the family's page?"""
     return all(results.problems(family, beginning) for beginning in LADDERS.get(family, [""]))
 
 

@@ -69,7 +69,7 @@ def train(weft, device, threads, run, seed):
     """The events that one process prints, and its seconds from start to end."""
     with tempfile.TemporaryDirectory() as folder:
         command = [weft, "train", *run.flags(), "--seed", str(seed), "--device", device, "--dataset", "mnist",
-                   "--json", "--progress", "off", "--out", f"{folder}/run"]
+                   "--calibration-split", "0", "--json", "--progress", "off", "--out", f"{folder}/run"]
         if threads:
             command += ["--threads", str(threads)]
         begin = time.perf_counter()

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rewrites the results in README.md and kernels/*/README.md, between markers, from bench/results/.
+"""Rewrites what pages say of bench/results/: the tables between markers in README.md, bench/README.md
+and kernels/*/README.md, the pages bench/results/*.md, the picture bench/results/gemm-ladder.svg, and the table
+measure/measured_h200.inc of the program.
 
     bench/update_readme.py                  write
     bench/update_readme.py --check          exit 1 when a page is out of date
@@ -18,11 +20,13 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import kernel_tables  # noqa: E402
+import ladder_chart  # noqa: E402
+import measured_rungs  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The newest first: what a problem of `weft bench` takes stands in the first file that has it.
 KERNELS = [ROOT / f"bench/results/{name}.jsonl" for name in
-           ("kernels-conv-h200", "kernels-nbody-h200", "kernels-tensor-h200", "kernels-core-h200",
+           ("kernels-ladders-h200", "kernels-conv-h200", "kernels-nbody-h200", "kernels-tensor-h200", "kernels-core-h200",
             "kernels-fused-h200", "kernels-h200")]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
@@ -66,10 +70,13 @@ def table_of(result):
     return lines
 
 
-def training_tables():
+def training_results():
     results = [json.loads(path.read_text()) for path in sorted((ROOT / "bench/results").glob("train-*.json"))]
-    results.sort(key=lambda result: result["device"], reverse=True)
-    return "\n\n".join("\n".join(table_of(result)) for result in results)
+    return sorted(results, key=lambda result: result["device"], reverse=True)
+
+
+def training_tables():
+    return "\n\n".join("\n".join(table_of(result)) for result in training_results())
 
 
 def kernel_table(results, newer, wanted):
@@ -80,7 +87,7 @@ def kernel_table(results, newer, wanted):
     for row in results.rows:
         if (row["ok"] and wanted(row) and (row["family"], row["problem"]) not in superseded
                 and not kernel_tables.is_layer(row)):
-            groups.setdefault((row["family"], row["problem"], row["arithmetic"]), []).append(row)
+            groups.setdefault((row["family"], row["problem"], kernel_tables.accuracy_of(row)), []).append(row)
     lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians:", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
              "|---|---|---|---|---|---|---|"]
@@ -104,6 +111,8 @@ def kernel_tables_of(results, wanted):
 
 def replaced(text, section, body):
     begin, end = (marker.format(section) for marker in MARKERS)
+    if text.count(begin) != 1 or text.count(end) != 1:
+        sys.exit(f"a page lacks the line {begin} or {end}")
     before, rest = text.split(begin)
     return f"{before}{begin}\n{body}\n{end}{rest.split(end)[1]}"
 
@@ -117,6 +126,60 @@ def catalogue_of(program):
     sys.exit("no weft program in build/: build it, or name it with --weft")
 
 
+# The six rows of README.md: what is asked first, and a loss. A training row is (model, batch, precision); a row of
+# kernels is (family, problem, arithmetic).
+HIGHLIGHTS = [("lenet5", 64, "fp32"), ("mlp", 1024, "bf16"), ("convnet", 1024, "tf32"),
+              ("gemm", "4096 x 4096 x 4096, bfloat16", "bf16"), ("conv", "forward 64 x 64 x 56 x 56, 64 filters 3x3", "tf32"),
+              ("batch_norm", "training, 128 x 512 x 196", "fp32")]
+
+
+def highlight_of(results, what):
+    if isinstance(what[1], int):
+        for result in training_results():
+            for row in result["rows"]:
+                if (row["model"], row["batch"], row.get("precision", "fp32")) == what and row.get("fuse", True) \
+                        and not row.get("recipe") and result["device"] == "cuda":
+                    peer = yardstick_of(result, row)
+                    return [f"an epoch of {name_of(row)}, batch {row['batch']}: {100 * row['accuracy_mean']:.2f} % after {row['epochs']}",
+                            seconds(row["epoch_seconds_median"]), f"{seconds(peer['epoch_seconds'])}, PyTorch with CUDA graphs",
+                            f"{peer['epoch_seconds'] / row['epoch_seconds_median']:.2f}"]
+    family, problem, arithmetic = what
+    for one in results:
+        rows = [row for row in one.of(family, problem) if row["ok"] and kernel_tables.accuracy_of(row) == arithmetic]
+        own, peer = (min((row for row in rows if row["yardstick"] == is_peer), key=lambda row: row["seconds"], default=None)
+                     for is_peer in (False, True))
+        if own and peer:
+            name = f"{family} {problem}" + ("" if arithmetic == "fp32" or arithmetic == "bf16" else f", {arithmetic}")
+            return [f"{name}: `{own['variant']}`", kernel_tables.rate_of(own), f"{kernel_tables.rate_of(peer)}, {peer['variant']}",
+                    f"{peer['seconds'] / own['seconds']:.2f}"]
+    sys.exit(f"nothing was measured of {what}")
+
+
+def highlights(results):
+    return "\n".join(kernel_tables.markdown(["NVIDIA H200", "Weft", "yardstick of the same run", "ratio"],
+                                            [highlight_of(results, what) for what in HIGHLIGHTS]))
+
+
+def pages_of(results, catalogue):
+    """(path, sections between markers) and (path, whole text) of everything that is written from the results."""
+    sections = {ROOT / "README.md": {"results": highlights(results)},
+                ROOT / "bench/README.md": {"results": training_tables(),
+                                           "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
+    whole = {ROOT / "bench/results/gemm-ladder.svg": ladder_chart.chart(
+        next(one for one in results if kernel_tables.has_ladders(one, "gemm"))),
+        ROOT / "measure/measured_h200.inc": measured_rungs.table(results, catalogue)}
+    for family in dict.fromkeys([row["family"] for row in catalogue] + list(kernel_tables.LADDERS)):
+        ladders = next((one for one in results if kernel_tables.has_ladders(one, family)), results[-1])
+        folder = kernel_tables.FOLDERS.get(family, family)
+        sections[ROOT / "kernels" / folder / "README.md"] = {"measured": kernel_tables.readme_table(ladders, family)}
+        if family not in kernel_tables.SINGLE:
+            every = kernel_tables_of(results, lambda row: row["family"] == family)
+            layers = next((one for one in results if any(map(kernel_tables.is_layer, one.of(family)))), None)
+            whole[ROOT / f"bench/results/{family}.md"] = kernel_tables.full_page(
+                ladders, family, every, kernel_tables.layers_table(layers, family) if layers else "")
+    return sections, whole
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
@@ -126,28 +189,17 @@ def main():
     catalogue = catalogue_of(wanted.weft)
     if wanted.summary:
         return print(kernel_tables.summary(kernel_tables.Results(wanted.summary, catalogue)))
-    results = [kernel_tables.Results(path, catalogue) for path in KERNELS]
-    sections = {ROOT / "README.md": {"results": training_tables(),
-                                     "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
-    for family in dict.fromkeys(row["family"] for row in catalogue):
-        page = sections[ROOT / "kernels" / family / "README.md"] = {}
-        ladders = next((one for one in results if kernel_tables.has_ladders(one, family)), results[-1])
-        page["measured"] = kernel_tables.family_table(ladders, family)
-        every = kernel_tables_of(results, lambda row: row["family"] == family)
-        if every and family not in kernel_tables.SINGLE:
-            page["measured"] += f"\n\nEvery problem beside the vendor's library:\n\n{every}"
-        layers = next((one for one in results if any(map(kernel_tables.is_layer, one.of(family)))), None)
-        if layers:
-            page["layers"] = kernel_tables.layers_table(layers, family)
-    stale = []
+    sections, updated = pages_of([kernel_tables.Results(path, catalogue) for path in KERNELS], catalogue)
     for page, bodies in sections.items():
-        text = updated = page.read_text()
+        updated[page] = page.read_text()
         for section, body in bodies.items():
-            updated = replaced(updated, section, body)
-        if updated != text:
+            updated[page] = replaced(updated[page], section, body)
+    stale = []
+    for page, text in updated.items():
+        if not page.exists() or page.read_text() != text:
             stale.append(str(page.relative_to(ROOT)))
             if not wanted.check:
-                page.write_text(updated)
+                page.write_text(text)
     if wanted.check and stale:
         sys.exit(f"out of date, run bench/update_readme.py: {', '.join(stale)}")
 

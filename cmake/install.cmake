@@ -4,6 +4,27 @@ include(CMakePackageConfigHelpers)
 set(libraries weft_flags weft_engine weft_kernels weft_layers weft_data weft_models)
 install(TARGETS ${libraries} EXPORT weft-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# What `weft lab` compiles and links programs with: the folder that it has in a build too.
+if(TARGET weft_lab)
+  set(lab ${CMAKE_INSTALL_LIBDIR}/weft/lab)
+  install(FILES $<TARGET_FILE:weft_lab> ${PROJECT_BINARY_DIR}/lab/settings DESTINATION ${lab})
+  install(DIRECTORY host_cuda engine DESTINATION ${lab}
+          FILES_MATCHING PATTERN "*.h" PATTERN "lab.ld")
+endif()
+# What the program says of itself: the manual page, and completion for three shells.
+function(install_page path)
+  install(CODE "
+    set(page \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/${path}\")
+    get_filename_component(folder \"\${page}\" DIRECTORY)
+    file(MAKE_DIRECTORY \"\${folder}\")
+    message(STATUS \"Installing: \${page}\")
+    execute_process(COMMAND \"$<TARGET_FILE:weft>\" ${ARGN} OUTPUT_FILE \"\${page}\"
+                    COMMAND_ERROR_IS_FATAL ANY)")
+endfunction()
+install_page(man/man1/weft.1 man)
+install_page(bash-completion/completions/weft completion bash)
+install_page(zsh/site-functions/_weft completion zsh)
+install_page(fish/vendor_completions.d/weft.fish completion fish)
 foreach(folder engine kernels layers data models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")

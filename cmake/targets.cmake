@@ -8,11 +8,20 @@ add_library(weft_warnings INTERFACE)
 set(host_warnings -Wall -Wextra -Werror)
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_warnings} -Wshadow -Wconversion -Wno-sign-conversion>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -lineinfo -Xcompiler=-Wall,-Wextra,-Werror>)
+  $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
+if(WEFT_LINEINFO)
+  target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms: on "text" + std::string (GCC bug 105651), and on functions that return a view.
   target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict
     $<$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>:-Wno-dangling-reference>>)
+  if(WEFT_SANITIZE)  # another one: in std::regex, once its constructors are instrumented
+    target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+  endif()
+else()
+  # clang tells of every loop under `omp simd` that it does not vectorise.
+  target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-pass-failed>)
 endif()
 if(WEFT_SANITIZE)
   # Accesses through null and past the ends of objects are left to AddressSanitizer: UBSan's checks
@@ -21,16 +30,25 @@ if(WEFT_SANITIZE)
                  -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>")
   add_link_options(-fsanitize=address,undefined)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_definitions(__SANITIZE_ADDRESS__)  # which g++ defines by itself
+  endif()
 endif()
 if(WEFT_CUDA)
+  # The driver unpacks the kernels of a file when the first of them is called.
+  set(compress -Xfatbin=-compress-all)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    set(compress --compress-mode=size)
+  endif()
+  target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${compress}>)
   string(REPLACE ";" " " architectures "${CMAKE_CUDA_ARCHITECTURES}")
   target_compile_definitions(weft_warnings INTERFACE WEFT_WITH_CUDA
     WEFT_CUDA_ARCHITECTURES="${architectures}")
 endif()
 
-# kernels/*/cpu.cpp, once for each instruction set that the run-time dispatch can choose.
-function(weft_add_cpu_kernels target)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*/cpu.cpp)
+# FOLDER/*/cpu/instances.cpp, once for each instruction set that the run-time dispatch can choose.
+function(weft_add_cpu_kernels target folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/instances.cpp)
   set(isas baseline)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND isas avx2 avx512)
@@ -52,7 +70,7 @@ endfunction()
 # weft_library(FOLDER [DEPENDENCY...]): a static library weft_FOLDER from every source of a folder.
 function(weft_library folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "kernels/[^/]+/cpu\\.cpp$|engine/host_cuda/")
+  list(FILTER sources EXCLUDE REGEX "/cpu/instances\\.cpp$")
   if(WEFT_CUDA)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cu)
     list(APPEND sources ${cuda_sources})
@@ -71,10 +89,20 @@ function(weft_library folder)
     endif()
   elseif(folder STREQUAL "kernels")
     target_link_libraries(weft_kernels PUBLIC OpenMP::OpenMP_CXX)
-    weft_add_cpu_kernels(weft_kernels)
+    weft_add_cpu_kernels(weft_kernels kernels)
   elseif(folder STREQUAL "data")
+    add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
+    target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>)
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB $<BUILD_INTERFACE:fmt::fmt>)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
+    if(WEFT_WEBP)
+      target_include_directories(weft_data SYSTEM PRIVATE ${WEBP_INCLUDE_DIR})
+      target_link_libraries(weft_data PRIVATE ${WEBP_LIBRARY})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/webp.cpp PROPERTIES
+        COMPILE_DEFINITIONS WEFT_WITH_WEBP)
+    endif()
+    # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
   elseif(folder STREQUAL "models")
     # Bookkeeping and JSON around the kernels: -O3 only makes it slow to compile.
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)

@@ -68,6 +68,11 @@ bool is_temporary_name(std::string_view file_name) {
 AtomicFile::AtomicFile(const fs::path& path)
     : path_(path), folder_(path.has_parent_path() ? path.parent_path() : fs::path(".")) {
   static std::atomic<std::uint64_t> counter = 0;
+  std::error_code unknown;
+  const fs::file_type kind = fs::status(path, unknown).type();
+  if (kind != fs::file_type::regular && kind != fs::file_type::not_found && !unknown) {
+    throw Error(ErrorKind::data, str("could not write ", path.string(), ": not a regular file"));
+  }
   remove_stale_temporaries(folder_);
   temporary_ = folder_ / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
   ::unlink(temporary_.c_str());  // left by a killed process that had this one's number

@@ -13,8 +13,9 @@ namespace weft::data {
 
 // Replaces `path` in one step: a temporary file beside it, fsync, rename, fsync of the folder.
 // Readers see the old content or the new, whatever happens. When it fails (no space, no permission)
-// the temporary is removed and Error{data} names the path and the system's reason. Temporaries that
-// a killed process left in the same folder are removed as well.
+// the temporary is removed and Error{data} names the path and the system's reason. What is there
+// and is no regular file, as /dev/stdout, is refused: it would be replaced. Temporaries that a
+// killed process left in the same folder are removed as well.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 

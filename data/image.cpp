@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: MIT
-// Checks around stb_image, and the conversion to grey.
+// The choice of the format, the conversion to grey, and PNG out.
 #include "data/image.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <memory>
 
+#include "data/picture/picture.h"
 #include "data/stb.h"
 #include "engine/error.h"
 
 namespace weft::data {
 namespace {
 
-Error bad(const std::string& name, const std::string& what) {
-  return Error(ErrorKind::data, str(name, ": ", what));
-}
-
 bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+struct Format {
+  std::string_view magic, second_magic;  // the second one stands at byte 8
+  Picture (*decode)(std::span<const std::uint8_t>, const std::string&);
+};
+
+constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", decode_png},
+                               {"\xff\xd8\xff", "", decode_jpeg},
+                               {"GIF87a", "", decode_gif},
+                               {"GIF89a", "", decode_gif},
+                               {"RIFF", "WEBP", decode_webp},
+                               {"BM", "", decode_bmp},
+                               {"P5", "", decode_pnm},
+                               {"P6", "", decode_pnm}};
+
+const Format* format_of(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kSecond = 8;
+  const auto* format =
+      std::find_if(std::begin(kFormats), std::end(kFormats), [&](const Format& candidate) {
+        return begins_with(bytes, candidate.magic) &&
+               (candidate.second_magic.empty() ||
+                begins_with(bytes.subspan(std::min(kSecond, bytes.size())),
+                            candidate.second_magic));
+      });
+  return format == std::end(kFormats) ? nullptr : format;
 }
 
 // Brightness of (r, g, b) by the weights of ITU-R BT.601, in 1/256.
@@ -28,90 +50,90 @@ int brightness(const std::uint8_t* rgb) {
   return (77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2]) >> 8;
 }
 
-int over_white(int grey, int alpha) {
-  return (grey * alpha + 255 * (255 - alpha) + 127) / 255;
+constexpr int kWhite = 255;
+
+int laid_on(int ground, int value, int alpha) {
+  return (value * alpha + ground * (255 - alpha) + 127) / 255;
 }
 
-struct Decoded {
-  std::int64_t width = 0, height = 0;
-  int channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
-  std::unique_ptr<stbi_uc, void (*)(void*)> pixels;
-  bool is_colour() const { return channels >= 3; }
-  bool has_alpha() const { return channels % 2 == 0; }
-};
-
-Decoded decode(std::span<const std::uint8_t> bytes, const std::string& name) {
-  if (bytes.empty()) throw bad(name, "empty file, expected a picture");
+Picture decode(std::span<const std::uint8_t> bytes, const std::string& name) {
+  const auto refuse = [&](const std::string& what) {
+    return Error(ErrorKind::data, str(name, ": ", what));
+  };
+  if (bytes.empty()) throw refuse("empty file, expected a picture");
   if (bytes.size() > kMaxImageFileBytes) {
-    throw bad(name, str(bytes.size(), " bytes, at most ", kMaxImageFileBytes, " are accepted"));
+    throw refuse(str(bytes.size(), " bytes, at most ", kMaxImageFileBytes, " are accepted"));
   }
-  if (!is_picture(bytes)) {
-    throw bad(name, "not a picture in a known format: expected PNG, JPEG, BMP or binary PNM");
-  }
-  // Enough for headers and JPEG's tables while the dimensions are still unknown.
-  constexpr std::size_t kFixedBytes = std::size_t{4} << 20;
-  set_stb_allocation_limit(kFixedBytes);
-  const int length = static_cast<int>(bytes.size());
-  int width = 0, height = 0, channels = 0;
-  if (stbi_info_from_memory(bytes.data(), length, &width, &height, &channels) == 0) {
-    throw bad(name, "damaged picture: its header cannot be read");
-  }
-  // A BMP stored from the top down has a negative height.
-  const std::int64_t rows = std::abs(std::int64_t{height}), pixels = width * rows;
-  if (width < 1 || rows < 1 || width > kMaxImageSide || rows > kMaxImageSide ||
-      pixels > kMaxImagePixels) {
-    throw bad(name, str("dimensions ", width, " x ", rows, ": expected 1 to ", kMaxImageSide,
-                        " a side and at most ", kMaxImagePixels, " pixels"));
-  }
-  // Four channels, twice for the decoder's doubling buffers.
-  const std::size_t depth = stbi_is_16_bit_from_memory(bytes.data(), length) != 0 ? 2 : 1;
-  set_stb_allocation_limit(kFixedBytes + 2 * 4 * depth * static_cast<std::size_t>(pixels));
-  std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
-      stbi_load_from_memory(bytes.data(), length, &width, &height, &channels, 0), stbi_image_free);
-  if (decoded == nullptr) throw bad(name, "damaged picture: it cannot be decoded");
-  return {width, height, channels, std::move(decoded)};
+  if (const Format* format = format_of(bytes)) return format->decode(bytes, name);
+  throw refuse(str("not a picture in a known format: expected ", kPictureFormats));
 }
 
-// One value of each pixel, on white paper where it is transparent.
+// One value of each pixel, on `ground` where it is transparent.
 template <class ValueOf>
-std::vector<std::uint8_t> plane(const Decoded& decoded, ValueOf value_of) {
+std::vector<std::uint8_t> plane(const Picture& decoded, int ground, ValueOf value_of) {
   std::vector<std::uint8_t> values(static_cast<std::size_t>(decoded.width * decoded.height));
   const std::uint8_t* source = decoded.pixels.get();
   for (std::uint8_t& pixel : values) {
     int value = value_of(source);
-    if (decoded.has_alpha()) value = over_white(value, source[decoded.channels - 1]);
+    if (decoded.has_alpha()) value = laid_on(ground, value, source[decoded.channels - 1]);
     pixel = static_cast<std::uint8_t>(value);
     source += decoded.channels;
   }
   return values;
 }
 
-std::vector<std::uint8_t> grey_plane(const Decoded& decoded) {
-  if (decoded.is_colour()) return plane(decoded, brightness);
-  return plane(decoded, [](const std::uint8_t* grey) { return int{grey[0]}; });
+std::vector<std::uint8_t> grey_plane(const Picture& decoded, int ground) {
+  if (decoded.is_colour()) return plane(decoded, ground, brightness);
+  return plane(decoded, ground, [](const std::uint8_t* grey) { return int{grey[0]}; });
+}
+
+// The ground on which what is visible can be seen: white under dark ink and black under light ink.
+// When the visible part has its own ground, as a sticker has, it is that ground.
+int contrasting_ground(const Picture& decoded) {
+  if (!decoded.has_alpha()) return kWhite;
+  std::array<std::int64_t, 256> opacity{};  // of each brightness
+  std::int64_t all = 0;
+  const std::uint8_t* source = decoded.pixels.get();
+  for (std::int64_t i = 0; i < decoded.width * decoded.height; ++i, source += decoded.channels) {
+    const int value = decoded.is_colour() ? brightness(source) : source[0];
+    opacity[static_cast<std::size_t>(value)] += source[decoded.channels - 1];
+    all += source[decoded.channels - 1];
+  }
+  if (all == 0) return kWhite;
+  const auto brighter_than = [&](double share) {
+    std::int64_t below = 0;
+    int value = 0;
+    while (value < 255 && below + opacity[static_cast<std::size_t>(value)] <=
+                              static_cast<std::int64_t>(share * static_cast<double>(all))) {
+      below += opacity[static_cast<std::size_t>(value++)];
+    }
+    return value;
+  };
+  constexpr int kTwoTones = 96;
+  const int middle = brighter_than(0.5);
+  if (brighter_than(0.97) - brighter_than(0.03) >= kTwoTones) return middle;
+  return middle < 128 ? kWhite : 0;
 }
 
 }  // namespace
 
 bool is_picture(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kMagics[] = {"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "BM", "P5", "P6"};
-  return std::any_of(std::begin(kMagics), std::end(kMagics),
-                     [&](std::string_view magic) { return begins_with(bytes, magic); });
+  return format_of(bytes) != nullptr;
 }
 
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Decoded decoded = decode(bytes, name);
-  return {decoded.width, decoded.height, grey_plane(decoded)};
+  const Picture decoded = decode(bytes, name);
+  return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded))};
 }
 
 RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Decoded decoded = decode(bytes, name);
+  const Picture decoded = decode(bytes, name);
   RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {}};
-  image.grey = grey_plane(decoded);
+  image.grey = grey_plane(decoded, kWhite);
   if (image.is_grey) return image;
-  image.red = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[0]}; });
-  image.green = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[1]}; });
-  image.blue = plane(decoded, [](const std::uint8_t* rgb) { return int{rgb[2]}; });
+  image.red = plane(decoded, kWhite, [](const std::uint8_t* rgb) { return int{rgb[0]}; });
+  image.green = plane(decoded, kWhite, [](const std::uint8_t* rgb) { return int{rgb[1]}; });
+  image.blue = plane(decoded, kWhite, [](const std::uint8_t* rgb) { return int{rgb[2]}; });
   return image;
 }
 
@@ -131,7 +153,6 @@ Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::
     throw Error(ErrorKind::usage, str("encode_png: ", pixels.size(), " bytes for ", width, " x ",
                                       height, " with ", channels, " channels"));
   }
-  set_stb_allocation_limit(SIZE_MAX);
   Bytes png;
   const auto append = [](void* context, void* data, int size) {
     const auto* begin = static_cast<const std::uint8_t*>(data);

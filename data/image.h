@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Picture files: PNG, JPEG, BMP and binary PNM in as grey or colour, PNG out.
+// Picture files: PNG, JPEG, GIF, BMP, binary PNM and WebP in as grey or colour, PNG out.
 //
-// Formats are told by magic number. File size, dimensions and memory are bounded before anything is
-// decoded, so no file can make the program allocate without limit.
+// Formats are told by magic number. A file is checked completely before its pixels are used, and
+// its dimensions and the memory and time that it can cost are bounded: data/picture/.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,14 @@ struct RgbImage {
 };
 
 bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
+bool reads_webp();  // false when Weft was built without libwebp: WebP is refused as unsupported
 
-// Transparent parts are shown on white paper. Throws data for anything that is not such a picture.
+// "PNG, JPEG, ...": what files may be, for messages and help.
+inline constexpr const char* kPictureFormats = "PNG, JPEG, GIF, WebP, BMP or binary PNM";
+
+// A camera's orientation (Exif) is applied. Transparent parts are shown on white paper, in a grey
+// image on black when what is visible is light. Throws data for anything that is not such a
+// picture.
 GreyImage load_grey_image(const std::filesystem::path& path);
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name);
 RgbImage load_rgb_image(const std::filesystem::path& path);

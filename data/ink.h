@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Finding the ink in a picture: polarity, background, contrast, and which marks belong to it.
+// Finding the ink in a picture: polarity, ground, printed rules, and which marks belong together.
 #pragma once
 
 #include "data/plane.h"
 
 namespace weft::data {
 
-// True when the picture is dark on light: its extreme values lie further below the typical border
-// pixel than above it.
+// True when the picture shows dark ink on a lighter ground.
 bool is_dark_on_light(const Plane& picture);
 
 // The median of the outermost pixels.
 float border_level(const Plane& picture);
 
-// Takes a picture that is light ink on a dark ground, values 0..255, and returns the ink alone:
-// 0 where there is ground, about 255 in the middle of a stroke. Slow changes of the light, noise
-// and small specks are removed. Returns an empty plane when nothing stands out from the ground.
-Plane extract_ink(const Plane& picture);
+struct InkBox {  // in pixels
+  std::int64_t left = 0, top = 0, width = 0, height = 0;
+  std::int64_t right() const { return left + width; }
+  std::int64_t bottom() const { return top + height; }
+  bool operator==(const InkBox&) const = default;
+};
+
+// One written character.
+struct Mark {
+  InkBox box;
+  std::int64_t row = 0;  // of the writing, from 0
+  Plane ink;             // what lies in the box: 0 ground, about 255 in the middle of a stroke
+};
+
+// The characters of a picture with values 0..255, in reading order. Shadows, the table beside the
+// sheet, printed rules, noise and specks are left out, and the parts of one character are joined.
+// Empty when nothing stands out from the ground.
+std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light);
 
 }  // namespace weft::data

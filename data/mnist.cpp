@@ -9,10 +9,10 @@
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/mnist_files.h"
-#include "data/nearest_name.h"
 #include "data/sha256.h"
 #include "data/statistics.h"
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -120,11 +120,33 @@ std::string download_checked(const std::string& url, const fs::path& target,
   return failure;
 }
 
+// Folders that are made now and are still empty at the end, as after a download that failed, are
+// removed again.
+class NewFolders {
+ public:
+  explicit NewFolders(const fs::path& folder) {
+    std::error_code code;
+    for (fs::path at = folder; !at.empty() && !fs::exists(at, code); at = at.parent_path()) {
+      paths_.push_back(at);
+    }
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders() {
+    std::error_code not_empty;
+    for (const fs::path& path : paths_) fs::remove(path, not_empty);
+  }
+
+ private:
+  std::vector<fs::path> paths_;  // the innermost first
+};
+
 // Completes the files in a folder; returns why that was not possible, or "".
 std::string download_missing(const FamilyMember& member, Located& found,
                              const FindOptions& options) {
   std::vector<std::string> mirrors = options.mirrors;
   if (mirrors.empty()) mirrors.assign(kMirrors.begin(), kMirrors.end());
+  const NewFolders folders(found.folder);
   std::error_code code;
   fs::create_directories(found.folder, code);
   if (code) return str("cannot create ", found.folder.string(), ": ", code.message());
@@ -193,13 +215,7 @@ std::span<const std::string_view> dataset_names() {
 
 void check_dataset_name(std::string_view name) {
   if (name == kDigitsName || find_member(name) != nullptr) return;
-  const std::string nearest = nearest_name(name, kNames);
-  std::string known;
-  for (const std::string_view one : kNames) known += str(known.empty() ? "" : ", ", one);
-  throw Error(ErrorKind::usage,
-              str("unknown data set '", name, "'",
-                  nearest.empty() ? str(": expected one of ", known)
-                                  : str(": did you mean '", nearest, "'? (known: ", known, ")")));
+  throw_unknown("data set", name, kNames);
 }
 
 DatasetInfo describe_dataset(std::string_view name, const FindOptions& options) {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "data/file_io.h"
 #include "data/npy_header.h"
 #include "engine/error.h"
+#include "engine/extent.h"
 
 namespace weft::data {
 namespace {
@@ -54,12 +56,35 @@ void bring_in_order(NpyArray& array, const NpyHeader& header) {
     array.bytes = to_c_order<Word>(array.bytes, array.shape);
 }
 
+// Of 5 bits of exponent and 10 of fraction; exact.
+float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  if (exponent == 31) magnitude = fraction == 0 ? HUGE_VALF : NAN;
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+void widen_halves(NpyArray& array) {
+  std::vector<std::byte> bytes(2 * array.bytes.size());
+  for (std::size_t at = 0; at < array.bytes.size(); at += sizeof(std::uint16_t)) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, array.bytes.data() + at, sizeof half);
+    const float value = from_half(half);
+    std::memcpy(bytes.data() + 2 * at, &value, sizeof value);
+  }
+  array.bytes = std::move(bytes);
+  array.dtype = "f4";
+}
+
 void finish(NpyArray& array, const NpyHeader& header) {
   switch (npy_element_bytes(header.dtype)) {
     case 1:
       return bring_in_order<std::uint8_t>(array, header);
     case 2:
-      return bring_in_order<std::uint16_t>(array, header);
+      bring_in_order<std::uint16_t>(array, header);
+      if (header.half) widen_halves(array);
+      return;
     case 4:
       return bring_in_order<std::uint32_t>(array, header);
     default:
@@ -129,7 +154,7 @@ std::string npy_header(std::string_view dtype, std::span<const std::int64_t> sha
   std::string text = str("{'descr': '", order, dtype, "', 'fortran_order': False, 'shape': (");
   for (std::size_t i = 0; i < shape.size(); ++i) text += str(i == 0 ? "" : ", ", shape[i]);
   text += shape.size() == 1 ? ",), }" : "), }";
-  const std::size_t total = (kPrefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t total = round_up(kPrefix + text.size() + 1, kAlignment);
   text.resize(total - kPrefix - 1, ' ');
   text += '\n';
   std::string header(kNpyMagic);

@@ -27,7 +27,8 @@ struct NpyArray {
 // Bytes of one element; throws usage when `dtype` is none of NpyArray's.
 std::size_t npy_element_bytes(std::string_view dtype);
 
-// Both byte orders and Fortran order are converted; booleans become u1. Other types are refused.
+// Both byte orders and Fortran order are converted; booleans become u1, and float16 f4. Other types
+// are refused.
 // Everything wrong is Error{data} naming the file (`where`).
 NpyArray read_npy(const std::string& path);
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& where);

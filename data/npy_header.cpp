@@ -128,12 +128,13 @@ class HeaderReader {
     header_.big_endian = has_order && type[0] == '>';
     if (has_order) type.remove_prefix(1);
     if (type == "b1") type = "u1";
+    header_.half = type == "f2";
+    if (header_.half) type = "u2";
     constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4",
                                            "i8", "u1", "u2", "u4", "u8"};
     if (std::find(std::begin(kKnown), std::end(kKnown), type) == std::end(kKnown)) {
-      const char* hint = type == "f2" ? "half precision; save x.astype('float32') instead"
-                                      : "expected integers or f4 or f8";
-      throw fail(str("elements of type ", quoted(descr), " are not supported (", hint, ")"));
+      throw fail(str("elements of type ", quoted(descr),
+                     " are not supported (expected integers, f2, f4 or f8)"));
     }
     header_.dtype = type;
   }

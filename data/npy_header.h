@@ -17,6 +17,7 @@ inline constexpr std::size_t kMaxNpyRank = 64;  // NumPy's own limit
 struct NpyHeader {
   std::string dtype;
   bool big_endian = false, fortran_order = false;
+  bool half = false;  // the elements are float16, and dtype is that of their bits: "u2"
   std::vector<std::int64_t> shape;
   std::size_t data_bytes = 0;  // as dtype and shape say, without overflow
 };

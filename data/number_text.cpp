@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "engine/error.h"
 
@@ -80,13 +81,28 @@ void NumberReader::feed(std::string_view text) {
       begun_.clear();
     }
     in_comment_ = text[end] == '#';
-    if (text[end] == '\n') ++line_;
+    if (text[end] == ',') comma();
+    if (text[end] == '\n') {
+      ++line_;
+      after_number_ = false;
+    }
     at = end + 1;
   }
 }
 
+void NumberReader::comma() {
+  if (!std::exchange(after_number_, false)) {
+    throw Error(ErrorKind::data, str(name_, ": line ", line_, ": no number before a comma"));
+  }
+}
+
 void NumberReader::token(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (!text.empty() && std::exchange(begins_, false) && text.starts_with(kByteOrderMark)) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
   if (text.empty()) return;
+  after_number_ = true;
   std::string_view digits = text;
   if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
   std::int64_t whole = 0;
@@ -142,12 +158,24 @@ std::string number_text(T value) {
   return {text, write_number(text, value)};
 }
 
+template void append_lines(std::string&, std::span<const std::int8_t>);
+template void append_lines(std::string&, std::span<const std::int16_t>);
 template void append_lines(std::string&, std::span<const std::int32_t>);
 template void append_lines(std::string&, std::span<const std::int64_t>);
+template void append_lines(std::string&, std::span<const std::uint8_t>);
+template void append_lines(std::string&, std::span<const std::uint16_t>);
+template void append_lines(std::string&, std::span<const std::uint32_t>);
+template void append_lines(std::string&, std::span<const std::uint64_t>);
 template void append_lines(std::string&, std::span<const float>);
 template void append_lines(std::string&, std::span<const double>);
+template std::string number_text(std::int8_t);
+template std::string number_text(std::int16_t);
 template std::string number_text(std::int32_t);
 template std::string number_text(std::int64_t);
+template std::string number_text(std::uint8_t);
+template std::string number_text(std::uint16_t);
+template std::string number_text(std::uint32_t);
+template std::string number_text(std::uint64_t);
 template std::string number_text(float);
 template std::string number_text(double);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text: white space and commas between them, '#' to the end of a line a comment.
+// Numbers as text: white space and commas between them, '#' to the end of a line a comment. A comma
+// follows a number, and ends a line at most: a cell without a number is refused, not left out. A
+// byte-order mark of UTF-8 may come first.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +25,22 @@ class NumberReader {
 
  private:
   void token(std::string_view text);
+  void comma();
   void append(const void* value);
   void become_real();
 
   std::string name_;
-  std::string begun_;  // a token that the last part cut off
+  std::string begun_;   // a token that the last part cut off
+  bool begins_ = true;  // before the first token
   bool in_comment_ = false, real_ = false;
+  bool after_number_ = false;  // of this line, with white space between at most
   std::int64_t line_ = 1;
   std::vector<std::byte> bytes_;  // 8 for each number
 };
 
 // One number per line. Floats have the fewest digits that read back as the same value of their
 // type, and a point or an exponent even when they are whole, so that they stay floats.
-template <class T>  // std::int32_t, std::int64_t, float, double
+template <class T>  // an integer of 8 to 64 bits, float, double
 void append_lines(std::string& out, std::span<const T> values);
 template <class T>
 std::string number_text(T value);

@@ -40,19 +40,20 @@ std::vector<Tap> taps(std::int64_t from, std::int64_t to) {
   return result;
 }
 
-}  // namespace
-
-Plane resample(const Plane& source, std::int64_t width, std::int64_t height) {
-  const std::vector<Tap> across = taps(source.width, width), down = taps(source.height, height);
+template <class Value>
+Plane resample_rows(const Value* source, std::int64_t from_width, std::int64_t from_height,
+                    std::int64_t width, std::int64_t height) {
+  const std::vector<Tap> across = taps(from_width, width), down = taps(from_height, height);
   Plane result(width, height);
-  std::vector<float> line(static_cast<std::size_t>(source.width));
+  std::vector<float> line(static_cast<std::size_t>(from_width));
   for (std::int64_t y = 0; y < height; ++y) {
     const Tap& rows = down[static_cast<std::size_t>(y)];
     std::fill(line.begin(), line.end(), 0.0f);
     for (std::size_t k = 0; k < rows.weights.size(); ++k) {
-      const std::int64_t row = rows.first + static_cast<std::int64_t>(k);
-      const float* values = &source.values[static_cast<std::size_t>(row * source.width)];
-      for (std::size_t x = 0; x < line.size(); ++x) line[x] += rows.weights[k] * values[x];
+      const Value* values = source + (rows.first + static_cast<std::int64_t>(k)) * from_width;
+      for (std::size_t x = 0; x < line.size(); ++x) {
+        line[x] += rows.weights[k] * static_cast<float>(values[x]);
+      }
     }
     for (std::int64_t x = 0; x < width; ++x) {
       const Tap& tap = across[static_cast<std::size_t>(x)];
@@ -64,6 +65,16 @@ Plane resample(const Plane& source, std::int64_t width, std::int64_t height) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+Plane resample(const Plane& source, std::int64_t width, std::int64_t height) {
+  return resample_rows(source.values.data(), source.width, source.height, width, height);
+}
+
+Plane resample(const GreyImage& source, std::int64_t width, std::int64_t height) {
+  return resample_rows(source.pixels.data(), source.width, source.height, width, height);
 }
 
 }  // namespace weft::data

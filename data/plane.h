@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/image.h"
+
 namespace weft::data {
 
 struct Plane {
@@ -27,5 +29,6 @@ struct Plane {
 // area it covers where the picture shrinks, linear between pixel centres where it grows. The same
 // size gives the same values, bit for bit.
 Plane resample(const Plane& source, std::int64_t width, std::int64_t height);
+Plane resample(const GreyImage& source, std::int64_t width, std::int64_t height);
 
 }  // namespace weft::data

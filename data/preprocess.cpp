@@ -3,28 +3,24 @@
 #include "data/preprocess.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "data/ink.h"
-#include "data/nearest_name.h"
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::data {
 namespace {
 
 constexpr std::int64_t kSide = 28, kBox = 20;
-constexpr std::int64_t kWorkingSide = 640;  // larger photos are shrunk to this before the search
+constexpr std::int64_t kWorkingSide = 800;  // larger photos are shrunk to this before the search
 
 Plane to_plane(const GreyImage& image) {
-  Plane plane(image.width, image.height);
-  std::copy(image.pixels.begin(), image.pixels.end(), plane.values.begin());
-  const std::int64_t longest = std::max(image.width, image.height);
-  if (longest <= kWorkingSide) return plane;
+  const std::int64_t longest = std::max({image.width, image.height, kWorkingSide});
   const auto shrunk = [&](std::int64_t side) {
     return std::max<std::int64_t>(1, side * kWorkingSide / longest);
   };
-  return resample(plane, shrunk(image.width), shrunk(image.height));
+  return resample(image, shrunk(image.width), shrunk(image.height));
 }
 
 void invert_values(Plane& plane) {
@@ -46,24 +42,6 @@ Plane scale_longest_to(const Plane& plane, std::int64_t longest) {
     return std::max<std::int64_t>(1, (side * longest + now / 2) / now);
   };
   return resample(plane, scaled(plane.width), scaled(plane.height));
-}
-
-Plane crop_to_ink(const Plane& ink) {
-  std::int64_t left = ink.width, right = -1, top = ink.height, bottom = -1;
-  for (std::int64_t y = 0; y < ink.height; ++y) {
-    for (std::int64_t x = 0; x < ink.width; ++x) {
-      if (ink.at(x, y) <= 0) continue;
-      left = std::min(left, x);
-      right = std::max(right, x);
-      top = std::min(top, y);
-      bottom = std::max(bottom, y);
-    }
-  }
-  Plane crop(right - left + 1, bottom - top + 1);
-  for (std::int64_t y = 0; y < crop.height; ++y) {
-    for (std::int64_t x = 0; x < crop.width; ++x) crop.at(x, y) = ink.at(left + x, top + y);
-  }
-  return crop;
 }
 
 // Puts `source` on a 28 x 28 ground of `level`, its first pixel at (left, top).
@@ -98,61 +76,95 @@ Plane place_like_mnist(Plane digit) {
   return put_on_ground(digit, offset(sum_x, digit.width), offset(sum_y, digit.height), 0);
 }
 
+void check_size(const GreyImage& image, const std::string& name) {
+  if (image.width >= 1 && image.height >= 1 &&
+      static_cast<std::int64_t>(image.pixels.size()) == image.width * image.height) {
+    return;
+  }
+  throw Error(ErrorKind::usage, str(name, ": ", image.pixels.size(), " pixels for ", image.width,
+                                    " x ", image.height));
+}
+
+bool must_invert(const Plane& plane, Invert invert) {
+  return invert == Invert::automatic ? is_dark_on_light(plane) : invert == Invert::yes;
+}
+
+// From pixels of the plane to those of the picture.
+InkBox in_picture(const InkBox& box, const Plane& plane, const GreyImage& image) {
+  const std::int64_t left = box.left * image.width / plane.width;
+  const std::int64_t top = box.top * image.height / plane.height;
+  return {left, top, box.right() * image.width / plane.width - left,
+          box.bottom() * image.height / plane.height - top};
+}
+
+PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::string& name) {
+  if (image.width != kSide || image.height != kSide) {
+    throw Error(ErrorKind::data, str(name, ": without preprocessing a picture must be 28 x 28, ",
+                                     "found ", image.width, " x ", image.height));
+  }
+  PreparedImage result{image.pixels, is_inverted, {0, 0, kSide, kSide}, 0, 1};
+  if (!is_inverted) return result;
+  for (std::uint8_t& pixel : result.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return result;
+}
+
+PreparedImage resized(const GreyImage& image, Invert invert) {
+  Plane plane = to_plane(image);
+  PreparedImage result{{}, must_invert(plane, invert), {0, 0, image.width, image.height}, 0, 1};
+  if (result.inverted) invert_values(plane);
+  const float ground = border_level(plane);
+  const Plane scaled = scale_longest_to(plane, kSide);
+  result.pixels = to_bytes(
+      put_on_ground(scaled, (kSide - scaled.width) / 2, (kSide - scaled.height) / 2, ground));
+  return result;
+}
+
 }  // namespace
 
 Preprocess parse_preprocess(std::string_view text) {
-  constexpr std::array<std::string_view, 3> kNames = {"mnist", "resize", "none"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (text == kNames[i]) return static_cast<Preprocess>(i);
-  }
-  const std::string nearest = nearest_name(text, kNames);
-  throw Error(ErrorKind::usage, str("preprocess: expected mnist, resize or none, found '", text,
-                                    "'", nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  constexpr Named<Preprocess> kNames[] = {
+      {"mnist", Preprocess::mnist}, {"resize", Preprocess::resize}, {"none", Preprocess::none}};
+  return row_named(kNames, "preprocess", text).value;
 }
 
 Invert parse_invert(std::string_view text) {
-  if (text == "auto") return Invert::automatic;
-  if (text == "yes") return Invert::yes;
-  if (text == "no") return Invert::no;
-  throw Error(ErrorKind::usage, str("invert: expected auto, yes or no, found '", text, "'"));
+  constexpr Named<Invert> kNames[] = {
+      {"auto", Invert::automatic}, {"yes", Invert::yes}, {"no", Invert::no}};
+  return row_named(kNames, "invert", text).value;
+}
+
+std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
+                                         const std::string& name) {
+  check_size(image, name);
+  const Plane plane = to_plane(image);
+  const bool is_inverted = must_invert(plane, invert);
+  const std::vector<Mark> marks = find_marks(plane, is_inverted);
+  if (marks.empty()) {
+    throw Error(ErrorKind::data, str(name, ": no ink/contrast to find a digit in"));
+  }
+  std::vector<PreparedImage> prepared;
+  for (const Mark& mark : marks) {
+    prepared.push_back({to_bytes(place_like_mnist(scale_longest_to(mark.ink, kBox))), is_inverted,
+                        in_picture(mark.box, plane, image), mark.row, marks.size()});
+  }
+  return prepared;
 }
 
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name) {
-  if (image.width < 1 || image.height < 1 ||
-      static_cast<std::int64_t>(image.pixels.size()) != image.width * image.height) {
-    throw Error(ErrorKind::usage, str(name, ": ", image.pixels.size(), " pixels for ", image.width,
-                                      " x ", image.height));
-  }
-  PreparedImage result;
-  result.inverted = invert == Invert::yes;
-  if (preprocess == Preprocess::none) {
-    if (image.width != kSide || image.height != kSide) {
-      throw Error(ErrorKind::data, str(name, ": without preprocessing a picture must be 28 x 28, ",
-                                       "found ", image.width, " x ", image.height));
-    }
-    result.pixels = image.pixels;
-    if (result.inverted) {
-      for (std::uint8_t& pixel : result.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
-    }
-    return result;
-  }
-  Plane plane = to_plane(image);
-  if (invert == Invert::automatic) result.inverted = is_dark_on_light(plane);
-  if (result.inverted) invert_values(plane);
-  if (preprocess == Preprocess::resize) {
-    const float ground = border_level(plane);
-    const Plane scaled = scale_longest_to(plane, kSide);
-    result.pixels = to_bytes(
-        put_on_ground(scaled, (kSide - scaled.width) / 2, (kSide - scaled.height) / 2, ground));
-    return result;
-  }
-  const Plane ink = extract_ink(plane);
-  if (ink.values.empty()) {
-    throw Error(ErrorKind::data, str(name, ": no ink/contrast to find a digit in"));
-  }
-  result.pixels = to_bytes(place_like_mnist(scale_longest_to(crop_to_ink(ink), kBox)));
-  return result;
+  check_size(image, name);
+  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name);
+  if (preprocess == Preprocess::resize) return resized(image, invert);
+  const std::vector<PreparedImage> marks = prepare_marks(image, invert, name);
+  // A mark at the border may be something beside the sheet, so it counts less.
+  const auto weight = [&](const PreparedImage& mark) {
+    const InkBox& box = mark.box;
+    const bool is_at_border =
+        box.left <= 0 || box.top <= 0 || box.right() >= image.width || box.bottom() >= image.height;
+    return box.width * box.height / (is_at_border ? 4 : 1);
+  };
+  return *std::max_element(marks.begin(), marks.end(),
+                           [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
 }
 
 }  // namespace weft::data

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/image.h"
+#include "data/ink.h"
 
 namespace weft::data {
 
@@ -29,11 +30,19 @@ Invert parse_invert(std::string_view text);
 struct PreparedImage {
   std::vector<std::uint8_t> pixels;  // (28, 28); 0 background, 255 ink
   bool inverted = false;
+  InkBox box;             // where it is in the picture, in the picture's pixels
+  std::int64_t row = 0;   // of the writing, from 0
+  std::size_t marks = 0;  // how many were found in the whole picture, this one included
 };
 
-// Throws data when there is no contrast to find ink in (mnist), or the size is wrong (none).
-// `name` is for the message.
+// Of several marks in a picture, `mnist` takes the largest, preferring those inside. Throws data
+// when there is no contrast to find ink in (mnist), or the size is wrong (none). `name` is for the
+// message.
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name);
+
+// Every mark of the picture in reading order, at least one, each as `mnist` prepares it.
+std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
+                                         const std::string& name);
 
 }  // namespace weft::data

@@ -9,14 +9,14 @@
 namespace weft::data {
 namespace {
 
-thread_local std::size_t allocation_limit = 0;
+thread_local std::size_t allocation_budget = 0;
 
-void* limited_malloc(std::size_t bytes) {
-  return bytes <= allocation_limit ? std::malloc(bytes) : nullptr;
-}
-
-void* limited_realloc(void* old, std::size_t bytes) {
-  return bytes <= allocation_limit ? std::realloc(old, bytes) : nullptr;
+// Memory is zeroed, so that pixels which a decoder never writes are the same in every run and hold
+// nobody's data.
+void* zeroed_malloc(std::size_t bytes) {
+  if (bytes > allocation_budget) return nullptr;
+  allocation_budget -= bytes;
+  return std::calloc(bytes, 1);
 }
 
 // The caller frees what this returns; null when memory is short. Higher levels of zlib's take three
@@ -36,14 +36,14 @@ unsigned char* compressed(unsigned char* data, int bytes, int* compressed_bytes,
 
 }  // namespace
 
-void set_stb_allocation_limit(std::size_t bytes) {
-  allocation_limit = bytes;
+void set_stb_allocation_budget(std::size_t bytes) {
+  allocation_budget = bytes;
 }
 
 }  // namespace weft::data
 
-#define STBI_MALLOC(bytes) weft::data::limited_malloc(bytes)
-#define STBI_REALLOC(old, bytes) weft::data::limited_realloc(old, bytes)
+#define STBI_MALLOC(bytes) weft::data::zeroed_malloc(bytes)
+#define STBI_REALLOC(old, bytes) nullptr  // only the decoder of PNGs would need it
 #define STBI_FREE(old) std::free(old)
 #define STBIW_ZLIB_COMPRESS weft::data::compressed
 

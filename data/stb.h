@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// stb_image as Weft builds it: four formats, memory only, and a limit on every allocation.
-// Internal to image.cpp.
+// stb_image as Weft builds it, for JPEG in and PNG out: memory only, zeroed allocations under a
+// budget. Internal to image.cpp and picture/jpeg.cpp.
 #pragma once
 
 #include <cstddef>
 
 #define STBI_NO_STDIO
-#define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_ONLY_PNM
-// Only a backstop: image.cpp refuses far smaller pictures, and says how large they are.
+// Only a backstop: far smaller pictures are refused before, with their size in the message.
 #define STBI_MAX_DIMENSIONS (1 << 20)
 #define STBI_ASSERT(condition) static_cast<void>(0)  // no file may abort a debug build
 #define STBI_WRITE_NO_STDIO
@@ -19,8 +16,8 @@
 
 namespace weft::data {
 
-// The largest single allocation stb_image may make in this thread; more fails as "outofmem". A PNG
-// may inflate to far more than its dimensions need: this is what stops it.
-void set_stb_allocation_limit(std::size_t bytes);
+// How many bytes stb_image may allocate in this thread from now on, all calls together. More fails
+// as "outofmem".
+void set_stb_allocation_budget(std::size_t bytes);
 
 }  // namespace weft::data

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/access_counts.h"
 
+#include "engine/access_trace.h"
+
 namespace weft {
 
 const char* name_of(AccessKind kind) {
@@ -21,8 +23,14 @@ const char* name_of(AccessKind kind) {
   return "shared atomic";
 }
 
-#ifndef WEFT_HOST_CUDA  // else engine/host_cuda/counts.cpp has it
+#ifndef WEFT_HOST_CUDA  // else host_cuda/checks/ has them
 std::vector<KernelCounts> count_accesses(const std::function<void()>&) {
+  return {};
+}
+AccessTrace trace_accesses(const std::function<void()>&, const TraceOptions&) {
+  return {};
+}
+WithoutBarrier run_without_barrier(const std::string&, const std::function<void()>&) {
   return {};
 }
 #endif

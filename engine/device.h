@@ -58,7 +58,7 @@ struct DeviceProperties {
 const DeviceProperties& device_properties(Device device);
 
 bool built_with_cuda();
-// Is Device::cuda() the CPU, which runs CUDA kernels thread by thread (engine/host_cuda)?
+// Is Device::cuda() the CPU, which runs CUDA kernels thread by thread (host_cuda)?
 bool built_for_host_cuda();
 std::string_view built_cuda_architectures();  // "80-real;90a-real"; empty without CUDA
 

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// The numeric value of a kind is the process exit code documented in the README.
+// The numeric value of a kind is the process exit code (docs/exit-codes.md).
 enum class ErrorKind {
   check_failed = 1,  // a verification did not hold (a diverged loss, a kernel that disagrees)
   usage = 2,         // a caller's argument, flag or shape is wrong

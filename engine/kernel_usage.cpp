@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "engine/kernel_usage.h"
 
-#if defined(WEFT_WITH_CUDA) && !defined(WEFT_HOST_CUDA)
+#ifdef WEFT_WITH_CUDA
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cstdlib>
 
-#include "engine/cuda_check.h"
+#include "engine/launch.h"
 #endif
 
 namespace weft {
 
-#if defined(WEFT_WITH_CUDA) && !defined(WEFT_HOST_CUDA)
+#ifdef WEFT_WITH_CUDA
 namespace {
+
+struct Recorded {
+  const void* kernel;
+  dim3 grid, block;
+  std::size_t shared_bytes;
+};
+thread_local std::vector<Recorded>* recording = nullptr;
 
 // "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>".
 std::string readable(const char* mangled) {
@@ -37,6 +43,7 @@ std::string readable(const char* mangled) {
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
+#ifndef WEFT_HOST_CUDA
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
   cuda_check(cudaDeviceGetAttribute(&value, which, device), "read an attribute of the GPU");
@@ -63,74 +70,66 @@ std::string limiting(const cudaFuncAttributes& kernel, int threads, std::size_t 
   return "registers or shared memory, as they are handed out in units";
 }
 
-KernelUsage describe(const cudaKernelNodeParams& node, int device) {
+// What the compiler and the driver say of it on a GPU.
+void describe_resources(KernelUsage& usage, const Recorded& launch, int device) {
   cudaFuncAttributes kernel{};
-  cuda_check(cudaFuncGetAttributes(&kernel, node.func), "read the attributes of a kernel");
-  KernelUsage usage;
-  const char* name = nullptr;
-  cuda_check(cudaFuncGetName(&name, node.func), "read the name of a kernel");
-  usage.name = readable(name);
-  usage.grid = {node.gridDim.x, node.gridDim.y, node.gridDim.z};
-  usage.block = {node.blockDim.x, node.blockDim.y, node.blockDim.z};
+  cuda_check(cudaFuncGetAttributes(&kernel, launch.kernel), "read the attributes of a kernel");
   usage.registers = kernel.numRegs;
-  usage.shared_bytes = kernel.sharedSizeBytes + node.sharedMemBytes;
+  usage.shared_bytes = kernel.sharedSizeBytes + launch.shared_bytes;
   usage.local_bytes = kernel.localSizeBytes;
-  const int threads = static_cast<int>(node.blockDim.x * node.blockDim.y * node.blockDim.z);
-  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&usage.blocks_per_multiprocessor,
-                                                           node.func, threads, node.sharedMemBytes),
+  const int threads = static_cast<int>(launch.block.x * launch.block.y * launch.block.z);
+  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                 &usage.blocks_per_multiprocessor, launch.kernel, threads, launch.shared_bytes),
              "compute the occupancy of a kernel");
   const int capacity = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
   usage.occupancy =
       static_cast<double>(usage.blocks_per_multiprocessor * ((threads + 31) / 32)) * 32 / capacity;
   usage.limit =
       limiting(kernel, threads, usage.shared_bytes, usage.blocks_per_multiprocessor, device);
-  return usage;
 }
-
-std::vector<KernelUsage> describe_all(cudaGraph_t graph, int device) {
-  std::size_t count = 0;
-  cuda_check(cudaGraphGetNodes(graph, nullptr, &count), "count the nodes of a graph");
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count > 0) cuda_check(cudaGraphGetNodes(graph, nodes.data(), &count), "list a graph");
-  std::vector<KernelUsage> kernels;
-  for (const cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type{};
-    cuda_check(cudaGraphNodeGetType(node, &type), "read a node of a graph");
-    if (type != cudaGraphNodeTypeKernel) continue;
-    cudaKernelNodeParams parameters{};
-    cuda_check(cudaGraphKernelNodeGetParams(node, &parameters), "read a kernel of a graph");
-    kernels.push_back(describe(parameters, device));
-  }
-  return kernels;
-}
+#else
+void describe_resources(KernelUsage&, const Recorded&, int) {}
+#endif
 
 }  // namespace
 
-std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work,
-                                             const Stream& stream) {
-  if (stream.device().is_cpu()) return {};
-  cuda_check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),
-             "begin to capture kernels");
-  cudaGraph_t graph = nullptr;
+namespace detail {
+
+void record_launch(const void* kernel, const Launch& launch) {
+  if (recording == nullptr) return;
+  recording->push_back({kernel, launch.grid, launch.block, launch.shared_bytes});
+}
+
+}  // namespace detail
+
+std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work, Device device) {
+  std::vector<Recorded> launches;
+  recording = &launches;
   try {
     work();
   } catch (...) {
-    static_cast<void>(cudaStreamEndCapture(stream.native(), &graph));
-    if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+    recording = nullptr;
     throw;
   }
-  cuda_check(cudaStreamEndCapture(stream.native(), &graph), "capture kernels");
-  try {
-    std::vector<KernelUsage> kernels = describe_all(graph, stream.device().index);
-    static_cast<void>(cudaGraphDestroy(graph));
-    return kernels;
-  } catch (...) {
-    static_cast<void>(cudaGraphDestroy(graph));
-    throw;
+  recording = nullptr;
+  std::vector<KernelUsage> kernels;
+  for (const Recorded& launch : launches) {
+    const dim3 grid = launch.grid, block = launch.block;
+    const char* name = nullptr;
+    cuda_check(cudaFuncGetName(&name, launch.kernel), "read the name of a kernel");
+    KernelUsage& usage = kernels.emplace_back();
+    usage.kernel = launch.kernel;
+    usage.symbol = name;
+    usage.name = readable(name);
+    usage.grid = {grid.x, grid.y, grid.z};
+    usage.block = {block.x, block.y, block.z};
+    describe_resources(usage, launch, device.index);
   }
+  return kernels;
 }
 #else
-std::vector<KernelUsage> kernels_launched_by(const std::function<void()>&, const Stream&) {
+std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work, Device) {
+  work();
   return {};
 }
 #endif

@@ -10,13 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/stream.h"
+#include "engine/device.h"
 
 namespace weft {
 
 struct KernelUsage {
-  std::string name;  // as in the source, without its parameters
+  const void* kernel = nullptr;  // as launch() got it: the same for the same instantiation
+  std::string symbol;            // as in the object file
+  std::string name;              // as in the source, without its parameters
   std::array<unsigned, 3> grid{}, block{};
+  // Of a GPU, and 0 on host-cuda:
   int registers = 0;             // of one thread
   std::size_t shared_bytes = 0;  // of one block, static and dynamic
   std::size_t local_bytes = 0;   // of one thread: spilled registers and arrays
@@ -25,9 +28,8 @@ struct KernelUsage {
   std::string limit;     // "registers", "shared memory", "threads", "blocks"
 };
 
-// Captures `work` (which is not run) and describes its kernels in the order of their launch. Empty
-// on the CPU. What `work` does must be allowed in a Graph.
-std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work,
-                                             const Stream& stream);
+// Runs `work` and describes the kernels that it launches from this thread on `device`, in the order
+// of their launch. Empty on the CPU.
+std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work, Device device);
 
 }  // namespace weft

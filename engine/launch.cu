@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/launch_cluster.h"
+#include "engine/launch.h"
 
 #include <map>
 #include <mutex>
@@ -14,25 +14,9 @@ namespace {
 
 __global__ void probe() {}
 
-}  // namespace
-
-void cuda_check(cudaError_t code, const char* what, std::source_location where) {
-  if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // do not let the next check report this one again
-  throw Error(ErrorKind::device,
-              str("could not ", what, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
-                  ") at ", where.file_name(), ":", where.line()),
-              where);
-}
-
-namespace detail {
-
-cudaError_t probe_kernel_image() {
-  cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, probe);
-}
-
+// Raises the dynamic shared-memory limit of `kernel` on the current device, once per kernel.
 void allow_shared_bytes(const void* kernel, std::size_t bytes) {
+  if (bytes <= 48 * 1024) return;  // what every kernel may use
   static std::mutex mutex;
   static std::map<std::pair<const void*, int>, std::size_t> allowed;
   int device = 0;
@@ -46,8 +30,49 @@ void allow_shared_bytes(const void* kernel, std::size_t bytes) {
   limit = bytes;
 }
 
+}  // namespace
+
+void cuda_check(cudaError_t code, const char* what, std::source_location where) {
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // do not let the next check report this one again
+  throw Error(ErrorKind::device,
+              str("could not ", what, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
+                  ") at ", where.file_name(), ":", where.line()),
+              where);
+}
+
+namespace detail {
+
+NativeLaunch::NativeLaunch(const void* kernel, const Launch& launch) {
+  allow_shared_bytes(kernel, launch.shared_bytes);
+  config.gridDim = launch.grid;
+  config.blockDim = launch.block;
+  config.dynamicSmemBytes = launch.shared_bytes;
+  config.stream = launch.stream.native();
+  config.attrs = attributes;
+  const auto add = [this](cudaLaunchAttributeID id) -> cudaLaunchAttributeValue& {
+    attributes[config.numAttrs].id = id;
+    return attributes[config.numAttrs++].val;
+  };
+  if (launch.cluster > 1) {
+    auto& size = add(cudaLaunchAttributeClusterDimension).clusterDim;
+    size.x = launch.cluster;
+    size.y = size.z = 1;
+  }
+  if (launch.overlaps && device_properties(launch.stream.device()).compute_capability >= 90) {
+    add(cudaLaunchAttributeProgrammaticStreamSerialization)
+        .programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.waits_for_grid) add(cudaLaunchAttributeCooperative).cooperative = 1;
+}
+
+cudaError_t probe_kernel_image() {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, probe);
+}
+
 int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, Device device) {
-  if (shared_bytes > 48 * 1024) allow_shared_bytes(kernel, shared_bytes);
+  allow_shared_bytes(kernel, shared_bytes);
   int per_multiprocessor = 0;
   cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, threads,
                                                            shared_bytes),
@@ -55,27 +80,22 @@ int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, D
   return per_multiprocessor * device_properties(device).multiprocessors;
 }
 
-int resident_clusters(const void* kernel, int threads, std::size_t shared_bytes, int blocks,
-                      Device device) {
+int resident_clusters(const void* kernel, int blocks, int threads, std::size_t shared_bytes,
+                      const Stream& stream) {
+  // Without an attribute for its size, a cluster of one block counts as none at all.
+  if (blocks == 1) return resident_blocks(kernel, threads, shared_bytes, stream.device());
   static std::mutex mutex;
   static std::map<std::tuple<const void*, int, std::size_t, int>, int> known;  // a slow question
-  if (shared_bytes > 48 * 1024) allow_shared_bytes(kernel, shared_bytes);
   const std::lock_guard lock(mutex);
   int& clusters = known[{kernel, threads, shared_bytes, blocks}];
   if (clusters > 0) return clusters;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(blocks);
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
-  const int multiprocessors = device_properties(device).multiprocessors;
-  cudaLaunchConfig_t native{};
-  native.gridDim = dim3(static_cast<unsigned>(multiprocessors / blocks * blocks));
-  native.blockDim = dim3(static_cast<unsigned>(threads));
-  native.dynamicSmemBytes = shared_bytes;
-  native.attrs = &attribute;
-  native.numAttrs = 1;
-  cuda_check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &native),
+  const auto cluster = static_cast<unsigned>(blocks);
+  const auto processors =
+      static_cast<unsigned>(device_properties(stream.device()).multiprocessors);
+  const Launch launch{processors / cluster * cluster, static_cast<unsigned>(threads), shared_bytes,
+                      stream, cluster};
+  const NativeLaunch native(kernel, launch);
+  cuda_check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &native.config),
              "ask for the occupancy of a kernel");
   return clusters;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one way to start a CUDA kernel. `<<<>>>` appears nowhere else in Weft.
+// The one way to start a CUDA kernel: no other file names a launch of the CUDA runtime or `<<<>>>`.
 //
 // launch() deduces the kernel's parameter types and brace-initialises them from the arguments:
 // a wrong count, a lost const or a narrowing conversion is a compile error. An empty grid is
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/cuda_check.h"
+#include "engine/extent.h"
 #include "engine/stream.h"
 
 namespace weft {
@@ -23,43 +24,59 @@ struct Launch {
   dim3 block;
   std::size_t shared_bytes;
   const Stream& stream;
+  unsigned cluster = 1;  // blocks of a thread block cluster
+  bool overlaps = false;
+  bool waits_for_grid = false;
+
+  // Blocks form thread block clusters (sm_90): `blocks` neighbours in x, at most 8, run at the same
+  // time and read and write each other's shared memory. The grid is a multiple of `blocks`.
+  Launch clusters_of(unsigned blocks) const {
+    Launch other = *this;
+    other.cluster = blocks;
+    return other;
+  }
+  // The kernel may start while the kernel before it on the stream is ending, so that its blocks are
+  // in place when they can go on (programmatic dependent launch; before sm_90 it makes no
+  // difference). It calls device::overlap_wait() (kernels/device/overlap.cuh) before it touches
+  // memory that other kernels write or read.
+  Launch overlapped(bool may = true) const {
+    Launch other = *this;
+    other.overlaps = may;
+    return other;
+  }
+  // Blocks wait for each other (cooperative_groups::this_grid().sync()): all of them run at the
+  // same time, or the launch fails.
+  Launch cooperative() const {
+    Launch other = *this;
+    other.waits_for_grid = true;
+    return other;
+  }
 };
 
 namespace detail {
 
-// Raises the dynamic shared-memory limit of `kernel` on the current device, once per kernel.
-void allow_shared_bytes(const void* kernel, std::size_t bytes);
+// Notes a launch for the kernels_launched_by() of engine/kernel_usage.h that runs on this thread.
+void record_launch(const void* kernel, const Launch& launch);
+
+// A Launch as the CUDA runtime takes it. The shared-memory limit of `kernel` on the current device
+// is raised where it has to be.
+struct NativeLaunch {
+  NativeLaunch(const void* kernel, const Launch& launch);
+  NativeLaunch(const NativeLaunch&) = delete;
+
+  cudaLaunchAttribute attributes[3]{};
+  cudaLaunchConfig_t config{};
+};
+
 int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, Device device);
+int resident_clusters(const void* kernel, int blocks, int threads, std::size_t shared_bytes,
+                      const Stream& stream);
 [[noreturn]] void throw_launch_error(cudaError_t code, const void* kernel, const Launch& launch);
 
 template <class Parameter, class Argument>
 Parameter braced(Argument&& argument) {
   Parameter parameter{std::forward<Argument>(argument)};
   return parameter;
-}
-
-// launch() with one attribute.
-template <class... Parameters, class... Arguments>
-void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), const Launch& config,
-                 Arguments&&... arguments) {
-  static_assert(sizeof...(Parameters) == sizeof...(Arguments),
-                "launch: the kernel takes another number of arguments");
-  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
-  const void* function = reinterpret_cast<const void*>(kernel);
-  if (config.shared_bytes > 48 * 1024) allow_shared_bytes(function, config.shared_bytes);
-  cudaLaunchConfig_t native{};
-  native.gridDim = config.grid;
-  native.blockDim = config.block;
-  native.dynamicSmemBytes = config.shared_bytes;
-  native.stream = config.stream.native();
-  native.attrs = &attribute;
-  native.numAttrs = 1;
-  const cudaError_t code = cudaLaunchKernelEx(
-      &native, kernel, braced<Parameters>(std::forward<Arguments>(arguments))...);
-  if (code != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // reported here, not by the next launch
-    throw_launch_error(code, function, config);
-  }
 }
 
 }  // namespace detail
@@ -70,17 +87,10 @@ void launch(void (*kernel)(Parameters...), const Launch& config, Arguments&&... 
                 "launch: the kernel takes another number of arguments");
   if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
   const void* function = reinterpret_cast<const void*>(kernel);
-  if (config.shared_bytes > 48 * 1024) detail::allow_shared_bytes(function, config.shared_bytes);
-#ifndef WEFT_HOST_CUDA
-  kernel<<<config.grid, config.block, config.shared_bytes, config.stream.native()>>>(
-      detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
-  const cudaError_t code = cudaGetLastError();
-#else  // the host compiler does not know the brackets above
-  const cudaLaunchConfig_t native{config.grid, config.block, config.shared_bytes,
-                                  config.stream.native()};
+  detail::record_launch(function, config);
+  const detail::NativeLaunch native(function, config);
   const cudaError_t code = cudaLaunchKernelEx(
-      &native, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
-#endif
+      &native.config, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);
   if (code != cudaSuccess) detail::throw_launch_error(code, function, config);
 }
 
@@ -93,22 +103,19 @@ int resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shar
                                  stream.device());
 }
 
-// launch() for a kernel whose blocks wait for each other (cooperative_groups::this_grid().sync()):
-// all blocks run at the same time, or the launch fails.
-template <class... Parameters, class... Arguments>
-void launch_cooperative(void (*kernel)(Parameters...), const Launch& config,
-                        Arguments&&... arguments) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
-  detail::launch_with(attribute, kernel, config, std::forward<Arguments>(arguments)...);
+// Clusters of `blocks` blocks that the stream's device can hold at once.
+template <class... Parameters>
+int resident_clusters(void (*kernel)(Parameters...), int blocks, int threads,
+                      std::size_t shared_bytes, const Stream& stream) {
+  return detail::resident_clusters(reinterpret_cast<const void*>(kernel), blocks, threads,
+                                   shared_bytes, stream);
 }
 
 // Blocks that cover `n` items at `per_block` each, at most `limit` of them: a kernel launched with
 // fewer than it needs loops over the rest (grid stride).
 inline unsigned blocks_for(std::int64_t n, std::int64_t per_block,
                            std::int64_t limit = 0x7fffffff) {
-  const std::int64_t blocks = (n + per_block - 1) / per_block;
+  const std::int64_t blocks = divide_up(n, per_block);
   return static_cast<unsigned>(blocks < limit ? blocks : limit);
 }
 

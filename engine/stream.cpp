@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 
 #ifdef WEFT_WITH_CUDA
 #include "engine/cuda_check.h"
@@ -56,7 +57,7 @@ struct StreamState {
     if (device.is_cpu()) {
       const std::size_t alignment = 256;
       if (bytes <= SIZE_MAX - alignment) {
-        data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        data = std::aligned_alloc(alignment, round_up(bytes, alignment));
       }
       if (data == nullptr) {
         throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));

@@ -5,18 +5,20 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
 struct Family {
   std::string_view name;     // its folder under kernels/
   std::string_view summary;  // one sentence
-  std::span<const VariantInfo> (*variants)();
+  Rungs (*rungs)();          // in teaching order
 };
 
 std::span<const Family> catalogue();
 const Family* find_family(std::string_view name);  // null when there is none
-const VariantInfo* find_variant(const Family& family, std::string_view name);
+// `name`, as long as the program lives: of a rung of the family, or `automatic`. Throws usage with
+// the names that there are.
+std::string_view rung_name(std::string_view family, std::string_view name);
 
 }  // namespace weft::kernels

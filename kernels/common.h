@@ -12,8 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "engine/stream.h"
 
@@ -36,16 +34,6 @@ enum class Epilogue { none, relu };
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
-};
-
-// One rung of a family's ladder, as tests, benchmarks, the command line and the docs see it.
-struct VariantInfo {
-  std::string_view name;     // the technique: "tiled"
-  std::string_view summary;  // one sentence: what this rung changes and teaches
-  bool on_cpu = false;
-  bool on_cuda = false;         // false in no build: tables are the same everywhere
-  int compute_capability = 0;   // least one, 80 for sm_80; 0: any that Weft supports
-  std::string_view needs = "";  // further conditions, for a reader: "k % 4 == 0"
 };
 
 }  // namespace weft::kernels

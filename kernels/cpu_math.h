@@ -2,7 +2,8 @@
 // Elementary functions for the CPU kernels that the compiler can vectorise.
 //
 // The float versions are branch-free polynomials; the double versions, used as the tests' oracle,
-// are the C library's. NaN propagates. Included by kernels/*/cpu.h only (see kernels/isa.h).
+// are the C library's. NaN propagates. Included by kernels/*/cpu/templates.h only (see
+// kernels/isa.h).
 #pragma once
 
 #include <cmath>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Run-time choice of the x86 instruction set for the CPU kernels.
 //
-// kernels/FAMILY/cpu.h holds templates on the scalar type inside
+// kernels/FAMILY/cpu/templates.h holds templates on the scalar type inside
 //   namespace weft::kernels::cpu { inline namespace WEFT_ISA { ... } }
-// kernels/FAMILY/cpu.cpp instantiates them for float and puts them in a table of function pointers,
-// declared in kernels/FAMILY/cpu_table.h. The build compiles cpu.cpp once per instruction set, each
-// time with another WEFT_ISA and other machine flags, and select_isa() picks the table at run time.
-// The namespace keeps the linker from merging code for different machines, so cpu.h must not call
-// non-trivial inline functions of the standard library (use plain loops and its own helpers).
-// Elsewhere (the tests' double oracle) cpu.h is compiled with WEFT_ISA = baseline.
+// kernels/FAMILY/cpu/instances.cpp instantiates them for float and puts them in a table of function
+// pointers, declared in kernels/FAMILY/cpu/table.h. The build compiles instances.cpp once per
+// instruction set, each time with another WEFT_ISA and other machine flags, and select_isa() picks
+// the table at run time. The namespace keeps the linker from merging code for different machines,
+// so templates.h must not call non-trivial inline functions of the standard library (use plain
+// loops and its own helpers). Elsewhere (the tests' double oracle) templates.h is compiled with
+// WEFT_ISA = baseline.
 #pragma once
 
 #include <string_view>

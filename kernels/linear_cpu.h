@@ -3,8 +3,8 @@
 // double it is part of the tests' oracles.
 #pragma once
 
-#include "kernels/activation/cpu.h"
-#include "kernels/gemm/cpu.h"
+#include "kernels/activation/cpu/templates.h"
+#include "kernels/gemm/cpu/templates.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {

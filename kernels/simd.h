@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One vector of floats, as wide as the instruction set that this file is compiled for.
 //
-// Included by kernels/*/cpu.cpp only, and everything is inside WEFT_ISA: see kernels/isa.h. The
-// type is the compiler's vector extension, so + - * and comparisons work on it.
+// Included by kernels/*/cpu/instances.cpp only, and everything is inside WEFT_ISA: see
+// kernels/isa.h. The type is the compiler's vector extension, so + - * and comparisons work on it.
 #pragma once
 
 #include <cstdint>

@@ -3,16 +3,14 @@
 
 namespace weft::layers {
 
-void ActivationLayer::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext&,
-                                 const Stream& stream) const {
-  kernels::activation_forward(y.data, x.data, x.elements(), kind_, stream);
+void ActivationLayer::do_forward(const ForwardCall& call) const {
+  kernels::activation_forward(call.y.data, call.x.data, call.x.elements(), kind_, call.stream);
 }
 
-void ActivationLayer::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView, ConstFloatView y,
-                                  GradientMode, const LayerContext&, const Stream& stream) const {
-  if (dx.data == nullptr) return;
-  kernels::activation_backward(dx.data, dy.data, y.data, y.elements(), kind_,
-                               GradientMode::overwrite, stream);
+void ActivationLayer::do_backward(const BackwardCall& call) const {
+  if (call.dx.data == nullptr) return;
+  kernels::activation_backward(call.dx.data, call.dy.data, call.y.data, call.y.elements(), kind_,
+                               GradientMode::overwrite, call.stream);
 }
 
 }  // namespace weft::layers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ActivationLayer: what ReLU, Sigmoid and Tanh share. Any shape; backward needs y alone, so it may
-// run in place. Formulas are in kernels/activation/activation.h.
+// ReLU, Sigmoid and Tanh. Any shape; backward needs y alone, so they may run in place. Formulas are
+// in kernels/activation/activation.h.
 #pragma once
 
 #include "kernels/activation/activation.h"
@@ -10,22 +10,39 @@ namespace weft::layers {
 
 class ActivationLayer : public Layer {
  public:
-  std::string describe() const override { return std::string(type()); }
-  bool in_place() const override { return true; }
+  std::string_view type() const override { return type_; }
+  std::string describe() const override { return type_; }
+  LayerTraits traits() const override {
+    return {.in_place = true, .relu = kind_ == kernels::Activation::relu};
+  }
 
  protected:
-  ActivationLayer(std::string name, kernels::Activation kind)
-      : Layer(std::move(name)), kind_(kind) {}
+  ActivationLayer(std::string name, const char* type, kernels::Activation kind)
+      : Layer(std::move(name)), type_(type), kind_(kind) {}
 
   Shape do_output_shape(const Shape& input) const override { return input; }
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 
  private:
+  const char* type_;
   kernels::Activation kind_;
+};
+
+// Behind Linear and Conv2d a Plan folds it into their epilogue.
+struct ReLU final : ActivationLayer {
+  explicit ReLU(std::string name)
+      : ActivationLayer(std::move(name), "ReLU", kernels::Activation::relu) {}
+};
+
+struct Sigmoid final : ActivationLayer {
+  explicit Sigmoid(std::string name)
+      : ActivationLayer(std::move(name), "Sigmoid", kernels::Activation::sigmoid) {}
+};
+
+struct Tanh final : ActivationLayer {
+  explicit Tanh(std::string name)
+      : ActivationLayer(std::move(name), "Tanh", kernels::Activation::tanh) {}
 };
 
 }  // namespace weft::layers

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/extent.h"
 #include "engine/stream.h"
 
 namespace weft::layers {
@@ -26,7 +27,7 @@ class Arena {
     std::size_t total = 0;
     for (const std::size_t bytes : bytes_) {
       offsets_.push_back(total);
-      total += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      total += round_up(bytes, kAlignment);
     }
     buffer_ = Buffer(total, stream);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/batch_norm2d.h"
 
+#include "engine/extent.h"
+
 namespace weft::layers {
 
 namespace {
@@ -24,7 +26,7 @@ std::vector<BufferSpec> buffers_of(const std::string& name, std::int64_t channel
 }
 
 std::size_t unwanted_dx_bytes(const Shape& input) {
-  return static_cast<std::size_t>((input.elements() + 63) / 64 * 64) * sizeof(float);
+  return static_cast<std::size_t>(round_up(input.elements(), 64)) * sizeof(float);
 }
 
 }  // namespace
@@ -69,8 +71,8 @@ Shape BatchNorm2d::do_output_shape(const Shape& input) const {
   return input;
 }
 
-void BatchNorm2d::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
-                             const Stream& stream) const {
+void BatchNorm2d::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   const float* gamma = context.parameters[0].data;
   const float* beta = context.parameters[1].data;
   float* running_mean = context.buffers[0].data;
@@ -86,9 +88,8 @@ void BatchNorm2d::do_forward(FloatView y, ConstFloatView x, Epilogue, const Laye
                               eps_, momentum_, dims(x.shape), {}, context.workspace, stream);
 }
 
-void BatchNorm2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
-                              GradientMode parameter_mode, const LayerContext& context,
-                              const Stream& stream) const {
+void BatchNorm2d::do_backward(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   const std::size_t skipped = unwanted_dx_bytes(x.shape);
   const Workspace workspace{static_cast<std::byte*>(context.workspace.data) + skipped,
                             context.workspace.bytes - skipped};

@@ -21,16 +21,14 @@ class BatchNorm2d final : public Layer {
   std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
-  bool backward_reads_output() const override { return false; }
-  bool can_mask_input_gradient() const override { return true; }
+  LayerTraits traits() const override {
+    return {.masks_input_gradient = true, .backward_reads_output = false};
+  }
 
  protected:
   Shape do_output_shape(const Shape& input) const override;
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 
  private:
   kernels::BatchNormDims dims(const Shape& input) const;

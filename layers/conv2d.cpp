@@ -24,14 +24,8 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
-// A gradient that the chosen variant does not compute is left to automatic, and so is everything
-// when that variant is for ConvReluPool.
-kernels::ConvOptions options_of(const KernelChoice& choice, kernels::ConvPass pass) {
-  using kernels::ConvVariant;
-  const bool chosen =
-      pass == kernels::ConvPass::forward || kernels::conv_has_pass(choice.conv, pass);
-  const bool other = choice.conv == ConvVariant::fused_relu_pool;
-  return {.variant = chosen && !other ? choice.conv : ConvVariant::automatic, .mode = choice.mode};
+kernels::ConvOptions options_of(const KernelChoice& choice) {
+  return {.variant = choice.conv, .mode = choice.mode};
 }
 
 }  // namespace
@@ -67,7 +61,7 @@ std::size_t Conv2d::workspace_bytes(const Shape& input, const KernelChoice& kern
                                     Phase phase) const {
   using kernels::ConvPass;
   const auto bytes_of = [&](ConvPass pass) {
-    return kernels::conv2d_workspace_bytes(pass, dims(input), options_of(kernels, pass), device);
+    return kernels::conv2d_workspace_bytes(pass, dims(input), options_of(kernels), device);
   };
   const std::size_t forward = bytes_of(ConvPass::forward);
   if (phase == Phase::inference) return forward;
@@ -83,32 +77,28 @@ double Conv2d::forward_flops(const Shape& input) const {
 
 Shape Conv2d::do_output_shape(const Shape& input) const {
   if (input.rank() != 4 || input[1] != in_channels_ || !window_.fits(input[2], input[3])) {
-    reject_input(str("(N, ", in_channels_, ", H >= ", window_.kernel_h - 2 * window_.pad_h,
-                     ", W >= ", window_.kernel_w - 2 * window_.pad_w, ")"),
-                 input);
+    reject_input(str("(N, ", in_channels_, ", ", window_.least_plane(), ")"), input);
   }
   return {input[0], out_channels_, window_.rows(input[2]), window_.columns(input[3])};
 }
 
-void Conv2d::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
-                        const LayerContext& context, const Stream& stream) const {
+void Conv2d::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   const float* bias = bias_ ? context.parameters[1].data : nullptr;
   kernels::conv2d_forward(y.data, x.data, context.parameters[0].data, bias, dims(x.shape), epilogue,
-                          options_of(context.kernels, kernels::ConvPass::forward),
-                          context.workspace, stream);
+                          options_of(context.kernels), context.workspace, stream);
 }
 
-void Conv2d::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
-                         GradientMode parameter_mode, const LayerContext& context,
-                         const Stream& stream) const {
+void Conv2d::do_backward(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   const kernels::ConvDims extents = dims(x.shape);
   using kernels::ConvPass;
   float* db = bias_ ? context.gradients[1].data : nullptr;
-  kernels::conv2d_backward_weights(
-      context.gradients[0].data, db, dy.data, x.data, extents, parameter_mode,
-      options_of(context.kernels, ConvPass::backward_weights), context.workspace, stream);
+  kernels::conv2d_backward_weights(context.gradients[0].data, db, dy.data, x.data, extents,
+                                   parameter_mode, options_of(context.kernels), context.workspace,
+                                   stream);
   if (dx.data != nullptr) {
-    kernels::ConvOptions options = options_of(context.kernels, ConvPass::backward_data);
+    kernels::ConvOptions options = options_of(context.kernels);
     if (context.mask_input_gradient) options.relu_mask = x.data;
     kernels::conv2d_backward_data(dx.data, dy.data, context.parameters[0].data, extents,
                                   GradientMode::overwrite, options, context.workspace, stream);

@@ -5,15 +5,13 @@ namespace weft::layers {
 
 namespace {
 
-using kernels::ConvVariant;
-
 bool side_by_side(const Window& w) {
   return w.stride_h == w.kernel_h && w.stride_w == w.kernel_w && w.pad_h == 0 && w.pad_w == 0 &&
          w.kernel_h <= 255 && w.kernel_w <= 255 && w.kernel_h * w.kernel_w <= 255;
 }
 
-kernels::ConvOptions options_of(const LayerContext& context) {
-  return {.mode = context.kernels.mode};
+kernels::ReluPoolOptions options_of(const KernelChoice& kernels) {
+  return {.variant = kernels.conv_relu_pool, .mode = kernels.mode};
 }
 
 }  // namespace
@@ -30,15 +28,22 @@ bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& t
                          const Shape& input, const KernelChoice& kernels, Device device) {
   const auto* conv = dynamic_cast<const Conv2d*>(&first);
   const auto* pool = dynamic_cast<const MaxPool2d*>(&third);
-  if (conv == nullptr || !second.is_relu() || pool == nullptr) return false;
+  if (conv == nullptr || !second.traits().relu || pool == nullptr) return false;
   if (!kernels.fuse || !side_by_side(pool->window())) return false;
-  if (kernels.conv != ConvVariant::automatic) return kernels.conv == ConvVariant::fused_relu_pool;
+  if (kernels.conv_relu_pool != kernels::kAutomatic) return true;
+  if (kernels.conv != kernels::kAutomatic) return false;
   if (device.is_cpu()) return true;
   const kernels::ReluPoolDims dims{conv->dims(input), pool->window().kernel_h,
                                    pool->window().kernel_w};
-  if (kernels::conv2d_relu_pool_on_tensor_cores(dims, {.mode = kernels.mode}, device)) return true;
-  // The other kernel that a GPU has is a direct one, in fp32: above some thousand weights the tiles
-  // of a product reuse more than it can.
+  bool on_tensor_cores = true;
+  for (const auto pass : {kernels::ConvPass::forward, kernels::ConvPass::backward_data,
+                          kernels::ConvPass::backward_weights}) {
+    const auto choice = kernels::conv_relu_pool_choice({pass, dims, kernels.mode}, device);
+    on_tensor_cores = on_tensor_cores && choice.rung == "wgmma";
+  }
+  if (on_tensor_cores) return true;
+  // The others compute in fp32 without tiles: above some thousand weights the tiles of a product
+  // reuse more than they can.
   constexpr std::int64_t kFewWeights = 4096;
   return conv->parameters()[0].shape.elements() <= kFewWeights;
 }
@@ -58,7 +63,7 @@ std::size_t ConvReluPool::cache_bytes(const Shape& input) const {
 std::size_t ConvReluPool::workspace_bytes(const Shape& input, const KernelChoice& kernels,
                                           Device device, Phase phase) const {
   if (phase == Phase::inference) return 0;
-  return kernels::conv2d_relu_pool_workspace_bytes(dims(input), {.mode = kernels.mode}, device);
+  return kernels::conv2d_relu_pool_workspace_bytes(dims(input), options_of(kernels), device);
 }
 
 double ConvReluPool::forward_flops(const Shape& input) const {
@@ -71,21 +76,20 @@ Shape ConvReluPool::do_output_shape(const Shape& input) const {
   return pool_.output_shape(conv_.output_shape(input));
 }
 
-void ConvReluPool::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
-                              const Stream& stream) const {
+void ConvReluPool::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   const float* bias = conv_.has_bias() ? context.parameters[1].data : nullptr;
   auto* argmax =
       context.phase == Phase::training ? static_cast<std::uint8_t*>(context.cache) : nullptr;
   kernels::conv2d_relu_pool_forward(y.data, argmax, x.data, context.parameters[0].data, bias,
-                                    dims(x.shape), options_of(context), stream);
+                                    dims(x.shape), options_of(context.kernels), stream);
 }
 
-void ConvReluPool::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
-                               GradientMode parameter_mode, const LayerContext& context,
-                               const Stream& stream) const {
+void ConvReluPool::do_backward(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   const kernels::ReluPoolDims extents = dims(x.shape);
   const auto* argmax = static_cast<const std::uint8_t*>(context.cache);
-  kernels::ConvOptions options = options_of(context);
+  kernels::ReluPoolOptions options = options_of(context.kernels);
   float* db = conv_.has_bias() ? context.gradients[1].data : nullptr;
   kernels::conv2d_relu_pool_backward_weights(context.gradients[0].data, db, dy.data, argmax, x.data,
                                              extents, parameter_mode, options, context.workspace,

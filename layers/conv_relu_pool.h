@@ -4,12 +4,12 @@
 // output.
 //
 //   x (N, C, H, W)   weight (O, C, kH, kW)   bias (O,)   y (N, O, P, Q)
-// Formulas, forward and backward, are in kernels/conv/fused_relu_pool.h.
+// Formulas, forward and backward, are in kernels/conv_relu_pool/conv_relu_pool.h.
 #pragma once
 
-#include "kernels/conv/fused_relu_pool.h"
+#include "kernels/conv_relu_pool/conv_relu_pool.h"
 #include "layers/conv2d.h"
-#include "layers/max_pool2d.h"
+#include "layers/pool2d.h"
 
 namespace weft::layers {
 
@@ -29,16 +29,14 @@ class ConvReluPool final : public Layer {
   std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
-  bool can_mask_input_gradient() const override { return true; }
-  bool backward_reads_output() const override { return false; }
+  LayerTraits traits() const override {
+    return {.masks_input_gradient = true, .backward_reads_output = false};
+  }
 
  protected:
   Shape do_output_shape(const Shape& input) const override;
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 
  private:
   kernels::ReluPoolDims dims(const Shape& input) const;

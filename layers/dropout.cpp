@@ -20,8 +20,8 @@ void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,
   kernels::dropout(y, x.data, x.elements(), p_, key, GradientMode::overwrite, stream);
 }
 
-void Dropout::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext& context,
-                         const Stream& stream) const {
+void Dropout::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   if (context.phase == Phase::training) {
     apply(y.data, x, context, stream);
   } else if (y.data != x.data) {
@@ -30,9 +30,8 @@ void Dropout::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerCon
   }
 }
 
-void Dropout::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView, ConstFloatView,
-                          GradientMode, const LayerContext& context, const Stream& stream) const {
-  if (dx.data != nullptr) apply(dx.data, dy, context, stream);
+void Dropout::do_backward(const BackwardCall& call) const {
+  if (call.dx.data != nullptr) apply(call.dx.data, call.dy, call.context, call.stream);
 }
 
 }  // namespace weft::layers

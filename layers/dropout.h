@@ -15,17 +15,14 @@ class Dropout final : public Layer {
 
   std::string_view type() const override { return "Dropout"; }
   std::string describe() const override { return str("Dropout(", p_, ")"); }
-  bool in_place() const override { return true; }
-  bool backward_reads_output() const override { return false; }
-  bool is_identity_in_inference() const override { return true; }
+  LayerTraits traits() const override {
+    return {.in_place = true, .backward_reads_output = false, .identity_in_inference = true};
+  }
 
  protected:
   Shape do_output_shape(const Shape& input) const override { return input; }
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 
  private:
   void apply(float* y, ConstFloatView x, const LayerContext& context, const Stream& stream) const;

@@ -18,14 +18,12 @@ Shape Flatten::do_output_shape(const Shape& input) const {
   return {input[0], Shape(input.extents().subspan(1)).elements()};
 }
 
-void Flatten::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext&,
-                         const Stream& stream) const {
-  copy(y, x, stream);
+void Flatten::do_forward(const ForwardCall& call) const {
+  copy(call.y, call.x, call.stream);
 }
 
-void Flatten::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView, ConstFloatView,
-                          GradientMode, const LayerContext&, const Stream& stream) const {
-  if (dx.data != nullptr) copy(dx, dy, stream);
+void Flatten::do_backward(const BackwardCall& call) const {
+  if (call.dx.data != nullptr) copy(call.dx, call.dy, call.stream);
 }
 
 }  // namespace weft::layers

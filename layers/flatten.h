@@ -14,17 +14,14 @@ class Flatten final : public Layer {
   std::string_view type() const override { return "Flatten"; }
   std::string describe() const override { return "Flatten"; }
   double forward_flops(const Shape&) const override { return 0; }
-  bool is_view() const override { return true; }
-  bool in_place() const override { return true; }
-  bool backward_reads_output() const override { return false; }
+  LayerTraits traits() const override {
+    return {.view = true, .in_place = true, .backward_reads_output = false};
+  }
 
  protected:
   Shape do_output_shape(const Shape& input) const override;
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 };
 
 }  // namespace weft::layers

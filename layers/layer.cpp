@@ -71,13 +71,13 @@ void Layer::forward(FloatView y, ConstFloatView x, Epilogue epilogue, const Laye
   check_view("input", x, x.shape, stream.device());
   check_view("output", y, output_shape(x.shape), stream.device());
   check_context(context, x.shape, stream.device());
-  if (epilogue != Epilogue::none && !can_fuse_relu()) {
+  if (epilogue != Epilogue::none && !traits().fuses_relu) {
     throw Error(ErrorKind::usage, str(name_, ": ", describe(), " cannot fuse an epilogue"));
   }
-  if (y.data == x.data && y.data != nullptr && !in_place()) {
+  if (y.data == x.data && y.data != nullptr && !traits().in_place) {
     throw Error(ErrorKind::usage, str(name_, ": ", describe(), " cannot run in place"));
   }
-  do_forward(y, x, epilogue, context, stream);
+  do_forward({y, x, epilogue, context, stream});
 }
 
 void Layer::backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
@@ -88,7 +88,7 @@ void Layer::backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFlo
   if (context.phase != Phase::training) {
     throw Error(ErrorKind::usage, str(name_, ": backward in an inference context"));
   }
-  if (context.mask_input_gradient && !can_mask_input_gradient()) {
+  if (context.mask_input_gradient && !traits().masks_input_gradient) {
     throw Error(ErrorKind::usage, str(name(), ": ", describe(), " cannot mask its input gradient"));
   }
   check_view("input", x, x.shape, device);
@@ -97,7 +97,7 @@ void Layer::backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFlo
   check_context(context, x.shape, device);
   if (dx.data != nullptr) {
     check_view("input gradient", dx, x.shape, device);
-    if (dx.data == dy.data && !in_place()) {
+    if (dx.data == dy.data && !traits().in_place) {
       throw Error(ErrorKind::usage, str(name_, ": ", describe(), " cannot run in place"));
     }
   }
@@ -108,7 +108,7 @@ void Layer::backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFlo
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     check_view(parameters_[i].name, context.gradients[i], parameters_[i].shape, device);
   }
-  do_backward(dx, dy, x, y, parameter_mode, context, stream);
+  do_backward({dx, dy, x, y, parameter_mode, context, stream});
 }
 
 }  // namespace weft::layers

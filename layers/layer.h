@@ -29,13 +29,13 @@ using ConstFloatView = TensorView<const float>;
 
 enum class Phase { inference, training };
 
-// How the kernels of a plan are chosen; from --precision and --impl. A conv variant without a
-// gradient's pass leaves that one to automatic. `fuse`: layers may be joined into one kernel, as
-// far as the variants are automatic.
+// How the kernels of a plan are chosen; from --precision and --impl. `fuse`: layers may be joined
+// into one kernel, convolutions only where no rung is named for them.
 struct KernelChoice {
   kernels::ComputeMode mode = kernels::ComputeMode::fp32;
-  kernels::GemmVariant gemm = kernels::GemmVariant::automatic;
-  kernels::ConvVariant conv = kernels::ConvVariant::automatic;
+  std::string_view gemm = kernels::kAutomatic;
+  std::string_view conv = kernels::kAutomatic;
+  std::string_view conv_relu_pool = kernels::kAutomatic;
   bool fuse = true;
 };
 
@@ -73,6 +73,36 @@ struct LayerContext {
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
 };
 
+// What a Plan may do with a layer. The defaults are always safe.
+struct LayerTraits {
+  bool fuses_relu = false;            // forward() applies Epilogue::relu to its own output
+  bool masks_input_gradient = false;  // backward() does LayerContext::mask_input_gradient
+  // backward() uses LayerContext::branch: x, y and dy stay untouched until it is joined.
+  bool forks_backward = false;
+  bool view = false;  // the output is the input under another shape: a Plan calls nothing
+  // y may be x, and dx be dy: an element-wise layer whose backward needs only y.
+  bool in_place = false;
+  bool backward_reads_output = true;  // if not, what follows may overwrite y
+  bool relu = false;
+  bool identity_in_inference = false;
+};
+
+struct ForwardCall {
+  FloatView y;
+  ConstFloatView x;
+  Epilogue epilogue;
+  const LayerContext& context;
+  const Stream& stream;
+};
+
+struct BackwardCall {
+  FloatView dx;  // its data is null when the input needs no gradient
+  ConstFloatView dy, x, y;
+  GradientMode parameter_mode;
+  const LayerContext& context;
+  const Stream& stream;
+};
+
 class Layer {
  public:
   explicit Layer(std::string name, std::vector<ParameterSpec> parameters = {},
@@ -98,20 +128,7 @@ class Layer {
   // Multiply and add count as two; one per output element unless overridden.
   virtual double forward_flops(const Shape& input) const;
 
-  // Can forward() apply a ReLU to its own output while it is still in registers?
-  virtual bool can_fuse_relu() const { return false; }
-  // Can backward() do LayerContext::mask_input_gradient?
-  virtual bool can_mask_input_gradient() const { return false; }
-  // Does backward() use LayerContext::branch? Then x, y and dy stay untouched until it is joined.
-  virtual bool forks_backward() const { return false; }
-  // Is the output the input under another shape (Flatten)? A Plan then calls nothing and reshapes.
-  virtual bool is_view() const { return false; }
-  // May y be x, and dx be dy? (Element-wise layers whose backward needs only y.)
-  virtual bool in_place() const { return false; }
-  // Does backward read y? Then what follows must not overwrite it.
-  virtual bool backward_reads_output() const { return true; }
-  virtual bool is_relu() const { return false; }
-  virtual bool is_identity_in_inference() const { return false; }  // Dropout
+  virtual LayerTraits traits() const { return {}; }
 
   void forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
                const Stream& stream) const;
@@ -123,11 +140,8 @@ class Layer {
 
  protected:
   virtual Shape do_output_shape(const Shape& input) const = 0;
-  virtual void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
-                          const LayerContext& context, const Stream& stream) const = 0;
-  virtual void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                           GradientMode parameter_mode, const LayerContext& context,
-                           const Stream& stream) const = 0;
+  virtual void do_forward(const ForwardCall& call) const = 0;
+  virtual void do_backward(const BackwardCall& call) const = 0;
 
   // Throws usage: "conv1: Conv2d(...) expects input (N, 1, H, W), found (64, 784)".
   [[noreturn]] void reject_input(std::string_view expected, const Shape& found) const;

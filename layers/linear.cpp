@@ -37,8 +37,8 @@ Shape Linear::do_output_shape(const Shape& input) const {
   return {input[0], out_};
 }
 
-void Linear::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
-                        const LayerContext& context, const Stream& stream) const {
+void Linear::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   const float* bias = bias_ ? context.parameters[1].data : nullptr;
   kernels::gemm(y.data, x.data, context.parameters[0].data, bias,
                 {.m = x.shape[0], .n = out_, .k = in_, .transpose_b = true},
@@ -49,9 +49,8 @@ void Linear::do_forward(FloatView y, ConstFloatView x, Epilogue epilogue,
                 stream);
 }
 
-void Linear::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView,
-                         GradientMode parameter_mode, const LayerContext& context,
-                         const Stream& stream) const {
+void Linear::do_backward(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   const std::int64_t batch = x.shape[0];
   const bool wants_dx = dx.data != nullptr;
   const kernels::GemmOptions options{.variant = context.kernels.gemm,

@@ -20,18 +20,17 @@ class Linear final : public Layer {
   std::string_view type() const override { return "Linear"; }
   std::string describe() const override;
   double forward_flops(const Shape& input) const override;
-  bool can_fuse_relu() const override { return true; }
-  bool can_mask_input_gradient() const override { return true; }
-  bool forks_backward() const override { return true; }
-  bool backward_reads_output() const override { return false; }
+  LayerTraits traits() const override {
+    return {.fuses_relu = true,
+            .masks_input_gradient = true,
+            .forks_backward = true,
+            .backward_reads_output = false};
+  }
 
  protected:
   Shape do_output_shape(const Shape& input) const override;
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 
  private:
   std::int64_t in_, out_;

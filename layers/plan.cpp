@@ -50,13 +50,13 @@ std::size_t bytes_of(const Shape& shape) {
 // Must the output of this call stay as it is until its backward?
 bool keeps_output(const Call& call, Phase phase) {
   return phase == Phase::training &&
-         (call.epilogue == Epilogue::relu || call.layer->backward_reads_output());
+         (call.epilogue == Epilogue::relu || call.layer->traits().backward_reads_output);
 }
 
 // Does the ReLU in the epilogue of `before` get its gradient masked by `call`?
 bool masks(const Call& call, const Call& before, const KernelChoice& kernels) {
   return kernels.fuse && before.epilogue == Epilogue::relu && call.x.region == before.y.region &&
-         call.layer->can_mask_input_gradient();
+         call.layer->traits().masks_input_gradient;
 }
 
 Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase,
@@ -70,8 +70,9 @@ Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase,
   // Reading the plan's input never overwrites it, so that forward() can be repeated.
   layout.input = place(activations.add_region(), net.input_shape(batch));
   const bool training = phase == Phase::training;
-  const std::size_t even = training ? 0 : activations.add_region();
-  const std::size_t odd = training ? 0 : activations.add_region();
+  const bool alternates = !training && kernels.fuse;
+  const std::size_t even = alternates ? activations.add_region() : 0;
+  const std::size_t odd = alternates ? activations.add_region() : 0;
 
   Place current = layout.input;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -85,22 +86,22 @@ Layout plan_forward(const Sequential& net, std::int64_t batch, Phase phase,
           dynamic_cast<const Conv2d&>(*layers[i]), dynamic_cast<const MaxPool2d&>(*layers[i + 2])));
       call.layer = layout.joined.back().get();
       count = 3;
-    } else if (kernels.fuse && call.layer->can_fuse_relu() && i + 1 < layers.size() &&
-               layers[i + 1]->is_relu()) {
+    } else if (kernels.fuse && call.layer->traits().fuses_relu && i + 1 < layers.size() &&
+               layers[i + 1]->traits().relu) {
       call.epilogue = Epilogue::relu;
       count = 2;
     }
     const Layer& layer = *call.layer;
     const Shape shape = layer.output_shape(current.shape);
-    if (layer.is_view() || (!training && layer.is_identity_in_inference())) {
+    if (layer.traits().view || (!training && layer.traits().identity_in_inference)) {
       current.shape = shape;
       layout.layer_outputs.push_back(current);
       continue;
     }
-    const bool overwrites =
-        layer.in_place() && !layout.calls.empty() && !keeps_output(layout.calls.back(), phase);
+    const bool overwrites = layer.traits().in_place && !layout.calls.empty() &&
+                            (training || alternates) && !keeps_output(layout.calls.back(), phase);
     const std::size_t region = overwrites               ? current.region
-                               : training               ? activations.add_region()
+                               : !alternates            ? activations.add_region()
                                : current.region == even ? odd
                                                         : even;
     call.x = current;
@@ -124,13 +125,13 @@ void plan_backward(Layout& layout, bool branches, Arena& gradients) {
   layout.output_gradient = place(current, layout.output.shape);
   for (auto call = layout.calls.rbegin(); call != layout.calls.rend(); ++call) {
     call->dy = place(current, call->y.shape);
-    if (!call->layer->in_place()) {
+    if (!call->layer->traits().in_place) {
       const std::size_t before = current;
       if (unused.empty()) unused.push_back(gradients.add_region());
       current = unused.back();
       unused.pop_back();
       // A branch may read dy until the end.
-      if (!branches || !call->layer->forks_backward()) unused.push_back(before);
+      if (!branches || !call->layer->traits().forks_backward) unused.push_back(before);
     }
     call->dx = place(current, call->x.shape);
   }
@@ -192,12 +193,14 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   }
   input_ = view_of(layout.input, activations_, device);
   output_ = view_of(layout.output, activations_, device);
+  if (training || !kernels.fuse) {
+    for (const Place& place : layout.layer_outputs) {
+      layer_outputs_.push_back(view_of(place, activations_, device));
+    }
+  }
   if (!training) return;
   output_gradient_ = view_of(layout.output_gradient, gradients_, device);
   input_gradient_ = view_of(layout.input_gradient, gradients_, device);
-  for (const Place& place : layout.layer_outputs) {
-    layer_outputs_.push_back(view_of(place, activations_, device));
-  }
 }
 
 // Slices the flat buffers; returns, per layer, a context with its spans of slices.
@@ -208,10 +211,10 @@ std::vector<LayerContext> Plan::bind(Weights& weights, Device device) {
                                       ", found ", tensor.elements(), " on ", tensor.device()));
   };
   check("parameters", weights.parameters, net_->parameter_count());
-  check("gradients", weights.gradients, net_->parameter_count());
+  const bool training = phase_ == Phase::training;
+  if (training) check("gradients", weights.gradients, net_->parameter_count());
   check("buffers", weights.buffers, net_->buffer_count());
 
-  const bool training = phase_ == Phase::training;
   for (const NamedSlice& slice : net_->slices()) {
     const auto at = [&](Tensor& flat) {
       return FloatView{flat.data<float>() + slice.offset, slice.shape, device};
@@ -264,7 +267,7 @@ ConstFloatView Plan::input_gradient() const {
 }
 
 ConstFloatView Plan::activation(std::size_t layer) const {
-  check_training("activation()");
+  if (layer_outputs_.empty()) check_training("activation() with fusion");
   if (layer >= layer_outputs_.size()) {
     throw Error(ErrorKind::usage,
                 str("plan: activation of layer ", layer, " of ", layer_outputs_.size()));

@@ -32,7 +32,7 @@ bool Plan::ends_in_classifier() const {
   const Step& step = steps_.back();
   const KernelChoice& kernels = step.context.kernels;
   const auto* linear = dynamic_cast<const Linear*>(step.layer);
-  if (linear == nullptr || !kernels.fuse || kernels.gemm != kernels::GemmVariant::automatic) {
+  if (linear == nullptr || !kernels.fuse || kernels.gemm != kernels::kAutomatic) {
     return false;
   }
   const auto weights = reinterpret_cast<std::uintptr_t>(step.context.parameters[0].data);
@@ -56,8 +56,7 @@ void Plan::train_classifier(const ClassifierLoss& loss, GradientMode mode, const
     forward(stream);
     kernels::softmax_cross_entropy(loss.loss.data, output_gradient_.data, loss.prediction.data,
                                    output_.data, loss.labels.data, loss.scale, loss.smoothing,
-                                   batch_, output_.shape[1], kernels::SoftmaxVariant::automatic,
-                                   stream);
+                                   batch_, output_.shape[1], kernels::kAutomatic, stream);
     add_totals(beside());
     return backward(mode, stream);
   }

@@ -88,9 +88,9 @@ std::vector<float> Sequential::initial_buffers() const {
   return values;
 }
 
-Weights::Weights(const Sequential& net, const Stream& stream)
+Weights::Weights(const Sequential& net, const Stream& stream, Phase phase)
     : parameters({net.parameter_count()}, DType::f32, stream),
-      gradients({net.parameter_count()}, DType::f32, stream),
+      gradients({phase == Phase::training ? net.parameter_count() : 0}, DType::f32, stream),
       buffers({net.buffer_count()}, DType::f32, stream) {}
 
 }  // namespace weft::layers

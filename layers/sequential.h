@@ -64,16 +64,16 @@ class Sequential {
 
 // The values of a Sequential on one device: flat parameters, gradients and buffers.
 struct Weights {
-  Weights(const Sequential& net, const Stream& stream);
+  Weights(const Sequential& net, const Stream& stream, Phase phase = Phase::training);
   Tensor parameters;  // (parameter_count,)
-  Tensor gradients;   // (parameter_count,), allocated but not cleared
+  Tensor gradients;   // (parameter_count,), allocated but not cleared; empty for inference
   Tensor buffers;     // (buffer_count,)
 };
 
 // Memory and kernel choices of one Sequential for one batch size on one device. Building a plan
 // allocates; forward() and backward() do not, and do not synchronise, so a step can be captured in
 // a CUDA graph. Layers are joined into one call where KernelChoice::fuse allows it (plan.cpp).
-// In inference two activation buffers alternate; in training the output of every call is kept.
+// Inference alternates between two buffers with fusion, and else keeps every output, as training.
 class Plan {
  public:
   Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase phase,
@@ -95,8 +95,8 @@ class Plan {
   void train_classifier(const ClassifierLoss& loss, GradientMode mode, const Stream& stream);
 
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
-  // produced a NaN); training plans only. Of layers that run as one call only the last output
-  // exists: all of them show that.
+  // produced a NaN) and for pictures. In training, layers that run as one call or in place show
+  // the last output of them. In inference it needs a plan without fusion, and is exact.
   ConstFloatView activation(std::size_t layer) const;
 
   std::size_t activation_bytes() const;
@@ -130,7 +130,7 @@ class Plan {
   std::vector<Step> steps_;
   std::size_t first_trained_ = 0;  // steps before this one need no gradient of their input
   FloatView input_, output_, output_gradient_, input_gradient_;
-  std::vector<FloatView> layer_outputs_;  // training only, one per layer of the net
+  std::vector<FloatView> layer_outputs_;  // one per layer of the net, where activation() works
 };
 
 }  // namespace weft::layers

@@ -23,14 +23,14 @@ Shape Softmax::do_output_shape(const Shape& input) const {
   return input;
 }
 
-void Softmax::do_forward(FloatView y, ConstFloatView x, Epilogue, const LayerContext&,
-                         const Stream& stream) const {
+void Softmax::do_forward(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
   const std::int64_t cols = columns(x.shape);
   kernels::softmax_forward(y.data, x.data, x.elements() / cols, cols, stream);
 }
 
-void Softmax::do_backward(FloatView dx, ConstFloatView dy, ConstFloatView, ConstFloatView y,
-                          GradientMode, const LayerContext&, const Stream& stream) const {
+void Softmax::do_backward(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
   if (dx.data == nullptr) return;
   const std::int64_t cols = columns(y.shape);
   kernels::softmax_backward(dx.data, dy.data, y.data, y.elements() / cols, cols,

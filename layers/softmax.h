@@ -17,11 +17,8 @@ class Softmax final : public Layer {
 
  protected:
   Shape do_output_shape(const Shape& input) const override;
-  void do_forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
-                  const Stream& stream) const override;
-  void do_backward(FloatView dx, ConstFloatView dy, ConstFloatView x, ConstFloatView y,
-                   GradientMode parameter_mode, const LayerContext& context,
-                   const Stream& stream) const override;
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
 };
 
 }  // namespace weft::layers

@@ -28,6 +28,10 @@ bool Window::fits(std::int64_t h, std::int64_t w) const {
   return h + 2 * pad_h >= kernel_h && w + 2 * pad_w >= kernel_w;
 }
 
+std::string Window::least_plane() const {
+  return str("H >= ", kernel_h - 2 * pad_h, ", W >= ", kernel_w - 2 * pad_w);
+}
+
 std::string to_string(const Window& window) {
   std::string text = str("kernel ", window.kernel_h, "x", window.kernel_w);
   if (window.stride_h != 1 || window.stride_w != 1) {

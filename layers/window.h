@@ -22,6 +22,7 @@ struct Window {
   void check(const std::string& layer) const;
   // Do all windows of an (h, w) plane fit, padding included?
   bool fits(std::int64_t h, std::int64_t w) const;
+  std::string least_plane() const;  // that fits: "H >= 5, W >= 5"
   // Windows across a plane that fits.
   std::int64_t rows(std::int64_t h) const { return (h + 2 * pad_h - kernel_h) / stride_h + 1; }
   std::int64_t columns(std::int64_t w) const { return (w + 2 * pad_w - kernel_w) / stride_w + 1; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/checkpoint.h"
 
+#include <algorithm>
+
 #include "models/state_dict.h"
 
 namespace weft::models {
@@ -20,7 +22,29 @@ void add_weights(SafeTensors& content, const std::string& prefix, const layers::
   add_tensors(content, prefix, net, SliceKind::buffers, weights.buffers);
 }
 
+// Weights are what has rows of inputs; biases and batch norm's factors stay as they are.
+void scale_weights(std::vector<float>& parameters, const layers::Sequential& net, float gain) {
+  for (const layers::NamedSlice& slice : net.slices()) {
+    if (!slice.trainable || slice.shape.rank() < 2) continue;
+    const auto first = parameters.begin() + slice.offset;
+    std::transform(first, first + slice.shape.elements(), first,
+                   [gain](float weight) { return gain * weight; });
+  }
+}
+
 }  // namespace
+
+Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
+                            const layers::Sequential& net) {
+  Checkpoint checkpoint;
+  checkpoint.state.config = config;
+  checkpoint.state.data = fingerprint_of(dataset);
+  checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
+  scale_weights(checkpoint.weights.parameters, net, config.init_gain);
+  checkpoint.velocity.assign(checkpoint.weights.parameters.size(), 0);
+  if (config.ema_decay > 0) checkpoint.average = checkpoint.weights;
+  return checkpoint;
+}
 
 SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Sequential& net) {
   SafeTensors content;

@@ -31,6 +31,9 @@ struct Checkpoint {
   const HostWeights& evaluated() const { return state.config.ema_decay > 0 ? average : weights; }
 };
 
+// The start of a new run: weights drawn from the config's seed.
+Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
+                            const layers::Sequential& net);
 SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Sequential& net);
 // Error{data}, prefixed by `where`, for content that does not hold together.
 RunState run_state_of(const SafeTensors& content, const std::string& where);

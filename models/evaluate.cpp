@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/extent.h"
 #include "engine/timer.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/softmax/softmax.h"
@@ -71,7 +72,7 @@ struct Evaluator::State {
     }
     order.count = set.count;
     order.batch = std::min(batch_size, set.count);
-    order.steps = (set.count + order.batch - 1) / order.batch;
+    order.steps = divide_up(set.count, order.batch);
     batches.push_back(
         std::make_unique<Batch>(network, weights, order.batch, kernels, step, stream));
     const std::int64_t tail = set.count % order.batch;
@@ -109,9 +110,9 @@ struct Evaluator::State {
     const std::int64_t classes = logits.shape[1];
     kernels::softmax_cross_entropy(loss, nullptr, predictions, logits.data, labels, 1, rows,
                                    classes, stream);
-    if (outputs.probabilities != nullptr) {
-      kernels::softmax_forward(outputs.probabilities + first * classes, logits.data, rows, classes,
-                               stream);
+    if (outputs.logits != nullptr) {
+      copy_bytes(outputs.logits + first * classes, stream.device(), logits.data, stream.device(),
+                 static_cast<std::size_t>(rows * classes) * sizeof(float), stream);
     }
     kernels::accumulate_totals(totals.data(), loss, predictions, labels, rows, stream);
     kernels::advance_step(step.data<std::int64_t>(), stream);
@@ -119,14 +120,11 @@ struct Evaluator::State {
 
   // The whole set in one kernel.
   void queue_fused(const Outputs& outputs, const Stream& stream) {
-    kernels::fused_cnn_infer(all_logits.data<float>(), outputs.predictions, totals.data(),
-                             parameters, images.images.data<std::uint8_t>(),
-                             images.labels.data<std::uint8_t>(), images.count, *fused,
-                             normalization, {workspace.data(), workspace.bytes()}, stream);
-    if (outputs.probabilities != nullptr) {
-      kernels::softmax_forward(outputs.probabilities, all_logits.data<float>(), images.count,
-                               fused->classes, stream);
-    }
+    float* logits = outputs.logits != nullptr ? outputs.logits : all_logits.data<float>();
+    kernels::fused_cnn_infer(logits, outputs.predictions, totals.data(), parameters,
+                             images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
+                             images.count, *fused, normalization,
+                             {workspace.data(), workspace.bytes()}, stream);
   }
 
   kernels::Normalization normalization;
@@ -169,21 +167,33 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
     throw Error(ErrorKind::usage, str("expected a batch size >= 1, found ", batch_size));
   }
   check_images(set, network, "evaluation");
-  layers::Weights weights(*model.net, stream);
+  layers::Weights weights(*model.net, stream, layers::Phase::inference);
   copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
   copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
   Evaluator evaluator(*model.net, weights, set, batch_size, {model.info.mean, model.info.stddev},
                       kernels, stream);
   Tensor predictions(Shape{set.count}, DType::i32, stream);
-  Tensor probabilities(Shape{set.count, network.classes}, DType::f32, stream);
+  Tensor all_logits(Shape{set.count, network.classes}, DType::f32, stream);
 
   Evaluation result;
   const Timer timer;
   result.metrics =
-      evaluator.run({predictions.data<std::int32_t>(), probabilities.data<float>()}, stream);
+      evaluator.run({predictions.data<std::int32_t>(), all_logits.data<float>()}, stream);
   result.seconds = timer.seconds();
   result.predictions = to_host(predictions.view<std::int32_t>(), stream);
-  result.probabilities = to_host(probabilities.view<float>(), stream);
+  const std::vector<float> logits = to_host(all_logits.view<float>(), stream);
+  const auto classes = static_cast<std::size_t>(network.classes);
+  const auto pixels = static_cast<std::size_t>(set.height * set.width);
+  for (std::size_t first = 0; first < logits.size(); first += classes) {
+    const auto row = std::span(logits).subspan(first, classes);
+    for (const double probability : softmax(row, model.info.calibration.temperature)) {
+      result.probabilities.push_back(static_cast<float>(probability));
+    }
+    const auto image = std::span(set.images).subspan(first / classes * pixels, pixels);
+    const double seen = familiarity(row, total_variation(image, set.width));
+    result.unsure += seen < model.info.calibration.threshold ? 1 : 0;
+  }
+  result.calibration_error = expected_calibration_error(result.probabilities, set.labels);
   result.confusion.assign(static_cast<std::size_t>(network.classes * network.classes), 0);
   for (std::size_t image = 0; image < result.predictions.size(); ++image) {
     const std::int64_t predicted = result.predictions[image];

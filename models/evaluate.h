@@ -18,7 +18,9 @@ namespace weft::models {
 struct Evaluation {
   Metrics metrics;
   std::vector<std::int32_t> predictions;  // (images,)
-  std::vector<float> probabilities;       // (images, classes), softmax
+  std::vector<float> probabilities;       // (images, classes), softmax at the model's temperature
+  double calibration_error = 0;           // expected_calibration_error() of them
+  std::int64_t unsure = 0;                // images below the model's threshold
   std::vector<std::int64_t> confusion;    // (classes, classes), row: true label
   double seconds = 0;
 };
@@ -56,7 +58,7 @@ class Evaluator {
   // Device memory to fill, or null: (count,) and (count, classes).
   struct Outputs {
     std::int32_t* predictions = nullptr;
-    float* probabilities = nullptr;
+    float* logits = nullptr;
   };
   Metrics run(const Outputs& outputs, const Stream& stream);  // blocks until the totals are there
 

@@ -6,7 +6,7 @@
 
 #include "layers/conv2d.h"
 #include "layers/linear.h"
-#include "layers/max_pool2d.h"
+#include "layers/pool2d.h"
 
 namespace weft::models {
 
@@ -74,8 +74,9 @@ std::optional<kernels::FusedCnnDims> dims_of(const layers::Sequential& net) {
 std::optional<kernels::FusedCnnDims> fused_cnn_dims(const layers::Sequential& net,
                                                     const layers::KernelChoice& kernels,
                                                     Device device) {
-  const bool allowed = kernels.fuse && kernels.gemm == kernels::GemmVariant::automatic &&
-                       kernels.conv == kernels::ConvVariant::automatic && device.is_cuda();
+  const bool allowed = kernels.fuse && kernels.gemm == kernels::kAutomatic &&
+                       kernels.conv == kernels::kAutomatic &&
+                       kernels.conv_relu_pool == kernels::kAutomatic && device.is_cuda();
   if (!allowed) return std::nullopt;
   const auto dims = dims_of(net);
   return dims && kernels::fused_cnn_supports(*dims, device) ? dims : std::nullopt;

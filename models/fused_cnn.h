@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/fused_cnn/fused_cnn.h"
+#include "kernels/networks/cnn/fused_cnn.h"
 #include "layers/sequential.h"
 
 namespace weft::models {

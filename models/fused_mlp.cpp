@@ -37,7 +37,7 @@ std::optional<kernels::FusedMlpDims> dims_of(const layers::Sequential& net) {
 std::optional<kernels::FusedMlpDims> fused_mlp_dims(const layers::Sequential& net,
                                                     const layers::KernelChoice& kernels,
                                                     Device device) {
-  const bool allowed = kernels.fuse && kernels.gemm == kernels::GemmVariant::automatic &&
+  const bool allowed = kernels.fuse && kernels.gemm == kernels::kAutomatic &&
                        kernels.mode == kernels::ComputeMode::bf16 && device.is_cuda();
   if (!allowed) return std::nullopt;
   const auto dims = dims_of(net);

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/fused_mlp/fused_mlp.h"
+#include "kernels/networks/mlp/fused_mlp.h"
 #include "layers/sequential.h"
 
 namespace weft::models {

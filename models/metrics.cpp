@@ -17,6 +17,24 @@ Metrics metrics_of(const kernels::MetricTotals& totals) {
   return {totals.loss_sum / rows, static_cast<double>(totals.hits) / rows, totals.rows};
 }
 
+std::vector<StepMetrics> step_metrics(const std::vector<StepRecord>& records) {
+  std::vector<StepMetrics> metrics;
+  int epoch = 1;
+  kernels::MetricTotals before;
+  for (const StepRecord& record : records) {
+    const kernels::MetricTotals& now = record.totals;
+    if (now.rows <= before.rows) {
+      before = {};
+      ++epoch;
+    }
+    metrics.push_back({epoch, record.step, record.lr,
+                       metrics_of({now.loss_sum - before.loss_sum, now.hits - before.hits,
+                                   now.rows - before.rows})});
+    before = now;
+  }
+  return metrics;
+}
+
 int best_epoch(const std::vector<EpochRecord>& history) {
   int best = 0;
   double accuracy = -1;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/loss/loss.h"
+#include "models/calibration.h"
 
 namespace weft::models {
 
@@ -26,7 +27,25 @@ struct EpochRecord {
   Metrics test;
   double seconds = 0;  // of training alone, without evaluation
   double lr = 0;       // at the last step
+  Calibration calibration = {};
 };
+
+// The totals of an epoch after some of its steps. They are taken when the trainer reads them
+// anyway.
+struct StepRecord {
+  std::int64_t step = 0;  // steps of the run that are done
+  double lr = 0;          // at the last of them
+  kernels::MetricTotals totals = {};
+};
+
+// What training did between a record and the one before it in the same epoch.
+struct StepMetrics {
+  int epoch = 0;  // 1-based
+  std::int64_t step = 0;
+  double lr = 0;
+  Metrics train;
+};
+std::vector<StepMetrics> step_metrics(const std::vector<StepRecord>& records);
 
 // The epoch with the highest validation accuracy, the earliest of equals; 0 without validation.
 int best_epoch(const std::vector<EpochRecord>& history);

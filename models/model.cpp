@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/names.h"
 #include "models/json_check.h"
 #include "models/records.h"
 #include "models/state_dict.h"
@@ -46,14 +47,12 @@ bool has_shapes_of(const SafeTensors& content, const layers::Sequential& net) {
 }
 
 // The network whose tensors these are. lenet5 and lenet5-classic have the same ones; lenet5 comes
-// first in network_names() and is taken. Names alone decide when no shapes fit, so that the
+// first in networks() and is taken. Names alone decide when no shapes fit, so that the
 // message can say which shape is wrong.
 ModelInfo recognise(const SafeTensors& content, const std::string& where) {
   std::optional<NetworkOptions> by_name;
   std::optional<NetworkOptions> by_shape;
-  std::string known;
-  for (const NetworkInfo& network : network_names()) {
-    known += str(known.empty() ? "" : ", ", network.name);
+  for (const NetworkInfo& network : networks()) {
     const NetworkOptions options = options_for(content, network.name);
     const auto net = make_network(options);
     if (!has_names_of(content, *net)) continue;
@@ -64,8 +63,9 @@ ModelInfo recognise(const SafeTensors& content, const std::string& where) {
     const std::string first = content.tensors.empty()
                                   ? std::string("no tensors")
                                   : "such as " + in_quotes(content.tensors.front().name);
-    throw Error(ErrorKind::data, str(where, ": ", content.tensors.size(), " tensors (", first,
-                                     ") are not those of a built-in network: ", known));
+    throw Error(ErrorKind::data,
+                str(where, ": ", content.tensors.size(), " tensors (", first,
+                    ") are not those of a built-in network: ", joined(names_of(networks()))));
   }
   ModelInfo info;
   info.network = by_shape.value_or(*by_name);

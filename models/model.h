@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "layers/sequential.h"
+#include "models/calibration.h"
 #include "models/networks.h"
 #include "models/safetensors.h"
 
@@ -27,6 +28,7 @@ struct ModelInfo {
   int epochs = 0;
   double test_accuracy = -1;     // 0..1; negative: not known
   std::int64_t test_images = 0;  // that it was measured on
+  Calibration calibration = {};  // of probabilities and of being unsure
 };
 
 struct Model {

@@ -3,32 +3,22 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <vector>
 
-#include "layers/avg_pool2d.h"
+#include "engine/names.h"
+#include "layers/activation.h"
 #include "layers/batch_norm2d.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/linear.h"
-#include "layers/max_pool2d.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
+#include "layers/pool2d.h"
 
 namespace weft::models {
 
 namespace {
 
 using layers::Window;
-
-constexpr std::array<NetworkInfo, 5> kNetworks{{
-    {"mlp", "784-512-512-10 with ReLU: three matrix products"},
-    {"lenet5", "two 5x5 convolutions with ReLU and max pooling, three linear layers"},
-    {"lenet5-classic", "lenet5 as in 1998: sigmoid and average pooling"},
-    {"convnet", "two 3x3 convolutions (32 and 64 channels), one max pooling, two linear layers"},
-    {"convnet-bn", "five convolutions (32 to 128 channels) with batch norm, one linear layer"},
-}};
 
 // Images and class counts from files are limited before anything is sized by them.
 constexpr std::int64_t kMaxSide = 1024, kMaxClasses = 65536;
@@ -133,34 +123,38 @@ std::unique_ptr<layers::Sequential> make_convnet_bn(const NetworkOptions& option
   return net.finish();
 }
 
-// Levenshtein's distance: insertions, deletions and replacements from one text to the other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
+constexpr std::array kNetworks = {
+    NetworkInfo{
+        "mlp", "784-512-512-10 with ReLU: three matrix products", make_mlp, 5, {.peak = 0.05f}},
+    NetworkInfo{"lenet5",
+                "two 5x5 convolutions with ReLU and max pooling, three linear layers",
+                make_lenet5<layers::ReLU, layers::MaxPool2d>,
+                4,
+                {.peak = 0.05f}},
+    NetworkInfo{"lenet5-classic",
+                "lenet5 as in 1998: sigmoid and average pooling",
+                make_lenet5<layers::Sigmoid, layers::AvgPool2d>,
+                8,
+                {.peak = 0.3f},
+                0},
+    NetworkInfo{"convnet",
+                "two 3x3 convolutions (32 and 64 channels), one max pooling, two linear layers",
+                make_convnet,
+                3,
+                {.peak = 0.05f},
+                5e-4f,
+                true},
+    NetworkInfo{"convnet-bn",
+                "five convolutions (32 to 128 channels) with batch norm, one linear layer",
+                make_convnet_bn,
+                4,
+                {.peak = 0.05f}},
+};
+static_assert(std::ranges::all_of(kNetworks, [](const NetworkInfo& info) {
+  return !info.summary.empty() && info.epochs > 0;
+}));
 
-[[noreturn]] void reject_name(std::string_view name) {
-  const std::string_view start = name.substr(0, 32);  // the text may come from a file
-  const auto nearest = std::ranges::min_element(
-      kNetworks, {}, [&](const NetworkInfo& info) { return edit_distance(start, info.name); });
-  std::string known;
-  for (const NetworkInfo& info : kNetworks) {
-    known += (known.empty() ? "" : ", ") + std::string(info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown network '", start, "': did you mean '", nearest->name,
-                                    "'? The networks are ", known));
-}
-
-void check(const NetworkOptions& options) {
+void check(const NetworkOptions& options, const NetworkInfo& network) {
   const auto within = [](std::int64_t value, std::int64_t limit) {
     return value >= 1 && value <= limit;
   };
@@ -175,26 +169,25 @@ void check(const NetworkOptions& options) {
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw Error(ErrorKind::usage, str("dropout expects 0 <= p < 1, found ", options.dropout));
   }
-  if (options.dropout > 0 && options.name != "convnet") {
+  if (options.dropout > 0 && !network.has_dropout) {
     throw Error(ErrorKind::usage, str("network '", options.name, "' has no dropout; convnet has"));
   }
 }
 
 }  // namespace
 
-std::span<const NetworkInfo> network_names() {
+std::span<const NetworkInfo> networks() {
   return kNetworks;
 }
 
+const NetworkInfo& network_named(std::string_view name) {
+  return row_named(kNetworks, "network", name);
+}
+
 std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) {
-  const auto named = [&](const NetworkInfo& info) { return info.name == options.name; };
-  if (std::ranges::none_of(kNetworks, named)) reject_name(options.name);
-  check(options);
-  if (options.name == "mlp") return make_mlp(options);
-  if (options.name == "lenet5") return make_lenet5<layers::ReLU, layers::MaxPool2d>(options);
-  if (options.name == "convnet") return make_convnet(options);
-  if (options.name == "convnet-bn") return make_convnet_bn(options);
-  return make_lenet5<layers::Sigmoid, layers::AvgPool2d>(options);
+  const NetworkInfo& network = network_named(options.name);
+  check(options, network);
+  return network.make(options);
 }
 
 }  // namespace weft::models

@@ -21,15 +21,9 @@
 #include <string_view>
 
 #include "layers/sequential.h"
+#include "models/schedule.h"
 
 namespace weft::models {
-
-struct NetworkInfo {
-  std::string_view name;
-  std::string_view summary;  // one line for --help and inspect
-};
-
-std::span<const NetworkInfo> network_names();
 
 struct NetworkOptions {
   std::string name = "lenet5";
@@ -37,6 +31,20 @@ struct NetworkOptions {
   std::int64_t classes = 10;
   float dropout = 0;  // convnet: before fc1 (half of it) and before fc2; 0: none
 };
+
+// One network: all that is known of it.
+struct NetworkInfo {
+  std::string_view name;
+  std::string_view summary;  // one line for --help and inspect
+  std::unique_ptr<layers::Sequential> (*make)(const NetworkOptions& options);
+  int epochs;  // these suit it at batch 64, in fp32
+  Schedule schedule;
+  float weight_decay = 5e-4f;
+  bool has_dropout = false;
+};
+
+std::span<const NetworkInfo> networks();
+const NetworkInfo& network_named(std::string_view name);  // or throws usage with the nearest name
 
 // Throws usage for an unknown name, with the nearest known one.
 std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options);

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::models {
 
@@ -11,11 +11,6 @@ namespace {
 
 // Settings were chosen by the mean accuracy over seeds on 10,000 training images that were held
 // out (bench/explore_recipes.py), never on the test set.
-constexpr std::array<RecipeInfo, 2> kRecipes = {{
-    {"fast", "99 % of MNIST as soon as possible: lenet5 with large steps"},
-    {"accurate", "the most that seconds can buy: convnet-bn, augmented images, averaged weights"},
-}};
-
 TrainConfig fast() {
   TrainConfig config;
   config.network.name = "lenet5";
@@ -39,39 +34,31 @@ TrainConfig accurate() {
   return config;
 }
 
+constexpr std::array kRecipes = {
+    RecipeInfo{"fast", "99 % of MNIST as soon as possible: lenet5 with large steps", fast},
+    RecipeInfo{"accurate",
+               "the most that seconds can buy: convnet-bn, augmented images, averaged weights",
+               accurate},
+};
+
 }  // namespace
 
 TrainConfig default_config(std::string_view network) {
-  struct Row {
-    std::string_view network;
-    int epochs;
-    float peak;
-    float weight_decay;
-  };
-  constexpr Row kRows[] = {{"mlp", 5, 0.05f, 5e-4f},
-                           {"lenet5", 4, 0.05f, 5e-4f},
-                           {"lenet5-classic", 8, 0.3f, 0},
-                           {"convnet", 3, 0.05f, 5e-4f},
-                           {"convnet-bn", 4, 0.05f, 5e-4f}};
+  const NetworkInfo& info = network_named(network);
   TrainConfig config;
   config.network.name = network;
-  for (const Row& row : kRows) {
-    if (row.network != network) continue;
-    config.epochs = row.epochs;
-    config.schedule.peak = row.peak;
-    config.weight_decay = row.weight_decay;
-  }
+  config.epochs = info.epochs;
+  config.schedule = info.schedule;
+  config.weight_decay = info.weight_decay;
   return config;
 }
 
-std::span<const RecipeInfo> recipe_names() {
+std::span<const RecipeInfo> recipes() {
   return kRecipes;
 }
 
 TrainConfig recipe_config(std::string_view name) {
-  if (name == "fast") return fast();
-  if (name == "accurate") return accurate();
-  throw Error(ErrorKind::usage, str("unknown recipe '", name, "': expected fast or accurate"));
+  return row_named(kRecipes, "recipe", name).config();
 }
 
 }  // namespace weft::models

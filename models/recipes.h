@@ -9,17 +9,18 @@
 
 namespace weft::models {
 
-// What suits this network at batch 64, in fp32.
+// What suits this network at batch 64, in fp32; throws usage for an unknown one.
 TrainConfig default_config(std::string_view network);
 
 struct RecipeInfo {
   std::string_view name;
   std::string_view summary;  // one line for --help
+  TrainConfig (*config)();
 };
 
-std::span<const RecipeInfo> recipe_names();
+std::span<const RecipeInfo> recipes();
 
-// All settings of a recipe; `name` is one of recipe_names(), else Error{usage}. Its precision is
+// All settings of a recipe; `name` is one of recipes(), else Error{usage}. Its precision is
 // meant for a GPU.
 TrainConfig recipe_config(std::string_view name);
 

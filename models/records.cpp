@@ -6,6 +6,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/names.h"
+#include "kernels/catalogue.h"
 #include "models/json_fields.h"
 
 namespace weft::models {
@@ -14,15 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxExtent = 1024;  // of images and classes in a model file
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-
-template <class Variant>
-std::string_view variant_name(Variant variant, std::span<const kernels::VariantInfo> table,
-                              Variant (*parse_name)(std::string_view)) {
-  for (const kernels::VariantInfo& row : table) {
-    if (parse_name(row.name) == variant) return row.name;
-  }
-  return "automatic";
-}
 
 kernels::ComputeMode parse_mode(std::string_view name) {
   for (const kernels::ComputeMode mode :
@@ -42,7 +35,7 @@ void add_network(Json& json, const NetworkOptions& network) {
 
 NetworkOptions network_from(const Fields& fields) {
   NetworkOptions network;
-  network.name = fields.text("network");
+  network.name = parsed(fields, "network", [](auto name) { return network_named(name).name; });
   network.height = fields.integer("height", 1, kMaxExtent);
   network.width = fields.integer("width", 1, kMaxExtent);
   network.classes = fields.integer("classes", 1, kMaxExtent);
@@ -57,6 +50,31 @@ Json json_of(const Metrics& metrics) {
 
 Metrics metrics_from(const Fields& fields) {
   return {fields.number("loss"), fields.number("accuracy"), fields.integer("images", 0, kMaxCount)};
+}
+
+Json json_of(const kernels::MetricTotals& totals) {
+  return {{"loss_sum", totals.loss_sum}, {"hits", totals.hits}, {"rows", totals.rows}};
+}
+
+kernels::MetricTotals totals_from(const Fields& fields) {
+  return {fields.number("loss_sum"), fields.integer("hits", 0, kMaxCount),
+          fields.integer("rows", 0, kMaxCount)};
+}
+
+Json json_of(const Calibration& calibration) {
+  return {{"temperature", calibration.temperature},
+          {"threshold", calibration.threshold},
+          {"images", calibration.images}};
+}
+
+// Older files have none.
+Calibration calibration_from(const Fields& fields) {
+  if (!fields.has("calibration")) return {};
+  const Fields calibration = fields.object("calibration");
+  const double temperature = calibration.number("temperature");
+  if (!(temperature > 0)) fields.fail("expected a temperature > 0");
+  return {temperature, calibration.number("threshold"),
+          calibration.integer("images", 1, kMaxCount)};
 }
 
 Json json_of(const TrainConfig& config) {
@@ -83,10 +101,13 @@ Json json_of(const TrainConfig& config) {
                           {"shift", shortest(config.augmentation.shift)}};
   json["seed"] = config.seed;
   json["validation_split"] = config.validation_split;
+  json["calibration_split"] = config.calibration_split;
   json["limit_train"] = config.limit_train;
+  json["log_every"] = config.log_every;
   json["precision"] = name_of(config.kernels.mode);
-  json["gemm"] = name_of(config.kernels.gemm);
-  json["conv"] = name_of(config.kernels.conv);
+  json["gemm"] = config.kernels.gemm;
+  json["conv"] = config.kernels.conv;
+  json["conv_relu_pool"] = config.kernels.conv_relu_pool;
   json["fuse"] = config.kernels.fuse;
   return json;
 }
@@ -117,16 +138,22 @@ TrainConfig config_from(const Fields& fields) {
                          augmentation.single("shear"), augmentation.single("shift")};
   config.seed = fields.unsigned_integer("seed");
   config.validation_split = fields.number("validation_split");
+  if (fields.has("calibration_split")) {  // not in older runs
+    config.calibration_split = fields.number("calibration_split");
+  }
   config.limit_train = fields.integer("limit_train", 0, kMaxCount);
+  if (fields.has("log_every")) config.log_every = fields.integer("log_every", 1, kMaxCount);
   config.kernels.mode = parsed(fields, "precision", parse_mode);
-  const auto or_automatic = [](auto parse_name, auto automatic) {
-    return
-        [=](std::string_view name) { return name == "automatic" ? automatic : parse_name(name); };
-  };
-  config.kernels.gemm = parsed(
-      fields, "gemm", or_automatic(kernels::parse_gemm_variant, kernels::GemmVariant::automatic));
-  config.kernels.conv = parsed(
-      fields, "conv", or_automatic(kernels::parse_conv_variant, kernels::ConvVariant::automatic));
+  for (const auto& [family, chosen] :
+       {std::pair{"gemm", &config.kernels.gemm}, std::pair{"conv", &config.kernels.conv},
+        std::pair{"conv_relu_pool", &config.kernels.conv_relu_pool}}) {
+    if (chosen == &config.kernels.conv_relu_pool && !fields.has(family)) continue;  // an older run
+    *chosen = parsed(fields, family, [&](std::string_view name) {
+      // Older runs named the family conv_relu_pool so.
+      const bool older = chosen == &config.kernels.conv && name == "fused_relu_pool";
+      return older ? kernels::kAutomatic : kernels::rung_name(family, name);
+    });
+  }
   if (fields.has("fuse")) config.kernels.fuse = fields.boolean("fuse");  // not in older runs
   try {
     validate(config);
@@ -136,6 +163,25 @@ TrainConfig config_from(const Fields& fields) {
   return config;
 }
 
+// Gives `settings` the values that `values` has, and refuses keys that it has not.
+void replace_values(Json& settings, const Json& values, const std::string& where) {
+  const Fields fields(values, where);
+  for (const auto& [key, value] : values.items()) {
+    if (!settings.contains(key)) {
+      std::vector<std::string> known;
+      for (const auto& setting : settings.items()) known.push_back(setting.key());
+      const std::string near = nearest_name(key, known);
+      fields.fail(str("unknown key ", in_quotes(key),
+                      near.empty() ? "" : "; did you mean " + in_quotes(near) + "?"));
+    }
+    if (settings[key].is_object()) {
+      replace_values(settings[key], value, str(where, ": ", key));
+    } else {
+      settings[key] = value;
+    }
+  }
+}
+
 Json json_of(const EpochRecord& record) {
   Json json = {{"schema_version", kSchemaVersion}, {"event", "epoch"}, {"epoch", record.epoch}};
   json["train"] = json_of(record.train);
@@ -143,6 +189,7 @@ Json json_of(const EpochRecord& record) {
   json["test"] = json_of(record.test);
   json["seconds"] = record.seconds;
   json["lr"] = record.lr;
+  if (record.calibration.images > 0) json["calibration"] = json_of(record.calibration);
   return json;
 }
 
@@ -154,6 +201,7 @@ EpochRecord record_from(const Fields& fields) {
   record.test = metrics_from(fields.object("test"));
   record.seconds = fields.number("seconds");
   record.lr = fields.number("lr");
+  record.calibration = calibration_from(fields);
   return record;
 }
 
@@ -171,14 +219,6 @@ std::string_view name_of(kernels::ComputeMode mode) {
   throw Error(ErrorKind::usage, "unknown compute mode");
 }
 
-std::string_view name_of(kernels::GemmVariant variant) {
-  return variant_name(variant, kernels::gemm_variants(), kernels::parse_gemm_variant);
-}
-
-std::string_view name_of(kernels::ConvVariant variant) {
-  return variant_name(variant, kernels::conv_variants(), kernels::parse_conv_variant);
-}
-
 std::string to_json(const TrainConfig& config) {
   return dump(json_of(config));
 }
@@ -194,13 +234,24 @@ std::string to_json(const RunState& state) {
                   {"test_images", state.data.test_images},
                   {"checksum", fmt::format("{:016x}", state.data.checksum)}};
   json["step"] = state.step;
-  json["totals"] = {{"loss_sum", state.totals.loss_sum},
-                    {"hits", state.totals.hits},
-                    {"rows", state.totals.rows}};
+  json["totals"] = json_of(state.totals);
   json["partial_seconds"] = state.partial_seconds;
   json["history"] = Json::array();
   for (const EpochRecord& record : state.history) json["history"].push_back(json_of(record));
+  json["log"] = Json::array();
+  for (const StepRecord& record : state.log) {
+    json["log"].push_back(
+        {{"step", record.step}, {"lr", record.lr}, {"totals", json_of(record.totals)}});
+  }
   return dump(json);
+}
+
+TrainConfig train_config_from_json(std::string_view text, const TrainConfig& start,
+                                   const std::string& where) {
+  check_json(text, {}, where);
+  Json settings = json_of(start);
+  replace_values(settings, Json::parse(text), where);
+  return config_from({settings, where});
 }
 
 RunState run_state_from_json(std::string_view text, const std::string& where) {
@@ -216,15 +267,19 @@ RunState run_state_from_json(std::string_view text, const std::string& where) {
   const auto result = std::from_chars(checksum.data(), end, state.data.checksum, 16);
   if (result.ec != std::errc{} || result.ptr != end) data.fail("expected a hexadecimal checksum");
   state.step = fields.integer("step", 0, kMaxSteps);
-  const Fields totals = fields.object("totals");
-  state.totals = {totals.number("loss_sum"), totals.integer("hits", 0, kMaxCount),
-                  totals.integer("rows", 0, kMaxCount)};
+  state.totals = totals_from(fields.object("totals"));
   state.partial_seconds = fields.number("partial_seconds");
   for (const Json& record : fields.array("history")) {
     state.history.push_back(record_from({record, where + ": history"}));
     if (state.history.back().epoch != static_cast<int>(state.history.size())) {
       fields.fail("the epochs of the history are not 1, 2, 3, ...");
     }
+  }
+  if (!fields.has("log")) return state;  // an older run
+  for (const Json& record : fields.array("log")) {
+    const Fields row{record, where + ": log"};
+    state.log.push_back(
+        {row.integer("step", 1, kMaxSteps), row.number("lr"), totals_from(row.object("totals"))});
   }
   return state;
 }
@@ -240,6 +295,7 @@ std::string to_json(const ModelInfo& info) {
   json["epochs"] = info.epochs;
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
   json["test_images"] = info.test_images;
+  if (info.calibration.images > 0) json["calibration"] = json_of(info.calibration);
   return dump(json);
 }
 
@@ -265,6 +321,7 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where) 
     }
   }
   info.test_images = fields.integer("test_images", 0, kMaxCount);
+  info.calibration = calibration_from(fields);
   return info;
 }
 

@@ -26,6 +26,7 @@ struct RunState {
   TrainConfig config;
   DataFingerprint data;
   std::vector<EpochRecord> history;
+  std::vector<StepRecord> log;
   std::int64_t step = 0;         // steps done; within an epoch when the run was interrupted
   kernels::MetricTotals totals;  // of the steps done in that epoch
   double partial_seconds = 0;    // spent on them
@@ -37,11 +38,12 @@ std::string to_json(const EpochRecord& record);  // "event": "epoch"
 std::string to_json(const RunState& state);
 std::string to_json(const ModelInfo& info);
 
+// The settings of `start`, but for those that the text has: that of a config.json, or part of it.
+TrainConfig train_config_from_json(std::string_view text, const TrainConfig& start,
+                                   const std::string& where);
 RunState run_state_from_json(std::string_view text, const std::string& where);
 ModelInfo model_info_from_json(std::string_view text, const std::string& where);
 
-std::string_view name_of(kernels::ComputeMode mode);     // "fp32"
-std::string_view name_of(kernels::GemmVariant variant);  // as in gemm_variants(), or "automatic"
-std::string_view name_of(kernels::ConvVariant variant);
+std::string_view name_of(kernels::ComputeMode mode);  // "fp32"
 
 }  // namespace weft::models

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/run_directory.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "data/file_io.h"
@@ -21,6 +23,31 @@ std::string metrics_lines(const RunState& state) {
   return lines;
 }
 
+// The training loss every few steps; in the last row of an epoch also its evaluation.
+std::string metrics_csv(const RunState& state) {
+  std::string csv =
+      "step,epoch,lr,train_loss,train_accuracy,validation_loss,validation_accuracy,test_loss,"
+      "test_accuracy\n";
+  const std::vector<StepMetrics> rows = step_metrics(state.log);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StepMetrics& row = rows[i];
+    csv += fmt::format("{},{},{},{},{}", row.step, row.epoch, static_cast<float>(row.lr),
+                       row.train.loss, row.train.accuracy);
+    const bool ends_epoch = i + 1 == rows.size() || rows[i + 1].epoch > row.epoch;
+    const auto epoch = static_cast<std::size_t>(row.epoch);
+    std::string evaluation = ",,,,";
+    if (ends_epoch && epoch <= state.history.size()) {
+      const EpochRecord& record = state.history[epoch - 1];
+      evaluation = record.validation
+                       ? fmt::format(",{},{}", record.validation->loss, record.validation->accuracy)
+                       : ",,";
+      evaluation += fmt::format(",{},{}", record.test.loss, record.test.accuracy);
+    }
+    csv += evaluation + "\n";
+  }
+  return csv;
+}
+
 std::string progress_json(const RunState& state) {
   const auto epochs_done = static_cast<int>(state.history.size());
   nlohmann::ordered_json json;
@@ -38,8 +65,14 @@ std::string progress_json(const RunState& state) {
 
 void create_run_folder(const fs::path& path, const std::string& checkpoint) {
   std::error_code code;
+  const auto check = [&] {
+    if (!code) return;
+    throw Error(ErrorKind::data,
+                str("could not create the folder ", path.string(), ": ", code.message()));
+  };
   fs::create_directories(path, code);
-  if (!code && fs::exists(path / checkpoint, code)) {
+  check();
+  if (fs::exists(path / checkpoint, code)) {
     throw Error(ErrorKind::usage,
                 str(path.string(), " already holds a run: resume it (--resume), or choose another ",
                     "folder (--out)"));
@@ -51,10 +84,7 @@ void create_run_folder(const fs::path& path, const std::string& checkpoint) {
     throw Error(ErrorKind::usage,
                 str("expected an empty folder for the run, found ", name, " in ", path.string()));
   }
-  if (code) {
-    throw Error(ErrorKind::data,
-                str("could not create the folder ", path.string(), ": ", code.message()));
-  }
+  check();
 }
 
 RunDirectory RunDirectory::create(const fs::path& path) {
@@ -83,6 +113,7 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
   files.push_back({checkpoint_path(), safetensors_bytes(checkpoint_content(checkpoint, *net))});
   files.push_back({path_ / "config.json", data::bytes_of(to_json(state.config) + "\n")});
   files.push_back({path_ / "metrics.jsonl", data::bytes_of(metrics_lines(state))});
+  files.push_back({path_ / "metrics.csv", data::bytes_of(metrics_csv(state))});
   if (state.step > 0) {
     const auto epochs = static_cast<int>(state.history.size());
     const ModelInfo now = info_after(info, state, epochs, state.totals.rows == 0);
@@ -103,9 +134,10 @@ ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_
   info.dataset = state.config.dataset;
   info.epochs = epochs;
   if (epochs > 0 && is_exact) {
-    const Metrics& test = state.history[static_cast<std::size_t>(epochs - 1)].test;
-    info.test_accuracy = test.accuracy;
-    info.test_images = test.images;
+    const EpochRecord& record = state.history[static_cast<std::size_t>(epochs - 1)];
+    info.test_accuracy = record.test.accuracy;
+    info.test_images = record.test.images;
+    info.calibration = record.calibration;
   }
   return info;
 }

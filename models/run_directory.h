@@ -40,7 +40,7 @@ class RunDirectory {
 };
 
 // What a model file says about itself after `epochs` whole epochs of this run; `is_exact` is false
-// for weights from within the next epoch, whose accuracy is not known.
+// for weights from within the next epoch, whose accuracy and calibration are not known.
 ModelInfo info_after(ModelInfo info, const RunState& state, int epochs, bool is_exact);
 
 }  // namespace weft::models

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "data/file_io.h"
+#include "engine/extent.h"
 #include "models/json_check.h"
 
 namespace weft::models {
@@ -211,7 +212,7 @@ std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
     data_bytes = end;
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data then starts aligned, as readers like it
+  text.resize(round_up(text.size(), 8), ' ');  // the data then starts aligned, as readers like it
 
   std::vector<std::byte> bytes(kPrefixBytes + text.size() + data_bytes);
   const std::uint64_t header_bytes = text.size();

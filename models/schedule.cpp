@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "models/schedule.h"
 
-#include <array>
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::models {
 
 namespace {
 
-constexpr std::array<std::pair<ScheduleKind, std::string_view>, 4> kNames = {{
-    {ScheduleKind::constant, "constant"},
-    {ScheduleKind::step, "step"},
-    {ScheduleKind::cosine, "cosine"},
-    {ScheduleKind::one_cycle, "one-cycle"},
-}};
+constexpr Named<ScheduleKind> kNames[] = {{"constant", ScheduleKind::constant},
+                                          {"step", ScheduleKind::step},
+                                          {"cosine", ScheduleKind::cosine},
+                                          {"one-cycle", ScheduleKind::one_cycle}};
 
 // From `high` at t = 0 down to `low` at t = 1.
 double half_cosine(double high, double low, double t) {
@@ -56,18 +53,11 @@ void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
 }  // namespace
 
 ScheduleKind parse_schedule(std::string_view name) {
-  for (const auto& [kind, known] : kNames) {
-    if (name == known) return kind;
-  }
-  throw Error(ErrorKind::usage,
-              str("expected a schedule: constant, step, cosine or one-cycle, found ", name));
+  return row_named(kNames, "schedule", name).value;
 }
 
 std::string_view name_of(ScheduleKind kind) {
-  for (const auto& [known, name] : kNames) {
-    if (kind == known) return name;
-  }
-  throw Error(ErrorKind::usage, "unknown schedule");
+  return name_in(kNames, kind);
 }
 
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {

@@ -15,24 +15,11 @@ bool is_of(const layers::NamedSlice& slice, SliceKind kind) {
   return slice.trainable == (kind == SliceKind::parameters);
 }
 
-}  // namespace
-
-void add_tensors(SafeTensors& content, const std::string& prefix, const layers::Sequential& net,
-                 SliceKind kind, std::span<const float> flat) {
-  for (const layers::NamedSlice& slice : net.slices()) {
-    if (!is_of(slice, kind)) continue;
-    const auto values = flat.subspan(static_cast<std::size_t>(slice.offset),
-                                     static_cast<std::size_t>(slice.shape.elements()));
-    content.tensors.push_back({prefix + slice.name, slice.shape, {values.begin(), values.end()}});
-  }
-}
-
-std::vector<float> flat_values(const SafeTensors& content, const std::string& prefix,
-                               const layers::Sequential& net, SliceKind kind,
-                               const std::string& where) {
-  const std::int64_t count =
-      kind == SliceKind::parameters ? net.parameter_count() : net.buffer_count();
-  std::vector<float> flat(static_cast<std::size_t>(count));
+// The network comes from the file's metadata, which a few bytes can make as large as they like. The
+// tensors come from the file's own bytes, so nothing is allocated before they are known to be
+// there.
+void check_tensors(const SafeTensors& content, const std::string& prefix,
+                   const layers::Sequential& net, SliceKind kind, const std::string& where) {
   for (const layers::NamedSlice& slice : net.slices()) {
     if (!is_of(slice, kind)) continue;
     const std::string name = prefix + slice.name;
@@ -49,7 +36,32 @@ std::vector<float> flat_values(const SafeTensors& content, const std::string& pr
       throw Error(ErrorKind::data,
                   str(where, ": tensor ", name, " holds a value that is not finite"));
     }
-    std::copy(tensor->values.begin(), tensor->values.end(), flat.begin() + slice.offset);
+  }
+}
+
+}  // namespace
+
+void add_tensors(SafeTensors& content, const std::string& prefix, const layers::Sequential& net,
+                 SliceKind kind, std::span<const float> flat) {
+  for (const layers::NamedSlice& slice : net.slices()) {
+    if (!is_of(slice, kind)) continue;
+    const auto values = flat.subspan(static_cast<std::size_t>(slice.offset),
+                                     static_cast<std::size_t>(slice.shape.elements()));
+    content.tensors.push_back({prefix + slice.name, slice.shape, {values.begin(), values.end()}});
+  }
+}
+
+std::vector<float> flat_values(const SafeTensors& content, const std::string& prefix,
+                               const layers::Sequential& net, SliceKind kind,
+                               const std::string& where) {
+  check_tensors(content, prefix, net, kind, where);
+  const std::int64_t count =
+      kind == SliceKind::parameters ? net.parameter_count() : net.buffer_count();
+  std::vector<float> flat(static_cast<std::size_t>(count));
+  for (const layers::NamedSlice& slice : net.slices()) {
+    if (!is_of(slice, kind)) continue;
+    const std::vector<float>& values = content.find(prefix + slice.name)->values;
+    std::copy(values.begin(), values.end(), flat.begin() + slice.offset);
   }
   return flat;
 }

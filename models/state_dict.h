@@ -19,7 +19,7 @@ void add_tensors(SafeTensors& content, const std::string& prefix, const layers::
                  SliceKind kind, std::span<const float> flat);
 
 // The reverse. Error{data}, prefixed by `where`, for a tensor that is missing, has another shape
-// than the network expects, or holds a NaN or an infinity.
+// than the network expects, or holds a NaN or an infinity; memory is taken only after that.
 std::vector<float> flat_values(const SafeTensors& content, const std::string& prefix,
                                const layers::Sequential& net, SliceKind kind,
                                const std::string& where);

@@ -2,6 +2,7 @@
 // The settings of a training run.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -29,7 +30,9 @@ struct TrainConfig {
   kernels::Augmentation augmentation;
   std::uint64_t seed = 1;
   double validation_split = 0;   // share of the training images held out, 0..0.9
+  double calibration_split = 0;  // the same without choosing the best epoch; for the Calibration
   std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
+  std::int64_t log_every = 100;  // steps at least between two rows of metrics.csv
   layers::KernelChoice kernels;
 };
 
@@ -38,5 +41,15 @@ inline constexpr std::int64_t kMaxBatchSize = 65536;
 // Throws usage, naming the setting, when a value makes no sense: epochs < 1, momentum outside
 // [0, 1), a negative weight decay, ... The network's name is checked where it is built.
 void validate(const TrainConfig& config);
+
+// The share of the training images that is held out: the Calibration is fitted on the validation
+// split where there is one.
+inline double held_out_share(const TrainConfig& config) {
+  return config.validation_split > 0 ? config.validation_split : config.calibration_split;
+}
+// How many of `images` that is.
+inline std::int64_t held_out_images(const TrainConfig& config, std::int64_t images) {
+  return std::llround(held_out_share(config) * static_cast<double>(images));
+}
 
 }  // namespace weft::models

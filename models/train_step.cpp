@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/fused_cnn/fused_cnn.h"
+#include "kernels/networks/cnn/fused_cnn.h"
 #include "kernels/softmax/softmax.h"
 #include "models/fused_cnn.h"
 #include "models/fused_mlp.h"
@@ -20,7 +20,7 @@ TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& se
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
       totals(stream) {
-  if (averages) average.emplace(net, stream);
+  if (averages) average.emplace(net, stream, layers::Phase::inference);
 }
 
 namespace {

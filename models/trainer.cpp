@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/extent.h"
 #include "engine/timer.h"
 #include "models/checkpoint.h"
 #include "models/run_directory.h"
@@ -38,9 +39,9 @@ std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config
 }
 
 std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {
-  if (config.validation_split == 0) return std::nullopt;
-  return split_images(dataset.train, images_used(dataset, config), config.validation_split,
-                      config.seed);
+  const std::int64_t images = images_used(dataset, config);
+  if (config.validation_split == 0 && held_out_images(config, images) == 0) return std::nullopt;
+  return split_images(dataset.train, images, held_out_share(config), config.seed);
 }
 
 ModelInfo info_of(const data::Dataset& dataset) {
@@ -49,28 +50,6 @@ ModelInfo info_of(const data::Dataset& dataset) {
   info.mean = dataset.mean;
   info.stddev = dataset.stddev;
   return info;
-}
-
-// Weights are what has rows of inputs; biases and batch norm's factors stay as they are.
-void scale_weights(std::vector<float>& parameters, const layers::Sequential& net, float gain) {
-  for (const layers::NamedSlice& slice : net.slices()) {
-    if (!slice.trainable || slice.shape.rank() < 2) continue;
-    const auto first = parameters.begin() + slice.offset;
-    std::transform(first, first + slice.shape.elements(), first,
-                   [gain](float weight) { return gain * weight; });
-  }
-}
-
-Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
-                            const layers::Sequential& net) {
-  Checkpoint checkpoint;
-  checkpoint.state.config = config;
-  checkpoint.state.data = fingerprint_of(dataset);
-  checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
-  scale_weights(checkpoint.weights.parameters, net, config.init_gain);
-  checkpoint.velocity.assign(checkpoint.weights.parameters.size(), 0);
-  if (config.ema_decay > 0) checkpoint.average = checkpoint.weights;
-  return checkpoint;
 }
 
 // What Trainer::run() relies on, for a state that came from a file.
@@ -92,8 +71,8 @@ void replace_epochs(RunState& state, int epochs) {
   const ScheduleKind kind = config.schedule.kind;
   if (kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle) {
     throw Error(ErrorKind::usage,
-                str("the ", name_of(kind), " schedule of this run ends after ", config.epochs,
-                    " epochs, it cannot go on to ", epochs, " (constant and step can)"));
+                str("the ", name_of(kind), " schedule of this run ends after epoch ", config.epochs,
+                    ", it cannot go on to ", epochs, " (constant and step can)"));
   }
   const auto begun = static_cast<int>(state.history.size()) + (state.totals.rows > 0 ? 1 : 0);
   if (epochs < begun) {
@@ -137,8 +116,11 @@ struct Trainer::State {
   std::vector<float> lr;
   std::unique_ptr<TrainMemory> memory;
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
-  std::optional<Evaluator> validation, test;
-  std::int64_t sync_interval = 1;  // steps queued between two looks at the totals
+  std::optional<Evaluator> held_out, test;
+  Tensor held_out_logits;                     // (images, classes)
+  std::vector<std::uint8_t> held_out_labels;  // (images,)
+  std::vector<double> held_out_variation;     // (images,)
+  std::int64_t sync_interval = 1;             // steps queued between two looks at the totals
 };
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
@@ -152,7 +134,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   const data::ImageSet& train = split ? split->train : dataset.train;
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
-  options.order = {images, (images + batch - 1) / batch, batch, true, config().seed};
+  options.order = {images, divide_up(images, batch), batch, true, config().seed};
   options.augmentation = config().augmentation;
   options.normalization = {info.mean, info.stddev};
   options.sgd = {config().momentum, config().weight_decay, config().nesterov};
@@ -164,6 +146,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
   memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().ema_decay > 0, stream);
+  memory->write(checkpoint, stream);  // a step is run once before it is recorded
   if (images >= batch) {
     full_step = make_train_step(*net, *memory, options, batch, stream);
   }
@@ -174,7 +157,17 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
     evaluator.emplace(*net, memory->evaluated(), set, evaluation_batch(stream.device()),
                       options.normalization, options.kernels, stream);
   };
-  if (split) prepare(validation, split->validation);
+  if (split) {
+    prepare(held_out, split->validation);
+    const data::ImageSet& held = split->validation;
+    held_out_labels = held.labels;
+    const auto pixels = static_cast<std::size_t>(held.height * held.width);
+    for (std::size_t i = 0; i < held_out_labels.size(); ++i) {
+      const auto image = std::span(held.images).subspan(i * pixels, pixels);
+      held_out_variation.push_back(total_variation(image, held.width));
+    }
+    held_out_logits = Tensor(Shape{held.count, config().network.classes}, DType::f32, stream);
+  }
   prepare(test, dataset.test);
   memory->write(checkpoint, stream);
 }
@@ -232,6 +225,10 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
     state.totals = memory->totals.read(stream);
     state.partial_seconds = seconds_before + epoch.seconds();
     check_totals("the loss", state.totals.loss_sum);
+    const std::int64_t logged = state.log.empty() ? 0 : state.log.back().step;
+    if (state.step == end || state.step - logged >= config().log_every) {
+      state.log.push_back({state.step, lr[static_cast<std::size_t>(state.step - 1)], state.totals});
+    }
     if (observer.progress) {
       observer.progress(epochs_done() + 1, state.totals.rows, options.order.count);
     }
@@ -251,9 +248,12 @@ void Trainer::State::finish_epoch() {
   record.train = metrics_of(state.totals);
   record.seconds = state.partial_seconds;
   record.lr = lr[static_cast<std::size_t>(state.step - 1)];
-  if (validation) {
-    record.validation = validation->run({}, stream);
-    check_totals("the validation loss", record.validation->loss);
+  if (held_out) {
+    const Metrics metrics = held_out->run({.logits = held_out_logits.data<float>()}, stream);
+    check_totals("the validation loss", metrics.loss);
+    if (config().validation_split > 0) record.validation = metrics;
+    record.calibration = fit_calibration(to_host(held_out_logits.view<float>(), stream),
+                                         held_out_labels, held_out_variation);
   }
   record.test = test->run({}, stream);
   check_totals("the test loss", record.test.loss);
@@ -346,7 +346,10 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
 
 TrainConfig Trainer::config_of(const std::filesystem::path& run_dir) {
   const RunDirectory directory = RunDirectory::open(run_dir);
-  return run_state_of(directory.read(), directory.checkpoint_path().string()).config;
+  const std::string where = directory.checkpoint_path().string();
+  const SafeTensors content = directory.read();
+  const auto net = make_network(run_state_of(content, where).config.network);
+  return checkpoint_of(content, *net, where).state.config;
 }
 
 Trainer::Trainer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -363,6 +366,12 @@ const TrainConfig& Trainer::config() const {
 }
 const std::vector<EpochRecord>& Trainer::history() const {
   return state_->checkpoint.state.history;
+}
+const std::vector<StepRecord>& Trainer::log() const {
+  return state_->checkpoint.state.log;
+}
+std::int64_t Trainer::images_of_epoch_done() const {
+  return state_->checkpoint.state.totals.rows;
 }
 std::size_t Trainer::device_bytes() const {
   return state_->stream.peak_bytes();

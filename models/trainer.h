@@ -2,8 +2,8 @@
 // Trainer: SGD over a data set that lives on the device, with metrics, checkpoints and resume.
 //
 // A step is gather, forward, loss, backward, update and a step counter on the device; the host only
-// queues it (on a GPU as one CUDA graph) and reads the totals once per epoch. Everything a step
-// does is a pure function of (seed, step), so a resumed run gives the same bits as an unbroken one.
+// queues it (on a GPU as one CUDA graph) and reads the totals about twenty times a second. A step
+// is a pure function of (seed, step), so a resumed run gives the same bits as an unbroken one.
 #pragma once
 
 #include <atomic>
@@ -31,14 +31,15 @@ struct TrainObserver {
 
 enum class TrainEnd { finished, interrupted };
 
-// The run directory: config.json, metrics.jsonl, model.safetensors (last), best.safetensors (best
-// by validation accuracy, only with a validation split), optimizer.safetensors, state.json.
-// optimizer.safetensors is the one commit point: it holds the parameters, velocity and buffers, the
-// best ones too, and in its metadata the config, the history and the step. It is replaced by one
-// rename when the run starts and ends, also by an interruption or an error, and after an epoch when
-// the last time is a quarter of a second ago; the other files follow from it and are rewritten on
-// resume. kill -9 at any moment loses at most one epoch, or that much of short ones. With an
-// ema_decay the average is what is evaluated and what model.safetensors and best.safetensors hold.
+// The run directory: config.json, metrics.jsonl, metrics.csv, model.safetensors (last),
+// best.safetensors (best by validation accuracy, only with a validation split),
+// optimizer.safetensors, state.json. optimizer.safetensors is the one commit point. It holds the
+// parameters, velocity and buffers, the best ones too, and in its metadata the config, the history
+// and the step. One rename replaces it when the run starts, when it ends (also by an interruption
+// or an error), and after an epoch, but at most four times a second. The other files follow from it
+// and are rewritten on resume. kill -9 loses at most one epoch, or a quarter of a second of shorter
+// ones. With an ema_decay the average of the weights is evaluated, and model.safetensors and
+// best.safetensors hold it.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
@@ -50,7 +51,8 @@ class Trainer {
   // Error{usage}). Other settings come from the run.
   static Trainer resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
                         int epochs, const Stream& stream);
-  // The config of the run in run_dir, so that a program can load the right data set first.
+  // The config of the run in run_dir, so that a program can load the right data set first. The
+  // tensors are checked here too: nobody waits for a data set to hear that one is missing.
   static TrainConfig config_of(const std::filesystem::path& run_dir);
 
   Trainer(Trainer&&) noexcept;
@@ -68,6 +70,8 @@ class Trainer {
 
   const TrainConfig& config() const;
   const std::vector<EpochRecord>& history() const;  // including epochs before a resume
+  const std::vector<StepRecord>& log() const;       // a record at most every log_every steps
+  std::int64_t images_of_epoch_done() const;        // of the epoch that was interrupted, else 0
   Model model() const;                              // a copy of the current weights on the host
   std::size_t device_bytes() const;                 // memory of the stream, at its peak
 

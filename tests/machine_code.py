@@ -6,8 +6,15 @@
 
 reads every object file under kernels/ with NVIDIA's cuobjdump and nvdisasm, from PATH or the folder
 CUDA_TOOLS. Exits 77 where they are missing: the toolkit's compiler comes without them.
+
+    tests/machine_code.py build/cuda/CMakeFiles/weft_kernels.dir --results results.jsonl
+
+holds the rows that `weft bench --json` wrote on a GPU against the same build: a row that computes in
+tf32 or bf16 has run a kernel with tensor core instructions of that type, and a row of fp32 has not.
 """
+import argparse
 import collections
+import json
 import os
 import pathlib
 import re
@@ -20,42 +27,43 @@ CHECKED = ("80", "90a")  # architectures; others are not looked at
 # less than what they make room for, and the trigonometric functions of large angles (32 bytes), which
 # draws of distorted images call.
 LOCAL = {
-    "batch/gather.cu": 32,
-    "batch_norm/split.cu": 8,
-    "conv/fused_relu_pool_gather.cu": 16,
-    "fused_cnn/infer.cu": 32,
-    "fused_cnn/persistent.cu": 32,
-    "fused_cnn/two_kernels.cu": 40,
-    "fused_mlp/prepare.cu": 32,
-    "fused_mlp/update.cu": 32,
-    "gemm/tf32x3.cu": 16,
-    "gemm/vectorized.cu": 48,
-    "gemm/wmma_tf32.cu": 16,
-    "signal/constant_memory.cu": 16,
-    "softmax/classifier.cu": 8,
-    "softmax/warp_per_row.cu": 104,
+    "batch/rungs/gather.cu": 32,
+    "batch_norm/rungs/split.cu": 8,
+    "conv_relu_pool/rungs/gather.cu": 16,
+    "networks/cnn/rungs/resident_weights.cu": 32,
+    "networks/cnn/rungs/persistent.cu": 32,
+    "networks/cnn/rungs/two_kernels.cu": 40,
+    "networks/mlp/rungs/prepare.cu": 32,
+    "networks/mlp/rungs/update.cu": 32,
+    "gemm/rungs/tf32x3.cu": 16,
+    "gemm/rungs/vectorized.cu": 48,
+    "gemm/rungs/wmma_tf32.cu": 16,
+    "signal/rungs/constant_memory.cu": 16,
+    "softmax/parts/classifier.cu": 8,
+    "softmax/rungs/warp_per_row.cu": 104,
 }
 # Tensor cores by a warp (HMMA) and by a warpgroup (HGMMA), copies by threads that do not wait (LDGSTS)
 # and by the copy engine (UTMALDG: boxes of a tensor).
 INSTRUCTIONS = {
-    "gemm/wmma_tf32.cu": {"80": ["HMMA"], "90a": ["HMMA"]},
-    "gemm/mma_tf32.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "gemm/tf32x3.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "gemm/cluster_tf32.cu": {"90a": ["HMMA", "UTMALDG"]},
-    "gemm/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "gemm/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "gemm/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "conv/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "conv/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "conv/implicit_gemm_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "conv/implicit_gemm_wgmma.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "conv/implicit_gemm_wgmma_weights.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "conv/fused_relu_pool_wgmma.cu": {"90a": ["HGMMA"]},
-    "conv/fused_relu_pool_wgmma_data.cu": {"90a": ["HGMMA"]},
-    "conv/fused_relu_pool_wgmma_weights.cu": {"90a": ["HGMMA"]},
-    "fused_mlp/forward.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "fused_mlp/backward.cu": {"90a": ["HGMMA", "HMMA", "UTMALDG"]},
-    "fused_mlp/update.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/rungs/wmma_tf32.cu": {"80": ["HMMA"], "90a": ["HMMA"]},
+    "gemm/rungs/mma_tf32.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "gemm/rungs/tf32x3.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "gemm/rungs/cluster_tf32.cu": {"90a": ["HMMA", "UTMALDG"]},
+    "gemm/rungs/cluster_tf32x3.cu": {"90a": ["HMMA", "UTMALDG"]},
+    "gemm/rungs/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/rungs/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/rungs/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "conv/rungs/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "conv/rungs/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "conv/tensor_core/window_product.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "conv/hopper/window_product.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "conv/rungs/implicit_gemm_wgmma_weights.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "conv_relu_pool/rungs/wgmma.cu": {"90a": ["HGMMA"]},
+    "conv_relu_pool/rungs/wgmma_data.cu": {"90a": ["HGMMA"]},
+    "conv_relu_pool/rungs/wgmma_weights.cu": {"90a": ["HGMMA"]},
+    "networks/mlp/rungs/forward.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "networks/mlp/rungs/backward.cu": {"90a": ["HGMMA", "HMMA", "UTMALDG"]},
+    "networks/mlp/rungs/update.cu": {"90a": ["HGMMA", "UTMALDG"]},
 }
 
 
@@ -80,17 +88,87 @@ def dump(option, objects, path):
                 yield name, architecture, line
 
 
-def main():
-    folder, sources = pathlib.Path(sys.argv[1]) / "kernels", pathlib.Path(__file__).parents[1] / "kernels"
-    objects = {str(path.relative_to(folder)).removesuffix(".o"): path for path in sorted(folder.glob("*/*.cu.o"))}
+def objects_of(folder):
+    """{source under kernels/: its object file}."""
+    folder, sources = pathlib.Path(folder) / "kernels", pathlib.Path(__file__).parents[1] / "kernels"
+    objects = {str(path.relative_to(folder)).removesuffix(".o"): path for path in sorted(folder.rglob("*.cu.o"))}
     # A file that was renamed leaves its object in a build folder that is used again.
     objects = {name: path for name, path in objects.items() if (sources / name).exists()}
     if not objects:
         sys.exit(f"no compiled kernels under {folder}")
+    return objects
+
+
+def same_in_every_build(symbol):
+    """nvcc puts two hashes beside the file's name into a symbol of an anonymous namespace."""
+    return re.sub(r"_GLOBAL__N__[0-9a-f]{8}_\d+_(\w+?_cu)_[0-9a-f]{8}", r"_GLOBAL__N__\1", symbol)
+
+
+def tensor_core_type(line):
+    """What a line of machine code multiplies on tensor cores: TF32, BF16 or F16; else None."""
+    match = re.match(r"\s+/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?[A-Z]*MMA\.(\S+)", line)
+    if not match:
+        return None
+    types = match[1].split(".")
+    return next((t for t in types if t in ("TF32", "BF16")), "F16")
+
+
+def misnamed_rows(rows, types_of):
+    """(what is wrong, rows looked at): own rows of a results file against {symbol: types of its products}."""
+    wrong, looked_at = [], 0
+    for row in rows:
+        if row.get("event") != "measurement" or row["yardstick"] or not row.get("kernels"):
+            continue
+        looked_at += 1
+        name, found = f"{row['family']}/{row['variant']} on {row['problem']}", set()
+        for kernel in row["kernels"]:
+            symbol = same_in_every_build(kernel["symbol"])
+            if symbol not in types_of:
+                wrong.append(f"{name}: this build has no {kernel['kernel']}")
+            found |= types_of.get(symbol, set())
+        wanted = {"tf32": "TF32", "tf32x3": "TF32", "bf16": "BF16"}.get(row["computes_in"])
+        if wanted and wanted not in found:
+            wrong.append(f"{name} is said to compute in {row['computes_in']}, but no kernel of it does")
+        if not wanted and found:
+            wrong.append(f"{name} is said to compute in fp32, but its kernels multiply {', '.join(sorted(found))}")
+    if looked_at == 0:
+        wrong.append("no row with kernels: nothing was looked at")
+    return wrong, looked_at
+
+
+def check_results(objects, results, path):
+    rows = [json.loads(line) for line in pathlib.Path(results).read_text().splitlines() if line]
+    wanted = {same_in_every_build(k["symbol"]) for row in rows for k in row.get("kernels", [])}
+    holding, functions = set(), set()
+    for compiled, _, line in dump("--dump-resource-usage", objects.values(), path):
+        if match := re.match(r"\s*Function (\S+):", line):
+            functions.add(same_in_every_build(match[1]))
+            if same_in_every_build(match[1]) in wanted:
+                holding.add(compiled)
+    types_of, function = {symbol: set() for symbol in functions}, ""
+    for _, _, line in dump("-sass", sorted(holding), path):
+        if match := re.match(r"\s*Function : (\S+)", line):
+            function = same_in_every_build(match[1])
+        elif kind := tensor_core_type(line):
+            types_of[function].add(kind)
+    wrong, looked_at = misnamed_rows(rows, types_of)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print(f"{looked_at} rows compute in what they say, by the machine code of {len(holding)} files")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("objects", help="the folder of weft_kernels' object files")
+    parser.add_argument("--results", help="rows of `weft bench --json` from this build")
+    options = parser.parse_args()
+    objects = objects_of(options.objects)
     path = tools_path()
     if path is None:
         print("no cuobjdump and nvdisasm: nothing was looked at")
         sys.exit(77)
+    if options.results:
+        return check_results(objects, options.results, path)
     names = {compiled: name for name, compiled in objects.items()}
     wrong, functions, function = [], 0, ""
     for compiled, architecture, line in dump("--dump-resource-usage", objects.values(), path):

@@ -4,13 +4,13 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include "bench/bench_histogram.h"
-#include "bench/bench_reduce.h"
-#include "bench/bench_scan.h"
+#include "measure/problems/histogram.h"
+#include "measure/problems/reduce.h"
+#include "measure/problems/scan.h"
 #include "bench/peers/peers.h"
 #include "engine/cuda_check.h"
 
-namespace weft::bench {
+namespace weft::measure {
 namespace {
 
 // CUB's functions are called twice: without memory they say how much they need.
@@ -95,4 +95,4 @@ std::vector<Peer> cub_peers() {
           {"CUB DeviceHistogram", Arithmetic::fp32, bind_histogram}};
 }
 
-}  // namespace weft::bench
+}  // namespace weft::measure

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
-// cuBLAS at the matrix products: fp32, and tf32 and bfloat16 on the tensor cores. Where a layer
-// adds a bias, cublasLt does so in the epilogue of the algorithm that it recommends; masks and row
-// sums are left out.
+// cuBLAS at the matrix products: fp32, and tf32 and bfloat16 on the tensor cores.
+//
+// Each has two rows. "cuBLAS tf32" is what a plain call runs: cublasGemmEx, or where a layer adds a
+// bias, which cublasLt does in its epilogue, the algorithm that cublasLt puts first. "cuBLAS tf32,
+// best" is the fastest of the algorithms that cublasLt recommends for the problem, each timed on
+// it. Masks and row sums are passes of their own, which are not timed.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
-#include "bench/bench_gemm.h"
+#include <algorithm>
+#include <cmath>
+
 #include "bench/peers/peers.h"
 #include "engine/error.h"
+#include "measure/problems/gemm.h"
 
-namespace weft::bench {
+namespace weft::measure {
 namespace {
 
 void check(cublasStatus_t status, const char* what) {
@@ -35,9 +41,9 @@ struct Handle {
   Tensor workspace;
 };
 
-// One product with bias, and ReLU perhaps, that cublasLt has made ready.
-struct LayerProduct {
-  LayerProduct(GemmWork& work, cublasComputeType_t compute)
+// One product, with bias and ReLU where the layer has them, that cublasLt has made ready.
+struct LtProduct {
+  LtProduct(GemmWork& work, cudaDataType_t type, cublasComputeType_t compute)
       : workspace(Shape{kWorkspace}, DType::u8, work.context.stream) {
     const kernels::GemmDims& d = work.dims();
     const auto u = [](std::int64_t extent) { return static_cast<std::uint64_t>(extent); };
@@ -49,13 +55,15 @@ struct LayerProduct {
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, d.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, d.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, work.pass() == LayerPass::forward_relu
-                                           ? CUBLASLT_EPILOGUE_RELU_BIAS
-                                           : CUBLASLT_EPILOGUE_BIAS);
-    const float* bias = work.bias();
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (adds_bias(work)) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, work.pass() == LayerPass::forward_relu
+                                             ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                             : CUBLASLT_EPILOGUE_BIAS);
+      const float* bias = work.bias();
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    }
     const auto layout = [&](cublasLtMatrixLayout_t& made, std::int64_t rows, std::int64_t columns) {
-      check(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, u(rows), u(columns), rows),
+      check(cublasLtMatrixLayoutCreate(&made, type, u(rows), u(columns), rows),
             "describe a matrix");
     };
     layout(a, d.transpose_b ? d.k : d.n, d.transpose_b ? d.n : d.k);
@@ -68,40 +76,77 @@ struct LayerProduct {
                                                &bytes, sizeof(bytes)),
           "state preferences");
     int count = 0;
-    check(
-        cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, c, preference, 1, &found, &count),
-        "recommend an algorithm");
+    found.resize(16);
+    check(cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, c, preference,
+                                         static_cast<int>(found.size()), found.data(), &count),
+          "recommend an algorithm");
+    found.resize(static_cast<std::size_t>(count));
     static_cast<void>(cublasLtMatmulPreferenceDestroy(preference));
-    if (count == 0) throw Error(ErrorKind::device, "cublasLt recommends no algorithm");
+    if (found.empty()) throw Error(ErrorKind::device, "cublasLt recommends no algorithm");
   }
-  ~LayerProduct() {
+  ~LtProduct() {
     for (cublasLtMatrixLayout_t layout : {a, b, c}) {
       static_cast<void>(cublasLtMatrixLayoutDestroy(layout));
     }
     static_cast<void>(cublasLtMatmulDescDestroy(product));
     static_cast<void>(cublasLtDestroy(handle));
   }
-  LayerProduct(const LayerProduct&) = delete;
-  LayerProduct& operator=(const LayerProduct&) = delete;
+  LtProduct(const LtProduct&) = delete;
+  LtProduct& operator=(const LtProduct&) = delete;
+
+  static bool adds_bias(const GemmWork& work) {
+    return work.pass() == LayerPass::forward || work.pass() == LayerPass::forward_relu;
+  }
 
   void run(GemmWork& work, int set) {
     const float one = 1, zero = 0;
     check(cublasLtMatmul(handle, product, &one, work.b(set), a, work.a(set), b, &zero, work.c(set),
-                         c, work.c(set), c, &found.algo, workspace.raw(), workspace.bytes(),
+                         c, work.c(set), c, &found[chosen].algo, workspace.raw(), workspace.bytes(),
                          work.context.stream.native()),
           "multiply");
+  }
+
+  // Times every algorithm that was recommended and keeps the fastest; says which one that is.
+  std::string choose_best(GemmWork& work) {
+    std::size_t best = 0;
+    double least = HUGE_VAL;
+    const Call call = [&](int set) { run(work, set); };
+    for (chosen = 0; chosen < found.size(); ++chosen) {
+      double seconds = HUGE_VAL;
+      try {
+        seconds = measure(call, work.sets, {0.01, 10}, work.context.stream).median;
+      } catch (const Error&) {
+        continue;  // recommended, but refused
+      }
+      if (seconds < least) best = chosen;
+      least = std::min(seconds, least);
+    }
+    if (least == HUGE_VAL) throw Error(ErrorKind::device, "cublasLt refuses what it recommends");
+    chosen = best;
+    int algorithm = 0;
+    std::uint32_t tile = 0, stages = 0;
+    const auto get = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto& value) {
+      static_cast<void>(cublasLtMatmulAlgoConfigGetAttribute(&found[best].algo, attribute, &value,
+                                                             sizeof(value), nullptr));
+    };
+    get(CUBLASLT_ALGO_CONFIG_ID, algorithm);
+    get(CUBLASLT_ALGO_CONFIG_TILE_ID, tile);
+    get(CUBLASLT_ALGO_CONFIG_STAGES_ID, stages);
+    return str("cublasLt's recommendation ", best + 1, " of ", found.size(), ": algorithm ",
+               algorithm, ", tile ", tile, ", stages ", stages);
   }
 
   static constexpr std::int64_t kWorkspace = std::int64_t{32} << 20;
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
-  cublasLtMatmulHeuristicResult_t found{};
+  std::vector<cublasLtMatmulHeuristicResult_t> found;  // as cublasLt sorts them
+  std::size_t chosen = 0;
   Tensor workspace;
 };
 
 // cuBLAS is column-major: a row-major C = A B is C^T = B^T A^T there.
-PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
+PeerCall bind_gemm(Work& work, Arithmetic arithmetic, bool best) {
   auto* gemm = dynamic_cast<GemmWork*>(&work);
   if (gemm == nullptr || !work.context.stream.device().is_cuda()) return {};
   if (!work.table.empty()) return {};  // of the strip rungs
@@ -110,9 +155,11 @@ PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
   const cudaDataType_t type = bf16 ? CUDA_R_16BF : CUDA_R_32F;
   const cublasComputeType_t compute =
       arithmetic == Arithmetic::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  if (gemm->pass() == LayerPass::forward || gemm->pass() == LayerPass::forward_relu) {
-    const auto product = std::make_shared<LayerProduct>(*gemm, compute);
-    return {[gemm, product](int set) { product->run(*gemm, set); }, {}};
+  if (best || LtProduct::adds_bias(*gemm)) {
+    const auto product = std::make_shared<LtProduct>(*gemm, type, compute);
+    const std::string which = best ? product->choose_best(*gemm) : "";
+    return {[gemm, product](int set) { product->run(*gemm, set); },
+            [gemm](int set) { gemm->finish_layer(set); }, which};
   }
   const auto handle = std::make_shared<Handle>(work.context.stream);
   const Call call = [gemm, handle, type, compute](int set) {
@@ -128,15 +175,19 @@ PeerCall bind_gemm(Work& work, Arithmetic arithmetic) {
   return {call, [gemm](int set) { gemm->finish_layer(set); }};
 }
 
-Peer peer(const char* name, Arithmetic arithmetic) {
-  return {name, arithmetic, [arithmetic](Work& work) { return bind_gemm(work, arithmetic); }};
-}
-
 }  // namespace
 
 std::vector<Peer> cublas_peers() {
-  return {peer("cuBLAS fp32", Arithmetic::fp32), peer("cuBLAS tf32", Arithmetic::tf32),
-          peer("cuBLAS bf16", Arithmetic::bf16)};
+  std::vector<Peer> peers;
+  for (const auto& [name, arithmetic] : {std::pair{"cuBLAS fp32", Arithmetic::fp32},
+                                         {"cuBLAS tf32", Arithmetic::tf32},
+                                         {"cuBLAS bf16", Arithmetic::bf16}}) {
+    for (const bool best : {false, true}) {
+      peers.push_back({str(name, best ? ", best" : ""), arithmetic,
+                       [=](Work& work) { return bind_gemm(work, arithmetic, best); }});
+    }
+  }
+  return peers;
 }
 
-}  // namespace weft::bench
+}  // namespace weft::measure

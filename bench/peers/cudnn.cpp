@@ -3,13 +3,13 @@
 // pooling, all in NCHW.
 #include <cudnn.h>
 
-#include "bench/bench_conv.h"
-#include "bench/bench_pool.h"
-#include "bench/bench_softmax.h"
+#include "measure/problems/conv.h"
+#include "measure/problems/pool.h"
+#include "measure/problems/softmax.h"
 #include "bench/peers/peers.h"
 #include "engine/error.h"
 
-namespace weft::bench {
+namespace weft::measure {
 namespace {
 
 void check(cudnnStatus_t status, const char* what) {
@@ -189,4 +189,4 @@ std::vector<Peer> cudnn_peers() {
       {"cuDNN pooling", Arithmetic::fp32, bind_pool}};
 }
 
-}  // namespace weft::bench
+}  // namespace weft::measure

@@ -3,14 +3,14 @@
 // and the passes of pooling other than max forward.
 #include <cudnn.h>
 
-#include "bench/bench_activation.h"
-#include "bench/bench_batch_norm.h"
-#include "bench/bench_dropout.h"
-#include "bench/bench_pool.h"
+#include "measure/problems/activation.h"
+#include "measure/problems/batch_norm.h"
+#include "measure/problems/dropout.h"
+#include "measure/problems/pool.h"
 #include "bench/peers/peers.h"
 #include "engine/error.h"
 
-namespace weft::bench {
+namespace weft::measure {
 namespace {
 
 constexpr float kOne = 1, kZero = 0;
@@ -215,4 +215,4 @@ std::vector<Peer> cudnn_layer_peers() {
           {"cuDNN pooling", Arithmetic::fp32, bind_pool_pass}};
 }
 
-}  // namespace weft::bench
+}  // namespace weft::measure

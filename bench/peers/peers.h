@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "bench/run.h"
+#include "measure/run.h"
 
-namespace weft::bench {
+namespace weft::measure {
 
 std::vector<Peer> cublas_peers();
 std::vector<Peer> cub_peers();
 std::vector<Peer> cudnn_peers();
 std::vector<Peer> cudnn_layer_peers();
 
-}  // namespace weft::bench
+}  // namespace weft::measure

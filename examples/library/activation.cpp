@@ -7,8 +7,7 @@
 #include "engine/tensor.h"
 #include "kernels/activation/activation.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   using weft::kernels::Activation;
   const std::vector<float> inputs = {-2, -0.5f, 0, 0.5f, 2}, ones(5, 1.0f);
   const weft::Tensor x = weft::tensor_from_host<float>({5}, inputs, stream);
@@ -26,8 +25,5 @@ int main(int argc, char** argv) try {
     const float largest = kind == Activation::sigmoid ? 0.25f : 1.0f;  // slope, at 0 or above
     right = right && std::abs(slopes[kind == Activation::relu ? 4 : 2] - largest) < 1e-6f;
   }
-  return right ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return right;
 }

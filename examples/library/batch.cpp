@@ -8,8 +8,7 @@
 #include "engine/tensor.h"
 #include "kernels/batch/batch.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   // Ten images of one pixel; image i has the grey value 20 i and the label i.
   std::vector<std::uint8_t> pixels, truth;
   for (int i = 0; i < 10; ++i) {
@@ -38,8 +37,5 @@ int main(int argc, char** argv) try {
   std::printf("\n");
   std::sort(order.begin(), order.end());  // each image once
   for (int i = 0; i < 10; ++i) right = right && order[static_cast<std::size_t>(i)] == i;
-  return right ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return right;
 }

@@ -7,8 +7,7 @@
 #include "engine/tensor.h"
 #include "kernels/batch_norm/batch_norm.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   constexpr weft::kernels::BatchNormDims kDims{.n = 4, .c = 2};
   const std::vector<float> values = {1, 100, 2, 200, 3, 300, 4, 400};  // (4, 2)
   const std::vector<float> ones = {1, 1}, zeros = {0, 0};
@@ -35,8 +34,5 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < 4; ++i) {
     same = same && std::abs(result[2 * i] - result[2 * i + 1]) < 1e-4f;
   }
-  return same ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return same;
 }

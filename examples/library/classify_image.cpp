@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
         weft::data::Invert::automatic, argv[2]);
 
     const weft::Stream stream(weft::Device::cpu());
-    weft::layers::Weights weights(*model.net, stream);
+    weft::layers::Weights weights(*model.net, stream, weft::layers::Phase::inference);
     weft::copy_from_host(weights.parameters.view<float>(), model.parameters, stream);
     weft::copy_from_host(weights.buffers.view<float>(), model.buffers, stream);
     weft::layers::Plan plan(*model.net, weights, 1, weft::layers::Phase::inference, {}, 0, nullptr,

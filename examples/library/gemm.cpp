@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/gemm/gemm.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   // Two images of three pixels, and a layer of two neurons: one row of B for each.
   const std::vector<float> images = {1, 2, 3, 4, 5, 6}, weights = {1, 0, -1, 1, 1, 1};
   const std::vector<float> biases = {1, 0.5f};
@@ -22,8 +21,5 @@ int main(int argc, char** argv) try {
 
   const std::vector<float> result = weft::to_host(c.view<float>(), stream);
   std::printf("%g %g\n%g %g\n", result[0], result[1], result[2], result[3]);
-  return result == std::vector<float>{0, 6.5f, 0, 15.5f} ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return result == std::vector<float>{0, 6.5f, 0, 15.5f};
 }

@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/histogram/histogram.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   constexpr std::int64_t kCount = 100'000;
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
@@ -31,10 +30,5 @@ int main(int argc, char** argv) try {
   for (const std::int64_t count : of_bin) std::printf("%lld ", static_cast<long long>(count));
   std::printf("floats in quarters\n");
   return of_value[9] == kCount / 10 && of_value[10] == 0 &&
-                 of_bin == std::vector<std::int64_t>(4, kCount / 4)
-             ? 0
-             : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+         of_bin == std::vector<std::int64_t>(4, kCount / 4);
 }

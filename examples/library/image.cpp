@@ -6,9 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/image/image.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
-  using weft::kernels::ImageVariant;
+bool example(const weft::Stream& stream) {
   constexpr std::int64_t kSide = 9;
   std::vector<std::uint8_t> colours(3 * kSide * kSide);  // black, with one white pixel
   for (std::size_t c = 0; c < 3; ++c) colours[3 * (4 * kSide + 4) + c] = 255;
@@ -17,9 +15,9 @@ int main(int argc, char** argv) try {
   weft::Tensor blurred({kSide, kSide}, weft::DType::u8, stream);
 
   weft::kernels::rgb_to_grey(grey.data<std::uint8_t>(), rgb.data<std::uint8_t>(), kSide * kSide,
-                             ImageVariant::automatic, stream);
+                             weft::kernels::kAutomatic, stream);
   weft::kernels::box_blur(blurred.data<std::uint8_t>(), grey.data<std::uint8_t>(),
-                          {.height = kSide, .width = kSide}, 1, ImageVariant::automatic, stream);
+                          {.height = kSide, .width = kSide}, 1, weft::kernels::kAutomatic, stream);
 
   const std::vector<std::uint8_t> pixels = weft::to_host(blurred.view<std::uint8_t>(), stream);
   int lit = 0;
@@ -27,8 +25,5 @@ int main(int argc, char** argv) try {
     std::printf((i + 1) % kSide == 0 ? "%3d\n" : "%3d", pixels[i]);
     lit += pixels[i] == 28 ? 1 : 0;  // a ninth of 255, in 3 x 3 pixels
   }
-  return lit == 9 && pixels[0] == 0 ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return lit == 9 && pixels[0] == 0;
 }

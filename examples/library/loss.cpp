@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/loss/loss.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   using weft::kernels::MetricTotals;
   const std::vector<float> outputs = {1, 2, 3, 4}, targets = {1, 0, 3, 8};
   const weft::Tensor y = weft::tensor_from_host<float>({2, 2}, outputs, stream);
@@ -30,9 +29,5 @@ int main(int argc, char** argv) try {
   std::printf("mean loss %g of %lld rows\ngradient %g %g %g %g\n",
               read.loss_sum / static_cast<double>(read.rows), static_cast<long long>(read.rows),
               gradient[0], gradient[1], gradient[2], gradient[3]);
-  return read.loss_sum == 30 && read.rows == 6 && gradient == std::vector<float>{0, 1, 0, -2} ? 0
-                                                                                              : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return read.loss_sum == 30 && read.rows == 6 && gradient == std::vector<float>{0, 1, 0, -2};
 }

@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/memory/memory.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   using weft::kernels::HostBuffer;
   constexpr std::int64_t kCount = 1 << 20;
   constexpr std::size_t kBytes = kCount * sizeof(float);
@@ -19,18 +18,15 @@ int main(int argc, char** argv) try {
 
   weft::kernels::transfer_to_device(x.data(), a, kBytes, stream);
   weft::kernels::vector_add(static_cast<float*>(y.data()), static_cast<const float*>(x.data()),
-                            static_cast<const float*>(x.data()), kCount,
-                            weft::kernels::VectorAddVariant::automatic, stream);
+                            static_cast<const float*>(x.data()), kCount, weft::kernels::kAutomatic,
+                            stream);
   weft::kernels::transfer_to_host(c, y.data(), kBytes, stream);
   stream.synchronize();
 
   const float* const sums = static_cast<const float*>(c.data());
   std::printf("%g + %g = %g\n", 1000.0, 1000.0, static_cast<double>(sums[1000]));
   for (int i = 0; i < kCount; ++i) {
-    if (sums[i] != 2 * static_cast<float>(i)) return 1;
+    if (sums[i] != 2 * static_cast<float>(i)) return false;
   }
-  return 0;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return true;
 }

@@ -7,8 +7,7 @@
 #include "engine/tensor.h"
 #include "kernels/nbody/nbody.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   // x, y, z, mass; with G = 1 and mass 1 at distance 1 the speed is 1 and the year 2 pi.
   const std::vector<float> start = {0, 0, 0, 1, 1, 0, 0, 1e-6f};
   const std::vector<float> speeds = {0, 0, 0, 0, 0, 1, 0, 0};
@@ -33,8 +32,5 @@ int main(int argc, char** argv) try {
   const std::vector<float> end = weft::to_host(bodies.view<float>(), stream);
   const float away = std::hypot(end[4] - start[4], end[5] - start[5]);
   std::printf("after one year the planet is %.6f from where it began\n", away);
-  return away < 0.01f ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return away < 0.01f;
 }

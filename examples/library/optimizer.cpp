@@ -8,8 +8,7 @@
 #include "kernels/memory/memory.h"
 #include "kernels/optimizer/optimizer.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   constexpr std::int64_t kSteps = 200;
   const std::vector<float> rates(kSteps + 1, 0.05f), start = {0};
   const std::vector<float> target = {-3};
@@ -23,7 +22,7 @@ int main(int argc, char** argv) try {
   const weft::Graph one_step(stream, [&] {
     // Half the gradient: w - 3. The rate is read from a table on the device, by the step.
     weft::kernels::vector_add(gradient.data<float>(), w.data<float>(), minus_target.data<float>(),
-                              1, weft::kernels::VectorAddVariant::automatic, stream);
+                              1, weft::kernels::kAutomatic, stream);
     weft::kernels::sgd_update(w.data<float>(), velocity.data<float>(), gradient.data<float>(), 1,
                               lr.data<float>(), step.data<std::int64_t>(), {.momentum = 0.9f},
                               stream);
@@ -33,8 +32,5 @@ int main(int argc, char** argv) try {
 
   const float found = weft::to_host(w.view<float>(), stream)[0];
   std::printf("minimum at %.4f\n", found);
-  return std::abs(found - 3) < 1e-2f ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return std::abs(found - 3) < 1e-2f;
 }

@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/pool/pool.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   constexpr weft::kernels::PoolDims kDims{.n = 1, .c = 1, .h = 4, .w = 4};  // windows of 2 x 2
   const std::vector<float> values = {1, 2, 0, 0, 3, 4, 0, 9, 5, 0, 1, 1, 0, 0, 1, 1};
   const weft::Tensor x = weft::tensor_from_host<float>({1, 1, 4, 4}, values, stream);
@@ -29,8 +28,5 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < 16; ++i) std::printf(i % 4 == 3 ? "%2g\n" : "%2g", gradient[i]);
   // Of equal elements the first gets the gradient.
   const std::vector<float> expected = {0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0};
-  return largest == std::vector<float>{4, 9, 5, 1} && gradient == expected ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return largest == std::vector<float>{4, 9, 5, 1} && gradient == expected;
 }

@@ -6,8 +6,7 @@
 #include "engine/tensor.h"
 #include "kernels/reduce/reduce.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   using weft::kernels::Reduction;
   constexpr std::int64_t kCount = 1'000'000;
   std::vector<std::int64_t> values;
@@ -32,10 +31,5 @@ int main(int argc, char** argv) try {
               static_cast<long long>(least), static_cast<long long>(largest),
               static_cast<long long>(at));
   return sum == kCount * (kCount - 1) / 2 && least == 0 && largest == kCount - 1 &&
-                 values[static_cast<std::size_t>(at)] == largest
-             ? 0
-             : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+         values[static_cast<std::size_t>(at)] == largest;
 }

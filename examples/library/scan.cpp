@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/tensor.h"
-#include "kernels/scan/cpu.h"
+#include "kernels/scan/cpu/templates.h"
 #include "kernels/scan/scan.h"
 
 namespace {
@@ -23,8 +23,7 @@ struct Then {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   const std::vector<float> lengths = {3, 1, 4, 1, 5};
   const weft::Tensor x = weft::tensor_from_host<float>({5}, lengths, stream);
   weft::Tensor y({5}, weft::DType::f32, stream);
@@ -47,8 +46,5 @@ int main(int argc, char** argv) try {
     right = right && step.a + step.b == state;
   }
   std::printf("\nstate %u after %lld steps\n", state, static_cast<long long>(kCount));
-  return right ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return right;
 }

@@ -6,8 +6,8 @@
 
 #include "engine/error.h"
 #include "kernels/operators.h"
-#include "kernels/scan/cuda.h"
-#include "kernels/scan/decoupled_lookback.cuh"
+#include "kernels/scan/rungs/decoupled_lookback.cuh"
+#include "kernels/scan/scan.h"
 
 namespace {
 
@@ -33,8 +33,8 @@ int main() try {
   std::vector<Affine> steps(kCount, Affine{1664525, 1013904223});
   const weft::Buffer x(kCount * sizeof(Affine), stream);
   const weft::Buffer scratch(
-      weft::kernels::cuda::scan_workspace_bytes(weft::kernels::ScanVariant::decoupled_lookback,
-                                                kCount, sizeof(Affine)),
+      weft::kernels::scan_workspace_bytes("decoupled_lookback", kCount, sizeof(Affine),
+                                          stream.device()),
       stream);
   weft::copy_bytes(x.data(), stream.device(), steps.data(), weft::Device::cpu(), x.bytes(), stream);
   Affine* const values = static_cast<Affine*>(x.data());

@@ -7,8 +7,7 @@
 #include "engine/tensor.h"
 #include "kernels/signal/signal.h"
 
-int main(int argc, char** argv) try {
-  const weft::Stream stream(weft::parse_device(argc > 1 ? argv[1] : "auto"));
+bool example(const weft::Stream& stream) {
   constexpr std::int64_t kCount = 1000;
   std::vector<float> clean, noisy;
   for (int i = 0; i < kCount; ++i) {
@@ -30,8 +29,5 @@ int main(int argc, char** argv) try {
     after = std::max(after, std::abs(smooth[i] - clean[i]));
   }
   std::printf("noise %.4f before, %.4f after\n", before, after);
-  return before > 0.29f && after < 0.002f ? 0 : 1;
-} catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return error.exit_code();
+  return before > 0.29f && after < 0.002f;
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/activation/activation.h"
 
-#include <array>
-
-#include "kernels/activation/cpu_table.h"
+#include "kernels/activation/cpu/table.h"
 #include "kernels/checks.h"
 
-#ifdef WEFT_WITH_CUDA
-#include "kernels/activation/cuda.h"
-#endif
-
 namespace weft::kernels {
+namespace cuda {  // in rungs/
+
+decltype(kernels::activation_forward) activation_forward;
+decltype(kernels::activation_backward) activation_backward;
+decltype(kernels::bias_forward) bias_forward;
+decltype(kernels::bias_backward) bias_backward;
+
+}  // namespace cuda
 
 void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
                         const Stream& stream) {
@@ -62,17 +64,19 @@ void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t 
 
 namespace {
 
-constexpr std::array kVariants = {
-    VariantInfo{"vectorized",
-                "one pass in 16-byte pieces, several in flight per thread: memory bandwidth is "
-                "the whole story",
-                true, true, 0, ""},
+constexpr Rung kRungs[] = {
+    {.name = "vectorized",
+     .summary = "one pass in 16-byte pieces, several in flight per thread: memory bandwidth is the "
+                "whole story",
+     .prefer = "always",
+     .on_cpu = true,
+     .on_cuda = true},
 };
 
 }  // namespace
 
-std::span<const VariantInfo> activation_variants() {
-  return kVariants;
+Rungs activation_rungs() {
+  return Rungs(kRungs);
 }
 
 }  // namespace weft::kernels

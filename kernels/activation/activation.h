@@ -9,9 +9,7 @@
 // Traffic: forward 8n, backward 12n bytes (16n when accumulating).
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -29,6 +27,6 @@ void bias_forward(float* y, const float* x, const float* bias, std::int64_t oute
 void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
                    std::int64_t inner, GradientMode mode, const Stream& stream);
 
-std::span<const VariantInfo> activation_variants();
+Rungs activation_rungs();
 
 }  // namespace weft::kernels

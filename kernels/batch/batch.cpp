@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/batch/batch.h"
 
-#include <array>
-
-#include "kernels/batch/cpu_table.h"
+#include "kernels/batch/cpu/table.h"
 #include "kernels/checks.h"
 
-#ifdef WEFT_WITH_CUDA
-#include "kernels/batch/cuda.h"
-#endif
-
 namespace weft::kernels {
+namespace cuda {  // in rungs/
+
+decltype(kernels::gather_batch) gather_batch;
+
+}  // namespace cuda
 
 namespace {
 
@@ -64,17 +63,19 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
 
 namespace {
 
-constexpr std::array kVariants = {
-    VariantInfo{
-        "gather",
-        "one block per row: one thread draws the place and the distortion, all threads sample",
-        true, true, 0, ""},
+constexpr Rung kRungs[] = {
+    {.name = "gather",
+     .summary =
+         "one block per row: one thread draws the place and the distortion, all threads sample",
+     .prefer = "always",
+     .on_cpu = true,
+     .on_cuda = true},
 };
 
 }  // namespace
 
-std::span<const VariantInfo> batch_variants() {
-  return kVariants;
+Rungs batch_rungs() {
+  return Rungs(kRungs);
 }
 
 }  // namespace weft::kernels

@@ -11,9 +11,7 @@
 // image centre with bilinear sampling. All limits 0 copies pixels exactly.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -50,6 +48,6 @@ void gather_batch(float* x,                          // (rows, height * width), 
                   const Augmentation& augmentation, const Normalization& normalization,
                   const Stream& stream);
 
-std::span<const VariantInfo> batch_variants();
+Rungs batch_rungs();
 
 }  // namespace weft::kernels

@@ -13,9 +13,7 @@
 // Training needs n * inner > 1, else Error{usage}. Ioffe and Szegedy 2015, arXiv:1502.03167.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -23,11 +21,9 @@ struct BatchNormDims {
   std::int64_t n = 0, c = 0, inner = 1;
 };
 
-// automatic: split where a block per channel would leave a GPU idle and the workspace suffices.
-enum class BatchNormVariant { automatic, two_pass, split };
-
 struct BatchNormOptions {
-  BatchNormVariant variant = BatchNormVariant::automatic;
+  // Automatic: split where a block per channel would leave a GPU idle and the workspace suffices.
+  std::string_view variant = kAutomatic;
   bool relu_mask = false;  // backward only
 };
 
@@ -69,7 +65,6 @@ inline void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const fl
                       {}, workspace, stream);
 }
 
-std::span<const VariantInfo> batch_norm_variants();                // automatic is not a row
-BatchNormVariant parse_batch_norm_variant(std::string_view name);  // Error{usage} when unknown
+Rungs batch_norm_rungs();  // in teaching order
 
 }  // namespace weft::kernels

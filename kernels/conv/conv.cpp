@@ -1,112 +1,180 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of convolution.
+// The table of the rungs of convolution, and the validation and dispatch of a call.
 //
 // A ComputeMode is the least precision that the caller accepts; what runs on the CPU is fp32.
 #include "kernels/conv/conv.h"
 
-#include <array>
 #include <initializer_list>
 #include <string>
-#include <type_traits>
 
 #include <omp.h>
 
 #include "engine/error.h"
 #include "kernels/activation/activation.h"
-#include "kernels/choices.h"
-#include "kernels/conv/cpu_table.h"
-#include "kernels/conv/validate.h"
-#include "kernels/gemm/scratch.h"
-#include "kernels/hopper.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/conv/cuda.h"
-#endif
+#include "kernels/conv/automatic.h"
+#include "kernels/conv/cpu/table.h"
+#include "kernels/conv/launchers.h"
+#include "kernels/conv/parts/validate.h"
+#include "kernels/gemm/cpu/scratch.h"
 
 namespace weft::kernels {
+namespace cuda {
+
+struct ConvRow {
+  using Problem = ConvProblem;
+
+  Rung rung;
+  bool on_cpu_as_written = false;  // on a CPU: the loops of the formula, else an implicit GEMM
+  // On a GPU; a pass without a launcher is one that the rung does not have.
+  Launcher<ConvForward> forward = {};
+  Launcher<ConvBackwardData> backward_data = {};
+  Launcher<ConvBackwardWeights> backward_weights = {};
+  Launcher<ConvTakes> takes_shape = {};    // none: it takes any
+  Launcher<ConvWorkspace> workspace = {};  // none: partial sums of weight gradients, else nothing
+  std::optional<ArithmeticByMode> weights_arithmetic = {};  // where it is not that of the rung
+  bool masks = false;         // Can the data gradient apply a ReLU mask in its epilogue?
+  bool large_images = false;  // with offsets of 64 bits, for images of 2^30 elements and more
+
+  constexpr bool complete() const {
+    return rung.on_cuda == static_cast<bool>(forward) &&
+           forward.belongs_to("conv2d_forward_", rung.name) &&
+           backward_data.belongs_to("conv2d_backward_data_", rung.name) &&
+           backward_weights.belongs_to("conv2d_backward_weights_", rung.name) &&
+           takes_shape.belongs_to("conv_takes_", rung.name) &&
+           workspace.belongs_to("conv_workspace_", rung.name);
+  }
+  constexpr bool has(ConvPass pass) const {
+    return pass == ConvPass::forward         ? static_cast<bool>(forward)
+           : pass == ConvPass::backward_data ? static_cast<bool>(backward_data)
+                                             : static_cast<bool>(backward_weights);
+  }
+  std::string takes(const ConvProblem& problem, Device device) const;
+};
+
+#define WEFT_FORWARD(name) WEFT_LAUNCHER(ConvForward, name)
+#define WEFT_DATA(name) WEFT_LAUNCHER(ConvBackwardData, name)
+#define WEFT_WEIGHTS(name) WEFT_LAUNCHER(ConvBackwardWeights, name)
+#define WEFT_TAKES(name) WEFT_LAUNCHER(ConvTakes, name)
+#define WEFT_WORKSPACE(name) WEFT_LAUNCHER(ConvWorkspace, name)
+
+using enum Arithmetic;
+
+constexpr ConvRow kConvRows[] = {
+    {.rung = {.name = "direct",
+              .summary = "the sums as written: one thread per output, no extra memory",
+              .prefer = "for layers of few channels whose image and filters fit in shared memory",
+              .on_cpu = true,
+              .on_cuda = true},
+     .on_cpu_as_written = true,
+     .forward = WEFT_FORWARD(conv2d_forward_direct),
+     .backward_data = WEFT_DATA(conv2d_backward_data_direct),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_direct),
+     .large_images = true},
+    {.rung = {.name = "direct_constant",
+              .summary = "filters in constant memory: one access serves a warp",
+              .prefer = "to see what the constant cache gains",
+              .on_cuda = true,
+              .needs =
+                  "filters of at most 16384 weights; one stream at a time; no weight gradient"},
+     .forward = WEFT_FORWARD(conv2d_forward_direct_constant),
+     .backward_data = WEFT_DATA(conv2d_backward_data_direct_constant),
+     .takes_shape = WEFT_TAKES(conv_takes_direct_constant)},
+    {.rung = {.name = "tiled",
+              .summary =
+                  "a tile of the image with its halo in shared memory, read once for all its "
+                  "windows",
+              .prefer = "to see what shared memory gains",
+              .on_cuda = true,
+              .needs = "one window fits in 48 KiB; no weight gradient"},
+     .forward = WEFT_FORWARD(conv2d_forward_tiled),
+     .backward_data = WEFT_DATA(conv2d_backward_data_tiled),
+     .takes_shape = WEFT_TAKES(conv_takes_tiled)},
+    {.rung = {.name = "im2col_gemm",
+              .summary = "every window is copied to a column of a matrix, then one GEMM per batch",
+              .prefer = "to see what the copies cost",
+              .on_cuda = true,
+              .arithmetic = {fp32, tf32, bf16},
+              .needs = "sm_80 in ComputeMode tf32 and bf16"},
+     .forward = WEFT_FORWARD(conv2d_forward_im2col_gemm),
+     .backward_data = WEFT_DATA(conv2d_backward_data_im2col_gemm),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_im2col_gemm),
+     .workspace = WEFT_WORKSPACE(conv_workspace_im2col_gemm)},
+    {.rung = {.name = "implicit_gemm",
+              .summary =
+                  "the same GEMM, its operand read from the image through a table of offsets",
+              .prefer = "on a CPU, and for many weights on a GPU without tensor cores",
+              .on_cpu = true,
+              .on_cuda = true},
+     .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm),
+     .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm)},
+    {.rung = {.name = "implicit_gemm_tensor_core",
+              .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by "
+                         "channels",
+              .prefer = "from 16 channels and filters on, where wgmma cannot run",
+              .on_cuda = true,
+              .compute_capability = 80,
+              .arithmetic = {tf32x3, tf32, bf16}},
+     .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm_tensor_core),
+     .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm_tensor_core),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm_tensor_core),
+     .workspace = WEFT_WORKSPACE(conv_workspace_implicit_gemm_tensor_core),
+     .weights_arithmetic = {{tf32x3, tf32, tf32}},
+     .masks = true},
+    {.rung = {.name = "implicit_gemm_wgmma",
+              .summary = "the copy engine gathers: a window's tap is a box of the image, moved by "
+                         "the tap",
+              .prefer = "for many channels on Hopper",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = {tf32x3, tf32, bf16},
+              .needs = "stride 1; weight gradients: kernels of 3 x 3"},
+     .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm_wgmma),
+     .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm_wgmma),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm_wgmma),
+     .takes_shape = WEFT_TAKES(conv_takes_implicit_gemm_wgmma),
+     .workspace = WEFT_WORKSPACE(conv_workspace_implicit_gemm_wgmma),
+     .masks = true},
+    {.rung = {.name = "direct_tensor_core",
+              .summary = "images stay in shared memory as they came: a table of offsets makes them "
+                         "operands",
+              .prefer = "for small layers of 4 channels and 8 filters or more",
+              .on_cuda = true,
+              .compute_capability = 80,
+              .arithmetic = {tf32x3, tf32, tf32},
+              .needs = "96 KiB for an image and all filters; data gradients: stride 1"},
+     .forward = WEFT_FORWARD(conv2d_forward_direct_tensor_core),
+     .backward_data = WEFT_DATA(conv2d_backward_data_direct_tensor_core),
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_direct_tensor_core),
+     .takes_shape = WEFT_TAKES(conv_takes_direct_tensor_core),
+     .masks = true},
+};
+
+#undef WEFT_FORWARD
+#undef WEFT_DATA
+#undef WEFT_WEIGHTS
+#undef WEFT_TAKES
+#undef WEFT_WORKSPACE
+
+constexpr std::string_view kPassNames[] = {"forward", "backward data", "backward weights"};
+
+std::string ConvRow::takes(const ConvProblem& problem, Device device) const {
+  if (device.is_cpu()) return "";
+  if (!has(problem.pass)) {
+    return str("it has no ", kPassNames[static_cast<int>(problem.pass)], " pass");
+  }
+  if (problem.mode != ComputeMode::fp32 && rung.arithmetic.in(problem.mode) != fp32 &&
+      device_properties(device).compute_capability < 80) {
+    return "tensor cores for this mode need compute capability 80";
+  }
+  const std::string size = large_images ? "" : image_size_refusal(problem.dims);
+  return !size.empty() || takes_shape.run == nullptr ? size : takes_shape.run(problem);
+}
+
+}  // namespace cuda
+
 namespace {
-
-struct Passes {
-  bool forward = true, backward_data = true, backward_weights = true;
-};
-constexpr Passes kAllPasses, kNoWeights{.backward_weights = false}, kNone{false, false, false};
-constexpr bool kMasks = true, kHopper = true;
-
-struct Row {
-  ConvVariant variant;
-  VariantInfo info;
-  Passes passes = kAllPasses;
-  bool masks = false;   // the gradient of the data while it stores it
-  bool hopper = false;  // exactly sm_90, from code built for sm_90a
-};
-
-constexpr std::array<Row, 9> kRows{{
-    {ConvVariant::direct,
-     {.name = "direct",
-      .summary = "the sums as written: one thread per output, no extra memory",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {ConvVariant::direct_constant,
-     {.name = "direct_constant",
-      .summary = "filters in constant memory: one access serves a warp",
-      .on_cuda = true,
-      .needs = "filters of at most 16384 weights; one stream at a time; no backward weights"},
-     kNoWeights},
-    {ConvVariant::tiled,
-     {.name = "tiled",
-      .summary =
-          "a tile of the image with its halo in shared memory, read once for all its windows",
-      .on_cuda = true,
-      .needs = "one window fits in 48 KiB; no backward weights"},
-     kNoWeights},
-    {ConvVariant::im2col_gemm,
-     {.name = "im2col_gemm",
-      .summary = "every window is copied to a column of a matrix, then one GEMM per batch",
-      .on_cuda = true}},
-    {ConvVariant::implicit_gemm,
-     {.name = "implicit_gemm",
-      .summary = "the same GEMM, its operand read from the image through a table of offsets",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {ConvVariant::implicit_gemm_tensor_core,
-     {.name = "implicit_gemm_tensor_core",
-      .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by channels",
-      .on_cuda = true,
-      .compute_capability = 80},
-     kAllPasses,
-     kMasks},
-    {ConvVariant::implicit_gemm_wgmma,
-     {.name = "implicit_gemm_wgmma",
-      .summary = "the copy engine gathers: a window's tap is a box of the image, moved by the tap",
-      .on_cuda = true,
-      .compute_capability = 90,
-      .needs = "sm_90a, no later one"},
-     kAllPasses,
-     kMasks,
-     kHopper},
-    {ConvVariant::direct_tensor_core,
-     {.name = "direct_tensor_core",
-      .summary =
-          "images stay in shared memory as they came: a table of offsets makes them operands",
-      .on_cuda = true,
-      .compute_capability = 80,
-      .needs = "96 KiB for an image and all filters, else it calls direct"},
-     kAllPasses,
-     kMasks},
-    {ConvVariant::fused_relu_pool,
-     {.name = "fused_relu_pool",
-      .summary =
-          "convolution, bias, ReLU and max pooling in one kernel: the large map is never stored",
-      .on_cpu = true,
-      .on_cuda = true,
-      .needs = "conv2d_relu_pool_forward() and _backward()"},
-     kNone},
-}};
-
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
 
 std::string describe(const ConvDims& d) {
   return str("conv2d input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), filters (", d.oc, ", ",
@@ -146,275 +214,143 @@ void check_conv_dims(const ConvDims& d) {
   check_bytes(d, {d.oc, d.c, d.kh, d.kw});
 }
 
-void mask_gradient(float* dx, const ConvDims& d, const ConvOptions& options, const Stream& stream) {
-  if (options.relu_mask == nullptr) return;
-  activation_backward(dx, dx, options.relu_mask, d.n * d.c * d.h * d.w, Activation::relu,
+std::string image_size_refusal(const ConvDims& dims) {
+  constexpr double kLimit = 1073741824.0;
+  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ...); };
+  const double input = product(dims.c, dims.h + 2 * dims.pad_h, dims.w + 2 * dims.pad_w);
+  const double output = product(dims.oc, dims.oh(), dims.ow());
+  const double columns = product(dims.c, dims.kh, dims.kw, dims.oh(), dims.ow());
+  const double gathered = product(dims.oc, dims.kh, dims.kw);
+  if (std::max({input, output, columns, gathered}) < kLimit) return "";
+  return str("it takes fewer than 2^30 elements an image, found input ", input, ", output ", output,
+             ", columns ", columns);
+}
+
+void mask_gradient(float* dx, const ConvDims& d, const float* relu_mask, const Stream& stream) {
+  if (relu_mask == nullptr) return;
+  activation_backward(dx, dx, relu_mask, d.n * d.c * d.h * d.w, Activation::relu,
                       GradientMode::overwrite, stream);
 }
 
 namespace {
 
-// Above some thousand weights the tiles of a product reuse more than a direct thread can. Tensor
-// cores pay when channels and filters fill their tiles (a chunk is 16 channels, a tile 64 filters)
-// and the work outlasts packing the operands, which is some 10 us of launches.
-[[maybe_unused]] bool fills_tensor_cores(const ConvDims& d) {
-  const double flops = 2.0 * static_cast<double>(d.n) * static_cast<double>(d.oh() * d.ow()) *
-                       static_cast<double>(d.oc * d.c * d.kh * d.kw);
-  return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
-}
-
-// A tile is 16 filters, or 16 channels at a column of taps, and 8 of what is left.
-[[maybe_unused]] bool fills_small_tiles(const ConvDims& d) {
-  return d.c >= 4 && d.oc >= 8;
-}
-
-#ifdef WEFT_WITH_CUDA
-// Stride 1, and as many channels side by side as a copy brings, 128 bytes, or for weights images,
-// of which a fifth may be missing. Three products in fp32 are too many for tiles that are half
-// empty.
-bool fills_copies(ConvPass pass, const ConvDims& d, ComputeMode mode) {
-  const std::int64_t copied = mode == ComputeMode::bf16 ? 64 : 32;
-  if (pass == ConvPass::backward_weights) {
-    const std::int64_t with_missing = (d.n + copied - 1) / copied * copied;
-    return cuda::wgmma_weights_fit(d, mode) && 5 * d.n >= 4 * with_missing;
-  }
-  if (d.stride_h != 1 || d.stride_w != 1) return false;
-  const bool forward = pass == ConvPass::forward;
-  if (mode == ComputeMode::fp32 && (forward ? d.oc : d.c) <= 32) return false;
-  return (forward ? d.c : d.oc) >= copied;
-}
-#endif
-
-Chosen<ConvVariant> automatic(ConvPass pass, const ConvDims& dims, ComputeMode mode,
-                              Device device) {
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    const int capability = device_properties(device).compute_capability;
-    if (capability >= 80 && fills_tensor_cores(dims)) {
-      if (fills_copies(pass, dims, mode) && runs_hopper_code(device)) {
-        return {ConvVariant::implicit_gemm_wgmma,
-                pass == ConvPass::backward_weights
-                    ? "images fill the copies of a pixel, side by side"
-                    : "channels fill the copies of whole boxes of pixels"};
-      }
-      return {ConvVariant::implicit_gemm_tensor_core,
-              "channels and filters fill tiles of tensor cores"};
-    }
-    const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
-    const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
-    if (few_weights && cuda::direct_fits(pass, dims)) {
-      if (capability >= 80 && fills_small_tiles(dims) &&
-          cuda::direct_tensor_core_fits(pass, dims)) {
-        return {ConvVariant::direct_tensor_core,
-                "an image and all filters fit in shared memory and fill small tiles"};
-      }
-      return {ConvVariant::direct, "an image and all filters fit in shared memory"};
-    }
-    return {ConvVariant::implicit_gemm, "too many weights for shared memory, or an odd shape"};
-  }
-#endif
-  (void)pass, (void)dims, (void)mode, (void)device;
-  return {ConvVariant::implicit_gemm, "the one for any shape on a CPU"};
-}
-
-const Row& row_of(ConvVariant variant) {
-  for (const Row& row : kRows) {
-    if (row.variant == variant) return row;
-  }
-  throw Error(ErrorKind::usage, "unknown conv variant");
-}
-
-const char* name_of(ConvPass pass) {
-  return pass == ConvPass::forward         ? "forward"
-         : pass == ConvPass::backward_data ? "backward data"
-                                           : "backward weights";
-}
-
-// The variant that runs a pass; throws when the one asked for cannot.
-ConvVariant chosen(ConvPass pass, const ConvDims& dims, const ConvOptions& options, Device device) {
-  if (options.variant == ConvVariant::automatic)
-    return automatic(pass, dims, options.mode, device).variant;
-  const Row& row = row_of(options.variant);
-  const VariantInfo& info = row.info;
-  const auto refuse = [&](const auto&... parts) {
-    throw Error(ErrorKind::usage, str("conv variant ", info.name, parts...));
-  };
-  if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) refuse(" does not run on ", device);
-  if (row.variant == ConvVariant::fused_relu_pool) refuse(" is called as conv2d_relu_pool_*()");
-  if (!conv_has_pass(row.variant, pass)) refuse(" has no ", name_of(pass), " pass");
-  if (device.is_cpu()) return row.variant;
-  const int capability = device_properties(device).compute_capability;
-  if (row.hopper && !conv_runs_on(row.variant, device)) {
-    refuse(" needs a GPU of compute capability 90 and code built for sm_90a; ", device, " has ",
-           capability, ", built for ", built_cuda_architectures());
-  }
-  if (capability < info.compute_capability) {
-    refuse(" needs compute capability ", info.compute_capability, ", ", device, " has ",
-           capability);
-  }
-  return row.variant;
-}
+constexpr Ladder kLadder("conv", cuda::kConvRows, conv_automatic);
 
 bool has_empty_extent(const ConvDims& d) {
   return d.c == 0 || d.oc == 0 || d.h == 0 || d.w == 0;
 }
 
-// Checks everything that a pass asks for and returns the variant that runs it.
-ConvVariant prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
-                    Workspace workspace, Device device) {
+// Bytes of scratch that a call needs when this row runs it.
+std::size_t workspace_bytes(const cuda::ConvRow& row, const ConvProblem& problem, Device device) {
+  const ConvDims& d = problem.dims;
+  const bool weights = problem.pass == ConvPass::backward_weights;
+  if (has_empty_extent(d) || (d.n == 0 && !weights) || device.is_cpu()) return 0;
+#ifdef WEFT_WITH_CUDA
+  if (row.workspace) return row.workspace.run(problem);
+  if (weights) return cuda::weight_gradient_bytes(d);
+#endif
+  (void)row;
+  return 0;
+}
+
+// Checks everything that a pass asks for and returns the row that runs it.
+const cuda::ConvRow& prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
+                             Workspace workspace, Device device) {
   check_conv_dims(d);
-  const ConvVariant variant = chosen(pass, d, options, device);
-  const std::size_t needed = conv2d_workspace_bytes(pass, d, options, device);
+  const ConvProblem problem{pass, d, options.mode};
+  const cuda::ConvRow& row = kLadder.select(options.variant, problem, device);
+  const std::size_t needed = workspace_bytes(row, problem, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage, str(describe(d), ": expected a workspace of ", needed,
                                       " bytes, found ", workspace.bytes));
   }
-  return variant;
+  return row;
 }
 
 float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& dims) {
   return thread_scratch(floats(dims, omp_get_max_threads()));
 }
 
-#ifdef WEFT_WITH_CUDA
-// The launcher of one pass: `direct`, or one of the others in the order of ConvVariant; null where
-// there is none.
-template <class Function>
-Function* pick(ConvVariant variant, Function* direct,
-               std::initializer_list<std::type_identity_t<Function>*> others) {
-  const int after_direct = static_cast<int>(variant) - static_cast<int>(ConvVariant::direct);
-  return after_direct == 0 ? direct : others.begin()[after_direct - 1];
-}
-#endif
-
 }  // namespace
-
-bool conv_runs_on(ConvVariant variant, Device device) {
-  if (variant == ConvVariant::automatic) return true;
-  const Row& row = row_of(variant);
-  if (device.is_cpu()) return row.info.on_cpu;
-  const int capability = device_properties(device).compute_capability;
-  return row.info.on_cuda &&
-         (row.hopper ? runs_hopper_code(device) : capability >= row.info.compute_capability);
-}
-
-bool conv_has_pass(ConvVariant variant, ConvPass pass) {
-  if (variant == ConvVariant::automatic) return true;
-  const Passes& passes = row_of(variant).passes;
-  return pass == ConvPass::forward         ? passes.forward
-         : pass == ConvPass::backward_data ? passes.backward_data
-                                           : passes.backward_weights;
-}
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                                    Device device) {
   check_conv_dims(dims);
-  const ConvVariant variant = chosen(pass, dims, options, device);
-  if (has_empty_extent(dims) || (dims.n == 0 && pass != ConvPass::backward_weights)) return 0;
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) return cuda::conv2d_workspace_bytes(pass, dims, variant, options.mode);
-#endif
-  (void)pass;
-  (void)variant;
-  return 0;
+  const ConvProblem problem{pass, dims, options.mode};
+  return workspace_bytes(kLadder.select(options.variant, problem, device), problem, device);
 }
 
 void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
                     const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
                     Workspace workspace, const Stream& stream) {
-  const ConvVariant variant = prepare(ConvPass::forward, dims, options, workspace, stream.device());
+  const cuda::ConvRow& row = prepare(ConvPass::forward, dims, options, workspace, stream.device());
   if (dims.n == 0 || has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    if (variant == ConvVariant::direct) {
-      cpu.forward_direct(y, x, w, bias, dims, epilogue);
-    } else {
-      cpu.forward_implicit_gemm(y, x, w, bias, dims, epilogue,
-                                scratch_of(cpu.forward_scratch, dims));
-    }
-    return;
+    if (row.on_cpu_as_written) return cpu.forward_direct(y, x, w, bias, dims, epilogue);
+    return cpu.forward_implicit_gemm(y, x, w, bias, dims, epilogue,
+                                     scratch_of(cpu.forward_scratch, dims));
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_forward_direct,
-       {cuda::conv2d_forward_direct_constant, cuda::conv2d_forward_tiled,
-        cuda::conv2d_forward_im2col_gemm, cuda::conv2d_forward_implicit_gemm,
-        cuda::conv2d_forward_implicit_gemm_tensor_core, cuda::conv2d_forward_implicit_gemm_wgmma,
-        cuda::conv2d_forward_direct_tensor_core})(y, x, w, bias, dims, epilogue, options, workspace,
-                                                  stream);
+  row.forward.run(y, x, w, bias, dims, epilogue, options, workspace, stream);
 #endif
 }
 
 void conv2d_backward_data(float* dx, const float* dy, const float* w, const ConvDims& dims,
                           GradientMode mode, const ConvOptions& options, Workspace workspace,
                           const Stream& stream) {
-  const ConvVariant variant =
+  const cuda::ConvRow& row =
       prepare(ConvPass::backward_data, dims, options, workspace, stream.device());
   if (dims.n == 0 || has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    if (variant == ConvVariant::direct) {
+    if (row.on_cpu_as_written) {
       cpu.backward_data_direct(dx, dy, w, dims, mode);
     } else {
       cpu.backward_data_implicit_gemm(dx, dy, w, dims, mode,
                                       scratch_of(cpu.backward_data_scratch, dims));
     }
-    return mask_gradient(dx, dims, options, stream);
+    return mask_gradient(dx, dims, options.relu_mask, stream);
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_backward_data_direct,
-       {cuda::conv2d_backward_data_direct_constant, cuda::conv2d_backward_data_tiled,
-        cuda::conv2d_backward_data_im2col_gemm, cuda::conv2d_backward_data_implicit_gemm,
-        cuda::conv2d_backward_data_implicit_gemm_tensor_core,
-        cuda::conv2d_backward_data_implicit_gemm_wgmma,
-        cuda::conv2d_backward_data_direct_tensor_core})(dx, dy, w, dims, mode, options, workspace,
-                                                        stream);
-  if (!row_of(variant).masks) mask_gradient(dx, dims, options, stream);
+  row.backward_data.run(dx, dy, w, dims, mode, options, workspace, stream);
+  if (!row.masks) mask_gradient(dx, dims, options.relu_mask, stream);
 #endif
 }
 
 void conv2d_backward_weights(float* dw, float* db, const float* dy, const float* x,
                              const ConvDims& dims, GradientMode mode, const ConvOptions& options,
                              Workspace workspace, const Stream& stream) {
-  const ConvVariant variant =
+  const cuda::ConvRow& row =
       prepare(ConvPass::backward_weights, dims, options, workspace, stream.device());
   if (has_empty_extent(dims)) return;
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
-    if (variant == ConvVariant::direct) {
-      cpu.backward_weights_direct(dw, db, dy, x, dims, mode);
-    } else {
-      cpu.backward_weights_implicit_gemm(dw, db, dy, x, dims, mode,
-                                         scratch_of(cpu.backward_weights_scratch, dims));
-    }
-    return;
+    if (row.on_cpu_as_written) return cpu.backward_weights_direct(dw, db, dy, x, dims, mode);
+    return cpu.backward_weights_implicit_gemm(dw, db, dy, x, dims, mode,
+                                              scratch_of(cpu.backward_weights_scratch, dims));
   }
 #ifdef WEFT_WITH_CUDA
-  pick(variant, cuda::conv2d_backward_weights_direct,
-       {nullptr, nullptr, cuda::conv2d_backward_weights_im2col_gemm,
-        cuda::conv2d_backward_weights_implicit_gemm,
-        cuda::conv2d_backward_weights_implicit_gemm_tensor_core,
-        cuda::conv2d_backward_weights_implicit_gemm_wgmma,
-        cuda::conv2d_backward_weights_direct_tensor_core})(dw, db, dy, x, dims, mode, options,
-                                                           workspace, stream);
+  row.backward_weights.run(dw, db, dy, x, dims, mode, options, workspace, stream);
 #endif
 }
 
-Choice conv_choice(ConvPass pass, const ConvDims& dims, ComputeMode mode, Device device) {
-  return named(kRows, automatic(pass, dims, mode, device));
+Rungs conv_rungs() {
+  return kLadder.rungs();
 }
 
-std::span<const VariantInfo> conv_variants() {
-  return kInfos;
+bool conv_takes(std::string_view variant, const ConvProblem& problem, Device device) {
+  return kLadder.takes(variant, problem, device);
 }
 
-ConvVariant parse_conv_variant(std::string_view name) {
-  std::string choices = "automatic";
-  if (name == choices) return ConvVariant::automatic;
-  for (const Row& row : kRows) {
-    if (row.info.name == name) return row.variant;
-    choices += str(", ", row.info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown conv variant '", name, "'; choose from ", choices));
+Choice conv_choice(const ConvProblem& problem, Device device) {
+  return conv_automatic(problem, device);
+}
+
+std::optional<Arithmetic> conv_arithmetic(std::string_view rung, ConvPass pass, ComputeMode mode) {
+  const cuda::ConvRow& row = kLadder.named(rung);
+  const bool weights = pass == ConvPass::backward_weights && row.weights_arithmetic;
+  return (weights ? *row.weights_arithmetic : row.rung.arithmetic).in(mode);
 }
 
 }  // namespace weft::kernels

@@ -13,9 +13,7 @@
 // FLOPs 2 n oc p q c kh kw for each of the three.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -29,32 +27,13 @@ struct ConvDims {
 };
 
 enum class ConvPass { forward, backward_data, backward_weights };
-enum class ConvVariant {
-  automatic,
-  direct,
-  direct_constant,
-  tiled,
-  im2col_gemm,
-  implicit_gemm,
-  implicit_gemm_tensor_core,
-  implicit_gemm_wgmma,
-  direct_tensor_core,
-  fused_relu_pool,  // has functions of its own: kernels/conv/fused_relu_pool.h
-};
-
 struct ConvOptions {
-  ConvVariant variant = ConvVariant::automatic;
+  std::string_view variant = kAutomatic;
   ComputeMode mode = ComputeMode::fp32;
   // Of backward data, (n, c, h, w) or null: backward of a ReLU whose output the mask is. dx, what
   // was there included, is 0 where the mask is not above 0. Must not overlap dx.
   const float* relu_mask = nullptr;
 };
-
-// Whether the variant has kernels for this device; which passes, conv_has_pass() says.
-bool conv_runs_on(ConvVariant variant, Device device);
-
-// Some variants lack passes; a call that names one all the same throws usage.
-bool conv_has_pass(ConvVariant variant, ConvPass pass);
 
 // Bytes of scratch that one call of this pass needs on this device; may be 0.
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
@@ -81,7 +60,18 @@ void conv2d_backward_weights(float* dw,        // (oc, c, kh, kw)
                              const ConvDims& dims, GradientMode mode, const ConvOptions& options,
                              Workspace workspace, const Stream& stream);
 
-std::span<const VariantInfo> conv_variants();
-ConvVariant parse_conv_variant(std::string_view name);
+// What the choice of a rung depends on.
+struct ConvProblem {
+  ConvPass pass = ConvPass::forward;
+  ConvDims dims;
+  ComputeMode mode = ComputeMode::fp32;
+};
+
+Rungs conv_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool conv_takes(std::string_view variant, const ConvProblem& problem, Device device);
+Choice conv_choice(const ConvProblem& problem, Device device);
+// What the named rung computes a pass in, on a GPU; empty when it does not serve the mode.
+std::optional<Arithmetic> conv_arithmetic(std::string_view rung, ConvPass pass, ComputeMode mode);
 
 }  // namespace weft::kernels

@@ -33,7 +33,7 @@ __device__ __forceinline__ T block_reduce(T value, Op op,
 // Calls visit(offset) for the elements of channel c of an array (outer, channels, inner) that
 // belong to this thread, when `parts` blocks share the channel and this is block `part` of them.
 //
-//   inner = 9: 16 threads to a row, of which 9 work      inner >= 32: a warp to a row
+//   inner = 9: 16 threads to a row, and 9 of them work   inner >= 32: a warp to a row
 //
 // so that the threads of a warp read neighbouring elements. The order of a thread's visits depends
 // on the shape and the grid only.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tensor cores from one warp: mma.sync, and ldmatrix that feeds it (PTX ISA, "Warp-level matrix
-// instructions"). Needs sm_80; on older devices the kernel traps. engine/host_cuda/tensor_core.h
+// instructions"). Needs sm_80; on older devices the kernel traps. host_cuda/language/tensor_core.h
 // tells what host-cuda does.
 //
 // With group = lane / 4 and member = lane % 4, a lane holds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device side of launch_overlapped() (PTX ISA, "griddepcontrol"; sm_90, nothing elsewhere).
+// The device side of Launch::overlapped() (PTX ISA, "griddepcontrol"; sm_90, nothing elsewhere).
 #pragma once
 
 namespace weft::kernels::device {

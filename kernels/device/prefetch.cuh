@@ -7,8 +7,8 @@
 
 namespace weft::kernels::device {
 
-// Asks for `count` values (below 2^32 bytes) but for a few at either end, which are not whole 16
-// bytes; returns at once. One thread speaks for all.
+// Prefetches `count` values (below 2^32 bytes), except a few at either end that are not whole 16
+// bytes. Returns at once. One thread calls it for all.
 template <class T>
 __device__ __forceinline__ void prefetch(const T* from, std::int64_t count) {
 #if __CUDA_ARCH__ >= 900

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers of tf32: fp32 of which tensor cores read the upper 19 bits, 11 of them significant.
+// Numbers of tf32: tensor cores read the upper 19 bits of an fp32, with 11 significant bits.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ __device__ __forceinline__ std::uint32_t tf32_operand(std::uint32_t word) {
 #endif
 }
 
-// x = big + small with big = tf32(x). What is left has 12 significant bits, of which a tensor core
-// reads 11. Infinity gives NaN, and so does what rounds to it.
+// x = big + small with big = tf32(x). What is left has 12 significant bits, and a tensor core
+// reads 11 of them. Infinity gives NaN, and so does what rounds to it.
 __device__ __forceinline__ void split_tf32(std::uint32_t& big, std::uint32_t& small,
                                            std::uint32_t x) {
   big = tf32_operand(x) & 0xffffe000u;
@@ -46,7 +46,7 @@ __device__ __forceinline__ void split_tf32(std::uint32_t& big, std::uint32_t& sm
 }
 
 // The same with what a tensor core reads of x for `big`, in two instructions. What is left has 13
-// significant bits, of which it reads 11: four times the error, always towards zero.
+// significant bits, and it reads 11 of them: four times the error, always towards zero.
 __device__ __forceinline__ void split_tf32_cut(std::uint32_t& big, std::uint32_t& small,
                                                std::uint32_t x) {
   big = x & 0xffffe000u;

@@ -117,7 +117,7 @@ __device__ __forceinline__ void tma_prefetch(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-// Calls a box to the L2 cache; returns at once.
+// Prefetches a box into the L2 cache; returns at once.
 __device__ __forceinline__ void tma_prefetch(const CUtensorMap& map, int x, int y) {
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(&map), "r"(x),
                "r"(y)

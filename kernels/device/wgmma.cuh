@@ -168,7 +168,7 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
-// The same with fp32 operands, of which the tensor core reads the upper 19 bits (tf32). Both are
+// The same with fp32 operands; the tensor core reads their upper 19 bits (tf32). Both are
 // K-major.
 template <int kN>
 __device__ __forceinline__ void wgmma_tf32(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,

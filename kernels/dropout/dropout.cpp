@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/dropout/dropout.h"
 
-#include <array>
-
 #include "kernels/checks.h"
-#include "kernels/dropout/cpu_table.h"
-
-#ifdef WEFT_WITH_CUDA
-#include "kernels/dropout/cuda.h"
-#endif
+#include "kernels/dropout/cpu/table.h"
 
 namespace weft::kernels {
+namespace cuda {  // in rungs/
+
+decltype(kernels::dropout) dropout;
+
+}  // namespace cuda
 
 void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
              GradientMode mode, const Stream& stream) {
@@ -31,17 +30,19 @@ void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey
 
 namespace {
 
-constexpr std::array kVariants = {
-    VariantInfo{
-        "counter_based",
-        "the mask is computed from a counter, not stored: backward draws the same numbers again",
-        true, true, 0, ""},
+constexpr Rung kRungs[] = {
+    {.name = "counter_based",
+     .summary =
+         "the mask is computed from a counter, not stored: backward draws the same numbers again",
+     .prefer = "always",
+     .on_cpu = true,
+     .on_cuda = true},
 };
 
 }  // namespace
 
-std::span<const VariantInfo> dropout_variants() {
-  return kVariants;
+Rungs dropout_rungs() {
+  return Rungs(kRungs);
 }
 
 }  // namespace weft::kernels

@@ -5,9 +5,7 @@
 // stored: backward draws the same numbers again. 0 <= p < 1. In place is allowed.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -22,6 +20,6 @@ struct DropoutKey {
 void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
              GradientMode mode, const Stream& stream);
 
-std::span<const VariantInfo> dropout_variants();
+Rungs dropout_rungs();
 
 }  // namespace weft::kernels

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What GemmVariant::automatic means on a GPU.
+// What `automatic` takes for a GEMM on a GPU.
 #pragma once
 
-#include "kernels/choices.h"
+#include "kernels/gemm/gemm.h"
 
 namespace weft::kernels {
 
@@ -18,9 +18,7 @@ constexpr bool fits_copy_engine(const GemmDims& dims) {
   return dims.m <= kMost && dims.n <= kMost && dims.k <= kMost;
 }
 
-// `aligned`: rows of A and B start on 16-byte boundaries. A tensor-core mode on a device without
-// tf32 tensor cores runs in fp32.
-Chosen<GemmVariant> gemm_automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
-                                   bool aligned, const GemmDevice& device);
+// A tensor-core mode on a device without tf32 tensor cores runs in fp32.
+Choice gemm_automatic(const GemmProblem& problem, const GemmDevice& device);
 
 }  // namespace weft::kernels

@@ -1,23 +1,272 @@
 // SPDX-License-Identifier: MIT
-// Validation and dispatch of GEMM; the table of variants is table.cpp.
+// The table of the rungs of GEMM, and the validation and dispatch of a call.
+//
+// A ComputeMode is the least precision that the caller accepts: rungs in fp32 serve every mode,
+// rungs that round operands need theirs to be asked for.
 #include "kernels/gemm/gemm.h"
 
 #include <string>
 
-#include "engine/error.h"
 #include "kernels/gemm/automatic.h"
-#include "kernels/gemm/cpu_table.h"
-#include "kernels/gemm/passes.h"
-#include "kernels/gemm/scratch.h"
-#include "kernels/gemm/table.h"
-#include "kernels/gemm/widened.h"
+#include "kernels/gemm/check_options.h"
+#include "kernels/gemm/cpu/passes.h"
+#include "kernels/gemm/cpu/scratch.h"
+#include "kernels/gemm/cpu/table.h"
+#include "kernels/gemm/cpu/widened.h"
+#include "kernels/gemm/launchers.h"
 #include "kernels/hopper.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/gemm/cuda.h"
-#endif
 
 namespace weft::kernels {
+namespace cuda {
+
+struct GemmRow {
+  using Problem = GemmProblem;
+
+  Rung rung;
+  Launcher<GemmLauncher> floats = {};            // on a GPU, for matrices of floats
+  Launcher<GemmBfloat16Launcher> bfloat16 = {};  // and of bfloat16; CPU rungs take both
+  bool copy_engine = false;    // reads A and B by tensor maps: k > 0 and extents below 2^31
+  bool aligned = false;        // and reads them as they lie: rows on 16-byte boundaries
+  bool packs = false;          // on a CPU: cpu/packed.h instead of three loops
+  bool adds_row_sums = false;  // GemmOptions::row_sums on the way; for others it is a kernel more
+
+  constexpr bool complete() const {
+    return rung.on_cuda == (floats || bfloat16) && floats.belongs_to("gemm_", rung.name) &&
+           bfloat16.belongs_to("gemm_", rung.name);
+  }
+  std::string takes(const GemmProblem& problem, Device device) const;
+};
+
+#define WEFT_FLOATS(name) WEFT_LAUNCHER(GemmLauncher, name)
+#define WEFT_BFLOAT16(name) WEFT_LAUNCHER(GemmBfloat16Launcher, name)
+
+constexpr ArithmeticByMode kRoundsToTf32{{}, Arithmetic::tf32, Arithmetic::tf32};
+constexpr ArithmeticByMode kRounds{{}, Arithmetic::tf32, Arithmetic::bf16};
+constexpr ArithmeticByMode kSplits = always(Arithmetic::tf32x3), kBf16 = always(Arithmetic::bf16);
+constexpr std::string_view kRounding = "ComputeMode tf32 or bf16";
+
+constexpr GemmRow kGemmRows[] = {
+    {.rung = {.name = "uncoalesced",
+              .summary = "three loops, one element per thread, with a warp along a column of C: "
+                         "its threads touch 32 rows at once",
+              .prefer = "to see what an order of threads against the rows of memory costs",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_uncoalesced)},
+    {.rung = {.name = "naive",
+              .summary =
+                  "three loops, one output element per thread: every operand comes from memory",
+              .prefer = "to check a result, or to read first",
+              .on_cpu = true,
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_naive)},
+    {.rung = {.name = "packed",
+              .summary =
+                  "panels packed for the cache, a register tile of vectors in the innermost loop",
+              .prefer = "always, on a CPU",
+              .on_cpu = true},
+     .packs = true},
+    {.rung = {.name = "strip_k1",
+              .summary = "a block is a vector of neighbouring columns, 32 to 256 wide",
+              .prefer = "to see what a vector machine would do",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_strip_k1)},
+    {.rung = {.name = "strip_k2",
+              .summary = "a strip of the left operand is staged in shared memory",
+              .prefer = "to see what staging one operand gains",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_strip_k2)},
+    {.rung = {.name = "strip_k3",
+              .summary = "2 or 4 results in a row for each thread: left elements are used again",
+              .prefer = "to see what reusing A in registers gains",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_strip_k3)},
+    {.rung = {.name = "strip_k4",
+              .summary =
+                  "2 or 4 results in a column for each thread: right elements are used again",
+              .prefer = "to see what reusing B in registers gains",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_strip_k4)},
+    {.rung = {.name = "strip_k3k4",
+              .summary = "both: 4 columns by 2 or 4 rows of results for each thread",
+              .prefer = "to see what reusing both gains; tiled is faster",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_strip_k3k4)},
+    {.rung = {.name = "tiled_16",
+              .summary = "square tiles of 16 in shared memory, one element of C per thread: each "
+                         "loaded element is used 16 times",
+              .prefer = "to see the tiled product of the textbooks",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_tiled_16)},
+    {.rung = {.name = "tiled_32",
+              .summary = "the same with tiles of 32: half the loads, and blocks of 1024 threads",
+              .prefer = "to see what a larger tile gains",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_tiled_32)},
+    {.rung = {.name = "tiled",
+              .summary = "square tiles of 32 in shared memory, four elements of C per thread: an "
+                         "element of B that was read serves four products",
+              .prefer = "to see what shared memory gains",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_tiled)},
+    {.rung = {.name = "register_tiled",
+              .summary =
+                  "each thread owns a tile of outputs in registers: more arithmetic per load",
+              .prefer = "for C of few tiles of 128 x 128 in fp32, and for k of 128 or less",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_register_tiled)},
+    {.rung = {.name = "vectorized",
+              .summary = "operands travel as quads of 16 bytes, to k-major shared memory",
+              .prefer = "to see what loads of 16 bytes gain",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_vectorized)},
+    {.rung =
+         {.name = "warp_tiled",
+          .summary =
+              "a tile for each warp, 16 by 8 results in a thread, the next fragments on their way",
+          .prefer = "to see what a tile for each warp gains",
+          .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_warp_tiled)},
+    {.rung = {.name = "pipelined",
+              .summary =
+                  "asynchronous copies keep two chunks in flight while a third is multiplied",
+              .prefer = "to see what asynchronous copies gain",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_pipelined)},
+    {.rung = {.name = "operand_reuse",
+              .summary = "multiply-adds ordered so that each reads an operand that the one before "
+                         "has read: two register banks suffice",
+              .prefer = "for large products in fp32 without tensor cores",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_operand_reuse)},
+    {.rung = {.name = "split_k",
+              .summary =
+                  "blocks share the inner extent of a tile, the last one adds their parts in order",
+              .prefer = "for a small C and a long k without tensor cores",
+              .on_cuda = true},
+     .floats = WEFT_FLOATS(gemm_split_k)},
+    {.rung = {.name = "wmma_tf32",
+              .summary = "tensor cores: a warp multiplies whole fragments, by the fragment API",
+              .prefer = "to see the fragment API",
+              .on_cuda = true,
+              .compute_capability = 80,
+              .arithmetic = kRoundsToTf32,
+              .needs = kRounding},
+     .floats = WEFT_FLOATS(gemm_wmma_tf32)},
+    {.rung =
+         {.name = "mma_tf32",
+          .summary =
+              "fragments in registers, read from swizzled shared memory that copies keep filled",
+          .prefer = "in tf32 or bf16 where wgmma or clusters cannot run: sm_80 to sm_89, or "
+                    "unaligned rows",
+          .on_cuda = true,
+          .compute_capability = 80,
+          .arithmetic = kRounds,
+          .needs = kRounding},
+     .floats = WEFT_FLOATS(gemm_mma_tf32)},
+    {.rung =
+         {.name = "mma_bf16",
+          .summary = "half the bytes: operands and result are bfloat16, sums fp32",
+          .prefer =
+              "for bfloat16 where wgmma_bf16 cannot run, or with fewer than 64 tiles of 128 x 128",
+          .on_cuda = true,
+          .compute_capability = 80,
+          .arithmetic = kBf16,
+          .needs = "bfloat16 matrices"},
+     .bfloat16 = WEFT_BFLOAT16(gemm_mma_bf16)},
+    {.rung = {.name = "tf32x3",
+              .summary =
+                  "fp32 accuracy from tensor cores: three products of the tf32 parts of numbers",
+              .prefer = "for fp32 with more tiles of 64 x 64 than multiprocessors",
+              .on_cuda = true,
+              .compute_capability = 80,
+              .arithmetic = kSplits},
+     .floats = WEFT_FLOATS(gemm_tf32x3)},
+    {.rung = {.name = "cluster_tf32",
+              .summary = "for few tiles: blocks of a cluster copy operands for each other and "
+                         "share k, as do the warps of a block",
+              .prefer = "for layers of small networks in tf32 or bf16 on sm_90",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .arithmetic = kRounds,
+              .needs = "ComputeMode tf32 or bf16, k > 0, rows of A and B aligned to 16 bytes"},
+     .floats = WEFT_FLOATS(gemm_cluster_tf32),
+     .copy_engine = true,
+     .aligned = true,
+     .adds_row_sums = true},
+    {.rung = {.name = "cluster_tf32x3",
+              .summary = "the same with fp32 accuracy: three products on the same bytes",
+              .prefer = "for layers of small networks in fp32 on sm_90, k up to 2304 a block",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .arithmetic = kSplits,
+              .needs =
+                  "k > 0, rows of A and B aligned to 16 bytes; sums of above 4096 terms drift"},
+     .floats = WEFT_FLOATS(gemm_cluster_tf32x3),
+     .copy_engine = true,
+     .aligned = true,
+     .adds_row_sums = true},
+    {.rung = {.name = "wgmma_tf32",
+              .summary = "Hopper's tensor cores read shared memory that the copy engine fills; "
+                         "threads only direct",
+              .prefer = "for large products in tf32 or bf16 on Hopper",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = kRounds,
+              .needs = "ComputeMode tf32 or bf16, k > 0"},
+     .floats = WEFT_FLOATS(gemm_wgmma_tf32),
+     .copy_engine = true},
+    {.rung = {.name = "wgmma_tf32x3",
+              .summary = "the same with fp32 accuracy: operands are split before the product",
+              .prefer = "for large products in fp32 on Hopper, from 512 rows and columns on",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = kSplits,
+              .needs = "k > 0"},
+     .floats = WEFT_FLOATS(gemm_wgmma_tf32x3),
+     .copy_engine = true},
+    {.rung = {.name = "wgmma_bf16",
+              .summary = "the pipeline of wgmma_tf32 on bfloat16, where the tensor cores read "
+                         "every transpose in place",
+              .prefer = "for large products of bfloat16 on Hopper",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = kBf16,
+              .needs = "bfloat16 matrices, k > 0, rows of A and B aligned to 16 bytes"},
+     .bfloat16 = WEFT_BFLOAT16(gemm_wgmma_bf16),
+     .copy_engine = true,
+     .aligned = true},
+};
+
+#undef WEFT_FLOATS
+#undef WEFT_BFLOAT16
+
+std::string GemmRow::takes(const GemmProblem& problem, Device device) const {
+  if (device.is_cpu()) return "";
+  if (problem.storage == GemmStorage::bf16 ? !bfloat16 : !floats) {
+    return problem.storage == GemmStorage::bf16 ? "it takes matrices of floats, found bfloat16"
+                                                : "it takes matrices of bfloat16, found floats";
+  }
+  if (copy_engine && problem.dims.k == 0) return "it needs k > 0";
+  if (copy_engine && !fits_copy_engine(problem.dims)) return "it takes extents up to 2^31 - 1";
+  if (aligned && !problem.aligned) return "it needs rows of A and B on 16-byte boundaries";
+  return "";
+}
+
+}  // namespace cuda
+
 namespace {
+
+Choice automatic(const GemmProblem& problem, Device device) {
+  if (device.is_cpu()) return {"packed", "the one for any size on a CPU"};
+  const DeviceProperties& properties = device_properties(device);
+  return gemm_automatic(problem, {properties.compute_capability, runs_hopper_code(device),
+                                  properties.multiprocessors});
+}
+
+constexpr Ladder kLadder("gemm", cuda::kGemmRows, automatic);
 
 std::string describe(const GemmDims& d) {
   return str("gemm (m, n, k) = (", d.m, ", ", d.n, ", ", d.k, ")", d.transpose_a ? ", A^T" : "",
@@ -49,148 +298,49 @@ GemmDims resolved(GemmDims d, std::size_t element_bytes) {
   return d;
 }
 
-void check_strip(const GemmOptions& options) {
-  const int width = options.strip_width, results = options.strip_results;
-  if (width != 32 && width != 64 && width != 128 && width != 256) {
-    throw Error(ErrorKind::usage,
-                str("gemm: strip_width must be 32, 64, 128 or 256, found ", width));
-  }
-  if (results != 2 && results != 4) {
-    throw Error(ErrorKind::usage, str("gemm: strip_results must be 2 or 4, found ", results));
-  }
-}
-
-void check_cluster(const GemmOptions& options) {
-  const int share = options.cluster_share, parts = options.cluster_parts;
-  if (share < 0 || share > 2) {
-    throw Error(ErrorKind::usage, str("gemm: cluster_share must be 0, 1 or 2, found ", share));
-  }
-  if (parts != 0 && parts != 1 && parts != 2 && parts != 4 && parts != 8) {
-    throw Error(ErrorKind::usage,
-                str("gemm: cluster_parts must be 0, 1, 2, 4 or 8, found ", parts));
-  }
-  if (share == 2 && parts > 2) {
-    throw Error(ErrorKind::usage, str("gemm: a cluster has at most 8 blocks, found 4 that share ",
-                                      "operands times ", parts, " parts"));
-  }
-}
-
-void check_runs(const GemmRow& row, GemmStorage storage, const GemmOptions& options,
-                Device device) {
-  const VariantInfo& info = row.info;
-  if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
-    throw Error(ErrorKind::usage, str("gemm variant ", info.name, " does not run on ", device));
-  }
-  if (device.is_cpu()) return;
-  if (storage != row.cuda_storage) {
-    const bool bf16 = storage == GemmStorage::bf16;
-    throw Error(ErrorKind::usage,
-                str("gemm variant ", info.name, " on ", device, " takes matrices of ",
-                    bf16 ? "floats" : "bfloat16", ", found ", bf16 ? "bfloat16" : "floats"));
-  }
-  if (row.rounds && options.mode == ComputeMode::fp32) {
-    throw Error(ErrorKind::usage, str("gemm variant ", info.name,
-                                      " rounds its operands to tf32: ask for ComputeMode tf32, "
-                                      "found fp32"));
-  }
-  const int capability = device_properties(device).compute_capability;
-  if (row.hopper && !runs_hopper_code(device)) {
-    throw Error(ErrorKind::usage,
-                str("gemm variant ", info.name, " needs a GPU of compute capability 90 and code ",
-                    "built for sm_90a; ", device, " has ", capability, ", built for ",
-                    built_cuda_architectures()));
-  }
-  if (capability < info.compute_capability) {
-    throw Error(ErrorKind::usage, str("gemm variant ", info.name, " needs compute capability ",
-                                      info.compute_capability, ", ", device, " has ", capability));
-  }
-}
-
-bool is_cluster(GemmVariant variant) {
-  return variant == GemmVariant::cluster_tf32 || variant == GemmVariant::cluster_tf32x3;
-}
-
-// Throws when a matrix cannot be read by the copy engine of Hopper.
-template <class Element>
-void check_rows(std::string_view variant, const char* name, const Element* matrix,
-                std::int64_t ld) {
-  const std::int64_t bytes = ld * static_cast<std::int64_t>(sizeof(Element));
-  const auto address = reinterpret_cast<std::uintptr_t>(matrix);
-  if (address % 16 == 0 && bytes % 16 == 0) return;
-  throw Error(ErrorKind::usage,
-              str("gemm variant ", variant, " needs rows that start on 16-byte boundaries: ",
-                  address % 16 != 0 ? str(name, " starts ", address % 16, " bytes past one")
-                                    : str("those of ", name, " are ", ld, " elements (", bytes,
-                                          " bytes) apart")));
-}
-
-Chosen<GemmVariant> automatic(const GemmDims& dims, GemmStorage storage, ComputeMode mode,
-                              bool aligned, Device device) {
-  if (device.is_cpu()) return {GemmVariant::packed, "the one for any size on a CPU"};
-  const DeviceProperties& properties = device_properties(device);
-  return gemm_automatic(
-      dims, storage, mode, aligned,
-      {properties.compute_capability, runs_hopper_code(device), properties.multiprocessors});
-}
-
-// Are rows of A and B aligned to 16 bytes?
+// Are rows of A and B aligned to 16 bytes, if A and B are?
 bool rows_aligned(const GemmDims& dims, std::size_t element_bytes) {
   const auto vector = static_cast<std::int64_t>(16 / element_bytes);
   return dims.lda % vector == 0 && dims.ldb % vector == 0;
 }
 
-std::size_t bytes_of(GemmStorage storage) {
-  return storage == GemmStorage::bf16 ? sizeof(Bfloat16) : sizeof(float);
+// The problem with leading dimensions written out, and aligned only if its rows are.
+GemmProblem resolved(GemmProblem problem) {
+  const bool bf16 = problem.storage == GemmStorage::bf16;
+  const std::size_t bytes = bf16 ? sizeof(Bfloat16) : sizeof(float);
+  problem.dims = resolved(problem.dims, bytes);
+  problem.aligned = problem.aligned && rows_aligned(problem.dims, bytes);
+  return problem;
 }
 
-// Validates a call and settles which variant it means.
+// Validates a call and finds the row that runs it.
 template <class Element>
-GemmVariant resolve_variant(const Element* a, const Element* b, const GemmDims& dims,
-                            GemmStorage storage, const GemmOptions& options, Device device) {
-  const bool aligned =
-      (reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) % 16 == 0 &&
-      rows_aligned(dims, sizeof(Element));
-  GemmVariant variant = options.variant;
-  if (variant == GemmVariant::automatic) {
-    variant = automatic(dims, storage, options.mode, aligned, device).variant;
-  }
-  const GemmRow& row = gemm_row(variant);
-  check_runs(row, storage, options, device);
+const cuda::GemmRow& checked(const Element* a, const Element* b, GemmProblem& problem,
+                             const GemmOptions& options, Device device) {
+  const auto addresses = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b);
+  problem.mode = options.mode;
+  problem.aligned = addresses % 16 == 0;
+  problem = resolved(problem);
   check_strip(options);
   check_cluster(options);
-  if (row.hopper && !fits_copy_engine(dims)) {
-    throw Error(ErrorKind::usage, str(describe(dims), ": gemm variant ", row.info.name,
-                                      " takes extents up to 2^31 - 1"));
-  }
-  if (variant == GemmVariant::wgmma_bf16) {
-    check_rows(row.info.name, "A", a, dims.lda);
-    check_rows(row.info.name, "B", b, dims.ldb);
-  }
-  if (row.hopper && dims.k == 0) {
-    if (storage == GemmStorage::bf16) return GemmVariant::mma_bf16;
-    return row.rounds ? GemmVariant::mma_tf32 : GemmVariant::tf32x3;
-  }
-  if (is_cluster(variant) && !(aligned && dims.k > 0 && fits_copy_engine(dims))) {
-    return row.rounds ? GemmVariant::mma_tf32 : GemmVariant::tf32x3;
-  }
-  return variant;
+  return kLadder.select(options.variant, problem, device);
 }
 
 }  // namespace
 
 void gemm(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
           const GemmOptions& options, const Stream& stream) {
-  const GemmDims d = resolved(dims, sizeof(float));
-  const Device device = stream.device();
-  const GemmVariant variant = resolve_variant(a, b, d, GemmStorage::fp32, options, device);
+  GemmProblem problem{.dims = dims};
+  const cuda::GemmRow& row = checked(a, b, problem, options, stream.device());
+  const GemmDims& d = problem.dims;
   if (d.m == 0 || d.n == 0) return;
-  if (device.is_cpu()) {
+  if (stream.device().is_cpu()) {
     const GemmCpu& cpu = select_gemm_cpu();
-    if (variant == GemmVariant::naive) {
-      cpu.naive(c, a, b, bias, d, options.alpha, options.beta, options.epilogue);
-    } else {
+    if (row.packs) {
       cpu.packed(c, a, b, bias, d, options.alpha, options.beta, options.epilogue,
                  thread_scratch(cpu.packed_scratch(d)));
+    } else {
+      cpu.naive(c, a, b, bias, d, options.alpha, options.beta, options.epilogue);
     }
     if (options.relu_mask != nullptr) gemm_apply_mask(c, options.relu_mask, d);
     if (options.row_sums != nullptr) {
@@ -199,47 +349,10 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
     return;
   }
 #ifdef WEFT_WITH_CUDA
-  if (options.row_sums != nullptr && !is_cluster(variant)) {
+  if (options.row_sums != nullptr && !row.adds_row_sums) {
     cuda::gemm_row_sums(options.row_sums, a, d, options.alpha, options.beta, stream);
   }
-  switch (variant) {
-    case GemmVariant::naive:
-      return cuda::gemm_naive(c, a, b, bias, d, options, stream);
-    case GemmVariant::strip_k1:
-    case GemmVariant::strip_k2:
-    case GemmVariant::strip_k3:
-    case GemmVariant::strip_k4:
-    case GemmVariant::strip_k3k4:
-      return cuda::gemm_strip(c, a, b, bias, d, options, stream);
-    case GemmVariant::tiled:
-      return cuda::gemm_tiled(c, a, b, bias, d, options, stream);
-    case GemmVariant::vectorized:
-      return cuda::gemm_vectorized(c, a, b, bias, d, options, stream);
-    case GemmVariant::warp_tiled:
-      return cuda::gemm_warp_tiled(c, a, b, bias, d, options, stream);
-    case GemmVariant::pipelined:
-      return cuda::gemm_pipelined(c, a, b, bias, d, options, stream);
-    case GemmVariant::operand_reuse:
-      return cuda::gemm_operand_reuse(c, a, b, bias, d, options, stream);
-    case GemmVariant::split_k:
-      return cuda::gemm_split_k(c, a, b, bias, d, options, stream);
-    case GemmVariant::wmma_tf32:
-      return cuda::gemm_wmma_tf32(c, a, b, bias, d, options, stream);
-    case GemmVariant::cluster_tf32:
-      return cuda::gemm_cluster_tf32(c, a, b, bias, d, options, stream);
-    case GemmVariant::cluster_tf32x3:
-      return cuda::gemm_cluster_tf32x3(c, a, b, bias, d, options, stream);
-    case GemmVariant::tf32x3:
-      return cuda::gemm_tf32x3(c, a, b, bias, d, options, stream);
-    case GemmVariant::wgmma_tf32:
-      return cuda::gemm_wgmma_tf32(c, a, b, bias, d, options, stream);
-    case GemmVariant::wgmma_tf32x3:
-      return cuda::gemm_wgmma_tf32x3(c, a, b, bias, d, options, stream);
-    case GemmVariant::mma_tf32:
-      return cuda::gemm_mma_tf32(c, a, b, bias, d, options, stream);
-    default:
-      return cuda::gemm_register_tiled(c, a, b, bias, d, options, stream);
-  }
+  row.floats.run(c, a, b, bias, d, options, stream);
 #endif
 }
 
@@ -248,27 +361,30 @@ void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
   if (options.relu_mask != nullptr || options.row_sums != nullptr) {
     throw Error(ErrorKind::usage, "gemm on bfloat16: relu_mask and row_sums are for floats");
   }
-  const GemmDims d = resolved(dims, sizeof(Bfloat16));
-  const Device device = stream.device();
-  const GemmVariant variant = resolve_variant(a, b, d, GemmStorage::bf16, options, device);
+  GemmProblem problem{.dims = dims, .storage = GemmStorage::bf16};
+  const cuda::GemmRow& row = checked(a, b, problem, options, stream.device());
+  const GemmDims& d = problem.dims;
   if (d.m == 0 || d.n == 0) return;
-  if (device.is_cpu()) return gemm_widened(c, a, b, bias, d, options, variant);
+  if (stream.device().is_cpu()) return gemm_widened(c, a, b, bias, d, options, row.packs);
 #ifdef WEFT_WITH_CUDA
-  const auto run = variant == GemmVariant::wgmma_bf16 ? cuda::gemm_wgmma_bf16 : cuda::gemm_mma_bf16;
-  run(c, a, b, bias, d, options, stream);
+  row.bfloat16.run(c, a, b, bias, d, options, stream);
 #endif
 }
 
-Choice gemm_choice(const GemmDims& dims, GemmStorage storage, ComputeMode mode, Device device) {
-  const GemmDims d = resolved(dims, bytes_of(storage));
-  return named(gemm_rows(),
-               automatic(d, storage, mode, rows_aligned(d, bytes_of(storage)), device));
+Rungs gemm_rungs() {
+  return kLadder.rungs();
 }
 
-Choice gemm_choice_on_h200(const GemmDims& dims, GemmStorage storage, ComputeMode mode) {
-  const GemmDims d = resolved(dims, bytes_of(storage));
-  const bool aligned = rows_aligned(d, bytes_of(storage));
-  return named(gemm_rows(), gemm_automatic(d, storage, mode, aligned, {90, true, 132}));
+bool gemm_takes(std::string_view variant, const GemmProblem& problem, Device device) {
+  return kLadder.takes(variant, resolved(problem), device);
+}
+
+Choice gemm_choice(const GemmProblem& problem, Device device) {
+  return automatic(resolved(problem), device);
+}
+
+Choice gemm_choice_on_h200(const GemmProblem& problem) {
+  return gemm_automatic(resolved(problem), {90, true, 132});
 }
 
 }  // namespace weft::kernels

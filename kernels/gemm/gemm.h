@@ -14,10 +14,8 @@
 // once, to nearest even. Leading dimensions count elements.
 #pragma once
 
-#include <span>
-
 #include "kernels/bfloat16.h"
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -27,35 +25,8 @@ struct GemmDims {
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // 0: dense, the stored row length
 };
 
-enum class GemmVariant {
-  automatic,
-  naive,
-  packed,
-  strip_k1,
-  strip_k2,
-  strip_k3,
-  strip_k4,
-  strip_k3k4,
-  tiled,
-  register_tiled,
-  vectorized,
-  warp_tiled,
-  pipelined,
-  operand_reuse,
-  split_k,
-  wmma_tf32,
-  mma_tf32,
-  mma_bf16,
-  tf32x3,
-  cluster_tf32,
-  cluster_tf32x3,
-  wgmma_tf32,
-  wgmma_tf32x3,
-  wgmma_bf16
-};
-
 struct GemmOptions {
-  GemmVariant variant = GemmVariant::automatic;
+  std::string_view variant = kAutomatic;
   ComputeMode mode = ComputeMode::fp32;
   float alpha = 1;
   float beta = 0;
@@ -90,11 +61,18 @@ void gemm(Bfloat16* c,        // (m, n), ldc
 
 enum class GemmStorage { fp32, bf16 };  // of A, B and C
 
-// Does this device run the variant on matrices stored so?
-bool gemm_runs_on(GemmVariant variant, GemmStorage storage, Device device);
+// What the choice of a rung depends on.
+struct GemmProblem {
+  GemmDims dims;
+  GemmStorage storage = GemmStorage::fp32;
+  ComputeMode mode = ComputeMode::fp32;
+  bool aligned = true;  // rows of A and B start on 16-byte boundaries
+};
 
-// The ladder, in teaching order; automatic is not a row.
-std::span<const VariantInfo> gemm_variants();
-GemmVariant parse_gemm_variant(std::string_view name);  // throws usage, naming the choices
+Rungs gemm_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool gemm_takes(std::string_view variant, const GemmProblem& problem, Device device);
+Choice gemm_choice(const GemmProblem& problem, Device device);
+Choice gemm_choice_on_h200(const GemmProblem& problem);  // wherever this runs
 
 }  // namespace weft::kernels

@@ -1,110 +1,178 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of the histogram.
+// The table of the rungs of histogram, and the validation and dispatch of a call.
 #include "kernels/histogram/histogram.h"
 
 #include <omp.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
-#include <type_traits>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "engine/stream.h"
 #include "kernels/checks.h"
-#include "kernels/choices.h"
-#include "kernels/histogram/cpu_table.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/histogram/cuda.h"
-#endif
+#include "kernels/histogram/cpu/table.h"
+#include "kernels/histogram/launchers.h"
 
 namespace weft::kernels {
-namespace {
+namespace cuda {
 
-struct Row {
-  HistogramVariant variant;
-  VariantInfo info;
+struct HistogramRow {
+  using Problem = HistogramProblem;
+
+  Rung rung;
+  Launcher<HistogramLauncher> launcher = {};
+  bool private_counts = false;  // of a block, in shared memory; on a CPU, of a thread
+  bool bytes_only = false;      // with blocks of a size of its own
+
+  constexpr bool complete() const {
+    return rung.on_cuda == static_cast<bool>(launcher) &&
+           launcher.belongs_to("histogram_", rung.name);
+  }
+  std::string takes(const HistogramProblem& problem, Device device) const;
 };
 
-constexpr std::array<Row, 7> kRows{{
-    {HistogramVariant::global_atomics,
-     {.name = "global_atomics",
-      .summary = "one thread and one atomic in memory per value: the fullest bin sets the time",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {HistogramVariant::privatized,
-     {.name = "privatized",
-      .summary = "each block counts in shared memory, one value per thread, then adds to memory; "
-                 "on the CPU each thread has its own counts",
-      .on_cpu = true,
-      .on_cuda = true,
-      .needs = "bins * 4 bytes in shared memory"}},
-    {HistogramVariant::privatized_coarsened,
-     {.name = "privatized_coarsened",
-      .summary = "blocks that fit the machine loop over many values: private counts are cleared "
-                 "and added once per block",
-      .on_cuda = true,
-      .needs = "bins * 4 bytes in shared memory"}},
-    {HistogramVariant::vectorized,
-     {.name = "vectorized",
-      .summary = "loads of 16 bytes, several in flight: the atomics, not the loads, are the limit",
-      .on_cuda = true,
-      .needs = "bins * 4 bytes in shared memory"}},
-    {HistogramVariant::lane_private,
-     {.name = "lane_private",
-      .summary = "byte counters that one lane owns in its own bank: no atomics and no conflicts",
-      .on_cuda = true,
-      .needs = "bytes"}},
-    {HistogramVariant::lane_private_atomics,
-     {.name = "lane_private_atomics",
-      .summary = "a counter per bin and bank, shared by the warps: atomics that never conflict "
-                 "and that nothing waits for",
-      .on_cuda = true,
-      .needs = "bytes"}},
-    {HistogramVariant::multi_pass,
-     {.name = "multi_pass",
-      .summary = "more bins than fit shared memory: rows of blocks count a range of bins each",
-      .on_cuda = true}},
-}};
+#define WEFT_HISTOGRAM(name) WEFT_LAUNCHER(HistogramLauncher, name)
 
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
+constexpr std::string_view kSharedCounts = "bins * 4 bytes in shared memory";
 
-const VariantInfo& info_of(HistogramVariant variant) {
-  for (const auto& [row, info] : kRows) {
-    if (row == variant) return info;
+constexpr HistogramRow kHistogramRows[] = {
+    {.rung = {.name = "compare_and_swap",
+              .summary = "an atomic addition made of atomicCAS: a thread tries until no other came "
+                         "between its look and its store",
+              .prefer = "to see what an atomic is made of; global_atomics is faster",
+              .on_cuda = true},
+     .launcher = WEFT_HISTOGRAM(histogram_compare_and_swap)},
+    {.rung = {.name = "global_atomics",
+              .summary =
+                  "one thread and one atomic in memory per value: the fullest bin sets the time",
+              .prefer = "for so many bins that values seldom meet",
+              .on_cpu = true,
+              .on_cuda = true},
+     .launcher = WEFT_HISTOGRAM(histogram_global_atomics)},
+    {.rung = {.name = "privatized",
+              .summary = "each block counts in shared memory, one value per thread, then adds to "
+                         "memory; on the CPU each thread has its own counts",
+              .prefer = "on a CPU, as long as the tables fit in memory",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs = kSharedCounts},
+     .launcher = WEFT_HISTOGRAM(histogram_privatized),
+     .private_counts = true},
+    {.rung = {.name = "privatized_coarsened",
+              .summary = "blocks that fit the machine loop over many values: private counts are "
+                         "cleared and added once per block",
+              .prefer = "to see what fewer blocks gain",
+              .on_cuda = true,
+              .needs = kSharedCounts},
+     .launcher = WEFT_HISTOGRAM(histogram_privatized_coarsened),
+     .private_counts = true},
+    {.rung = {.name = "vectorized",
+              .summary =
+                  "loads of 16 bytes, several in flight: the atomics, not the loads, are the limit",
+              .prefer = "on a GPU, as long as the bins fit in shared memory",
+              .on_cuda = true,
+              .needs = kSharedCounts},
+     .launcher = WEFT_HISTOGRAM(histogram_vectorized),
+     .private_counts = true},
+    {.rung = {.name = "lane_private",
+              .summary =
+                  "byte counters that one lane owns in its own bank: no atomics and no conflicts",
+              .prefer = "to see counting without atomics",
+              .on_cuda = true,
+              .needs = "bytes"},
+     .launcher = WEFT_HISTOGRAM(histogram_lane_private),
+     .bytes_only = true},
+    {.rung = {.name = "lane_private_atomics",
+              .summary = "a counter per bin and bank, shared by the warps: atomics that never "
+                         "conflict and that nothing waits for",
+              .prefer = "for 2^26 bytes and more",
+              .on_cuda = true,
+              .needs = "bytes"},
+     .launcher = WEFT_HISTOGRAM(histogram_lane_private_atomics),
+     .bytes_only = true},
+    {.rung = {.name = "multi_pass",
+              .summary = "more bins than fit shared memory: rows of blocks count a range of bins "
+                         "each",
+              .prefer = "for bins that fit shared memory in two to four passes",
+              .on_cuda = true},
+     .launcher = WEFT_HISTOGRAM(histogram_multi_pass)},
+};
+
+#undef WEFT_HISTOGRAM
+
+std::int64_t shared_bytes(Device device) {
+  return static_cast<std::int64_t>(device_properties(device).shared_bytes_per_block);
+}
+
+std::string HistogramRow::takes(const HistogramProblem& problem, Device device) const {
+  if (device.is_cpu()) return "";
+  if (bytes_only && !problem.bytes) return "it counts bytes only";
+  if (bytes_only && problem.block != 0) {
+    return str("it takes no block size, found ", problem.block);
   }
-  throw Error(ErrorKind::usage, "unknown histogram variant");
+  const std::int64_t needed = 4 * problem.bins, there = shared_bytes(device);
+  if (!private_counts || needed <= there) return "";
+  return str(problem.bins, " bins need ", needed, " bytes of shared memory, ", device, " has ",
+             there);
 }
 
-bool is_lane_private(HistogramVariant variant) {
-  return variant == HistogramVariant::lane_private ||
-         variant == HistogramVariant::lane_private_atomics;
+}  // namespace cuda
+
+namespace {
+
+// Threads that count on the CPU: each looks at 64 Ki values or more, and has tables to itself.
+int cpu_parts(std::int64_t n) {
+  const std::int64_t useful = n / (1 << 16) + 1;
+  const int threads = omp_get_max_threads();
+  return useful < threads ? static_cast<int>(useful) : threads;
 }
 
-void check_options(const HistogramOptions& options, HistogramVariant variant, bool bytes,
-                   Device device) {
-  const VariantInfo& info = info_of(variant);
-  if (device.is_cpu() ? !info.on_cpu : !info.on_cuda) {
+// Four tables per thread as long as they fit the L1 cache.
+int cpu_tables(std::int64_t bins) {
+  return bins <= 1024 ? 4 : 1;
+}
+
+std::int64_t cpu_table_bytes(std::int64_t n, std::int64_t bins) {
+  return std::int64_t{8} * cpu_parts(n) * cpu_tables(bins) * (bins + 1);
+}
+
+constexpr std::int64_t kMaxCpuTableBytes = std::int64_t{1} << 28;
+
+// Below this many bytes, clearing and adding up counters for each lane costs more than collisions
+// (measured on an H200, README.md).
+constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 26;
+
+// Up to four passes over the values cost less than atomics in memory.
+Choice automatic(const HistogramProblem& problem, Device device) {
+  if (device.is_cpu()) {
+    if (cpu_table_bytes(problem.n, problem.bins) <= kMaxCpuTableBytes) {
+      return {"privatized", "tables for each thread fit in memory"};
+    }
+    return {"global_atomics", "so many bins that tables for each thread are too large"};
+  }
+  // A block size is for the rungs that take one.
+  if (problem.bytes && problem.block == 0 && problem.n >= kLanePrivateBytes) {
+    return {"lane_private_atomics", "from 2^26 bytes on counters of a lane pay"};
+  }
+  const std::int64_t passes = divide_up(4 * problem.bins, cuda::shared_bytes(device));
+  if (passes == 1) return {"vectorized", "the bins fit in shared memory"};
+  if (passes <= 4) return {"multi_pass", "the bins fit in shared memory in four passes at most"};
+  return {"global_atomics", "so many bins seldom meet in memory"};
+}
+
+constexpr Ladder kLadder("histogram", cuda::kHistogramRows, automatic);
+
+void check_block(int block, Device device) {
+  if (block == 0) return;
+  if (device.is_cpu()) {
     throw Error(ErrorKind::usage,
-                str("histogram variant ", info.name, " does not run on ", device));
+                str("histogram on ", device, " takes no block size, found ", block));
   }
-  if (is_lane_private(variant) && !bytes) {
-    throw Error(ErrorKind::usage, str("histogram variant ", info.name, " counts bytes only"));
-  }
-  if (options.block == 0) return;
-  if (device.is_cpu() || is_lane_private(variant)) {
-    throw Error(ErrorKind::usage, str("histogram variant ", info.name, " on ", device,
-                                      " takes no block size, found ", options.block));
-  }
-  if (options.block < 32 || options.block > 1024 || options.block % 32 != 0) {
-    throw Error(
-        ErrorKind::usage,
-        str("histogram: block must be a multiple of 32 from 32 to 1024, found ", options.block));
+  if (block < 32 || block > 1024 || block % 32 != 0) {
+    throw Error(ErrorKind::usage,
+                str("histogram: block must be a multiple of 32 from 32 to 1024, found ", block));
   }
 }
 
@@ -150,173 +218,62 @@ const HistogramCpuOf<EvenBinning<float>>& cpu_kernels(const EvenBinning<float>&)
   return select_histogram_cpu().floats;
 }
 
-// Threads that count on the CPU: each looks at 64 Ki values or more, and has tables to itself.
-int cpu_parts(std::int64_t n) {
-  const std::int64_t useful = n / (1 << 16) + 1;
-  const int threads = omp_get_max_threads();
-  return useful < threads ? static_cast<int>(useful) : threads;
+void run_on_cpu(const HistogramCall& call, bool private_counts, const Stream& stream) {
+  with_bins(call, [&](const auto& bins, const auto* x) {
+    const auto& kernels = cpu_kernels(bins);
+    if (!private_counts) return kernels.global_atomics(call.counts, x, call.n, bins);
+    const Buffer tables(static_cast<std::size_t>(cpu_table_bytes(call.n, bins.bins)), stream);
+    kernels.privatized(
+        call.counts, x, call.n, bins,
+        {static_cast<std::int64_t*>(tables.data()), cpu_parts(call.n), cpu_tables(bins.bins)});
+  });
 }
 
-// Four tables per thread as long as they fit the L1 cache.
-int cpu_tables(std::int64_t bins) {
-  return bins <= 1024 ? 4 : 1;
-}
-
-std::int64_t cpu_table_bytes(std::int64_t n, std::int64_t bins) {
-  return std::int64_t{8} * cpu_parts(n) * cpu_tables(bins) * (bins + 1);
-}
-
-constexpr std::int64_t kMaxCpuTableBytes = std::int64_t{1} << 28;
-
-Chosen<HistogramVariant> cpu_variant(std::int64_t n, std::int64_t bins) {
-  if (cpu_table_bytes(n, bins) <= kMaxCpuTableBytes) {
-    return {HistogramVariant::privatized, "tables for each thread fit in memory"};
-  }
-  return {HistogramVariant::global_atomics,
-          "so many bins that tables for each thread are too large"};
-}
-
-template <class Binning>
-void run_cpu(HistogramVariant variant, std::int64_t* counts, const typename Binning::Value* x,
-             std::int64_t n, const Binning& bins, const Stream& stream) {
-  const HistogramCpuOf<Binning>& kernels = cpu_kernels(bins);
-  if (variant == HistogramVariant::global_atomics) {
-    return kernels.global_atomics(counts, x, n, bins);
-  }
-  const Buffer tables(static_cast<std::size_t>(cpu_table_bytes(n, bins.bins)), stream);
-  kernels.privatized(
-      counts, x, n, bins,
-      {static_cast<std::int64_t*>(tables.data()), cpu_parts(n), cpu_tables(bins.bins)});
-}
-
-#ifdef WEFT_WITH_CUDA
-
-// Below this many bytes, clearing and adding up counters for each lane costs more than collisions
-// (measured on an H200, README.md).
-constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 26;
-
-// Up to four passes over the values cost less than atomics in memory.
-Chosen<HistogramVariant> cuda_variant(bool bytes, std::int64_t n, std::int64_t bins,
-                                      std::int64_t shared_bytes) {
-  if (bytes && n >= kLanePrivateBytes) {
-    return {HistogramVariant::lane_private_atomics, "from 2^26 bytes on counters of a lane pay"};
-  }
-  if (cuda::histogram_fits(bins, shared_bytes)) {
-    return {HistogramVariant::vectorized, "the bins fit in shared memory"};
-  }
-  if (cuda::histogram_fits(bins, 4 * shared_bytes)) {
-    return {HistogramVariant::multi_pass, "the bins fit in shared memory in four passes at most"};
-  }
-  return {HistogramVariant::global_atomics, "so many bins seldom meet in memory"};
-}
-
-template <class Binning>
-void run_cuda(HistogramVariant variant, std::int64_t* counts, const typename Binning::Value* x,
-              std::int64_t n, const Binning& bins, const cuda::HistogramPlan& plan,
-              const Stream& stream) {
-  if (!cuda::histogram_fits(bins.bins, plan.shared_bytes) &&
-      (variant == HistogramVariant::privatized ||
-       variant == HistogramVariant::privatized_coarsened ||
-       variant == HistogramVariant::vectorized)) {
-    throw Error(ErrorKind::usage,
-                str("histogram variant ", info_of(variant).name, ": ", bins.bins, " bins need ",
-                    std::int64_t{4} * bins.bins, " bytes of shared memory, ", stream.device(),
-                    " has ", plan.shared_bytes, "; multi_pass takes any number"));
-  }
-  zero_bytes(counts, sizeof(std::int64_t) * static_cast<std::size_t>(bins.bins), stream);
-  if (n == 0) return;
-  switch (variant) {
-    case HistogramVariant::global_atomics:
-      return cuda::histogram_global_atomics(counts, x, n, bins, plan, stream);
-    case HistogramVariant::privatized:
-      return cuda::histogram_privatized(counts, x, n, bins, plan, stream);
-    case HistogramVariant::privatized_coarsened:
-      return cuda::histogram_privatized_coarsened(counts, x, n, bins, plan, stream);
-    case HistogramVariant::vectorized:
-      return cuda::histogram_vectorized(counts, x, n, bins, plan, stream);
-    case HistogramVariant::multi_pass:
-      return cuda::histogram_multi_pass(counts, x, n, bins, plan, stream);
-    case HistogramVariant::lane_private:
-    case HistogramVariant::lane_private_atomics:
-    case HistogramVariant::automatic:
-      break;
-  }
-  if constexpr (std::is_same_v<Binning, ByteBinning>) {
-    const auto run = variant == HistogramVariant::lane_private
-                         ? cuda::histogram_lane_private
-                         : cuda::histogram_lane_private_atomics;
-    run(counts, x, n, plan, stream);
-  }
-}
-
-#endif
-
-template <class Binning>
-void run(std::int64_t* counts, const typename Binning::Value* x, std::int64_t n,
-         const Binning& bins, const HistogramOptions& options, const Stream& stream) {
-  static_cast<void>(checked_elements("histogram", {n}));
-  constexpr bool kBytes = std::is_same_v<Binning, ByteBinning>;
+void run(HistogramCall call, std::int64_t bins, const HistogramOptions& options,
+         const Stream& stream) {
+  static_cast<void>(checked_elements("histogram", {call.n}));
   const Device device = stream.device();
-  HistogramVariant variant = options.variant;
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    const DeviceProperties& properties = device_properties(device);
-    const cuda::HistogramPlan plan{properties.multiprocessors,
-                                   static_cast<std::int64_t>(properties.shared_bytes_per_block),
-                                   options.block};
-    if (variant == HistogramVariant::automatic) {
-      // A block size is for the rungs that take one.
-      variant = cuda_variant(kBytes && options.block == 0, n, bins.bins, plan.shared_bytes).variant;
-    }
-    check_options(options, variant, kBytes, device);
-    return run_cuda(variant, counts, x, n, bins, plan, stream);
-  }
-#endif
-  if (variant == HistogramVariant::automatic) variant = cpu_variant(n, bins.bins).variant;
-  check_options(options, variant, kBytes, device);
-  run_cpu(variant, counts, x, n, bins, stream);
+  check_block(options.block, device);
+  const bool bytes = std::holds_alternative<ByteBinning>(call.bins);
+  const cuda::HistogramRow& row =
+      kLadder.select(options.variant, {call.n, bins, bytes, options.block}, device);
+  if (device.is_cpu()) return run_on_cpu(call, row.private_counts, stream);
+  zero_bytes(call.counts, sizeof(std::int64_t) * static_cast<std::size_t>(bins), stream);
+  if (call.n == 0) return;
+  call.block = options.block;
+  call.multiprocessors = device_properties(device).multiprocessors;
+  call.shared_bytes = cuda::shared_bytes(device);
+  row.launcher.run(call, stream);
 }
 
 }  // namespace
 
 void histogram(std::int64_t* counts, const std::uint8_t* x, std::int64_t n,
                const HistogramOptions& options, const Stream& stream) {
-  run(counts, x, n, ByteBinning{static_cast<std::int32_t>(kHistogramByteBins)}, options, stream);
+  const ByteBinning bins{static_cast<std::int32_t>(kHistogramByteBins)};
+  run({counts, x, n, bins}, kHistogramByteBins, options, stream);
 }
 
 void histogram(std::int64_t* counts, const std::int32_t* x, std::int64_t n, const IntegerBins& bins,
                const HistogramOptions& options, const Stream& stream) {
-  run(counts, x, n, resolved(bins), options, stream);
+  run({counts, x, n, resolved(bins)}, bins.bins, options, stream);
 }
 
 void histogram(std::int64_t* counts, const float* x, std::int64_t n, const EvenBins& bins,
                const HistogramOptions& options, const Stream& stream) {
-  run(counts, x, n, resolved(bins), options, stream);
+  run({counts, x, n, resolved(bins)}, bins.bins, options, stream);
 }
 
-Choice histogram_choice(std::int64_t n, Device device) {
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    const auto shared = static_cast<std::int64_t>(device_properties(device).shared_bytes_per_block);
-    return named(kRows, cuda_variant(true, n, kHistogramByteBins, shared));
-  }
-#endif
-  static_cast<void>(device);
-  return named(kRows, cpu_variant(n, kHistogramByteBins));
+Rungs histogram_rungs() {
+  return kLadder.rungs();
 }
 
-std::span<const VariantInfo> histogram_variants() {
-  return kInfos;
+bool histogram_takes(std::string_view variant, const HistogramProblem& problem, Device device) {
+  return kLadder.takes(variant, problem, device);
 }
 
-HistogramVariant parse_histogram_variant(std::string_view name) {
-  if (name == "automatic") return HistogramVariant::automatic;
-  std::string choices = "automatic";
-  for (const auto& [variant, info] : kRows) {
-    if (info.name == name) return variant;
-    choices += str(", ", info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown histogram variant ", name, "; choose from ", choices));
+Choice histogram_choice(const HistogramProblem& problem, Device device) {
+  return kLadder.choose(problem, device);
 }
 
 }  // namespace weft::kernels

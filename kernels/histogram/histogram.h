@@ -14,9 +14,7 @@
 // pass; each further pass of multi_pass reads x again.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -36,19 +34,8 @@ struct EvenBins {
 constexpr std::int64_t kHistogramByteBins = 256;
 constexpr std::int64_t kHistogramMaxBins = std::int64_t{1} << 30;
 
-enum class HistogramVariant {
-  automatic,
-  global_atomics,
-  privatized,
-  privatized_coarsened,
-  vectorized,
-  lane_private,
-  lane_private_atomics,
-  multi_pass,
-};
-
 struct HistogramOptions {
-  HistogramVariant variant = HistogramVariant::automatic;
+  std::string_view variant = kAutomatic;
   // Threads per block, a multiple of 32 up to 1024; 0 leaves it to the variant. CUDA only, and the
   // lane_private rungs fix theirs.
   int block = 0;
@@ -71,8 +58,17 @@ inline double histogram_bytes_moved(std::int64_t n, std::int64_t value_bytes) {
   return static_cast<double>(n) * static_cast<double>(value_bytes);
 }
 
-// The ladder, in teaching order; automatic is not a row.
-std::span<const VariantInfo> histogram_variants();
-HistogramVariant parse_histogram_variant(std::string_view name);  // throws usage, with the choices
+// What the choice of a rung depends on.
+struct HistogramProblem {
+  std::int64_t n = 0;
+  std::int64_t bins = kHistogramByteBins;
+  bool bytes = true;  // or integers or floats
+  int block = 0;      // as in HistogramOptions
+};
+
+Rungs histogram_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool histogram_takes(std::string_view variant, const HistogramProblem& problem, Device device);
+Choice histogram_choice(const HistogramProblem& problem, Device device);
 
 }  // namespace weft::kernels

@@ -1,115 +1,107 @@
 // SPDX-License-Identifier: MIT
-// Validation, the tables of variants and dispatch of the image kernels.
+// The table of the rungs of the image kernels, and the validation and dispatch of a call.
 #include "kernels/image/image.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "kernels/checks.h"
-#include "kernels/image/cpu_table.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/image/cuda.h"
-#endif
+#include "kernels/image/cpu/table.h"
+#include "kernels/image/launchers.h"
 
 namespace weft::kernels {
-namespace {
+namespace cuda {
 
-struct Row {
-  ImageVariant variant;
-  VariantInfo info;
+constexpr std::string_view kOperations[] = {"rgb_to_grey", "box_blur"};
+
+struct ImageRow {
+  using Problem = ImageOperation;
+
+  Rung rung;
+  ImageOperation operation;
+  Launcher<GreyLauncher> grey = {};
+  Launcher<BlurLauncher> blur = {};
+  bool running_sums = false;  // on a CPU, instead of the sums as written
+
+  constexpr bool complete() const {
+    const bool greys = operation == ImageOperation::rgb_to_grey;
+    return (greys ? static_cast<bool>(grey) : static_cast<bool>(blur)) == rung.on_cuda &&
+           !(greys ? static_cast<bool>(blur) : static_cast<bool>(grey)) &&
+           grey.belongs_to("", rung.name) && blur.belongs_to("", rung.name);
+  }
+  std::string takes(ImageOperation asked, Device) const {
+    if (asked == operation) return "";
+    return str("it is not one of ", kOperations[static_cast<int>(asked)]);
+  }
 };
 
-constexpr std::array<Row, 2> kGreyRows{{
-    {ImageVariant::naive,
-     {.name = "naive",
-      .summary = "one thread per pixel, three loads of a byte each",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {ImageVariant::vectorized,
-     {.name = "vectorized",
-      .summary = "16 pixels per thread: three loads and one store of 16 bytes",
-      .on_cuda = true}},
-}};
+constexpr ImageRow kImageRows[] = {
+    {.rung = {.name = "rgb_to_grey_naive",
+              .summary = "one thread per pixel, three loads of a byte each",
+              .prefer = "on a CPU, and to read first",
+              .on_cpu = true,
+              .on_cuda = true},
+     .operation = ImageOperation::rgb_to_grey,
+     .grey = WEFT_LAUNCHER(GreyLauncher, rgb_to_grey_naive)},
+    {.rung = {.name = "rgb_to_grey_vectorized",
+              .summary = "16 pixels per thread: three loads and one store of 16 bytes",
+              .prefer = "on a GPU",
+              .on_cuda = true},
+     .operation = ImageOperation::rgb_to_grey,
+     .grey = WEFT_LAUNCHER(GreyLauncher, rgb_to_grey_vectorized)},
+    {.rung = {.name = "box_blur_naive",
+              .summary = "one thread per output adds up its whole window from memory",
+              .prefer = "to check a result, or to read first",
+              .on_cpu = true,
+              .on_cuda = true},
+     .operation = ImageOperation::box_blur,
+     .blur = WEFT_LAUNCHER(BlurLauncher, box_blur_naive)},
+    {.rung = {.name = "box_blur_tiled",
+              .summary = "a block loads patches with their halo into shared memory and adds from "
+                         "there",
+              .prefer = "on a GPU",
+              .on_cuda = true},
+     .operation = ImageOperation::box_blur,
+     .blur = WEFT_LAUNCHER(BlurLauncher, box_blur_tiled)},
+    {.rung = {.name = "box_blur_running_sums",
+              .summary = "sums of columns move down and sums of windows move right: work per pixel "
+                         "does not depend on the radius",
+              .prefer = "on a CPU",
+              .on_cpu = true},
+     .operation = ImageOperation::box_blur,
+     .running_sums = true},
+};
 
-constexpr std::array<Row, 3> kBlurRows{{
-    {ImageVariant::naive,
-     {.name = "naive",
-      .summary = "one thread per output adds up its whole window from memory",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {ImageVariant::tiled,
-     {.name = "tiled",
-      .summary = "a block loads patches with their halo into shared memory and adds from there",
-      .on_cuda = true}},
-    {ImageVariant::running_sums,
-     {.name = "running_sums",
-      .summary = "sums of columns move down and sums of windows move right: work per pixel does "
-                 "not depend on the radius",
-      .on_cpu = true}},
-}};
+}  // namespace cuda
 
-template <std::size_t kCount>
-constexpr std::array<VariantInfo, kCount> infos_of(const std::array<Row, kCount>& rows) {
-  std::array<VariantInfo, kCount> infos{};
-  for (std::size_t i = 0; i < kCount; ++i) infos[i] = rows[i].info;
-  return infos;
+namespace {
+
+Choice automatic(const ImageOperation& operation, Device device) {
+  if (operation == ImageOperation::rgb_to_grey) {
+    if (device.is_cpu()) return {"rgb_to_grey_naive", "the one on a CPU"};
+    return {"rgb_to_grey_vectorized", "loads of 16 bytes"};
+  }
+  if (device.is_cpu()) return {"box_blur_running_sums", "the same work for any radius"};
+  return {"box_blur_tiled", "pixels are loaded once per block"};
 }
 
-constexpr auto kGreyInfos = infos_of(kGreyRows);
-constexpr auto kBlurInfos = infos_of(kBlurRows);
-
-// Both operations in one table, under their full names.
-constexpr auto kAllInfos = [] {
-  constexpr std::array<std::string_view, 5> kNames = {"rgb_to_grey_naive", "rgb_to_grey_vectorized",
-                                                      "box_blur_naive", "box_blur_tiled",
-                                                      "box_blur_running_sums"};
-  std::array<VariantInfo, kNames.size()> infos{};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    infos[i] = i < kGreyInfos.size() ? kGreyInfos[i] : kBlurInfos[i - kGreyInfos.size()];
-    infos[i].name = kNames[i];
-  }
-  return infos;
-}();
-
-void check_runs(std::string_view operation, std::span<const Row> rows, ImageVariant variant,
-                Device device) {
-  for (const auto& [row, info] : rows) {
-    if (row != variant) continue;
-    if (device.is_cpu() ? info.on_cpu : info.on_cuda) return;
-    throw Error(ErrorKind::usage,
-                str(operation, " variant ", info.name, " does not run on ", device));
-  }
-  throw Error(ErrorKind::usage, str(operation, ": no such variant"));
-}
+constexpr Ladder kLadder("image", cuda::kImageRows, automatic);
 
 }  // namespace
 
 void rgb_to_grey(std::uint8_t* grey, const std::uint8_t* rgb, std::int64_t pixels,
-                 ImageVariant variant, const Stream& stream) {
-  const Device device = stream.device();
-  if (variant == ImageVariant::automatic) {
-    variant = device.is_cuda() ? ImageVariant::vectorized : ImageVariant::naive;
-  }
-  check_runs("rgb_to_grey", kGreyRows, variant, device);
+                 std::string_view variant, const Stream& stream) {
+  const cuda::ImageRow& row = kLadder.select(variant, ImageOperation::rgb_to_grey, stream.device());
   if (checked_elements("rgb_to_grey", {pixels, 3}) == 0) return;
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    return variant == ImageVariant::naive ? cuda::rgb_to_grey_naive(grey, rgb, pixels, stream)
-                                          : cuda::rgb_to_grey_vectorized(grey, rgb, pixels, stream);
-  }
-#endif
-  select_image_cpu().rgb_to_grey(grey, rgb, pixels);
+  if (stream.device().is_cpu()) return select_image_cpu().rgb_to_grey(grey, rgb, pixels);
+  row.grey.run(grey, rgb, pixels, stream);
 }
 
 void box_blur(std::uint8_t* y, const std::uint8_t* x, const ImageDims& dims, std::int64_t radius,
-              ImageVariant variant, const Stream& stream) {
-  const Device device = stream.device();
-  if (variant == ImageVariant::automatic) {
-    variant = device.is_cuda() ? ImageVariant::tiled : ImageVariant::running_sums;
-  }
-  check_runs("box_blur", kBlurRows, variant, device);
+              std::string_view variant, const Stream& stream) {
+  const cuda::ImageRow& row = kLadder.select(variant, ImageOperation::box_blur, stream.device());
   if (radius < 0) throw Error(ErrorKind::usage, str("box_blur: negative radius ", radius));
   constexpr std::int64_t kMaxExtent = 1 << 24;  // sums of a row or column fit 32 bits
   if (dims.height > kMaxExtent || dims.width > kMaxExtent) {
@@ -119,14 +111,9 @@ void box_blur(std::uint8_t* y, const std::uint8_t* x, const ImageDims& dims, std
   if (checked_elements("box_blur", {dims.height, dims.width, dims.channels}) == 0) return;
   // A window that covers the whole image from every pixel: more makes no difference.
   radius = std::min(radius, std::max(dims.height, dims.width));
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
-    return variant == ImageVariant::naive ? cuda::box_blur_naive(y, x, dims, radius, stream)
-                                          : cuda::box_blur_tiled(y, x, dims, radius, stream);
-  }
-#endif
-  if (variant == ImageVariant::naive) return select_image_cpu().box_blur_naive(y, x, dims, radius);
-  const std::int64_t strips = (dims.height + kBlurStrip - 1) / kBlurStrip;
+  if (stream.device().is_cuda()) return row.blur.run(y, x, dims, radius, stream);
+  if (!row.running_sums) return select_image_cpu().box_blur_naive(y, x, dims, radius);
+  const std::int64_t strips = divide_up(dims.height, kBlurStrip);
   const Buffer sums(
       sizeof(std::uint32_t) * static_cast<std::size_t>(strips * dims.width * dims.channels),
       stream);
@@ -134,26 +121,12 @@ void box_blur(std::uint8_t* y, const std::uint8_t* x, const ImageDims& dims, std
                                            static_cast<std::uint32_t*>(sums.data()));
 }
 
-std::span<const VariantInfo> rgb_to_grey_variants() {
-  return kGreyInfos;
-}
-std::span<const VariantInfo> box_blur_variants() {
-  return kBlurInfos;
-}
-std::span<const VariantInfo> image_variants() {
-  return kAllInfos;
+Rungs image_rungs() {
+  return kLadder.rungs();
 }
 
-ImageVariant parse_image_variant(std::string_view name) {
-  if (name == "automatic") return ImageVariant::automatic;
-  std::string choices = "automatic";
-  for (const std::span<const Row> rows : {std::span<const Row>(kGreyRows), {kBlurRows}}) {
-    for (const auto& [variant, info] : rows) {
-      if (name == info.name || name.ends_with(str("_", info.name))) return variant;
-      choices += str(", ", info.name);
-    }
-  }
-  throw Error(ErrorKind::usage, str("unknown image variant '", name, "'; choose from ", choices));
+bool image_takes(std::string_view variant, ImageOperation operation, Device device) {
+  return kLadder.takes(variant, operation, device);
 }
 
 }  // namespace weft::kernels

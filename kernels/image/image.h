@@ -11,9 +11,7 @@
 // pixels for each.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -24,15 +22,15 @@ struct ImageDims {
   std::int64_t elements() const { return height * width * channels; }
 };
 
-enum class ImageVariant { automatic, naive, vectorized, tiled, running_sums };
+enum class ImageOperation { rgb_to_grey, box_blur };
 
 void rgb_to_grey(std::uint8_t* grey,       // (pixels,)
                  const std::uint8_t* rgb,  // (pixels, 3)
-                 std::int64_t pixels, ImageVariant variant, const Stream& stream);
+                 std::int64_t pixels, std::string_view variant, const Stream& stream);
 
 void box_blur(std::uint8_t* y,        // (height, width, channels)
               const std::uint8_t* x,  // (height, width, channels)
-              const ImageDims& dims, std::int64_t radius, ImageVariant variant,
+              const ImageDims& dims, std::int64_t radius, std::string_view variant,
               const Stream& stream);
 
 inline double rgb_to_grey_bytes_moved(std::int64_t pixels) {
@@ -42,10 +40,8 @@ inline double box_blur_bytes_moved(const ImageDims& dims) {
   return 2.0 * static_cast<double>(dims.elements());
 }
 
-// The rungs of each operation, in teaching order; automatic is not a row.
-std::span<const VariantInfo> rgb_to_grey_variants();
-std::span<const VariantInfo> box_blur_variants();
-std::span<const VariantInfo> image_variants();            // both, named OPERATION_VARIANT
-ImageVariant parse_image_variant(std::string_view name);  // "tiled" or "box_blur_tiled"
+Rungs image_rungs();  // of both operations, in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool image_takes(std::string_view variant, ImageOperation operation, Device device);
 
 }  // namespace weft::kernels

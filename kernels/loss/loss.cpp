@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/loss/loss.h"
 
-#include <array>
-
 #include "kernels/checks.h"
-#include "kernels/loss/cpu_table.h"
-
-#ifdef WEFT_WITH_CUDA
-#include "kernels/loss/cuda.h"
-#endif
+#include "kernels/loss/cpu/table.h"
 
 namespace weft::kernels {
+namespace cuda {  // in rungs/
+
+decltype(kernels::mean_squared_error) mean_squared_error;
+decltype(kernels::accumulate_totals) accumulate_totals;
+
+}  // namespace cuda
 
 void mean_squared_error(float* loss, float* dy, const float* y, const float* target, float scale,
                         std::int64_t rows, std::int64_t cols, const Stream& stream) {
@@ -45,18 +45,23 @@ void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32
 
 namespace {
 
-constexpr std::array kVariants = {
-    VariantInfo{"warp_per_row",
-                "mean squared error: one warp per row writes the loss and its gradient in one pass",
-                true, true, 0, ""},
-    VariantInfo{"block", "running totals: one block adds a batch in double and in a fixed order",
-                true, true, 0, ""},
+constexpr Rung kRungs[] = {
+    {.name = "warp_per_row",
+     .summary = "mean squared error: one warp per row writes the loss and its gradient in one pass",
+     .prefer = "for mean squared error, always",
+     .on_cpu = true,
+     .on_cuda = true},
+    {.name = "block",
+     .summary = "running totals: one block adds a batch in double and in a fixed order",
+     .prefer = "for the totals of an epoch, always",
+     .on_cpu = true,
+     .on_cuda = true},
 };
 
 }  // namespace
 
-std::span<const VariantInfo> loss_variants() {
-  return kVariants;
+Rungs loss_rungs() {
+  return Rungs(kRungs);
 }
 
 }  // namespace weft::kernels

@@ -2,9 +2,7 @@
 // Mean squared error, and running totals of loss and hits kept on the device.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -27,6 +25,6 @@ struct MetricTotals {
 void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32_t* prediction,
                        const std::int32_t* labels, std::int64_t rows, const Stream& stream);
 
-std::span<const VariantInfo> loss_variants();
+Rungs loss_rungs();
 
 }  // namespace weft::kernels

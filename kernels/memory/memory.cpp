@@ -1,19 +1,139 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of the memory kernels.
+// The table of the rungs of the memory kernels, and the validation and dispatch of a call.
 #include "kernels/memory/memory.h"
 
-#include <array>
+#include <cstdlib>
+#include <string>
 
 #include "engine/error.h"
 #include "engine/stream.h"
 #include "kernels/checks.h"
-#include "kernels/memory/cpu_table.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/memory/cuda.h"
-#endif
+#include "kernels/memory/cpu/table.h"
+#include "kernels/memory/launchers.h"
 
 namespace weft::kernels {
+namespace cuda {
+
+// All run on the CPU but vector_add, of which one is enough there.
+struct MemoryRow {
+  using Problem = MemoryOperation;
+
+  Rung rung;
+  // The one of its operation.
+  Launcher<VectorAddLauncher> vector_add = {};
+  Launcher<CopyLauncher> copy = {};
+  Launcher<ReadLauncher> read = {};
+  Launcher<SharedLauncher> shared = {};
+  Launcher<RowsLauncher> rows = {};
+  Launcher<HostAllocator> transfer = {};
+
+  constexpr bool has(MemoryOperation operation) const {
+    const bool there[] = {static_cast<bool>(vector_add), static_cast<bool>(copy),
+                          static_cast<bool>(read),       static_cast<bool>(shared),
+                          static_cast<bool>(rows),       static_cast<bool>(transfer)};
+    return there[static_cast<int>(operation)];
+  }
+  constexpr bool complete() const {
+    int operations = 0;
+    for (int i = 0; i < 6; ++i) operations += has(static_cast<MemoryOperation>(i));
+    const auto named = [&](const auto&... launchers) {
+      return (launchers.belongs_to("memory_", rung.name) && ...);
+    };
+    return operations == 1 && named(vector_add, copy, read, shared, rows, transfer);
+  }
+  std::string takes(MemoryOperation operation, Device) const {
+    return has(operation) ? "" : "it is another operation";
+  }
+};
+
+constexpr MemoryRow kMemoryRows[] = {
+    {.rung = {.name = "vector_add",
+              .summary = "c = a + b, one element per thread: the first kernel of every course",
+              .prefer = "to read first",
+              .on_cuda = true},
+     .vector_add = WEFT_LAUNCHER(VectorAddLauncher, memory_vector_add)},
+    {.rung = {.name = "vector_add_vectorized",
+              .summary = "the same with loads and stores of 16 bytes, two of each in flight per "
+                         "thread",
+              .prefer = "always",
+              .on_cpu = true,
+              .on_cuda = true},
+     .vector_add = WEFT_LAUNCHER(VectorAddLauncher, memory_vector_add_vectorized)},
+    {.rung = {.name = "copy_by_offset",
+              .summary = "a copy that starts off a boundary: each warp touches one sector more",
+              .prefer = "to see what an offset costs",
+              .on_cpu = true,
+              .on_cuda = true},
+     .copy = WEFT_LAUNCHER(CopyLauncher, memory_copy_by_offset)},
+    {.rung = {.name = "copy_by_stride",
+              .summary = "a copy of every s-th element: of each sector moved, 1/s is used, at "
+                         "least 1/8",
+              .prefer = "to see what a stride costs",
+              .on_cpu = true,
+              .on_cuda = true},
+     .copy = WEFT_LAUNCHER(CopyLauncher, memory_copy_by_stride)},
+    {.rung = {.name = "read_by_offset",
+              .summary = "reads only, summed exactly, from an offset",
+              .prefer = "to see what an offset costs a read",
+              .on_cpu = true,
+              .on_cuda = true},
+     .read = WEFT_LAUNCHER(ReadLauncher, memory_read_by_offset)},
+    {.rung = {.name = "read_by_stride",
+              .summary = "reads only, summed exactly, every s-th element",
+              .prefer = "to see what a stride costs a read",
+              .on_cpu = true,
+              .on_cuda = true},
+     .read = WEFT_LAUNCHER(ReadLauncher, memory_read_by_stride)},
+    {.rung = {.name = "shared_by_stride",
+              .summary = "reads of shared memory with lanes s words apart: gcd(s, 32) lanes share "
+                         "a bank and wait for each other",
+              .prefer = "to see what bank conflicts cost",
+              .on_cpu = true,
+              .on_cuda = true},
+     .shared = WEFT_LAUNCHER(SharedLauncher, memory_shared_by_stride)},
+    {.rung = {.name = "dense_rows",
+              .summary = "a copy of rows of any length one behind the other",
+              .prefer = "to save memory",
+              .on_cpu = true,
+              .on_cuda = true},
+     .rows = WEFT_LAUNCHER(RowsLauncher, memory_dense_rows)},
+    {.rung = {.name = "pitched_rows",
+              .summary = "the same with each row at a boundary of 128 bytes",
+              .prefer = "to save time",
+              .on_cpu = true,
+              .on_cuda = true},
+     .rows = WEFT_LAUNCHER(RowsLauncher, memory_pitched_rows)},
+    {.rung = {.name = "pageable_transfer",
+              .summary = "host to device and back, from ordinary memory: through a buffer of the "
+                         "driver",
+              .prefer = "for memory that others have allocated",
+              .on_cpu = true,
+              .on_cuda = true},
+     .transfer = WEFT_LAUNCHER(HostAllocator, memory_pageable_transfer)},
+    {.rung = {.name = "pinned_transfer",
+              .summary = "the same from memory locked in place, which the copy engine reads "
+                         "directly",
+              .prefer = "for buffers that are used again",
+              .on_cpu = true,
+              .on_cuda = true},
+     .transfer = WEFT_LAUNCHER(HostAllocator, memory_pinned_transfer)},
+};
+
+}  // namespace cuda
+
 namespace {
+
+Choice automatic(const MemoryOperation& operation, Device) {
+  constexpr Choice kChoices[] = {{"vector_add_vectorized", "loads and stores of 16 bytes"},
+                                 {"copy_by_stride", "any access"},
+                                 {"read_by_stride", "any access"},
+                                 {"shared_by_stride", "any stride"},
+                                 {"dense_rows", "any pitch"},
+                                 {"pinned_transfer", "no copy more"}};
+  return kChoices[static_cast<int>(operation)];
+}
+
+constexpr Ladder kLadder("memory", cuda::kMemoryRows, automatic);
 
 void check_access(std::string_view where, std::int64_t n, const Access& access) {
   static_cast<void>(checked_elements(where, {n}));
@@ -26,45 +146,39 @@ void check_access(std::string_view where, std::int64_t n, const Access& access) 
   }
 }
 
+void check_fits(const char* where, const HostBuffer& host, std::size_t bytes) {
+  if (bytes > host.bytes()) {
+    throw Error(ErrorKind::usage,
+                str(where, ": ", bytes, " bytes, but the host buffer has ", host.bytes()));
+  }
+}
+
 }  // namespace
 
-void vector_add(float* c, const float* a, const float* b, std::int64_t n, VectorAddVariant variant,
+void vector_add(float* c, const float* a, const float* b, std::int64_t n, std::string_view variant,
                 const Stream& stream) {
-  if (stream.device().is_cpu() && variant == VectorAddVariant::scalar) {
-    throw Error(ErrorKind::usage, "vector_add variant scalar does not run on cpu");
-  }
+  const auto& row = kLadder.select(variant, MemoryOperation::vector_add, stream.device());
   if (checked_elements("vector_add", {n}) == 0) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return variant == VectorAddVariant::scalar ? cuda::vector_add_scalar(c, a, b, n, stream)
-                                               : cuda::vector_add_vectorized(c, a, b, n, stream);
-  }
-#endif
-  select_memory_cpu().vector_add(c, a, b, n);
+  if (stream.device().is_cpu()) return select_memory_cpu().vector_add(c, a, b, n);
+  row.vector_add.run(c, a, b, n, stream);
 }
 
 void copy_strided(float* y, const float* x, std::int64_t n, const Access& access,
-                  const Stream& stream) {
+                  std::string_view variant, const Stream& stream) {
+  const auto& row = kLadder.select(variant, MemoryOperation::copy, stream.device());
   check_access("copy_strided", n, access);
   if (n == 0) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) return cuda::copy_strided(y, x, n, access, stream);
-#endif
-  static_cast<void>(stream);
-  select_memory_cpu().copy_strided(y, x, n, access);
+  if (stream.device().is_cpu()) return select_memory_cpu().copy_strided(y, x, n, access);
+  row.copy.run(y, x, n, access, stream);
 }
 
 void read_strided(std::int64_t* sum, const std::int32_t* x, std::int64_t n, const Access& access,
-                  const Stream& stream) {
+                  std::string_view variant, const Stream& stream) {
+  const auto& row = kLadder.select(variant, MemoryOperation::read, stream.device());
   check_access("read_strided", n, access);
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    zero_bytes(sum, sizeof(std::int64_t), stream);
-    return cuda::read_strided(sum, x, n, access, stream);
-  }
-#endif
-  static_cast<void>(stream);
-  select_memory_cpu().read_strided(sum, x, n, access);
+  if (stream.device().is_cpu()) return select_memory_cpu().read_strided(sum, x, n, access);
+  zero_bytes(sum, sizeof(std::int64_t), stream);
+  if (n > 0) row.read.run(sum, x, n, access, stream);
 }
 
 void shared_strided(std::uint32_t* sums, std::int64_t blocks, int stride, int rounds,
@@ -78,17 +192,16 @@ void shared_strided(std::uint32_t* sums, std::int64_t blocks, int stride, int ro
     throw Error(ErrorKind::usage, str("shared_strided: at most 2^31 - 1 blocks, found ", blocks));
   }
   if (checked_elements("shared_strided", {blocks, kSharedThreads}) == 0) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::shared_strided(sums, blocks, stride, rounds, stream);
+  if (stream.device().is_cpu()) {
+    return select_memory_cpu().shared_strided(sums, blocks, stride, rounds);
   }
-#endif
-  static_cast<void>(stream);
-  select_memory_cpu().shared_strided(sums, blocks, stride, rounds);
+  const auto& row = kLadder.select(kAutomatic, MemoryOperation::shared, stream.device());
+  row.shared.run(sums, blocks, stride, rounds, stream);
 }
 
 void copy_rows(float* y, const float* x, std::int64_t rows, std::int64_t cols, std::int64_t y_pitch,
-               std::int64_t x_pitch, const Stream& stream) {
+               std::int64_t x_pitch, std::string_view variant, const Stream& stream) {
+  const auto& row = kLadder.select(variant, MemoryOperation::rows, stream.device());
   if (y_pitch < cols || x_pitch < cols) {
     throw Error(ErrorKind::usage, str("copy_rows: pitches ", y_pitch, " and ", x_pitch,
                                       " must not be shorter than a row of ", cols));
@@ -96,52 +209,42 @@ void copy_rows(float* y, const float* x, std::int64_t rows, std::int64_t cols, s
   static_cast<void>(checked_elements("copy_rows", {rows, y_pitch}));
   static_cast<void>(checked_elements("copy_rows", {rows, x_pitch}));
   if (checked_elements("copy_rows", {rows, cols}) == 0) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::copy_rows(y, x, rows, cols, y_pitch, x_pitch, stream);
+  if (stream.device().is_cpu()) {
+    return select_memory_cpu().copy_rows(y, x, rows, cols, y_pitch, x_pitch);
   }
-#endif
-  static_cast<void>(stream);
-  select_memory_cpu().copy_rows(y, x, rows, cols, y_pitch, x_pitch);
+  row.rows.run(y, x, rows, cols, y_pitch, x_pitch, stream);
 }
 
-namespace {
+HostBuffer::HostBuffer(std::size_t bytes, HostMemory kind, Device device)
+    : data_(nullptr, std::free), bytes_(bytes) {
+  if (bytes == 0) return;
+  const char* variant = kind == HostMemory::pinned ? "pinned_transfer" : "pageable_transfer";
+  const auto& row = kLadder.select(variant, MemoryOperation::transfer, device);
+  data_ = device.is_cpu() ? HostAllocation(std::malloc(bytes), std::free)
+                          : row.transfer.run(bytes, device);
+  if (data_ == nullptr) {
+    throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));
+  }
+}
 
-constexpr std::array kVariants = {
-    VariantInfo{"vector_add", "c = a + b, one element per thread: the first kernel of every course",
-                false, true, 0, ""},
-    VariantInfo{"vector_add_vectorized",
-                "the same with loads and stores of 16 bytes, two of each in flight per thread",
-                true, true, 0, ""},
-    VariantInfo{"copy_by_offset",
-                "a copy that starts off a boundary: each warp touches one sector more", true, true,
-                0, ""},
-    VariantInfo{"copy_by_stride",
-                "a copy of every s-th element: of each sector moved, 1/s is used, at least 1/8",
-                true, true, 0, ""},
-    VariantInfo{"read_by_offset", "reads only, summed exactly, from an offset", true, true, 0, ""},
-    VariantInfo{"read_by_stride", "reads only, summed exactly, every s-th element", true, true, 0,
-                ""},
-    VariantInfo{"shared_by_stride",
-                "reads of shared memory with lanes s words apart: gcd(s, 32) lanes share a bank "
-                "and wait for each other",
-                true, true, 0, ""},
-    VariantInfo{"dense_rows", "a copy of rows of any length one behind the other", true, true, 0,
-                ""},
-    VariantInfo{"pitched_rows", "the same with each row at a boundary of 128 bytes", true, true, 0,
-                ""},
-    VariantInfo{"pageable_transfer",
-                "host to device and back, from ordinary memory: through a buffer of the driver",
-                true, true, 0, ""},
-    VariantInfo{"pinned_transfer",
-                "the same from memory locked in place, which the copy engine reads directly", true,
-                true, 0, ""},
-};
+void transfer_to_device(void* device, const HostBuffer& host, std::size_t bytes,
+                        const Stream& stream) {
+  check_fits("transfer_to_device", host, bytes);
+  copy_bytes(device, stream.device(), host.data(), Device::cpu(), bytes, stream);
+}
 
-}  // namespace
+void transfer_to_host(const HostBuffer& host, const void* device, std::size_t bytes,
+                      const Stream& stream) {
+  check_fits("transfer_to_host", host, bytes);
+  copy_bytes(host.data(), Device::cpu(), device, stream.device(), bytes, stream);
+}
 
-std::span<const VariantInfo> memory_variants() {
-  return kVariants;
+Rungs memory_rungs() {
+  return kLadder.rungs();
+}
+
+bool memory_takes(std::string_view variant, MemoryOperation operation, Device device) {
+  return kLadder.takes(variant, operation, device);
 }
 
 }  // namespace weft::kernels

@@ -13,18 +13,19 @@
 // must not overlap sources. On the CPU the same operations run on the host's memory.
 #pragma once
 
-#include <span>
+#include <memory>
 
-#include "kernels/common.h"
+#include "engine/extent.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
-enum class VectorAddVariant { automatic, scalar, vectorized };
+enum class MemoryOperation { vector_add, copy, read, shared, rows, transfer };
 
 void vector_add(float* c,        // (n,)
                 const float* a,  // (n,)
                 const float* b,  // (n,)
-                std::int64_t n, VectorAddVariant variant, const Stream& stream);
+                std::int64_t n, std::string_view variant, const Stream& stream);
 
 // Element i is at offset + i * stride; offset >= 0, stride >= 1.
 struct Access {
@@ -38,10 +39,12 @@ struct Access {
 
 void copy_strided(float* y,        // (n,)
                   const float* x,  // (access.extent(n),)
-                  std::int64_t n, const Access& access, const Stream& stream);
+                  std::int64_t n, const Access& access, std::string_view variant,
+                  const Stream& stream);
 void read_strided(std::int64_t* sum,      // one value; written also for n == 0
                   const std::int32_t* x,  // (access.extent(n),)
-                  std::int64_t n, const Access& access, const Stream& stream);
+                  std::int64_t n, const Access& access, std::string_view variant,
+                  const Stream& stream);
 
 // Every thread t of a block of kSharedThreads reads, in each round, kSharedReads words of a table
 // of kSharedWords words of shared memory, in which word w holds w, from word
@@ -63,33 +66,32 @@ inline double shared_strided_bytes_read(std::int64_t blocks, int rounds) {
 // boundary of 128 bytes, which is what a warp reads at once.
 constexpr std::int64_t kPitchElements = 32;
 inline std::int64_t pitch_for(std::int64_t cols) {
-  return (cols + kPitchElements - 1) / kPitchElements * kPitchElements;
+  return round_up(cols, kPitchElements);
 }
 
 void copy_rows(float* y,        // (rows, cols), y_pitch; what lies between rows is not touched
                const float* x,  // (rows, cols), x_pitch
                std::int64_t rows, std::int64_t cols, std::int64_t y_pitch, std::int64_t x_pitch,
-               const Stream& stream);
+               std::string_view variant, const Stream& stream);
 
 // Host memory. Pinned memory is locked in place, so the GPU's copy engine reads it directly and
 // copies overlap with work; pageable memory is copied through a pinned buffer of the driver first.
 // On the CPU, where there is no GPU to lock it for, both are plain memory.
 enum class HostMemory { pageable, pinned };
 
+// With the function that frees it.
+using HostAllocation = std::unique_ptr<void, void (*)(void*)>;
+
 class HostBuffer {
  public:
   HostBuffer(std::size_t bytes, HostMemory kind, Device device);
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
-  ~HostBuffer();
 
-  void* data() const { return data_; }
+  void* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-  bool pinned_ = false;
+  HostAllocation data_;
+  std::size_t bytes_;
 };
 
 // In stream order. With pinned memory they return before the copy is done.
@@ -111,6 +113,8 @@ inline double copy_rows_bytes_moved(std::int64_t rows, std::int64_t cols) {
   return 8.0 * static_cast<double>(rows) * static_cast<double>(cols);
 }
 
-std::span<const VariantInfo> memory_variants();
+Rungs memory_rungs();  // of all operations, in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool memory_takes(std::string_view variant, MemoryOperation operation, Device device);
 
 }  // namespace weft::kernels

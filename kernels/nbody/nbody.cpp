@@ -1,85 +1,106 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of the n-body kernels.
+// The table of the rungs of n-body, and the validation and dispatch of a call.
 #include "kernels/nbody/nbody.h"
 
-#include <array>
+#include <algorithm>
 #include <string>
 
 #include "kernels/checks.h"
-#include "kernels/choices.h"
-#include "kernels/nbody/cpu_table.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/nbody/cuda.h"
-#endif
+#include "kernels/nbody/cpu/table.h"
+#include "kernels/nbody/launchers.h"
 
 namespace weft::kernels {
-namespace {
+namespace cuda {
 
-struct Row {
-  NbodyVariant variant;
-  VariantInfo info;
+struct NbodyRow {
+  using Problem = NbodyProblem;
+
+  Rung rung;
+  Launcher<NbodyLauncher> launcher = {};
+  int floats_per_body = 0;                  // of workspace on a GPU, or
+  Launcher<NbodyWorkspace> workspace = {};  // what depends on the device
+  bool in_vectors = false;  // on a CPU: arrays of coordinates, else the loops as written
+
+  constexpr bool complete() const {
+    return rung.on_cuda == static_cast<bool>(launcher) &&
+           launcher.belongs_to("nbody_", rung.name) &&
+           workspace.belongs_to("nbody_workspace_", rung.name);
+  }
+  std::string takes(const NbodyProblem&, Device) const { return ""; }
 };
 
-constexpr std::array<Row, 7> kRows{{
-    {NbodyVariant::array_of_structs,
-     {.name = "array_of_structs",
-      .summary = "bodies as records of seven floats: four loads of 4 bytes for each interaction",
-      .on_cuda = true}},
-    {NbodyVariant::struct_of_arrays,
-     {.name = "struct_of_arrays",
-      .summary = "one array for each coordinate: neighbours load neighbours, on the CPU in vectors",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {NbodyVariant::naive,
-     {.name = "naive",
-      .summary = "one thread per body, which reads all others as quads of 16 bytes",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {NbodyVariant::shared_tiles,
-     {.name = "shared_tiles",
-      .summary = "a block stages a tile of bodies in shared memory for all of its threads",
-      .on_cuda = true}},
-    {NbodyVariant::register_tiled,
-     {.name = "register_tiled",
-      .summary = "a thread owns up to eight bodies: one shared load serves eight interactions",
-      .on_cuda = true}},
-    {NbodyVariant::constant_memory,
-     {.name = "constant_memory",
-      .summary = "the others come from constant memory, as operands that cost no register",
-      .on_cuda = true}},
-    {NbodyVariant::pair_symmetric,
-     {.name = "pair_symmetric",
-      .summary = "Newton's third law: a pair is computed once and moves both of its bodies",
-      .on_cuda = true}},
-}};
+#define WEFT_NBODY(name) WEFT_LAUNCHER(NbodyLauncher, name)
+#define WEFT_WORKSPACE(name) WEFT_LAUNCHER(NbodyWorkspace, name)
 
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
+constexpr NbodyRow kNbodyRows[] = {
+    {.rung = {.name = "array_of_structs",
+              .summary =
+                  "bodies as records of seven floats: four loads of 4 bytes for each interaction",
+              .prefer = "to see what records cost",
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_array_of_structs),
+     .floats_per_body = 7},
+    {.rung = {.name = "struct_of_arrays",
+              .summary = "one array for each coordinate: neighbours load neighbours, on the CPU in "
+                         "vectors",
+              .prefer = "on a CPU",
+              .on_cpu = true,
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_struct_of_arrays),
+     .floats_per_body = 4,
+     .in_vectors = true},
+    {.rung = {.name = "naive",
+              .summary = "one thread per body, which reads all others as quads of 16 bytes",
+              .prefer = "to check a result, or to read first",
+              .on_cpu = true,
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_naive)},
+    {.rung = {.name = "shared_tiles",
+              .summary = "a block stages a tile of bodies in shared memory for all of its threads",
+              .prefer = "to see what shared memory gains",
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_shared_tiles)},
+    {.rung = {.name = "register_tiled",
+              .summary =
+                  "a thread owns up to eight bodies: one shared load serves eight interactions",
+              .prefer = "for fewer than 32768 bodies",
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_register_tiled),
+     .workspace = WEFT_WORKSPACE(nbody_workspace_register_tiled)},
+    {.rung = {.name = "constant_memory",
+              .summary = "the others come from constant memory, as operands that cost no register",
+              .prefer = "to see operands from constant memory",
+              .on_cuda = true,
+              .needs = "one stream at a time"},
+     .launcher = WEFT_NBODY(nbody_constant_memory),
+     .floats_per_body = 8},
+    {.rung = {.name = "pair_symmetric",
+              .summary = "Newton's third law: a pair is computed once and moves both of its bodies",
+              .prefer = "for 32768 bodies and more",
+              .on_cuda = true},
+     .launcher = WEFT_NBODY(nbody_pair_symmetric),
+     .workspace = WEFT_WORKSPACE(nbody_workspace_pair_symmetric)},
+};
+
+#undef WEFT_NBODY
+#undef WEFT_WORKSPACE
+
+}  // namespace cuda
+
+namespace {
 
 // A tile of pair_symmetric is wasted on fewer bodies than this.
 constexpr std::int64_t kSymmetricBodies = 32768;
 
-Chosen<NbodyVariant> automatic(std::int64_t n, Device device) {
-  if (device.is_cpu()) return {NbodyVariant::struct_of_arrays, "vectors of the CPU"};
-  if (n >= kSymmetricBodies) {
-    return {NbodyVariant::pair_symmetric, "from 32768 bodies on its tiles fill a GPU"};
+Choice automatic(const NbodyProblem& problem, Device device) {
+  if (device.is_cpu()) return {"struct_of_arrays", "vectors of the CPU"};
+  if (problem.n >= kSymmetricBodies) {
+    return {"pair_symmetric", "from 32768 bodies on its tiles fill a GPU"};
   }
-  return {NbodyVariant::register_tiled, "it splits few bodies over more blocks"};
+  return {"register_tiled", "it splits few bodies over more blocks"};
 }
 
-// The variant that runs; throws when this device has it not.
-NbodyVariant resolved(NbodyVariant variant, std::int64_t n, Device device) {
-  if (variant == NbodyVariant::automatic) return automatic(n, device).variant;
-  for (const auto& [row, info] : kRows) {
-    if (row != variant) continue;
-    if (device.is_cpu() ? info.on_cpu : info.on_cuda) return variant;
-    throw Error(ErrorKind::usage, str("nbody variant ", info.name, " does not run on ", device));
-  }
-  throw Error(ErrorKind::usage, "unknown nbody variant");
-}
+constexpr Ladder kLadder("nbody", cuda::kNbodyRows, automatic);
 
 void check(std::string_view where, std::int64_t n, const NbodyOptions& options) {
   static_cast<void>(checked_elements(where, {n, 16}));
@@ -89,67 +110,57 @@ void check(std::string_view where, std::int64_t n, const NbodyOptions& options) 
   }
 }
 
-void check_workspace(std::string_view where, std::int64_t n, NbodyVariant variant,
-                     Workspace workspace, Device device) {
-  const std::size_t needed = nbody_workspace_bytes(n, variant, device);
+std::size_t workspace_bytes(const cuda::NbodyRow& row, std::int64_t n, Device device) {
+  if (n == 0) return 0;
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) {
+    const std::size_t bytes =
+        row.workspace ? row.workspace.run(n, device)
+                      : static_cast<std::size_t>(n * row.floats_per_body) * sizeof(float);
+    return std::max(bytes, cuda::nbody_totals_bytes(n));
+  }
+#endif
+  static_cast<void>(device);
+  const std::size_t totals = static_cast<std::size_t>(nbody_totals_scratch(n)) * sizeof(double);
+  if (!row.in_vectors) return totals;
+  const std::int64_t floats = select_nbody_cpu().struct_of_arrays_scratch(n);
+  return std::max(totals, static_cast<std::size_t>(floats) * sizeof(float));
+}
+
+// Validates a call and finds the row that runs it.
+const cuda::NbodyRow& checked(std::string_view where, std::int64_t n, const NbodyOptions& options,
+                              Workspace workspace, Device device) {
+  check(where, n, options);
+  const cuda::NbodyRow& row = kLadder.select(options.variant, {n}, device);
+  const std::size_t needed = workspace_bytes(row, n, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage, str(where, ": ", n, " bodies need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
+  return row;
 }
 
 }  // namespace
 
-std::size_t nbody_workspace_bytes(std::int64_t n, NbodyVariant variant, Device device) {
+std::size_t nbody_workspace_bytes(std::int64_t n, std::string_view variant, Device device) {
   static_cast<void>(checked_elements("nbody_workspace_bytes", {n, 16}));
-  variant = resolved(variant, n, device);
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) return n == 0 ? 0 : cuda::nbody_workspace_bytes(n, variant, device);
-#endif
-  const std::size_t totals = static_cast<std::size_t>(nbody_totals_scratch(n)) * sizeof(double);
-  if (variant != NbodyVariant::struct_of_arrays) return totals;
-  const std::int64_t floats = select_nbody_cpu().struct_of_arrays_scratch(n);
-  const std::size_t arrays = static_cast<std::size_t>(floats) * sizeof(float);
-  return arrays > totals ? arrays : totals;
+  return workspace_bytes(kLadder.select(variant, {n}, device), n, device);
 }
 
 void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t n,
                          const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  const Device device = stream.device();
-  check("nbody_accelerations", n, options);
-  const NbodyVariant variant = resolved(options.variant, n, device);
-  check_workspace("nbody_accelerations", n, variant, workspace, device);
+  const cuda::NbodyRow& row =
+      checked("nbody_accelerations", n, options, workspace, stream.device());
   if (n == 0) return;
   const float softening2 = options.softening * options.softening;
-  if (device.is_cpu()) {
-    const NbodyCpu& cpu = select_nbody_cpu();
-    if (variant == NbodyVariant::naive) {
-      cpu.naive(acceleration, bodies, n, softening2, options.gravity);
-    } else {
-      cpu.struct_of_arrays(acceleration, bodies, n, softening2, options.gravity,
-                           static_cast<float*>(workspace.data));
-    }
-    return;
+  if (stream.device().is_cuda()) {
+    return row.launcher.run(acceleration, bodies, n, {softening2, options.gravity}, workspace.data,
+                            stream);
   }
-#ifdef WEFT_WITH_CUDA
-  const cuda::NbodyForce force{softening2, options.gravity};
-  switch (variant) {
-    case NbodyVariant::array_of_structs:
-      return cuda::nbody_array_of_structs(acceleration, bodies, n, force, workspace.data, stream);
-    case NbodyVariant::struct_of_arrays:
-      return cuda::nbody_struct_of_arrays(acceleration, bodies, n, force, workspace.data, stream);
-    case NbodyVariant::naive:
-      return cuda::nbody_naive(acceleration, bodies, n, force, stream);
-    case NbodyVariant::shared_tiles:
-      return cuda::nbody_shared_tiles(acceleration, bodies, n, force, stream);
-    case NbodyVariant::constant_memory:
-      return cuda::nbody_constant_memory(acceleration, bodies, n, force, workspace.data, stream);
-    case NbodyVariant::pair_symmetric:
-      return cuda::nbody_pair_symmetric(acceleration, bodies, n, force, workspace.data, stream);
-    default:
-      return cuda::nbody_register_tiled(acceleration, bodies, n, force, workspace.data, stream);
-  }
-#endif
+  const NbodyCpu& cpu = select_nbody_cpu();
+  if (!row.in_vectors) return cpu.naive(acceleration, bodies, n, softening2, options.gravity);
+  cpu.struct_of_arrays(acceleration, bodies, n, softening2, options.gravity,
+                       static_cast<float*>(workspace.data));
 }
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
@@ -173,13 +184,10 @@ void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_
 
 void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
                   const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  const Device device = stream.device();
-  check("nbody_totals", n, options);
-  const NbodyVariant variant = resolved(options.variant, n, device);
-  check_workspace("nbody_totals", n, variant, workspace, device);
+  static_cast<void>(checked("nbody_totals", n, options, workspace, stream.device()));
   const float softening2 = options.softening * options.softening;
 #ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) {
+  if (stream.device().is_cuda()) {
     return cuda::nbody_totals(totals, bodies, velocity, n, {softening2, options.gravity},
                               workspace.data, stream);
   }
@@ -188,22 +196,16 @@ void nbody_totals(double* totals, const float* bodies, const float* velocity, st
                             static_cast<double*>(workspace.data));
 }
 
-Choice nbody_choice(std::int64_t n, Device device) {
-  return named(kRows, automatic(n, device));
+Rungs nbody_rungs() {
+  return kLadder.rungs();
 }
 
-std::span<const VariantInfo> nbody_variants() {
-  return kInfos;
+bool nbody_takes(std::string_view variant, const NbodyProblem& problem, Device device) {
+  return kLadder.takes(variant, problem, device);
 }
 
-NbodyVariant parse_nbody_variant(std::string_view name) {
-  std::string choices = "automatic";
-  if (name == choices) return NbodyVariant::automatic;
-  for (const Row& row : kRows) {
-    if (row.info.name == name) return row.variant;
-    choices += str(", ", row.info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown nbody variant '", name, "'; choose from ", choices));
+Choice nbody_choice(const NbodyProblem& problem, Device device) {
+  return kLadder.choose(problem, device);
 }
 
 }  // namespace weft::kernels

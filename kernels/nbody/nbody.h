@@ -16,31 +16,18 @@
 // square root.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
-enum class NbodyVariant {
-  automatic,
-  array_of_structs,
-  struct_of_arrays,
-  naive,
-  shared_tiles,
-  register_tiled,
-  constant_memory,
-  pair_symmetric
-};
-
 struct NbodyOptions {
-  NbodyVariant variant = NbodyVariant::automatic;
+  std::string_view variant = kAutomatic;
   float softening = 0.01f;  // eps, a length in [1e-12, 1e12]
   float gravity = 1;        // G
 };
 
 // Scratch memory for the functions below with this variant, from any alignment of 16 bytes.
-std::size_t nbody_workspace_bytes(std::int64_t n, NbodyVariant variant, Device device);
+std::size_t nbody_workspace_bytes(std::int64_t n, std::string_view variant, Device device);
 
 void nbody_accelerations(float* acceleration,  // (n, 4)
                          const float* bodies,  // (n, 4): x, y, z, mass
@@ -86,7 +73,14 @@ inline double nbody_bytes(std::int64_t n) {
   return 32.0 * static_cast<double>(n);
 }
 
-std::span<const VariantInfo> nbody_variants();
-NbodyVariant parse_nbody_variant(std::string_view name);  // throws usage, naming the choices
+// What the choice of a rung depends on.
+struct NbodyProblem {
+  std::int64_t n = 0;
+};
+
+Rungs nbody_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool nbody_takes(std::string_view variant, const NbodyProblem& problem, Device device);
+Choice nbody_choice(const NbodyProblem& problem, Device device);
 
 }  // namespace weft::kernels

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/optimizer/optimizer.h"
 
-#include <array>
-
 #include "kernels/checks.h"
-#include "kernels/optimizer/cpu_table.h"
-
-#ifdef WEFT_WITH_CUDA
-#include "kernels/optimizer/cuda.h"
-#endif
+#include "kernels/optimizer/cpu/table.h"
 
 namespace weft::kernels {
+namespace cuda {  // in rungs/
+
+decltype(kernels::sgd_update) sgd_update;
+decltype(kernels::ema_update) ema_update;
+decltype(kernels::advance_step) advance_step;
+
+}  // namespace cuda
 
 void sgd_update(float* parameters, float* velocity, const float* gradients, std::int64_t n,
                 const float* lr, const std::int64_t* step, const SgdOptions& options,
@@ -51,16 +52,18 @@ void advance_step(std::int64_t* step, const Stream& stream) {
 
 namespace {
 
-constexpr std::array kVariants = {
-    VariantInfo{"vectorized",
-                "the whole update in one pass over the flat buffers, 16 bytes at a time", true,
-                true, 0, ""},
+constexpr Rung kRungs[] = {
+    {.name = "vectorized",
+     .summary = "the whole update in one pass over the flat buffers, 16 bytes at a time",
+     .prefer = "always",
+     .on_cpu = true,
+     .on_cuda = true},
 };
 
 }  // namespace
 
-std::span<const VariantInfo> optimizer_variants() {
-  return kVariants;
+Rungs optimizer_rungs() {
+  return Rungs(kRungs);
 }
 
 }  // namespace weft::kernels

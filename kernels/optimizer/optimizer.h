@@ -9,9 +9,7 @@
 // Traffic: 20n bytes (12n when momentum == 0, and velocity may then be null).
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -38,6 +36,6 @@ void ema_update(float* average,       // (n,)
 // *step += 1, on the device.
 void advance_step(std::int64_t* step, const Stream& stream);
 
-std::span<const VariantInfo> optimizer_variants();
+Rungs optimizer_rungs();
 
 }  // namespace weft::kernels

@@ -1,75 +1,116 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of pooling.
+// The table of the rungs of pooling, and the validation and dispatch of a call.
 #include "kernels/pool/pool.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 
-#include "engine/device.h"
 #include "kernels/checks.h"
-#include "kernels/pool/cpu_table.h"
-#include "kernels/pool/cuda.h"
+#include "kernels/pool/cpu/table.h"
+#include "kernels/pool/launchers.h"
 
 namespace weft::kernels {
 
-namespace {
+namespace cuda {
 
-bool any_windows(const PoolDims&) {
-  return true;
-}
-
-bool tiled_windows(const PoolDims& d) {
-  const bool square = d.kh == d.kw && d.stride_h == 2 && d.stride_w == 2 && d.pad_h == d.pad_w;
-  const bool known = (d.kh == 2 && d.pad_h == 0) || (d.kh == 3 && d.pad_h <= 1);
-  // So that tiles, of two by two elements at least, are numbered by 32 bits.
-  return square && known && d.n * d.c * ((d.h + 1) / 2) * ((d.w + 1) / 2) <= std::int64_t{1} << 30;
-}
-
-struct Row {
-  PoolVariant variant;
-  bool (*takes)(const PoolDims& dims);  // of valid dims
-  VariantInfo info;
+struct PoolProblem {
+  PoolDims dims;
+  PoolOperation operation = PoolOperation::pool;
 };
 
-constexpr std::array<Row, 2> kRows{{
-    {PoolVariant::gather,
-     any_windows,
-     {.name = "gather",
-      .summary =
-          "each thread gathers one value: outputs read their window, inputs find the windows "
-          "that chose them, so backward needs no atomics",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {PoolVariant::vectorized,
-     tiled_windows,
-     {.name = "vectorized",
-      .summary = "a thread makes two windows, or the rows of dx under them, from 16-byte vectors: "
-                 "what argmax does not point to gets zeros as it goes",
-      .on_cuda = true,
-      .needs = "windows of 2x2, or of 3x3 padded by at most 1; stride 2; at most 2^30 of them"}},
-}};
+struct PoolRow {
+  using Problem = PoolProblem;
 
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
+  Rung rung;
+  // All of one operation.
+  Launcher<MaxPoolForward> max_forward = {};
+  Launcher<MaxPoolBackward> max_backward = {};
+  Launcher<AvgPoolForward> avg_forward = {};
+  Launcher<AvgPoolBackward> avg_backward = {};
+  Launcher<AvgPoolBiasSigmoidForward> bias_sigmoid_forward = {};
+  Launcher<AvgPoolBiasSigmoidBackward> bias_sigmoid_backward = {};
+  Launcher<PoolTakes> takes_windows = {};  // none: it takes any
 
-const Row& row_of(PoolVariant variant) {
-  for (const Row& row : kRows) {
-    if (row.variant == variant) return row;
+  constexpr PoolOperation operation() const {
+    return bias_sigmoid_forward ? PoolOperation::bias_sigmoid : PoolOperation::pool;
   }
-  throw Error(ErrorKind::usage, "pool: no such variant");
+  constexpr bool complete() const {
+    if (operation() == PoolOperation::bias_sigmoid) {
+      return bias_sigmoid_forward.is("avg_pool2d_forward_", rung.name) &&
+             bias_sigmoid_backward.is("avg_pool2d_backward_", rung.name) && !max_forward &&
+             !max_backward && !avg_forward && !avg_backward && !takes_windows;
+    }
+    return !bias_sigmoid_backward && max_forward.is("max_pool2d_forward_", rung.name) &&
+           max_backward.is("max_pool2d_backward_", rung.name) &&
+           avg_forward.is("avg_pool2d_forward_", rung.name) &&
+           avg_backward.is("avg_pool2d_backward_", rung.name) &&
+           takes_windows.belongs_to("pool_takes_", rung.name);
+  }
+  std::string takes(const PoolProblem& problem, Device) const {
+    if (problem.operation != operation()) {
+      return operation() == PoolOperation::pool ? "it applies no bias and sigmoid"
+                                                : "it is for means with bias and sigmoid";
+    }
+    return takes_windows.run == nullptr ? "" : takes_windows.run(problem.dims);
+  }
+};
+
+#define WEFT_PASSES(name)                                                     \
+  .max_forward = WEFT_LAUNCHER(MaxPoolForward, max_pool2d_forward_##name),    \
+  .max_backward = WEFT_LAUNCHER(MaxPoolBackward, max_pool2d_backward_##name), \
+  .avg_forward = WEFT_LAUNCHER(AvgPoolForward, avg_pool2d_forward_##name),    \
+  .avg_backward = WEFT_LAUNCHER(AvgPoolBackward, avg_pool2d_backward_##name)
+
+constexpr PoolRow kPoolRows[] = {
+    {.rung = {.name = "gather",
+              .summary =
+                  "each thread gathers one value: outputs read their window, inputs find the "
+                  "windows that chose them, so backward needs no atomics",
+              .prefer = "for windows of other sizes and strides, and on a CPU",
+              .on_cpu = true,
+              .on_cuda = true},
+     WEFT_PASSES(gather)},
+    {.rung = {.name = "vectorized",
+              .summary = "a thread makes two windows, or the rows of dx under them, from 16-byte "
+                         "vectors: what argmax does not point to gets zeros as it goes",
+              .prefer = "wherever it takes the windows",
+              .on_cuda = true,
+              .needs = "windows of 2x2, or of 3x3 padded by at most 1; stride 2; at most 2^30 of "
+                       "them"},
+     WEFT_PASSES(vectorized),
+     .takes_windows = WEFT_LAUNCHER(PoolTakes, pool_takes_vectorized)},
+    {.rung = {.name = "fused_bias_sigmoid",
+              .summary = "the subsampling layer of LeNet in one kernel: a mean gets its bias and "
+                         "the sigmoid while it is in a register",
+              .prefer = "for means with bias and sigmoid",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs = "a bias for each channel"},
+     .bias_sigmoid_forward =
+         WEFT_LAUNCHER(AvgPoolBiasSigmoidForward, avg_pool2d_forward_fused_bias_sigmoid),
+     .bias_sigmoid_backward =
+         WEFT_LAUNCHER(AvgPoolBiasSigmoidBackward, avg_pool2d_backward_fused_bias_sigmoid)},
+};
+
+#undef WEFT_PASSES
+
+}  // namespace cuda
+
+namespace {
+
+using cuda::PoolProblem;
+
+Choice automatic(const PoolProblem& problem, Device device) {
+  if (problem.operation == PoolOperation::bias_sigmoid) {
+    return {"fused_bias_sigmoid", "the one with bias and sigmoid"};
+  }
+  if (device.is_cpu()) return {"gather", "the one on a CPU"};
+  if (pool_takes("vectorized", problem.dims, device))
+    return {"vectorized", "windows lie in vectors"};
+  return {"gather", "the one for any window"};
 }
 
-bool runs_on(const VariantInfo& info, Device device) {
-  return device.is_cpu() ? info.on_cpu : info.on_cuda;
-}
-
-PoolVariant automatic(const PoolDims& dims, Device device) {
-  return device.is_cuda() && tiled_windows(dims) ? PoolVariant::vectorized : PoolVariant::gather;
-}
+constexpr Ladder kLadder("pool", cuda::kPoolRows, automatic);
 
 std::string describe(const PoolDims& d) {
   return str("input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), window ", d.kh, "x", d.kw,
@@ -99,119 +140,79 @@ bool check_dims(std::string_view where, const PoolDims& d) {
   return inputs > 0;
 }
 
-// Checks the arguments; the variant to run, or automatic when there is nothing to compute.
-PoolVariant checked_variant(std::string_view where, const PoolDims& dims, PoolVariant variant,
-                            Device device) {
+// Checks the arguments; the row that runs them, or null when there is nothing to compute.
+const cuda::PoolRow* checked_row(std::string_view where, const PoolDims& dims,
+                                 std::string_view variant, Device device,
+                                 PoolOperation operation = PoolOperation::pool) {
   const bool any = check_dims(where, dims);
-  if (variant == PoolVariant::automatic) {
-    if (!any) return variant;
-    variant = automatic(dims, device);
-  }
-  const Row& row = row_of(variant);
-  if (!runs_on(row.info, device)) {
-    throw Error(ErrorKind::usage,
-                str(where, " variant ", row.info.name, " does not run on ", device));
-  }
-  if (!any) return PoolVariant::automatic;
-  if (!row.takes(dims)) {
-    throw Error(ErrorKind::usage, str(where, " variant ", row.info.name, " takes ", row.info.needs,
-                                      "; found ", describe(dims)));
-  }
-  return variant;
+  const cuda::PoolRow& row = kLadder.select(variant, PoolProblem{dims, operation}, device);
+  return any ? &row : nullptr;
 }
-
-#ifdef WEFT_WITH_CUDA
-struct Launchers {
-  PoolVariant variant;
-  decltype(&cuda::max_pool2d_forward_gather) max_forward;
-  decltype(&cuda::max_pool2d_backward_gather) max_backward;
-  decltype(&cuda::avg_pool2d_forward_gather) avg_forward;
-  decltype(&cuda::avg_pool2d_backward_gather) avg_backward;
-};
-
-constexpr Launchers kLaunchers[] = {
-    {PoolVariant::gather, cuda::max_pool2d_forward_gather, cuda::max_pool2d_backward_gather,
-     cuda::avg_pool2d_forward_gather, cuda::avg_pool2d_backward_gather},
-    {PoolVariant::vectorized, cuda::max_pool2d_forward_vectorized,
-     cuda::max_pool2d_backward_vectorized, cuda::avg_pool2d_forward_vectorized,
-     cuda::avg_pool2d_backward_vectorized},
-};
-
-const Launchers& launchers_of(PoolVariant variant) {
-  for (const Launchers& launchers : kLaunchers) {
-    if (launchers.variant == variant) return launchers;
-  }
-  throw Error(ErrorKind::usage, "pool: a variant without launchers");
-}
-#endif
 
 }  // namespace
 
-bool pool_takes(PoolVariant variant, const PoolDims& dims, Device device) {
-  if (variant == PoolVariant::automatic) return true;
-  const Row& row = row_of(variant);
-  return runs_on(row.info, device) && row.takes(dims);
+Rungs pool_rungs() {
+  return kLadder.rungs();
+}
+
+bool pool_takes(std::string_view variant, const PoolDims& dims, Device device,
+                PoolOperation operation) {
+  return kLadder.takes(variant, PoolProblem{dims, operation}, device);
 }
 
 void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims,
-                        PoolVariant variant, const Stream& stream) {
-  variant = checked_variant("max_pool2d_forward", dims, variant, stream.device());
-  if (variant == PoolVariant::automatic) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return launchers_of(variant).max_forward(y, argmax, x, dims, stream);
-  }
-#endif
-  select_pool_cpu().max_forward(y, argmax, x, dims);
+                        std::string_view variant, const Stream& stream) {
+  const auto* row = checked_row("max_pool2d_forward", dims, variant, stream.device());
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) return select_pool_cpu().max_forward(y, argmax, x, dims);
+  row->max_forward.run(y, argmax, x, dims, stream);
 }
 
 void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
-                         const PoolDims& dims, GradientMode mode, PoolVariant variant,
+                         const PoolDims& dims, GradientMode mode, std::string_view variant,
                          const Stream& stream) {
-  variant = checked_variant("max_pool2d_backward", dims, variant, stream.device());
-  if (variant == PoolVariant::automatic) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return launchers_of(variant).max_backward(dx, dy, argmax, dims, mode, stream);
-  }
-#endif
-  select_pool_cpu().max_backward(dx, dy, argmax, dims, mode);
+  const auto* row = checked_row("max_pool2d_backward", dims, variant, stream.device());
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) return select_pool_cpu().max_backward(dx, dy, argmax, dims, mode);
+  row->max_backward.run(dx, dy, argmax, dims, mode, stream);
 }
 
-void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, PoolVariant variant,
+void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, std::string_view variant,
                         const Stream& stream) {
-  variant = checked_variant("avg_pool2d_forward", dims, variant, stream.device());
-  if (variant == PoolVariant::automatic) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) return launchers_of(variant).avg_forward(y, x, dims, stream);
-#endif
-  select_pool_cpu().avg_forward(y, x, dims);
+  const auto* row = checked_row("avg_pool2d_forward", dims, variant, stream.device());
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) return select_pool_cpu().avg_forward(y, x, dims);
+  row->avg_forward.run(y, x, dims, stream);
 }
 
 void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
-                         PoolVariant variant, const Stream& stream) {
-  variant = checked_variant("avg_pool2d_backward", dims, variant, stream.device());
-  if (variant == PoolVariant::automatic) return;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return launchers_of(variant).avg_backward(dx, dy, dims, mode, stream);
-  }
-#endif
-  select_pool_cpu().avg_backward(dx, dy, dims, mode);
+                         std::string_view variant, const Stream& stream) {
+  const auto* row = checked_row("avg_pool2d_backward", dims, variant, stream.device());
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) return select_pool_cpu().avg_backward(dx, dy, dims, mode);
+  row->avg_backward.run(dx, dy, dims, mode, stream);
 }
 
-std::span<const VariantInfo> pool_variants() {
-  return kInfos;
+void avg_pool2d_bias_sigmoid_forward(float* y, const float* x, const float* bias,
+                                     const PoolDims& dims, std::string_view variant,
+                                     const Stream& stream) {
+  const auto* row = checked_row("avg_pool2d_bias_sigmoid_forward", dims, variant, stream.device(),
+                                PoolOperation::bias_sigmoid);
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) return select_pool_cpu().bias_sigmoid_forward(y, x, bias, dims);
+  row->bias_sigmoid_forward.run(y, x, bias, dims, stream);
 }
 
-PoolVariant parse_pool_variant(std::string_view name) {
-  if (name == "automatic") return PoolVariant::automatic;
-  std::string choices = "automatic";
-  for (const Row& row : kRows) {
-    if (row.info.name == name) return row.variant;
-    choices += str(", ", row.info.name);
+void avg_pool2d_bias_sigmoid_backward(float* dx, float* dbias, const float* dy, const float* y,
+                                      const PoolDims& dims, GradientMode mode,
+                                      std::string_view variant, const Stream& stream) {
+  const auto* row = checked_row("avg_pool2d_bias_sigmoid_backward", dims, variant, stream.device(),
+                                PoolOperation::bias_sigmoid);
+  if (row == nullptr) return;
+  if (stream.device().is_cpu()) {
+    return select_pool_cpu().bias_sigmoid_backward(dx, dbias, dy, y, dims, mode);
   }
-  throw Error(ErrorKind::usage, str("unknown pool variant ", name, "; choose from ", choices));
+  row->bias_sigmoid_backward.run(dx, dbias, dy, y, dims, mode, stream);
 }
 
 }  // namespace weft::kernels

@@ -7,14 +7,16 @@
 //                 gathers, so there are no atomics
 //   average       y = sum over the window / (kh * kw), padding counted as zeros (PyTorch's
 //                 count_include_pad=True); backward spreads dy / (kh * kw)
+//   average with bias and sigmoid, the subsampling layer of LeNet:
+//                 y = 1 / (1 + exp(-z)), z = sum over the window / (kh * kw) + bias of the channel;
+//                 backward with dz = dy y (1 - y): dx (+)= dz spread as above, and
+//                 dbias[c] (+)= sum of dz over the outputs of channel c, in a fixed order
 //
 // Padding counts as -infinity for max; a pad may be at most half the window, so that no window lies
 // in padding alone. Strides > 0. Traffic: forward 4(|x| + 2|y|), backward 4(|dx| + 2|dy|) bytes.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -26,47 +28,55 @@ struct PoolDims {
   std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
 };
 
-// automatic: gather, which takes any window.
-enum class PoolVariant { automatic, gather, vectorized };
-
-// Does this rung take such windows on this device?
-bool pool_takes(PoolVariant variant, const PoolDims& dims, Device device);
+Rungs pool_rungs();                               // in teaching order
+enum class PoolOperation { pool, bias_sigmoid };  // maxima and means; means in a LeNet layer
+// Does this rung compute this operation with such windows on this device?
+bool pool_takes(std::string_view variant, const PoolDims& dims, Device device,
+                PoolOperation operation = PoolOperation::pool);
 
 void max_pool2d_forward(float* y,              // (n, c, oh, ow)
                         std::int32_t* argmax,  // (n, c, oh, ow), or null when not wanted
                         const float* x,        // (n, c, h, w)
-                        const PoolDims& dims, PoolVariant variant, const Stream& stream);
+                        const PoolDims& dims, std::string_view variant, const Stream& stream);
 void max_pool2d_backward(float* dx,                   // (n, c, h, w)
                          const float* dy,             // (n, c, oh, ow)
                          const std::int32_t* argmax,  // (n, c, oh, ow)
-                         const PoolDims& dims, GradientMode mode, PoolVariant variant,
+                         const PoolDims& dims, GradientMode mode, std::string_view variant,
                          const Stream& stream);
 
-void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, PoolVariant variant,
+void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, std::string_view variant,
                         const Stream& stream);
 void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
-                         PoolVariant variant, const Stream& stream);
+                         std::string_view variant, const Stream& stream);
+
+void avg_pool2d_bias_sigmoid_forward(float* y,           // (n, c, oh, ow)
+                                     const float* x,     // (n, c, h, w)
+                                     const float* bias,  // (c,)
+                                     const PoolDims& dims, std::string_view variant,
+                                     const Stream& stream);
+void avg_pool2d_bias_sigmoid_backward(float* dx,        // (n, c, h, w)
+                                      float* dbias,     // (c,)
+                                      const float* dy,  // (n, c, oh, ow)
+                                      const float* y,   // (n, c, oh, ow), of the forward pass
+                                      const PoolDims& dims, GradientMode mode,
+                                      std::string_view variant, const Stream& stream);
 
 // The same with the automatic choice.
 inline void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims,
                                const Stream& stream) {
-  max_pool2d_forward(y, argmax, x, dims, PoolVariant::automatic, stream);
+  max_pool2d_forward(y, argmax, x, dims, kAutomatic, stream);
 }
 inline void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
                                 const PoolDims& dims, GradientMode mode, const Stream& stream) {
-  max_pool2d_backward(dx, dy, argmax, dims, mode, PoolVariant::automatic, stream);
+  max_pool2d_backward(dx, dy, argmax, dims, mode, kAutomatic, stream);
 }
 inline void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims,
                                const Stream& stream) {
-  avg_pool2d_forward(y, x, dims, PoolVariant::automatic, stream);
+  avg_pool2d_forward(y, x, dims, kAutomatic, stream);
 }
 inline void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
                                 const Stream& stream) {
-  avg_pool2d_backward(dx, dy, dims, mode, PoolVariant::automatic, stream);
+  avg_pool2d_backward(dx, dy, dims, mode, kAutomatic, stream);
 }
-
-// The rungs in teaching order; automatic is not a row.
-std::span<const VariantInfo> pool_variants();
-PoolVariant parse_pool_variant(std::string_view name);  // Error{usage} when unknown
 
 }  // namespace weft::kernels

@@ -1,233 +1,219 @@
 // SPDX-License-Identifier: MIT
+// The table of the rungs of reduction, and the validation and dispatch of a call.
 #include "kernels/reduce/reduce.h"
 
-#include <array>
 #include <string>
 
+#include "engine/extent.h"
 #include "kernels/checks.h"
-#include "kernels/operators.h"
-#include "kernels/reduce/cpu_table.h"
-#include "kernels/reduce/workspace.h"
-
-#ifdef WEFT_WITH_CUDA
-#include "kernels/reduce/cuda.h"
-#endif
+#include "kernels/reduce/cpu/table.h"
 
 namespace weft::kernels {
+namespace cuda {
+
+struct ReduceRow {
+  using Problem = ReduceProblem;
+
+  Rung rung;
+  Launcher<ReduceLauncher> launcher = {};
+  // Elements that a thread combines in one level, for rungs whose workspace holds the results of
+  // all levels; 0 for the others.
+  int per_thread = 0;
+  Launcher<ReduceWorkspace> workspace = {};
+  bool squares = false;  // Is there a sum of squares?
+
+  constexpr bool complete() const {
+    return rung.on_cuda == static_cast<bool>(launcher) &&
+           launcher.belongs_to("reduce_", rung.name) &&
+           workspace.belongs_to("reduce_workspace_", rung.name) && (per_thread == 0 || !workspace);
+  }
+  std::string takes(const ReduceProblem& problem, Device device) const;
+};
+
+#define WEFT_REDUCE(name) WEFT_LAUNCHER(ReduceLauncher, name)
+
+constexpr ReduceRow kReduceRows[] = {
+    {.rung = {.name = "interleaved_divergent",
+              .summary = "a tree in shared memory whose working threads are spread over all warps: "
+                         "every warp diverges until a step spans one",
+              .prefer = "to read first",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_interleaved_divergent),
+     .per_thread = 1},
+    {.rung = {.name = "interleaved",
+              .summary = "the first threads do the work, so idle warps retire, but their addresses "
+                         "collide in the banks",
+              .prefer = "to see what warps that retire gain",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_interleaved),
+     .per_thread = 1},
+    {.rung = {.name = "sequential",
+              .summary = "the upper half is added to the lower: neighbours touch neighbours, no "
+                         "bank conflicts",
+              .prefer = "to see what bank conflicts cost",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_sequential),
+     .per_thread = 1},
+    {.rung = {.name = "first_add",
+              .summary = "each thread combines two elements as it loads them: half the blocks",
+              .prefer = "to see what a second element for each thread gains",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_first_add),
+     .per_thread = 2},
+    {.rung = {.name = "unrolled",
+              .summary = "the last six levels are written out for one warp, without barriers of "
+                         "the block",
+              .prefer = "to see what barriers of the block cost",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_unrolled),
+     .per_thread = 2},
+    {.rung = {.name = "warp_shuffle",
+              .summary = "the last warp exchanges registers by shuffles instead of shared memory",
+              .prefer = "to see what shuffles gain",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_warp_shuffle),
+     .per_thread = 2},
+    {.rung = {.name = "cooperative_groups",
+              .summary = "the same with the block and its warps as named groups",
+              .prefer = "to see the groups API",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_cooperative_groups),
+     .per_thread = 2},
+    {.rung = {.name = "two_stage_warp",
+              .summary = "every warp reduces by shuffles, the first warp reduces their totals: one "
+                         "barrier",
+              .prefer = "to see a block reduction with one barrier",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_two_stage_warp),
+     .per_thread = 2},
+    {.rung = {.name = "coarsened",
+              .summary = "each thread combines 8 elements first: barrier and shuffles are paid "
+                         "once per 8",
+              .prefer = "to see what 8 elements for each thread gain",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_coarsened),
+     .per_thread = 8},
+    {.rung = {.name = "vectorized",
+              .summary = "two stages: blocks reduce 16-byte loads into one partial each, a last "
+                         "block combines the partials in order",
+              .prefer = "on a CPU, and for more than 16 MiB",
+              .on_cpu = true,
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_vectorized),
+     .workspace = WEFT_LAUNCHER(ReduceWorkspace, reduce_workspace_vectorized),
+     .squares = true},
+    {.rung = {.name = "single_pass",
+              .summary = "one launch: blocks publish their partials in words that are zero between "
+                         "calls, the last block waits for them and clears them",
+              .prefer = "for up to 16 MiB, where a second launch is half of the time",
+              .on_cuda = true},
+     .launcher = WEFT_REDUCE(reduce_single_pass),
+     .squares = true},
+};
+
+#undef WEFT_REDUCE
+
+std::string ReduceRow::takes(const ReduceProblem& problem, Device device) const {
+  if (problem.kind == Reduction::sum_of_squares && !squares) return "it has no sum of squares";
+  const std::int64_t blocks =
+      per_thread == 0 ? 1 : divide_up(problem.n, std::int64_t{problem.threads} * per_thread);
+  if (device.is_cpu() || blocks <= 0x7fffffff) return "";
+  return str(problem.n, " elements need ", blocks, " blocks of ", problem.threads,
+             " threads, and a grid has at most 2^31 - 1");
+}
+
+}  // namespace cuda
 
 namespace {
 
-struct Row {
-  ReduceVariant variant;
-  VariantInfo info;
-};
-
-constexpr std::array kRows{
-    Row{ReduceVariant::interleaved_divergent,
-        {.name = "interleaved_divergent",
-         .summary = "a tree in shared memory whose working threads are spread over all warps: "
-                    "every warp diverges",
-         .on_cuda = true}},
-    Row{ReduceVariant::interleaved,
-        {.name = "interleaved",
-         .summary = "the first threads do the work, so idle warps retire, but their addresses "
-                    "collide in the banks",
-         .on_cuda = true}},
-    Row{ReduceVariant::sequential,
-        {.name = "sequential",
-         .summary = "the upper half is added to the lower: neighbours touch neighbours, no bank "
-                    "conflicts",
-         .on_cuda = true}},
-    Row{ReduceVariant::first_add,
-        {.name = "first_add",
-         .summary = "each thread combines two elements as it loads them: half the blocks",
-         .on_cuda = true}},
-    Row{ReduceVariant::unrolled,
-        {.name = "unrolled",
-         .summary = "the last six levels are written out for one warp, without barriers of the "
-                    "block",
-         .on_cuda = true}},
-    Row{ReduceVariant::warp_shuffle,
-        {.name = "warp_shuffle",
-         .summary = "the last warp exchanges registers by shuffles instead of shared memory",
-         .on_cuda = true}},
-    Row{ReduceVariant::cooperative_groups,
-        {.name = "cooperative_groups",
-         .summary = "the same with the block and its warps as named groups",
-         .on_cuda = true}},
-    Row{ReduceVariant::two_stage_warp,
-        {.name = "two_stage_warp",
-         .summary = "every warp reduces by shuffles, the first warp reduces their totals: one "
-                    "barrier",
-         .on_cuda = true}},
-    Row{ReduceVariant::coarsened,
-        {.name = "coarsened",
-         .summary = "each thread combines 8 elements first: barrier and shuffles are paid once per "
-                    "8",
-         .on_cuda = true}},
-    Row{ReduceVariant::vectorized,
-        {.name = "vectorized",
-         .summary = "two stages: blocks reduce 16-byte loads into one partial each, a last block "
-                    "combines the partials in order",
-         .on_cpu = true,
-         .on_cuda = true}},
-    Row{ReduceVariant::single_pass,
-        {.name = "single_pass",
-         .summary = "one launch: blocks publish their partials in words that are zero between "
-                    "calls, the last block waits for them and clears them",
-         .on_cuda = true}},
-};
-
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
-
-// For a short array the second launch of `vectorized` is half of the cost, when the host queues it.
-ReduceVariant automatic(std::int64_t n, std::size_t element_bytes, Device device) {
-  return device.is_cuda() && cuda::reduce_is_short(n, element_bytes) ? ReduceVariant::single_pass
-                                                                     : ReduceVariant::vectorized;
+Choice automatic(const ReduceProblem& problem, Device device) {
+  if (device.is_cpu()) return {"vectorized", "the one for any size on a CPU"};
+  if (cuda::reduce_is_short(problem.n, problem.element_bytes)) {
+    return {"single_pass", "up to 16 MiB a second launch is half of the time"};
+  }
+  return {"vectorized", "the speed of memory in two launches"};
 }
 
-// The variant that will run; throws usage when it does not run on `device`.
-ReduceVariant resolved(const ReduceOptions& options, std::int64_t n, std::size_t element_bytes,
-                       Device device) {
-  const int threads = options.threads;
+constexpr Ladder kLadder("reduce", cuda::kReduceRows, automatic);
+
+const cuda::ReduceRow& selected(std::string_view variant, const ReduceProblem& problem,
+                                Device device) {
+  static_cast<void>(
+      checked_elements("reduce", {problem.n, static_cast<std::int64_t>(problem.element_bytes)}));
+  const int threads = problem.threads;
   if (threads < 32 || threads > 1024 || (threads & (threads - 1)) != 0) {
     throw Error(
         ErrorKind::usage,
         str("reduce: threads per block must be 32, 64, 128, 256, 512 or 1024, found ", threads));
   }
-  if (options.variant == ReduceVariant::automatic) return automatic(n, element_bytes, device);
-  for (const Row& row : kRows) {
-    if (row.variant != options.variant) continue;
-    if (device.is_cpu() ? row.info.on_cpu : row.info.on_cuda) return options.variant;
-    throw Error(ErrorKind::usage,
-                str("reduce variant ", row.info.name, " does not run on ", device));
-  }
-  throw Error(ErrorKind::usage, "unknown reduce variant");
+  return kLadder.select(variant, problem, device);
 }
 
-#ifdef WEFT_WITH_CUDA
-template <class T>
-void reduce_cuda(ReduceVariant variant, const cuda::ReduceArguments<T>& arguments,
-                 const Stream& stream) {
-  switch (variant) {
-    case ReduceVariant::interleaved_divergent:
-      return cuda::reduce_interleaved_divergent(arguments, stream);
-    case ReduceVariant::interleaved:
-      return cuda::reduce_interleaved(arguments, stream);
-    case ReduceVariant::sequential:
-      return cuda::reduce_sequential(arguments, stream);
-    case ReduceVariant::first_add:
-      return cuda::reduce_first_add(arguments, stream);
-    case ReduceVariant::unrolled:
-      return cuda::reduce_unrolled(arguments, stream);
-    case ReduceVariant::warp_shuffle:
-      return cuda::reduce_warp_shuffle(arguments, stream);
-    case ReduceVariant::cooperative_groups:
-      return cuda::reduce_cooperative_groups(arguments, stream);
-    case ReduceVariant::two_stage_warp:
-      return cuda::reduce_two_stage_warp(arguments, stream);
-    case ReduceVariant::coarsened:
-      return cuda::reduce_coarsened(arguments, stream);
-    case ReduceVariant::single_pass:
-      return cuda::reduce_single_pass(arguments, stream);
-    default:
-      return cuda::reduce_vectorized(arguments, stream);
+std::size_t workspace_bytes(const cuda::ReduceRow& row, const ReduceProblem& problem,
+                            Device device) {
+  std::int64_t n = problem.n;
+  if (device.is_cpu()) {  // the largest partial result is a value of 8 bytes and its index
+    return static_cast<std::size_t>(divide_up(n, kReduceChunk)) * cuda::kReducePartialBytes;
   }
+  if (row.workspace.run != nullptr) return row.workspace.run(n, problem.threads);
+  if (row.per_thread == 0) return 0;
+  const std::int64_t per_block = std::int64_t{problem.threads} * row.per_thread;
+  // One more for argmax, whose last level does not write to the caller's memory.
+  std::int64_t partials = 1;
+  do {
+    n = n > per_block ? divide_up(n, per_block) : 1;
+    partials += n;
+  } while (n > 1);
+  return static_cast<std::size_t>(partials) * cuda::kReducePartialBytes;
 }
-#endif
 
-// The checks that reduce() and argmax() share; returns the variant to run.
-template <class T>
-ReduceVariant checked(const char* where, std::int64_t n, const ReduceOptions& options,
-                      Workspace workspace, Device device) {
-  const std::size_t needed = reduce_workspace_bytes<T>(n, options, device);
+void run(const char* where, ReduceCall call, const ReduceOptions& options, Workspace workspace,
+         const Stream& stream) {
+  const Device device = stream.device();
+  const ReduceProblem problem{call.n, bytes_of(call.type), call.kind, options.threads};
+  const cuda::ReduceRow& row = selected(options.variant, problem, device);
+  const std::size_t needed = workspace_bytes(row, problem, device);
   if (workspace.bytes < needed) {
-    throw Error(ErrorKind::usage, str(where, ": ", n, " elements need ", needed,
+    throw Error(ErrorKind::usage, str(where, ": ", call.n, " elements need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
-  return resolved(options, n, sizeof(T), device);
+  call.threads = options.threads;
+  call.workspace = workspace.data;
+  call.per_thread = row.per_thread;
+  if (device.is_cpu()) return select_reduce_cpu().run(call);
+  row.launcher.run(call, stream);
 }
 
 }  // namespace
 
-template <class T>
-std::size_t reduce_workspace_bytes(std::int64_t n, const ReduceOptions& options, Device device) {
-  static_cast<void>(checked_elements("reduce", {n, std::int64_t{sizeof(T)}}));
-  [[maybe_unused]] const ReduceVariant variant = resolved(options, n, sizeof(T), device);
-#ifdef WEFT_WITH_CUDA
-  if (device.is_cuda()) return cuda::reduce_workspace_bytes(variant, n, options.threads);
-#endif
-  return static_cast<std::size_t>((n + kReduceChunk - 1) / kReduceChunk) * sizeof(Indexed<T>);
+std::size_t reduce_workspace_bytes(std::int64_t n, std::size_t element_bytes,
+                                   const ReduceOptions& options, Device device) {
+  const ReduceProblem problem{n, element_bytes, Reduction::sum, options.threads};
+  return workspace_bytes(selected(options.variant, problem, device), problem, device);
 }
 
-template <class T>
-void reduce(T* result, const T* x, std::int64_t n, Reduction kind, const ReduceOptions& options,
-            Workspace workspace, const Stream& stream) {
-  const ReduceVariant variant = checked<T>("reduce", n, options, workspace, stream.device());
-  if (kind == Reduction::sum_of_squares && variant != ReduceVariant::vectorized &&
-      variant != ReduceVariant::single_pass) {
-    throw Error(ErrorKind::usage, "reduce: sum_of_squares needs variant vectorized or single_pass");
-  }
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return reduce_cuda<T>(variant, {result, nullptr, x, n, kind, options.threads, workspace.data},
-                          stream);
-  }
-#endif
-  select_reduce_cpu().of<T>().reduce(result, x, n, kind, workspace.data);
+void reduce(ElementType type, void* result, const void* x, std::int64_t n, Reduction kind,
+            const ReduceOptions& options, Workspace workspace, const Stream& stream) {
+  run("reduce", {.type = type, .result = result, .x = x, .n = n, .kind = kind}, options, workspace,
+      stream);
 }
 
-template <class T>
-void argmax(std::int64_t* index, const T* x, std::int64_t n, const ReduceOptions& options,
-            Workspace workspace, const Stream& stream) {
-  [[maybe_unused]] const ReduceVariant variant =
-      checked<T>("argmax", n, options, workspace, stream.device());
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return reduce_cuda<T>(
-        variant, {nullptr, index, x, n, Reduction::max, options.threads, workspace.data}, stream);
-  }
-#endif
-  select_reduce_cpu().of<T>().argmax(index, x, n, workspace.data);
+void argmax(ElementType type, std::int64_t* index, const void* x, std::int64_t n,
+            const ReduceOptions& options, Workspace workspace, const Stream& stream) {
+  run("argmax", {.type = type, .index = index, .x = x, .n = n, .kind = Reduction::max}, options,
+      workspace, stream);
 }
 
-std::size_t reduce_workspace_bytes(std::int64_t n, Device device) {
-  return reduce_workspace_bytes<float>(n, {}, device);
+Rungs reduce_rungs() {
+  return kLadder.rungs();
 }
 
-void reduce(float* result, const float* x, std::int64_t n, Reduction kind, Workspace workspace,
-            const Stream& stream) {
-  reduce(result, x, n, kind, ReduceOptions{}, workspace, stream);
+bool reduce_takes(std::string_view variant, const ReduceProblem& problem, Device device) {
+  return kLadder.takes(variant, problem, device);
 }
 
-#define WEFT_INSTANTIATE(T)                                                                    \
-  template std::size_t reduce_workspace_bytes<T>(std::int64_t, const ReduceOptions&, Device);  \
-  template void reduce(T*, const T*, std::int64_t, Reduction, const ReduceOptions&, Workspace, \
-                       const Stream&);                                                         \
-  template void argmax(std::int64_t*, const T*, std::int64_t, const ReduceOptions&, Workspace, \
-                       const Stream&);
-WEFT_INSTANTIATE(std::int32_t)
-WEFT_INSTANTIATE(std::int64_t)
-WEFT_INSTANTIATE(float)
-WEFT_INSTANTIATE(double)
-#undef WEFT_INSTANTIATE
-
-std::span<const VariantInfo> reduce_variants() {
-  return kInfos;
-}
-
-ReduceVariant parse_reduce_variant(std::string_view name) {
-  std::string choices = "automatic";
-  if (name == choices) return ReduceVariant::automatic;
-  for (const Row& row : kRows) {
-    if (row.info.name == name) return row.variant;
-    choices += str(", ", row.info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown reduce variant '", name, "'; choose from ", choices));
+Choice reduce_choice(const ReduceProblem& problem, Device device) {
+  return kLadder.choose(problem, device);
 }
 
 }  // namespace weft::kernels

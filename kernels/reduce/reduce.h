@@ -8,61 +8,70 @@
 // elements.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/element_type.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
 enum class Reduction { sum, sum_of_squares, min, max };
 
-// The ladder; sum_of_squares is on its last two rungs only.
-enum class ReduceVariant {
-  automatic,  // vectorized
-  interleaved_divergent,
-  interleaved,
-  sequential,
-  first_add,
-  unrolled,
-  warp_shuffle,
-  cooperative_groups,
-  two_stage_warp,
-  coarsened,
-  vectorized,
-  single_pass,
-};
-
 struct ReduceOptions {
-  ReduceVariant variant = ReduceVariant::automatic;
+  std::string_view variant = kAutomatic;
   int threads = 256;  // per block, on a GPU: 32, 64, ..., 1024
 };
 
-// Enough for reduce() and argmax().
-template <class T>
-std::size_t reduce_workspace_bytes(std::int64_t n, const ReduceOptions& options, Device device);
+// What the choice of a rung depends on.
+struct ReduceProblem {
+  std::int64_t n = 0;
+  std::size_t element_bytes = sizeof(float);
+  Reduction kind = Reduction::sum;  // max for argmax
+  int threads = 256;
+};
 
+// Enough for reduce() and argmax().
+std::size_t reduce_workspace_bytes(std::int64_t n, std::size_t element_bytes,
+                                   const ReduceOptions& options, Device device);
 template <class T>
-void reduce(T* result,   // one value; written also for n == 0
-            const T* x,  // (n,)
+std::size_t reduce_workspace_bytes(std::int64_t n, const ReduceOptions& options, Device device) {
+  return reduce_workspace_bytes(n, sizeof(T), options, device);
+}
+
+void reduce(ElementType type,
+            void* result,   // one value; written also for n == 0
+            const void* x,  // (n,)
             std::int64_t n, Reduction kind, const ReduceOptions& options, Workspace workspace,
             const Stream& stream);
+template <class T>
+void reduce(T* result, const T* x, std::int64_t n, Reduction kind, const ReduceOptions& options,
+            Workspace workspace, const Stream& stream) {
+  reduce(kElementType<T>, result, x, n, kind, options, workspace, stream);
+}
 
 // The first of the largest values.
-template <class T>
-void argmax(std::int64_t* index,  // one value; written also for n == 0
-            const T* x,           // (n,)
+void argmax(ElementType type,
+            std::int64_t* index,  // one value; written also for n == 0
+            const void* x,        // (n,)
             std::int64_t n, const ReduceOptions& options, Workspace workspace,
             const Stream& stream);
+template <class T>
+void argmax(std::int64_t* index, const T* x, std::int64_t n, const ReduceOptions& options,
+            Workspace workspace, const Stream& stream) {
+  argmax(kElementType<T>, index, x, n, options, workspace, stream);
+}
 
 // The same for floats and the default options.
-std::size_t reduce_workspace_bytes(std::int64_t n, Device device);
-void reduce(float* result,   // one value; written also for n == 0
-            const float* x,  // (n,)
-            std::int64_t n, Reduction kind, Workspace workspace, const Stream& stream);
+inline std::size_t reduce_workspace_bytes(std::int64_t n, Device device) {
+  return reduce_workspace_bytes<float>(n, {}, device);
+}
+inline void reduce(float* result, const float* x, std::int64_t n, Reduction kind,
+                   Workspace workspace, const Stream& stream) {
+  reduce(result, x, n, kind, ReduceOptions{}, workspace, stream);
+}
 
-// The ladder, in teaching order; automatic is not a row.
-std::span<const VariantInfo> reduce_variants();
-ReduceVariant parse_reduce_variant(std::string_view name);  // throws usage, naming the choices
+Rungs reduce_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool reduce_takes(std::string_view variant, const ReduceProblem& problem, Device device);
+Choice reduce_choice(const ReduceProblem& problem, Device device);
 
 // What a reduction of n elements has to move and to compute.
 constexpr double reduce_bytes(std::int64_t n, std::size_t element_bytes) {

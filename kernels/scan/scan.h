@@ -6,52 +6,55 @@
 //
 // T is int32_t, int64_t, float or double; the operators are those of kernels/operators.h: integers
 // wrap around, so every variant gives the same bits; NaN propagates. Any other associative operator
-// on any type of 4-byte words: cpu.h, and cuda::KoggeStone::run() and its like in the .cuh files.
+// on any type of 4-byte words: cpu/templates.h, and cuda::KoggeStone::run() and its like in the
+// .cuh files.
 //
 // y may be x; other overlaps are not allowed. n == 0 writes nothing. Every variant gives the same
 // bits on every run; sums of floats may differ between variants (and for grid_sync and lookahead
 // between kinds of GPU), because their grouping does. Least traffic: 2n elements.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/element_type.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
 enum class ScanOp { sum, min, max, product };
 enum class ScanKind { inclusive, exclusive };
 
-enum class ScanVariant {
-  automatic,  // threaded on the CPU; on a GPU lookahead, or grid_sync between 2^21 and 2^23
-  sequential,
-  threaded,
-  kogge_stone,
-  kogge_stone_double_buffered,
-  warp_scan,
-  brent_kung,
-  three_kernel,
-  grid_sync,
-  decoupled_lookback,
-  lookahead,
-};
-
 struct ScanOptions {
   ScanOp op = ScanOp::sum;
   ScanKind kind = ScanKind::inclusive;
-  ScanVariant variant = ScanVariant::automatic;
+  std::string_view variant = kAutomatic;
 };
 
-template <class T>
-std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Device device);
-template <class T>
-void scan(T* y,        // (n,), may be x
-          const T* x,  // (n,)
-          std::int64_t n, const ScanOptions& options, Workspace workspace, const Stream& stream);
+// What the choice of a rung depends on.
+struct ScanProblem {
+  std::int64_t n = 0;
+};
 
-// The ladder, in teaching order; automatic is not a row.
-std::span<const VariantInfo> scan_variants();
-ScanVariant parse_scan_variant(std::string_view name);  // throws usage, naming the choices
+// For elements of any type, also with an operator of one's own.
+std::size_t scan_workspace_bytes(std::string_view variant, std::int64_t n,
+                                 std::size_t element_bytes, Device device);
+template <class T>
+std::size_t scan_workspace_bytes(std::int64_t n, const ScanOptions& options, Device device) {
+  return scan_workspace_bytes(options.variant, n, sizeof(T), device);
+}
+
+void scan(ElementType type,
+          void* y,        // (n,), may be x
+          const void* x,  // (n,)
+          std::int64_t n, const ScanOptions& options, Workspace workspace, const Stream& stream);
+template <class T>
+void scan(T* y, const T* x, std::int64_t n, const ScanOptions& options, Workspace workspace,
+          const Stream& stream) {
+  scan(kElementType<T>, y, x, n, options, workspace, stream);
+}
+
+Rungs scan_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool scan_takes(std::string_view variant, const ScanProblem& problem, Device device);
+Choice scan_choice(const ScanProblem& problem, Device device);
 
 // What a scan of n elements has to move, and the applications of the operator that it needs.
 constexpr double scan_bytes(std::int64_t n, std::size_t element_bytes) {

@@ -1,75 +1,112 @@
 // SPDX-License-Identifier: MIT
-// Validation, the table of variants and dispatch of signal convolution.
+// The table of the rungs of signal convolution, and the validation and dispatch of a call.
 #include "kernels/signal/signal.h"
 
-#include <array>
 #include <string>
 
 #include "kernels/checks.h"
-#include "kernels/signal/cpu_table.h"
-#ifdef WEFT_WITH_CUDA
-#include "kernels/signal/cuda.h"
-#endif
+#include "kernels/signal/cpu/table.h"
+#include "kernels/signal/launchers.h"
+#include "kernels/signal/parts/tile.h"
 
 namespace weft::kernels {
-namespace {
+namespace cuda {
 
-struct Row {
-  SignalVariant variant;
-  int least_rank, largest_rank;
-  VariantInfo info;
+struct SignalRow {
+  using Problem = SignalDims;
+
+  Rung rung;
+  Launcher<SignalLauncher> launcher = {};
+  int least_rank = 1, largest_rank = 3;
+  std::int64_t most_taps = kSignalTaps;
+  bool stages_window = false;  // a tile of rank 2 or 3 with its halo, in dynamic shared memory
+
+  constexpr bool complete() const {
+    return rung.on_cuda == static_cast<bool>(launcher) && launcher.belongs_to("signal_", rung.name);
+  }
+  std::string takes(const SignalDims& dims, Device device) const {
+    if (dims.rank() < least_rank || dims.rank() > largest_rank) {
+      return str("it needs ", rung.needs, ", found rank ", dims.rank());
+    }
+    if (dims.taps() > most_taps) {
+      return str("it needs at most ", most_taps, " taps, found ", dims.taps());
+    }
+    if (!stages_window || device.is_cpu()) return "";
+    const std::int64_t needed = signal_tile_bytes(dims);
+    const auto there = static_cast<std::int64_t>(device_properties(device).shared_bytes_per_block);
+    if (needed <= there) return "";
+    return str("its tile needs ", needed, " bytes of shared memory, ", device, " has ", there);
+  }
 };
 
-constexpr std::array<Row, 6> kRows{{
-    {SignalVariant::naive,
-     1,
-     3,
-     {.name = "naive",
-      .summary = "one thread per output: signal and filter come from memory for every tap",
-      .on_cpu = true,
-      .on_cuda = true}},
-    {SignalVariant::constant_memory,
-     1,
-     3,
-     {.name = "constant_memory",
-      .summary = "the filter in constant memory, whose cache hands one value to a whole warp",
-      .on_cuda = true,
-      .needs = "no overlap of calls on different streams"}},
-    {SignalVariant::tiled_halo_internal,
-     1,
-     1,
-     {.name = "tiled_halo_internal",
-      .summary = "threads match the output tile: they load it, then its two halos",
-      .on_cuda = true,
-      .needs = "a signal (rank 1)"}},
-    {SignalVariant::tiled_input,
-     1,
-     1,
-     {.name = "tiled_input",
-      .summary = "threads match the input tile: one load each, and some compute nothing",
-      .on_cuda = true,
-      .needs = "a signal (rank 1)"}},
-    {SignalVariant::tiled_cached_halo,
-     1,
-     1,
-     {.name = "tiled_cached_halo",
-      .summary = "only the tile itself is staged: halos come from memory, by way of the cache",
-      .on_cuda = true,
-      .needs = "a signal (rank 1)"}},
-    {SignalVariant::tiled,
-     2,
-     3,
-     {.name = "tiled",
-      .summary = "a tile and its halo in shared memory, four outputs in a thread",
-      .on_cuda = true,
-      .needs = "an image or a volume (rank 2 or 3)"}},
-}};
+#define WEFT_SIGNAL(name) WEFT_LAUNCHER(SignalLauncher, name)
 
-constexpr auto kInfos = [] {
-  std::array<VariantInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
+constexpr SignalRow kSignalRows[] = {
+    {.rung = {.name = "naive",
+              .summary = "one thread per output: signal and filter come from memory for every tap",
+              .prefer = "on a CPU, and to read first",
+              .on_cpu = true,
+              .on_cuda = true},
+     .launcher = WEFT_SIGNAL(signal_naive)},
+    {.rung = {.name = "constant_memory",
+              .summary = "the filter in constant memory, whose cache hands one value to a whole "
+                         "warp",
+              .prefer = "to see what the constant cache gains",
+              .on_cuda = true,
+              .needs = "no overlap of calls on different streams"},
+     .launcher = WEFT_SIGNAL(signal_constant_memory)},
+    {.rung = {.name = "tiled_halo_internal",
+              .summary = "threads match the output tile: they load it, then its two halos",
+              .prefer = "for signals",
+              .on_cuda = true,
+              .needs = "a signal (rank 1) and at most 512 taps"},
+     .launcher = WEFT_SIGNAL(signal_tiled_halo_internal),
+     .largest_rank = 1,
+     .most_taps = kSignalTiledTaps},
+    {.rung = {.name = "tiled_input",
+              .summary = "threads match the input tile: one load each, and some compute nothing",
+              .prefer = "to see what threads that compute nothing cost",
+              .on_cuda = true,
+              .needs = "a signal (rank 1) and at most 512 taps"},
+     .launcher = WEFT_SIGNAL(signal_tiled_input),
+     .largest_rank = 1,
+     .most_taps = kSignalTiledTaps},
+    {.rung = {.name = "tiled_cached_halo",
+              .summary = "only the tile itself is staged: halos come from memory, by way of the "
+                         "cache",
+              .prefer = "to see what the cache makes of halos",
+              .on_cuda = true,
+              .needs = "a signal (rank 1) and at most 512 taps"},
+     .launcher = WEFT_SIGNAL(signal_tiled_cached_halo),
+     .largest_rank = 1,
+     .most_taps = kSignalTiledTaps},
+    {.rung = {.name = "tiled",
+              .summary = "a tile and its halo in shared memory, four outputs in a thread",
+              .prefer = "for images and volumes",
+              .on_cuda = true,
+              .needs = "an image or a volume (rank 2 or 3)"},
+     .launcher = WEFT_SIGNAL(signal_tiled),
+     .least_rank = 2,
+     .stages_window = true},
+};
+
+#undef WEFT_SIGNAL
+
+}  // namespace cuda
+
+namespace {
+
+Choice automatic(const SignalDims& dims, Device device);
+constexpr Ladder kLadder("signal", cuda::kSignalRows, automatic);
+
+Choice automatic(const SignalDims& dims, Device device) {
+  if (device.is_cpu()) return {"naive", "the one on a CPU"};
+  const Choice tiled = dims.rank() == 1
+                           ? Choice{"tiled_halo_internal", "every element is loaded about once"}
+                           : Choice{"tiled", "a tap from shared memory serves four outputs"};
+  if (kLadder.takes(tiled.rung, dims, device)) return tiled;
+  return {"naive", "the filter is too large for tiles"};
+}
 
 std::string describe(const SignalDims& d) {
   return str("signal_convolve (", d.depth, ", ", d.height, ", ", d.width, ") with filter (",
@@ -87,75 +124,27 @@ void check(const SignalDims& d) {
   }
 }
 
-SignalVariant resolved(SignalVariant variant, const SignalDims& dims, Device device) {
-  if (variant == SignalVariant::automatic) {
-    if (device.is_cpu()) return SignalVariant::naive;
-    return dims.rank() == 1 ? SignalVariant::tiled_halo_internal : SignalVariant::tiled;
-  }
-  for (const Row& row : kRows) {
-    if (row.variant != variant) continue;
-    if (device.is_cpu() ? !row.info.on_cpu : !row.info.on_cuda) {
-      throw Error(ErrorKind::usage,
-                  str("signal variant ", row.info.name, " does not run on ", device));
-    }
-    if (!signal_takes(variant, dims)) {
-      throw Error(ErrorKind::usage, str(describe(dims), ": variant ", row.info.name, " needs ",
-                                        row.info.needs, ", found rank ", dims.rank()));
-    }
-    return variant;
-  }
-  throw Error(ErrorKind::usage, "unknown signal variant");
-}
-
 }  // namespace
 
 void signal_convolve(float* y, const float* x, const float* filter, const SignalDims& dims,
                      const SignalOptions& options, const Stream& stream) {
   check(dims);
-  const SignalVariant variant = resolved(options.variant, dims, stream.device());
+  const cuda::SignalRow& row = kLadder.select(options.variant, dims, stream.device());
   if (dims.elements() == 0) return;
   if (stream.device().is_cpu()) return select_signal_cpu().convolve(y, x, filter, dims);
-#ifdef WEFT_WITH_CUDA
-  switch (variant) {
-    case SignalVariant::naive:
-      return cuda::signal_naive(y, x, filter, dims, stream);
-    case SignalVariant::constant_memory:
-      return cuda::signal_constant_memory(y, x, filter, dims, stream);
-    case SignalVariant::tiled_input:
-      return cuda::signal_tiled_input(y, x, filter, dims, stream);
-    case SignalVariant::tiled_cached_halo:
-      return cuda::signal_tiled_cached_halo(y, x, filter, dims, stream);
-    case SignalVariant::tiled:
-      return cuda::signal_tiled(y, x, filter, dims, stream);
-    default:
-      return cuda::signal_tiled_halo_internal(y, x, filter, dims, stream);
-  }
-#else
-  static_cast<void>(variant);
-#endif
+  row.launcher.run(y, x, filter, dims, stream);
 }
 
-std::span<const VariantInfo> signal_variants() {
-  return kInfos;
+Rungs signal_rungs() {
+  return kLadder.rungs();
 }
 
-bool signal_takes(SignalVariant variant, const SignalDims& dims) {
-  for (const Row& row : kRows) {
-    if (row.variant == variant) {
-      return dims.rank() >= row.least_rank && dims.rank() <= row.largest_rank;
-    }
-  }
-  return variant == SignalVariant::automatic;
+bool signal_takes(std::string_view variant, const SignalDims& dims, Device device) {
+  return kLadder.takes(variant, dims, device);
 }
 
-SignalVariant parse_signal_variant(std::string_view name) {
-  std::string choices = "automatic";
-  if (name == choices) return SignalVariant::automatic;
-  for (const Row& row : kRows) {
-    if (row.info.name == name) return row.variant;
-    choices += str(", ", row.info.name);
-  }
-  throw Error(ErrorKind::usage, str("unknown signal variant '", name, "'; choose from ", choices));
+Choice signal_choice(const SignalDims& dims, Device device) {
+  return kLadder.choose(dims, device);
 }
 
 }  // namespace weft::kernels

@@ -8,13 +8,12 @@
 // not mirrored (mathematics calls that correlation). Sums are fp32, in the order of the taps, so
 // integers come out exact. y must not overlap x or f. FLOPs 2 |x| |f|, least traffic 8 |x| bytes.
 //
-// The filter may be odd or even, with extents up to kSignalFilter[rank]: a signal of depth and
-// height 1 with such a filter has rank 1, an image (depth 1) rank 2.
+// The filter may have any odd or even extents up to kSignalFilter[rank], which are arguments of the
+// call: a signal of depth and height 1 with such a filter has rank 1, an image (depth 1) rank 2.
+// Rungs that stage tiles have limits of their own, and say so.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
@@ -30,24 +29,15 @@ struct SignalDims {
   }
 };
 
-// The largest filter extent, by rank.
-constexpr std::int64_t kSignalFilter[] = {0, 512, 32, 11};
-constexpr std::int64_t kSignalTaps = 11 * 11 * 11;
-
-enum class SignalVariant {
-  automatic,
-  naive,
-  constant_memory,
-  tiled_halo_internal,
-  tiled_input,
-  tiled_cached_halo,
-  tiled
-};
+// The most taps of a filter: the 64 KiB of constant memory that a GPU has, in floats.
+constexpr std::int64_t kSignalTaps = 16384;
+// The largest filter extent, by rank: 128 x 128 and 25 x 25 x 25 are the most that fit there.
+constexpr std::int64_t kSignalFilter[] = {0, kSignalTaps, 128, 25};
 
 // constant_memory keeps the filter in one place for the whole device: calls of that variant on
 // different streams must not overlap.
 struct SignalOptions {
-  SignalVariant variant = SignalVariant::automatic;
+  std::string_view variant = kAutomatic;
 };
 
 void signal_convolve(float* y,             // (depth, height, width)
@@ -63,9 +53,9 @@ inline double signal_bytes(const SignalDims& dims) {
   return 8.0 * static_cast<double>(dims.elements()) + 4.0 * static_cast<double>(dims.taps());
 }
 
-// The ladder, in teaching order; automatic is not a row. `needs` says which ranks a rung takes.
-std::span<const VariantInfo> signal_variants();
-bool signal_takes(SignalVariant variant, const SignalDims& dims);  // does the rung take this rank?
-SignalVariant parse_signal_variant(std::string_view name);         // throws usage
+Rungs signal_rungs();  // in teaching order
+// Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
+bool signal_takes(std::string_view variant, const SignalDims& dims, Device device);
+Choice signal_choice(const SignalDims& dims, Device device);
 
 }  // namespace weft::kernels

@@ -4,7 +4,7 @@
 #include "engine/device.h"
 #include "kernels/checks.h"
 #ifdef WEFT_WITH_CUDA
-#include "kernels/softmax/classifier_cuda.h"
+#include "kernels/softmax/parts/classifier_cuda.h"
 #endif
 
 namespace weft::kernels {

@@ -11,29 +11,19 @@
 // rows == 0.
 #pragma once
 
-#include <span>
-
-#include "kernels/common.h"
+#include "kernels/ladder.h"
 
 namespace weft::kernels {
 
-// automatic: of the rungs that take such rows on this device the one that reads them once.
-enum class SoftmaxVariant {
-  automatic,
-  three_pass,
-  online,
-  warp_per_row,
-  block_per_row,
-  cluster_per_row
-};
-
+Rungs softmax_rungs();  // in teaching order
 // Does this rung take rows of so many columns on this device?
-bool softmax_takes(SoftmaxVariant variant, std::int64_t cols, Device device);
+bool softmax_takes(std::string_view variant, std::int64_t cols, Device device);
+Choice softmax_choice(std::int64_t cols, Device device);
 
 void softmax_forward(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                     SoftmaxVariant variant, const Stream& stream);
+                     std::string_view variant, const Stream& stream);
 void softmax_backward(float* dx, const float* dy, const float* y, std::int64_t rows,
-                      std::int64_t cols, GradientMode mode, SoftmaxVariant variant,
+                      std::int64_t cols, GradientMode mode, std::string_view variant,
                       const Stream& stream);
 
 // One pass for the loss, its gradient and the prediction; an output that is null is not written.
@@ -46,32 +36,28 @@ void softmax_cross_entropy(float* loss,                 // (rows,) or null
                            const float* x,              // (rows, cols) logits
                            const std::int32_t* labels,  // (rows,)
                            float scale, float smoothing, std::int64_t rows, std::int64_t cols,
-                           SoftmaxVariant variant, const Stream& stream);
+                           std::string_view variant, const Stream& stream);
 
 inline void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, const float* x,
                                   const std::int32_t* labels, float scale, std::int64_t rows,
-                                  std::int64_t cols, SoftmaxVariant variant, const Stream& stream) {
+                                  std::int64_t cols, std::string_view variant,
+                                  const Stream& stream) {
   softmax_cross_entropy(loss, dx, prediction, x, labels, scale, 0, rows, cols, variant, stream);
 }
 
 // The same with the automatic choice.
 inline void softmax_forward(float* y, const float* x, std::int64_t rows, std::int64_t cols,
                             const Stream& stream) {
-  softmax_forward(y, x, rows, cols, SoftmaxVariant::automatic, stream);
+  softmax_forward(y, x, rows, cols, kAutomatic, stream);
 }
 inline void softmax_backward(float* dx, const float* dy, const float* y, std::int64_t rows,
                              std::int64_t cols, GradientMode mode, const Stream& stream) {
-  softmax_backward(dx, dy, y, rows, cols, mode, SoftmaxVariant::automatic, stream);
+  softmax_backward(dx, dy, y, rows, cols, mode, kAutomatic, stream);
 }
 inline void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, const float* x,
                                   const std::int32_t* labels, float scale, std::int64_t rows,
                                   std::int64_t cols, const Stream& stream) {
-  softmax_cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols,
-                        SoftmaxVariant::automatic, stream);
+  softmax_cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols, kAutomatic, stream);
 }
-
-// The rungs in teaching order; automatic is not a row.
-std::span<const VariantInfo> softmax_variants();
-SoftmaxVariant parse_softmax_variant(std::string_view name);
 
 }  // namespace weft::kernels

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "data/file_io.h"
-#include "data/gzip.h"
 #include "data/npy.h"
 #include "engine/error.h"
 #include "models/nbody/bodies_csv.h"
@@ -71,14 +70,26 @@ data::NpyArray array_of(const Bodies& bodies) {
 }  // namespace
 
 Bodies read_bodies(const std::filesystem::path& path) {
-  const data::Bytes file = data::read_file(path, kMaxFileBytes);
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(file));
   const std::string where = path.string();
-  if (data::is_npy(bytes)) return bodies_from(data::parse_npy(bytes, where), where);
-  if (path.extension() == ".npy" && !file.empty()) {
-    throw Error(ErrorKind::data, str(where, ": not a .npy file: its magic number is missing"));
+  if (!std::filesystem::exists(path)) throw Error(ErrorKind::data, str(where, ": no such file"));
+  const data::InputFile file(path);
+  if (file.size() > kMaxFileBytes) {
+    throw Error(ErrorKind::data,
+                str(where, ": ", file.size(), " bytes, at most ", kMaxFileBytes, " are accepted"));
   }
-  return parse_bodies_csv({reinterpret_cast<const char*>(file.data()), file.size()}, where);
+  constexpr std::uint64_t kPartBytes = std::uint64_t{1} << 20;
+  std::vector<std::byte> part;
+  BodiesCsvReader csv(where);
+  for (std::uint64_t at = 0; at < file.size(); at += part.size()) {
+    part.resize(static_cast<std::size_t>(std::min(kPartBytes, file.size() - at)));
+    file.read(part, at);
+    if (at == 0 && data::is_npy(part)) return bodies_from(data::read_npy(where), where);
+    if (at == 0 && path.extension() == ".npy") {
+      throw Error(ErrorKind::data, str(where, ": not a .npy file: its magic number is missing"));
+    }
+    csv.feed({reinterpret_cast<const char*>(part.data()), part.size()});
+  }
+  return csv.finish();
 }
 
 void write_bodies(const std::filesystem::path& path, const Bodies& bodies) {

@@ -92,52 +92,78 @@ void set_body(Bodies& bodies, std::int64_t index, const double (&row)[7],
   }
 }
 
-Bodies parse_bodies_csv(std::string_view text, const std::string& where) {
-  Bodies bodies;
-  Order order{0, 1, 2, 3, 4, 5, 6};
-  bool first = true;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  for (std::int64_t line_number = 1; !text.empty(); ++line_number) {
+void BodiesCsvReader::feed(std::string_view text) {
+  while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.empty() || line.starts_with('#')) continue;
-    const std::string place = str(where, ", line ", line_number);
-    const std::vector<std::string_view> fields = fields_of(line);
-    if (first && !fields.front().empty() && !number(fields.front())) {
-      order = order_of(fields, place);
-      first = false;
-      continue;
-    }
-    first = false;
-    if (fields.size() != kColumns) {
-      throw Error(ErrorKind::data, str(place, ": expected 7 numbers (x,y,z,vx,vy,vz,mass), found ",
-                                       fields.size(), ": ", shown(line)));
-    }
-    double row[kColumns];
-    for (std::size_t column = 0; column < kColumns; ++column) {
-      const std::string_view field = fields[order[column]];
-      const std::optional<double> value = number(field);
-      if (!value) {
-        throw Error(ErrorKind::data, str(place, ": ", kBodyColumns[column],
-                                         ": expected a number, found ", shown(field)));
-      }
-      row[column] = *value;
-    }
-    const std::int64_t index = bodies.count();
-    if (index == kMaxBodies) {
-      throw Error(ErrorKind::data, str(where, ": more than ", kMaxBodies, " bodies"));
-    }
-    bodies.position.resize(bodies.position.size() + 4);
-    bodies.velocity.resize(bodies.velocity.size() + 4);
-    bodies.group.push_back(0);
-    set_body(bodies, index, row, place);
+    const std::string_view part = text.substr(0, end);
+    check_length(begun_.size() + part.size());
+    begun_ += part;
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+    line(begun_);
+    begun_.clear();
   }
-  if (bodies.count() == 0) {
-    throw Error(ErrorKind::data, str(where, ": no bodies, expected rows of x,y,z,vx,vy,vz,mass"));
+}
+
+Bodies BodiesCsvReader::finish() {
+  if (!begun_.empty()) line(begun_);
+  if (bodies_.count() == 0) {
+    throw Error(ErrorKind::data, str(where_, ": no bodies, expected rows of x,y,z,vx,vy,vz,mass"));
   }
-  return bodies;
+  return std::move(bodies_);
+}
+
+void BodiesCsvReader::check_length(std::size_t bytes) const {
+  constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+  if (bytes <= kLongestLine) return;
+  throw Error(ErrorKind::data, str(where_, ", line ", line_number_ + 1, ": more than ",
+                                   kLongestLine, " bytes, expected 7 numbers"));
+}
+
+void BodiesCsvReader::line(std::string_view line) {
+  ++line_number_;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (line_number_ == 1 && line.starts_with(kByteOrderMark)) {
+    line.remove_prefix(kByteOrderMark.size());
+  }
+  line = trimmed(line);
+  if (line.empty() || line.starts_with('#')) return;
+  const std::string place = str(where_, ", line ", line_number_);
+  const std::vector<std::string_view> fields = fields_of(line);
+  const bool has_names = first_ && !fields.front().empty() && !number(fields.front());
+  first_ = false;
+  if (has_names) {
+    order_ = order_of(fields, place);
+    return;
+  }
+  if (fields.size() != kColumns) {
+    throw Error(ErrorKind::data, str(place, ": expected 7 numbers (x,y,z,vx,vy,vz,mass), found ",
+                                     fields.size(), ": ", shown(line)));
+  }
+  double row[kColumns];
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const std::string_view field = fields[order_[column]];
+    const std::optional<double> value = number(field);
+    if (!value) {
+      throw Error(ErrorKind::data, str(place, ": ", kBodyColumns[column],
+                                       ": expected a number, found ", shown(field)));
+    }
+    row[column] = *value;
+  }
+  const std::int64_t index = bodies_.count();
+  if (index == kMaxBodies) {
+    throw Error(ErrorKind::data, str(where_, ": more than ", kMaxBodies, " bodies"));
+  }
+  bodies_.position.resize(bodies_.position.size() + 4);
+  bodies_.velocity.resize(bodies_.velocity.size() + 4);
+  bodies_.group.push_back(0);
+  set_body(bodies_, index, row, place);
+}
+
+Bodies parse_bodies_csv(std::string_view text, const std::string& where) {
+  BodiesCsvReader reader(where);
+  reader.feed(text);
+  return reader.finish();
 }
 
 std::string bodies_csv(const Bodies& bodies) {

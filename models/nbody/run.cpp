@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/extent.h"
+#include "kernels/catalogue.h"
 #include "models/json_fields.h"
 #include "models/safetensors.h"
 
@@ -59,7 +61,7 @@ Json json_of(const NbodyPlan& plan) {
   json["dt"] = shortest(plan.step.dt);
   json["softening"] = shortest(force.softening);
   json["gravity"] = shortest(force.gravity);
-  json["kernel"] = name_of(force.variant);
+  json["kernel"] = force.variant;
   json["samples"] = json_of(plan.samples);
   json["frames"] = json_of(plan.frames);
   json["picture"] = {{"size", plan.style.size},
@@ -83,8 +85,9 @@ NbodyPlan plan_from(const Fields& fields) {
   plan.seed = fields.integer("seed", 0, INT64_MAX);
   plan.steps = fields.integer("steps", 0, kMaxSteps);
   plan.step.dt = fields.single("dt");
-  plan.step.force = {parsed(fields, "kernel", kernels::parse_nbody_variant),
-                     fields.single("softening"), fields.single("gravity")};
+  const auto kernel = [](std::string_view name) { return kernels::rung_name("nbody", name); };
+  plan.step.force = {parsed(fields, "kernel", kernel), fields.single("softening"),
+                     fields.single("gravity")};
   plan.samples = pace_from(fields.object("samples"));
   plan.frames = pace_from(fields.object("frames"));
   const Fields picture = fields.object("picture");
@@ -141,7 +144,7 @@ const std::vector<float>& values_of(const SafeTensors& content, std::string_view
 std::int64_t Pace::first_from(std::int64_t step) const {
   if (times == 0 || (steps == 0 && step > 0)) return -1;
   if (steps == 0) return 0;
-  return step / steps * times + (step % steps * times + steps - 1) / steps;
+  return step / steps * times + divide_up(step % steps * times, steps);
 }
 
 bool Pace::falls_on(std::int64_t step) const {
@@ -205,13 +208,6 @@ std::string samples_csv(const NbodyState& state) {
                    fmt::join(totals.angular_momentum, ","));
   }
   return text;
-}
-
-std::string_view name_of(kernels::NbodyVariant variant) {
-  for (const kernels::VariantInfo& row : kernels::nbody_variants()) {
-    if (kernels::parse_nbody_variant(row.name) == variant) return row.name;
-  }
-  return "automatic";
 }
 
 }  // namespace weft::models

@@ -58,6 +58,4 @@ NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
 // The samples as a table for other programs: step, time, energies, momenta, one line each.
 std::string samples_csv(const NbodyState& state);
 
-std::string_view name_of(kernels::NbodyVariant variant);  // as in nbody_variants(), or "automatic"
-
 }  // namespace weft::models

@@ -13,7 +13,8 @@
 namespace weft::test {
 
 struct ConvCase {
-  kernels::ConvDims dims;  // n, c, h, w, oc, kh, kw, stride_h, stride_w, pad_h, pad_w
+  kernels::ConvDims dims;      // n, c, h, w, oc, kh, kw, stride_h, stride_w, pad_h, pad_w
+  bool zero_is_right = false;  // of y after ReLU, dx and dw
 
   double flops() const {  // of each of the three passes
     return 2.0 * double(outputs()) * double(dims.c * dims.kh * dims.kw);
@@ -62,10 +63,10 @@ inline std::vector<ConvCase> conv_cases() {
       {{2, 16, 11, 13, 130, 3, 3, 1, 1, 1, 1}},
       {{40, 17, 4, 5, 18, 3, 3, 1, 1, 1, 1}},  // pixels of many images in one tile
       {{3, 65, 9, 9, 65, 1, 1, 1, 1, 0, 0}},
-      {{2, 33, 15, 24, 65, 3, 3, 1, 1, 1, 1}},  // rows of whole swizzles of pixels
-      {{5, 5, 7, 7, 18, 3, 3, 1, 1, 1, 1}},     // boxes of some images, and a part of one
-      {{1, 3, 3, 301, 5, 1, 1, 1, 1, 0, 0}},    // rows longer than a box
-      {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}},    // strides larger than the image
+      {{2, 33, 15, 24, 65, 3, 3, 1, 1, 1, 1}},      // rows of whole swizzles of pixels
+      {{5, 5, 7, 7, 18, 3, 3, 1, 1, 1, 1}},         // boxes of some images, and a part of one
+      {{1, 3, 3, 301, 5, 1, 1, 1, 1, 0, 0}},        // rows longer than a box
+      {{1, 3, 9, 9, 4, 3, 3, 20, 30, 5, 7}, true},  // the one window lies in the padding
       {{1, 3, 9, 9, 4, 3, 3, 5, 11, 2, 0}},
       {{3, 1, 9, 8, 40, 3, 3, 1, 1, 1, 0}},  // one channel
       {{2, 1, 6, 8, 33, 3, 3, 1, 1, 0, 0}},

@@ -40,6 +40,15 @@ inline std::vector<SignalCase> signal_cases() {
   cases.push_back({{1, 2, 3, 1, 7, 9}});  // filter larger than the image
   cases.push_back({{1, 67, 71, 1, 32, 31}});
   cases.push_back({{1, 40, 130, 1, 2, 32}});
+  // More taps than the tiles of rank 1 hold, than a cache of constants, and all that there may be.
+  cases.push_back({{1, 1, 1500, 1, 1, 513}});
+  cases.push_back({{1, 1, 300, 1, 1, 2049}});
+  cases.push_back({{1, 1, 40, 1, 1, 16384}});
+  cases.push_back({{1, 35, 70, 1, 33, 35}});
+  cases.push_back({{1, 20, 33, 1, 63, 63}});
+  cases.push_back({{1, 9, 8, 1, 128, 128}});
+  cases.push_back({{5, 9, 33, 13, 1, 15}});
+  cases.push_back({{3, 4, 5, 25, 25, 25}});
   cases.push_back({{3, 7, 31, 3, 3, 3}});
   cases.push_back({{4, 8, 32, 3, 3, 3}});
   cases.push_back({{5, 9, 33, 3, 3, 3}});
@@ -56,7 +65,8 @@ inline std::vector<SignalCase> few_signal_cases() {
   return {
       {{1, 1, 1, 1, 1, 5}},   {{1, 1, 2049, 1, 1, 5}},  {{1, 1, 1021, 1, 1, 512}},
       {{1, 33, 37, 1, 3, 3}}, {{1, 40, 130, 1, 2, 32}}, {{5, 9, 33, 3, 3, 3}},
-      {{9, 17, 65, 2, 4, 6}},
+      {{9, 17, 65, 2, 4, 6}}, {{1, 1, 40, 1, 1, 2049}}, {{1, 9, 33, 1, 35, 33}},
+      {{2, 3, 5, 13, 1, 15}},
   };
 }
 

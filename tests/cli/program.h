@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +41,8 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 struct Outcome {
   int exit_code = -1;  // 128 + N when signal N ended the program
   std::string out, err;
+  double cpu_seconds = 0;       // of all its threads and children
+  std::int64_t peak_bytes = 0;  // of memory, of the largest of them
 };
 
 // A program that was started; wait() must be called once.
@@ -48,11 +52,12 @@ class Process {
       : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
 
   pid_t pid() const { return pid_; }
+  std::string out() const { return read_file(out_); }  // so far
 
   // Waits until `text` stands in stdout; false when that takes more than a minute.
   bool wait_for(const std::string& text) const {
     for (int i = 0; i < 6000; ++i) {
-      if (read_file(out_).find(text) != std::string::npos) return true;
+      if (out().find(text) != std::string::npos) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
@@ -60,14 +65,38 @@ class Process {
 
   Outcome wait() const {
     int status = 0;
-    waitpid(pid_, &status, 0);
+    rusage used{};
+    wait4(pid_, &status, 0, &used);
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    return {code, read_file(out_), read_file(err_)};
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return {code, read_file(out_), read_file(err_), seconds(used.ru_utime) + seconds(used.ru_stime),
+            1024 * std::int64_t{used.ru_maxrss}};
   }
 
  private:
   pid_t pid_;
   fs::path out_, err_;
+};
+
+// What execve() takes.
+struct ExecArguments {
+  ExecArguments(const std::string& program, const std::vector<std::string>& arguments,
+                const std::map<std::string, std::string>& environment)
+      : words{program} {
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+    for (std::string& word : words) argv.push_back(word.data());
+    for (std::string& setting : settings) envp.push_back(setting.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+  }
+  ExecArguments(const ExecArguments&) = delete;
+  ExecArguments& operator=(const ExecArguments&) = delete;
+
+  std::vector<std::string> words, settings;
+  std::vector<char*> argv, envp;
 };
 
 // Each test gets an empty folder as working directory and HOME and an environment without data
@@ -127,19 +156,16 @@ class ProgramTest : public ::testing::Test {
 
   std::map<std::string, std::string> environment_;
   rlim_t file_size_limit_ = 0;  // bytes a file may have; 0: no limit
+  // Folders that must not be written are not, by root neither.
+  bool obey_permissions_ = false;
+  static bool permissions_can_be_obeyed() {
+    return geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SETPCAP) == 1;
+  }
 
  private:
   Process spawn(const std::string& program, const std::vector<std::string>& arguments) {
     const fs::path out = folder_ / "io" / std::to_string(++started_), err = out.string() + ".err";
-    std::vector<std::string> words = {program}, settings;
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    for (const auto& [name, value] : environment_) settings.push_back(name + "=" + value);
-    std::vector<char*> argv, envp;
-    for (std::string& word : words) argv.push_back(word.data());
-    for (std::string& setting : settings) envp.push_back(setting.data());
-    argv.push_back(nullptr);
-    envp.push_back(nullptr);
-
+    const ExecArguments exec(program, arguments, environment_);
     const pid_t pid = fork();
     if (pid != 0) return {pid, out, err};
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
@@ -150,7 +176,8 @@ class ProgramTest : public ::testing::Test {
       const rlimit limit = {file_size_limit_, file_size_limit_};
       setrlimit(RLIMIT_FSIZE, &limit);
     }
-    if (chdir(folder_.c_str()) == 0) execve(program.c_str(), argv.data(), envp.data());
+    if (obey_permissions_) prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
+    if (chdir(folder_.c_str()) == 0) execve(program.c_str(), exec.argv.data(), exec.envp.data());
     _exit(127);
   }
 

@@ -76,6 +76,13 @@ TEST_F(Data, WhatWasAskedForIsNeverReplacedByTheBuiltInDigits) {
     ASSERT_FALSE(outcome.err.empty());
     EXPECT_TRUE(lines_of(outcome.err).back().starts_with("weft: error: no ")) << outcome.err;
   }
+  // A folder that was asked for is not made, and one made for a download that failed is not left.
+  EXPECT_FALSE(fs::exists(folder() / "nowhere"));
+  EXPECT_FALSE(fs::exists(folder() / "data"));
+  expect_error(weft({"train", "--data-dir", "nowhere", "--device", "cpu"}), 3,
+               "no folder nowhere; ");
+  expect_error(weft({"train", "--dataset", "digits", "--data-dir", "."}), 2,
+               "--data-dir: the data set digits is drawn by the program");
   // Nor are damaged files in a place that is searched by default.
   write_files("data/mnist");
   expect_error(weft({"train", "--device", "cpu"}), 3, "SHA-256");

@@ -96,6 +96,16 @@ TEST_F(HistogramCommand, WhatIsNoNumberIsCountedApart) {
   EXPECT_NE(table.out.find("3 NaN, 2 infinite"), std::string::npos) << table.out;
 }
 
+TEST_F(HistogramCommand, MergedBinsAreSaidToBe) {
+  write("a.txt", "1 2 3 4 5 6 7 8 9");
+  const Outcome merged = weft({"histogram", "a.txt", "--bins", "40", "--device", "cpu"});
+  EXPECT_NE(merged.out.find("Each row adds up 2 bins; --out FILE.csv writes all 40."),
+            std::string::npos)
+      << merged.out;
+  const Outcome whole = weft({"histogram", "a.txt", "--bins", "20", "--device", "cpu"});
+  EXPECT_EQ(whole.out.find("Each row"), std::string::npos) << whole.out;
+}
+
 TEST_F(HistogramCommand, ManyValuesAndBinsAgreeWithALoop) {
   constexpr std::int64_t kBins = 512, kValues = 5'000'011;  // more than are counted at a time
   std::vector<float> values;
@@ -229,7 +239,7 @@ TEST_F(HistogramCommand, MistakesAreOneLineAndLeaveNothing) {
       {{"data.npy", "--out", "h.gif"}, 2, ".svg, .png, .csv, .npy, .json"},
       {{"data.npy", "--out", "h.sgv"}, 2, "did you mean '.svg'?"},
       {{"data.npy", "--out", "nowhere/h.svg"}, 3, "no folder nowhere"},
-      {{"data.npy", "--impl", "magic"}, 2, "unknown histogram variant magic"},
+      {{"data.npy", "--impl", "magic"}, 2, "unknown histogram variant 'magic'"},
       {{"data.npy", "--impl", "vectorized", "--device", "cpu"}, 2, "does not run on cpu"},
       {{"picture.ppm", "--range", "0,1", "--device", "cpu"}, 2, "--range is for arrays"},
       {{"picture.ppm", "--bins", "10", "--device", "cpu"}, 2, "must divide 256"},

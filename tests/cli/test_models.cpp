@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft eval, predict and inspect on a small trained model, and on files that are not one.
 #include "data/image.h"
-#include "models/safetensors.h"
+#include "models/model.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {
@@ -72,15 +72,71 @@ TEST_F(Models, PredictAnswersEveryGoodPictureAndNamesTheBadOnes) {
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(lines_of(outcome.out).size(), 2u) << outcome.out;
   const std::vector<std::string> errors = lines_of(outcome.err);
-  ASSERT_EQ(errors.size(), 2u) << outcome.err;
-  EXPECT_TRUE(errors[0].starts_with("weft: error: text.png")) << errors[0];
-  EXPECT_TRUE(errors[1].starts_with("weft: error: missing.png")) << errors[1];
+  ASSERT_EQ(errors.size(), 3u) << outcome.err;
+  EXPECT_TRUE(errors[1].starts_with("weft: error: text.png")) << errors[1];
+  EXPECT_TRUE(errors[2].starts_with("weft: error: missing.png")) << errors[2];
 }
 
 TEST_F(Models, PredictShowsWhatTheNetworkSaw) {
   const Outcome outcome = weft({"predict", "run", samples_[0].string(), "--show"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(lines_of(outcome.out).size(), 1u + 16u) << outcome.out;  // 14 lines in a frame
+}
+
+// Three samples on one page: two in the first row, one in the second.
+TEST_F(Models, PredictReadsEveryMarkOfAPage) {
+  constexpr std::int64_t kWidth = 120, kHeight = 90;
+  std::vector<std::uint8_t> page(kWidth * kHeight);
+  const std::int64_t corners[][2] = {{10, 8}, {60, 10}, {30, 50}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const data::GreyImage digit = data::load_grey_image(samples_[i]);
+    for (std::int64_t y = 0; y < 28; ++y) {
+      for (std::int64_t x = 0; x < 28; ++x) {
+        page[static_cast<std::size_t>((corners[i][1] + y) * kWidth + corners[i][0] + x)] =
+            digit.pixels[static_cast<std::size_t>(y * 28 + x)];
+      }
+    }
+  }
+  data::write_png(folder() / "page.png", page, kWidth, kHeight, 1);
+
+  const Outcome one = weft({"predict", "run", "page.png"});
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_EQ(lines_of(one.out).size(), 1u) << one.out;
+  EXPECT_EQ(one.err, "weft: page.png: 3 marks; this is the largest, --all reads each\n");
+
+  const Outcome json = weft({"predict", "run", "page.png", "--all", "--json"});
+  EXPECT_EQ(json.err, "");
+  const std::vector<nlohmann::json> events = json_lines(json.out);
+  ASSERT_EQ(events.size(), 1u);
+  const nlohmann::json& marks = events[0].at("marks");
+  ASSERT_EQ(marks.size(), 3u);
+  std::string text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i == 2) text += "\n";
+    text += marks[i].at("class").get<std::string>();
+    const nlohmann::json& box = marks[i].at("box");
+    EXPECT_GE(box.at("left"), corners[i][0]);
+    EXPECT_GE(box.at("top"), corners[i][1]);
+    EXPECT_LE(box.at("left").get<int>() + box.at("width").get<int>(), corners[i][0] + 28);
+    EXPECT_LE(box.at("top").get<int>() + box.at("height").get<int>(), corners[i][1] + 28);
+    EXPECT_EQ(marks[i].at("row"), i / 2);
+    // The network sees almost what it sees when the digit is alone: of a tiny picture, fainter
+    // pixels count as ink.
+    const nlohmann::json alone =
+        json_lines(weft({"predict", "run", samples_[i].string(), "--json"}).out).at(0);
+    EXPECT_EQ(marks[i].at("label"), alone.at("label")) << i;
+    for (std::size_t c = 0; c < 10; ++c) {
+      EXPECT_NEAR(marks[i].at("logits")[c].get<double>(), alone.at("logits")[c].get<double>(), 0.5);
+    }
+  }
+  EXPECT_EQ(events[0].at("text"), text);
+
+  const Outcome lines = weft({"predict", "run", "page.png", "--all"});
+  EXPECT_TRUE(lines.out.starts_with("page.png\n" + text + "\n  at ")) << lines.out;
+  EXPECT_EQ(lines_of(lines.out).size(), 6u) << lines.out;
+  const Outcome shown = weft({"predict", "run", "page.png", "--all", "--show"});
+  EXPECT_GT(lines_of(shown.out).size(), 30u) << shown.out;
+  expect_error(weft({"predict", "run", "page.png", "--all", "--preprocess", "none"}), 2, "--all");
 }
 
 TEST_F(Models, PredictJsonHoldsLogitsAndProbabilities) {
@@ -97,6 +153,30 @@ TEST_F(Models, PredictJsonHoldsLogitsAndProbabilities) {
   }
   EXPECT_NEAR(sum, 1, 1e-9);
   EXPECT_EQ(events[0].at("top_k")[0].at("probability"), events[0].at("probability"));
+  EXPECT_FALSE(events[0].at("unsure").get<bool>());
+}
+
+TEST_F(Models, PredictIsUnsureBelowTheThresholdOfTheModel) {
+  models::Model model = models::load_model(folder() / "run");
+  EXPECT_EQ(model.info.calibration.images, 150);  // 5 % of 3000
+  const std::string picture = samples_[0].string();
+  model.info.calibration.threshold = 1e6;
+  models::write_safetensors(folder() / "never.safetensors", models::model_content(model));
+  const Outcome text = weft({"predict", "never.safetensors", picture});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("unsure; the nearest is "), std::string::npos) << text.out;
+  const std::vector<nlohmann::json> events =
+      json_lines(weft({"predict", "never.safetensors", picture, "--json"}).out);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(events[0].at("unsure").get<bool>());
+  // A model without a calibration, as older ones are, answers everything at temperature 1.
+  model.info.calibration = {};
+  models::write_safetensors(folder() / "older.safetensors", models::model_content(model));
+  const Outcome older = weft({"predict", "older.safetensors", picture});
+  EXPECT_EQ(older.exit_code, 0) << older.err;
+  EXPECT_EQ(older.out.find("unsure"), std::string::npos) << older.out;
+  const Outcome eval = weft({"eval", "older.safetensors", "--device", "cpu"});
+  EXPECT_NE(eval.out.find("no images were held out"), std::string::npos) << eval.out;
 }
 
 TEST_F(Models, BadPicturesAreOneLineAndExitThree) {
@@ -133,6 +213,10 @@ TEST_F(Models, EvalMeasuresOnTheDataOfTheModel) {
   EXPECT_EQ(all, 10000);
   EXPECT_DOUBLE_EQ(event.at("accuracy").get<double>(), static_cast<double>(right) / 10000);
   EXPECT_EQ(event.at("per_class").size(), 10u);
+  EXPECT_EQ(event.at("calibration_bins"), 15);
+  EXPECT_GT(event.at("calibration_error").get<double>(), 0);
+  EXPECT_LT(event.at("calibration_error").get<double>(), 0.2);
+  EXPECT_LT(event.at("unsure").get<int>(), 1000);
 
   // What training said about this model.
   const std::vector<std::string> metrics = lines_of(read("run/metrics.jsonl"));
@@ -151,6 +235,16 @@ TEST_F(Models, InspectListsLayersAndMemory) {
   EXPECT_EQ(events[0].at("parameters"), 61706);
   EXPECT_GT(events[0].at("memory")[2].at("activation_bytes").get<std::int64_t>(),
             events[0].at("memory")[0].at("activation_bytes").get<std::int64_t>());
+  // The weights of inference, and in training their gradients and velocity too, are in the total.
+  const auto parameters = events[0].at("parameters").get<std::int64_t>();
+  for (const nlohmann::json& plan : events[0].at("memory")) {
+    EXPECT_EQ(plan.at("weight_bytes"), (plan.at("phase") == "training" ? 12 : 4) * parameters);
+    std::int64_t sum = 0;
+    for (const char* part : {"weight", "activation", "gradient", "workspace", "cache"}) {
+      sum += plan.at(std::string(part) + "_bytes").get<std::int64_t>();
+    }
+    EXPECT_EQ(plan.at("total_bytes"), sum);
+  }
 }
 
 TEST_F(Models, DamagedModelsAreOneLineAndExitThree) {

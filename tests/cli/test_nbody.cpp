@@ -260,6 +260,20 @@ TEST_F(Nbody, ADivergedRunExitsOne) {
                1, "diverged");
 }
 
+TEST_F(Nbody, EnergyFromNowhereIsToldAndExitsOne) {
+  const Outcome wrong = small("wrong", {"--dt", "100"});
+  EXPECT_EQ(wrong.exit_code, 1) << wrong.out;
+  expect_error(wrong, 1, "times what the bodies had, so their paths are wrong; a smaller --dt");
+  EXPECT_EQ(files("wrong"), kAllFiles);
+  EXPECT_EQ(small("right").err, "");
+}
+
+TEST_F(Nbody, TheTimeOfTheStepsIsToldApart) {
+  const Outcome outcome = small("run");
+  EXPECT_NE(outcome.out.find("Done: 12 steps in "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(". The steps alone took "), std::string::npos) << outcome.out;
+}
+
 TEST_F(Nbody, ProgressGoesToStderrOnly) {
   const Outcome shown = small("run", {"--progress", "on", "--bodies", "4000", "--steps", "40"});
   EXPECT_NE(shown.err.find("interactions/s"), std::string::npos) << shown.err;

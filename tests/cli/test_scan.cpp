@@ -89,11 +89,60 @@ TEST_F(Scan, TypesAreThoseOfNumPy) {
   EXPECT_EQ(load<std::int64_t>("s.npy", "i8"), (std::vector<std::int64_t>{-100, -200, -100}));
   save<std::uint16_t>("u2.npy", "u2", {2}, {65535, 1});
   scan_to("u2.npy", {"--op", "min"});
-  EXPECT_EQ(load<std::int32_t>("s.npy", "i4"), (std::vector<std::int32_t>{65535, 1}));
-  save<std::uint64_t>("u8.npy", "u8", {1}, {1ull << 63});
-  expect_error(weft({"scan", "u8.npy"}), 3, "9223372036854775808 does not fit int64");
-  scan_to("u8.npy", {"--type", "f8"});
-  EXPECT_EQ(load<double>("s.npy", "f8"), std::vector<double>{9223372036854775808.0});
+  EXPECT_EQ(load<std::uint16_t>("s.npy", "u2"), (std::vector<std::uint16_t>{65535, 1}));
+  scan_to("u2.npy", {});
+  EXPECT_EQ(load<std::uint64_t>("s.npy", "u8"), (std::vector<std::uint64_t>{65535, 65536}));
+  // The identity of an exclusive scan is that of the type.
+  scan_to("i1.npy", {"--op", "min", "--exclusive"});
+  EXPECT_EQ(load<std::int8_t>("s.npy", "i1"), (std::vector<std::int8_t>{127, -100, -100}));
+  scan_to("i1.npy", {"--op", "max", "--exclusive"});
+  EXPECT_EQ(load<std::int8_t>("s.npy", "i1"), (std::vector<std::int8_t>{-128, -100, -100}));
+  scan_to("u2.npy", {"--op", "max", "--exclusive"});
+  EXPECT_EQ(load<std::uint16_t>("s.npy", "u2"), (std::vector<std::uint16_t>{0, 65535}));
+}
+
+TEST_F(Scan, UnsignedNumbersUseAllOfTheirBits) {
+  constexpr std::uint64_t kHigh = std::uint64_t{1} << 63;
+  using Values = std::vector<std::uint64_t>;
+  const Values values = {5, kHigh + 1, kHigh, UINT64_MAX, 0, 3};
+  save("u8.npy", "u8", {6}, values);
+  const auto scan_to = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"scan", "u8.npy", "--out", "s.npy", "--device", "cpu"});
+    EXPECT_EQ(weft(more).exit_code, 0);
+    return load<std::uint64_t>("s.npy", "u8");
+  };
+  EXPECT_EQ(scan_to({}), (Values{5, kHigh + 6, 6, 5, 5, 8}));  // sums wrap around
+  EXPECT_EQ(scan_to({"--op", "product"}), (Values{5, kHigh + 5, kHigh, kHigh, 0, 0}));
+  EXPECT_EQ(scan_to({"--op", "max"}),
+            (Values{5, kHigh + 1, kHigh + 1, UINT64_MAX, UINT64_MAX, UINT64_MAX}));
+  EXPECT_EQ(scan_to({"--op", "min"}), (Values{5, 5, 5, 5, 0, 0}));
+  EXPECT_EQ(scan_to({"--op", "min", "--exclusive"}), (Values{UINT64_MAX, 5, 5, 5, 5, 0}));
+  EXPECT_EQ(scan_to({"--op", "max", "--exclusive"})[0], 0u);
+  EXPECT_EQ(json_lines(weft({"scan", "u8.npy", "--op", "max", "--json"}).out).at(0).at("last"),
+            UINT64_MAX);
+  expect_error(weft({"scan", "u8.npy", "--type", "i8"}), 3,
+               "9223372036854775809 does not fit int64; --type u8 does");
+  save<std::uint32_t>("u4.npy", "u4", {3}, {7, 3'000'000'000, 1});
+  ASSERT_EQ(weft({"scan", "u4.npy", "--op", "max", "--out", "s.npy"}).exit_code, 0);
+  EXPECT_EQ(load<std::uint32_t>("s.npy", "u4"),
+            (std::vector<std::uint32_t>{7, 3'000'000'000, 3'000'000'000}));
+  expect_error(shell("printf '1 -1' | \"$WEFT\" scan --type u8"), 3, "-1 does not fit uint64");
+}
+
+TEST_F(Scan, HalfPrecisionIsReadAsFloats) {
+  // 1, -2, the largest, the least above 0 (subnormal), -0.
+  save<std::uint16_t>("half.npy", "u2", {5}, {0x3c00, 0xc000, 0x7bff, 0x0001, 0x8000});
+  std::string bytes = read("half.npy");
+  bytes.replace(bytes.find("<u2"), 3, "<f2");
+  write("half.npy", bytes);
+  ASSERT_EQ(weft({"scan", "half.npy", "--op", "max", "--out", "s.npy"}).exit_code, 0);
+  EXPECT_EQ(load<float>("s.npy", "f4"), (std::vector<float>{1, 1, 65504, 65504, 65504}));
+  EXPECT_EQ(out_of("\"$WEFT\" scan half.npy --exclusive"), "0.0\n1.0\n-1.0\n65503.0\n65503.0\n");
+}
+
+TEST_F(Scan, SpreadsheetsAndTheirEmptyCells) {
+  EXPECT_EQ(out_of("printf '\\xef\\xbb\\xbf1,2\\n3,4\\n' | \"$WEFT\" scan"), "1\n3\n6\n10\n");
+  expect_error(shell("printf '1,,2' | \"$WEFT\" scan"), 3, "line 1: no number before a comma");
 }
 
 TEST_F(Scan, LongInputsAgreeWithALoop) {
@@ -130,8 +179,8 @@ TEST_F(Scan, Json) {
 
 TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
   save<float>("data.npy", "f4", {2}, {1, 2});
-  write("half.npy", std::string("\x93NUMPY\1\0\x34\0", 10) +
-                        "{'descr': '<f2', 'fortran_order': False, 'shape': ()}");
+  write("complex.npy", std::string("\x93NUMPY\1\0\x34\0", 10) +
+                           "{'descr': '<c8', 'fortran_order': False, 'shape': ()}");
   write("cut.npy", read("data.npy").substr(0, 131));
   write("bad.txt", "1\n2\nthree\n");
   write("empty.txt", "");
@@ -139,7 +188,7 @@ TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>> mistakes = {
       {{"missing.npy"}, 3, "missing.npy: no such file"},
       {{"dta.npy"}, 3, "did you mean 'data.npy'?"},
-      {{"half.npy"}, 3, "float32"},
+      {{"complex.npy"}, 3, "f2, f4 or f8"},
       {{"cut.npy"}, 3, "truncated"},
       {{"bad.txt"}, 3, "bad.txt: line 3: 'three' is not a number"},
       {{"empty.txt"}, 3, "holds no numbers"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft train: its run directory, its output for people and programs, fallback, resume, signals.
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "tests/cli/program.h"
@@ -21,7 +22,7 @@ TEST_F(Train, WritesARunThatTheOtherCommandsUnderstand) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   for (const char* name : {"config.json", "metrics.jsonl", "model.safetensors", "curves.svg",
-                           "optimizer.safetensors", "state.json"}) {
+                           "metrics.csv", "report.html", "optimizer.safetensors", "state.json"}) {
     EXPECT_TRUE(fs::exists(folder() / "my run" / name)) << name;
   }
   const std::string svg = read("my run/curves.svg");
@@ -43,6 +44,44 @@ TEST_F(Train, WritesARunThatTheOtherCommandsUnderstand) {
     EXPECT_EQ(tried.exit_code, 0) << command << "\n" << tried.err;
     EXPECT_NE(tried.out, "") << command;
   }
+}
+
+TEST_F(Train, WritesAPageThatNeedsNothingElse) {
+  ASSERT_EQ(train_small("a <b>").exit_code, 0);
+  const std::string page = read("a <b>/report.html");
+  EXPECT_TRUE(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+  for (const char* part : {"lenet5 on digits", "calibration error", "Training loss", "precision",
+                           "data:image/png;base64,iVBORw0KGgo", "read as", "batch 32",
+                           "--limit-train 3000", "a &lt;b&gt;", "prefers-color-scheme: dark"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  for (const char* outside : {"<script", "<link", "src=\"h", "url(", "@import"}) {
+    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+  }
+}
+
+TEST_F(Train, WritesTheLossEveryFewStepsAsCsv) {
+  ASSERT_EQ(train_small("run", {"--log-every", "10", "--val-split", "0.1"}).exit_code, 0);
+  const std::vector<std::string> lines = lines_of(read("run/metrics.csv"));
+  ASSERT_GT(lines.size(), 3u);
+  EXPECT_EQ(lines[0],
+            "step,epoch,lr,train_loss,train_accuracy,validation_loss,validation_accuracy,"
+            "test_loss,test_accuracy");
+  std::int64_t last = 0;
+  std::vector<std::string> ends;  // of epochs: rows without an empty cell
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_EQ(std::count(lines[i].begin(), lines[i].end(), ','), 8) << lines[i];
+    const std::int64_t step = std::stoll(lines[i]);
+    const bool ends_epoch = step % 85 == 0;  // 2700 images in batches of 32
+    EXPECT_TRUE(step >= last + 10 || ends_epoch) << lines[i];
+    EXPECT_EQ(lines[i].find(",,") == std::string::npos, ends_epoch) << lines[i];
+    if (ends_epoch) ends.push_back(lines[i]);
+    last = step;
+  }
+  ASSERT_EQ(ends.size(), 2u);
+  const nlohmann::json epoch = nlohmann::json::parse(lines_of(read("run/metrics.jsonl"))[1]);
+  const std::string accuracy = ends[1].substr(ends[1].rfind(',') + 1);
+  EXPECT_EQ(std::stod(accuracy), epoch.at("test").at("accuracy").get<double>());
 }
 
 TEST_F(Train, JsonLinesHoldEverythingAndStdoutNothingElse) {
@@ -145,12 +184,12 @@ TEST_F(Train, WithoutDataAndNetworkItSaysSoAndUsesTheBuiltInDigits) {
 TEST_F(Train, DryRunWritesNothing) {
   const Outcome outcome = weft({"train", "--dataset", "digits", "--device", "cpu", "--dry-run"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("938"), std::string::npos) << outcome.out;  // ceil(60000 / 64)
+  EXPECT_NE(outcome.out.find("891"), std::string::npos) << outcome.out;  // ceil(57000 / 64)
   EXPECT_FALSE(fs::exists(folder() / "runs"));
   const Outcome json =
       weft({"train", "--dataset", "digits", "--device", "cpu", "--dry-run", "--json"});
   ASSERT_EQ(json_lines(json.out).size(), 1u);
-  EXPECT_EQ(json_lines(json.out)[0].at("steps_per_epoch"), 938);
+  EXPECT_EQ(json_lines(json.out)[0].at("steps_per_epoch"), 891);
 }
 
 TEST_F(Train, ProgressGoesToStderrOnly) {
@@ -186,7 +225,7 @@ TEST_F(Train, ARecipeSetsEverythingAndFlagsChangeSingleSettings) {
       plan_of({"--recipe", "accurate", "--epochs", "2", "--batch-size", "100", "--ema", "0"});
   EXPECT_EQ(changed.at("model"), "convnet-bn");
   EXPECT_EQ(changed.at("epochs"), 2);
-  EXPECT_EQ(changed.at("steps_per_epoch"), 600);
+  EXPECT_EQ(changed.at("steps_per_epoch"), 570);
   EXPECT_EQ(changed.at("ema_decay"), 0);
   EXPECT_EQ(plan_of({"--recipe", "fast"}).at("model"), "lenet5");
   expect_error(weft({"train", "--recipe", "accurat"}), 2, "did you mean 'accurate'");
@@ -214,11 +253,158 @@ TEST_F(Train, ARunIsNeverOverwritten) {
 TEST_F(Train, ARunDirectoryThatCannotBeWrittenIsOneLine) {
   write("file", "x");
   expect_error(train_small("file/run"), 3, "file");
-  if (geteuid() != 0) {
-    fs::create_directory(folder() / "locked");
-    fs::permissions(folder() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
-    expect_error(train_small("locked/run"), 3, "locked");
+  if (!permissions_can_be_obeyed()) GTEST_SKIP() << "root may write anywhere";
+  obey_permissions_ = true;
+  fs::create_directory(folder() / "locked");
+  fs::permissions(folder() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+  expect_error(train_small("locked/run"), 3,
+               "could not create the folder locked/run: Permission denied");
+  expect_error(train_small("locked/a/b"), 3, "Permission denied");
+}
+
+TEST_F(Train, AFinishedRunSaysSoAndShowsNoEmptyTable) {
+  ASSERT_EQ(train_small("run", {"--epochs", "1"}).exit_code, 0);
+  const Outcome again = weft({"train", "--resume", "run", "--device", "cpu"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find("run, finished: nothing is left to train after 1 epoch"),
+            std::string::npos)
+      << again.out;
+  EXPECT_EQ(again.out.find("images/s"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find("wrong, after 1 epoch.\n"), std::string::npos) << again.out;
+  EXPECT_NE(weft({"inspect", "run"}).out.find("1 epoch, test accuracy"), std::string::npos);
+}
+
+TEST_F(Train, AResumeInAnEpochSaysWhereItGoesOn) {
+  const auto images_done = [&] {
+    return nlohmann::json::parse(read("run/state.json")).at("images_of_next_epoch_done");
+  };
+  // Runs until `text` is printed, and `delay` longer.
+  const auto interrupted = [&](std::vector<std::string> arguments, const std::string& text,
+                               int delay) {
+    arguments.insert(arguments.begin(), {"train", "--device", "cpu", "--progress", "off"});
+    const Process process = start(arguments);
+    EXPECT_TRUE(process.wait_for(text));
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+    kill(process.pid(), SIGINT);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    return outcome.out;
+  };
+  std::string out = interrupted({"--dataset", "digits", "--limit-train", "20000", "--epochs", "99",
+                                 "--lr-schedule", "constant", "--out", "run"},
+                                "images/s", 100);
+  for (int i = 2; images_done() == 0 && i < 20; ++i) {  // between two epochs
+    out = interrupted({"--resume", "run"}, "images/s", 100 * i);
   }
+  const nlohmann::json images = images_done();
+  ASSERT_GT(images, 0);
+  EXPECT_NE(out.find(" of 99 epochs done and "), std::string::npos) << out;
+  const std::vector<nlohmann::json> events =
+      json_lines(interrupted({"--resume", "run", "--json"}, "\"event\":\"start\"", 0));
+  EXPECT_EQ(events.at(0).at("images_before"), images);
+  if (images_done() > 0) interrupted({"--resume", "run"}, "run, goes on in epoch ", 0);
+}
+
+TEST_F(Train, TheDataLineCountsWhatIsTrainedOn) {
+  const Outcome outcome = train_small("run", {"--val-split", "0.1", "--epochs", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("2 700 training, 300 held-out and 10 000 test images"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("± is one standard error"), std::string::npos);
+  const Outcome many =
+      weft({"train", "--dataset", "digits", "--limit-train", "1000000", "--dry-run"});
+  EXPECT_NE(many.err.find("--limit-train 1000000: digits has 60000 training images"),
+            std::string::npos)
+      << many.err;
+}
+
+TEST_F(Train, CurvesAreReadableInLightAndDark) {
+  ASSERT_EQ(train_small("run", {"--epochs", "1"}).exit_code, 0);
+  const std::string svg = read("run/curves.svg");
+  const std::size_t dark_at = svg.find("prefers-color-scheme: dark");
+  ASSERT_NE(dark_at, std::string::npos);
+  ASSERT_LT(svg.find("<rect class=\"ground\" width=\"860\" height=\"380\""), svg.find("<text"));
+  // Relative luminance, as WCAG defines it.
+  const auto luminance = [&](const std::string& rule, std::size_t from) {
+    const std::size_t at = svg.find(rule + " { fill: #", from);
+    EXPECT_NE(at, std::string::npos) << rule;
+    double sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      const std::string hex =
+          svg.substr(at + rule.size() + 10 + static_cast<std::size_t>(2 * c), 2);
+      const double value = static_cast<double>(std::stoi(hex, nullptr, 16)) / 255;
+      sum += (c == 0   ? 0.2126
+              : c == 1 ? 0.7152
+                       : 0.0722) *
+             (value <= 0.03928 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+  };
+  for (const std::size_t scheme : {std::size_t{0}, dark_at}) {
+    const double ground = luminance(".ground", scheme);
+    for (const std::string ink : {".title", ".label", ".area.neutral"}) {
+      const double value = luminance(ink, scheme);
+      EXPECT_GE((std::max(value, ground) + 0.05) / (std::min(value, ground) + 0.05), 4.5) << ink;
+    }
+    for (const std::string ink : {".area.red", ".area.green", ".area.blue", ".area.bar"}) {
+      const double value = luminance(ink, 0);  // the same in both
+      EXPECT_GE((std::max(value, ground) + 0.05) / (std::min(value, ground) + 0.05), 3) << ink;
+    }
+  }
+}
+
+TEST_F(Train, AConfigFileGivesTheSettingsAndFlagsWin) {
+  ASSERT_EQ(train_small("a", {"--epochs", "1", "--lr", "0.03", "--seed", "7", "--val-split", "0.1",
+                              "--augment", "--weight-decay", "0"})
+                .exit_code,
+            0);
+  // The same settings, and so the same bits.
+  ASSERT_EQ(weft({"train", "--config", "a/config.json", "--device", "cpu", "--out", "b"}).exit_code,
+            0);
+  EXPECT_EQ(read("a/config.json"), read("b/config.json"));
+  EXPECT_TRUE(read("a/model.safetensors") == read("b/model.safetensors"));
+  // Flags change single settings.
+  const auto plan_of = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "--device", "cpu", "--dry-run", "--json", "--config"});
+    const Outcome outcome = weft(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json_lines(outcome.out).at(0);
+  };
+  const nlohmann::json changed =
+      plan_of({"a/config.json", "--epochs", "9", "--limit-train", "500"});
+  EXPECT_EQ(changed.at("dataset"), "digits");
+  EXPECT_EQ(changed.at("lr"), 0.03);
+  EXPECT_EQ(changed.at("epochs"), 9);
+  EXPECT_EQ(changed.at("batch_size"), 32);
+  EXPECT_EQ(changed.at("train_images"), 450);
+  // A part of a file has the rest of its network's settings.
+  write("part.json", R"({"network": "mlp", "dataset": "digits", "schedule": {"peak": 0.02}})");
+  const nlohmann::json part = plan_of({"part.json"});
+  EXPECT_EQ(part.at("model"), "mlp");
+  EXPECT_EQ(part.at("lr"), 0.02);
+  EXPECT_EQ(part.at("epochs"), plan_of({"part.json", "--model", "mlp"}).at("epochs"));
+
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {R"({"epoch": 3})", "unknown key \"epoch\"; did you mean \"epochs\"?"},
+      {R"({"schedule": {"peek": 3}})", "schedule: unknown key \"peek\"; did you mean \"peak\"?"},
+      {R"({"epochs": 0})", "\"epochs\" from 1"},
+      {R"({"epochs": 3, "epochs": 4})", "appears twice"},
+      {R"({"momentum": "much"})", "\"momentum\" to be a finite number"},
+      {R"({"network": "lenet"})", "did you mean 'lenet5'?"},
+      {R"([1])", "expected a JSON object"},
+      {"", "not valid JSON"}};
+  for (const auto& [text, part_of_line] : mistakes) {
+    write("bad.json", text);
+    SCOPED_TRACE(text);
+    expect_error(weft({"train", "--config", "bad.json", "--out", "c"}), 3, part_of_line);
+  }
+  expect_error(weft({"train", "--config", "none.json", "--out", "c"}), 3, "none.json");
+  expect_error(weft({"train", "--config", "part.json", "--recipe", "fast"}), 2, "exclude");
+  expect_error(weft({"train", "--config", "part.json", "--resume", "a"}), 2, "--resume");
+  write("gpu.json", R"({"precision": "bf16"})");
+  expect_error(weft({"train", "--config", "gpu.json", "--device", "cpu"}), 2, "needs a GPU");
+  EXPECT_FALSE(fs::exists(folder() / "c"));
 }
 
 TEST_F(Train, AFullDiskKeepsTheLastCheckpoint) {

@@ -62,6 +62,8 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
       {{"train", "--weight-decay", "-1"}, "--weight-decay: expected"},
       {{"train", "--threads", "0"}, "--threads: expected"},
       {{"train", "--val-split", "1.5"}, "--val-split: expected"},
+      {{"train", "--val-split", "0.1", "--calibration-split", "0.1"}, "exclude each other"},
+      {{"train", "--log-every", "0"}, "--log-every: expected"},
       {{"train", "--dropout", "1"}, "--dropout: expected"},
       {{"train", "--dropout", "0.5"}, "--dropout is for convnet"},
       {{"train", "--seed", "-1"}, "--seed: expected"},
@@ -71,12 +73,15 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
       {{"train", "--precision", "fp8"}, "--precision: expected one of fp32, tf32, bf16"},
       {{"train", "--impl", "conv=direct,gemm=direct"}, "unknown gemm variant"},
       {{"train", "--device", "cpu", "--precision", "tf32"}, "needs a GPU"},
-      {{"train", "--device", "gpu"}, "unknown device 'gpu'"},
+      {{"train", "--device", "gpu"}, "unknown device 'gpu'; did you mean 'cuda'?"},
+      {{"doctor", "--device", "gpu:0"}, "did you mean 'cuda'?"},
+      {{"bench", "memory", "--device", "host-cuda"}, "kernel run FAMILY --device host-cuda"},
+      {{"completion", "tcsh"}, "expected one of bash, zsh, fish"},
       {{"train", "--device", "cuda:x"}, "unknown device 'cuda:x'"},
       {{"train", "--model", "lenet"}, "did you mean 'lenet5'?"},
       {{"train", "--dataset", "mnst"}, "did you mean 'mnist'?"},
       {{"train", "--impl", "conv=sparse"}, "sparse"},
-      {{"train", "--impl", "pool=naive"}, "expected conv=NAME,gemm=NAME"},
+      {{"train", "--impl", "pool=naive"}, "expected conv=NAME,conv_relu_pool=NAME"},
       {{"train", "--momentum", "0", "--nesterov"}, "--nesterov needs"},
       {{"train", "--resume", "run", "--lr", "0.1"}, "--lr cannot be combined with --resume"},
       {{"train", "--out", ""}, "--out needs"},
@@ -108,15 +113,109 @@ TEST_F(Usage, AMissingGpuIsADeviceError) {
   ASSERT_EQ(events.size(), 1u);
   if (!events[0].at("gpus").empty()) GTEST_SKIP() << "this machine has a GPU";
   expect_error(weft({"train", "--dataset", "digits", "--device", "cuda"}), 4, "no usable GPU");
+  expect_error(weft({"doctor", "--device", "cuda"}), 4, "no usable GPU");
 }
 
 TEST_F(Usage, DoctorTellsWhatWillRun) {
+  EXPECT_NE(weft({"doctor", "--device", "cpu"}).out.find("runs on    cpu\n"), std::string::npos);
   const Outcome outcome = weft({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"GPU", "CPU", "threads", "mnist"}) {
+  for (const char* word : {"GPU", "CPU", "threads", "mnist", "WebP"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   }
+}
+
+TEST_F(Usage, EveryHelpEndsWithTheExitCodes) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"train", "--help"}, {"scan", "--help"}, {"data", "fetch", "--help"}}) {
+    const std::string help = weft(arguments).out;
+    EXPECT_TRUE(help.ends_with("130 interrupted after writing a checkpoint.\n")) << help;
+    EXPECT_NE(help.find("\nExit codes: 0 ok,"), std::string::npos);
+  }
+  EXPECT_EQ(weft({"bench", "--help"}).out.find("host-cuda"), std::string::npos);
+}
+
+TEST_F(Usage, BenchSaysAtOnceThatItCannotWrite) {
+  for (const std::string flag : {"--report", "--json"}) {
+    const Outcome outcome = weft({"bench", "scan", flag, "nowhere/x", "--device", "cpu"});
+    expect_error(outcome, 3, flag + ": there is no folder nowhere");
+    EXPECT_EQ(outcome.out, "");
+  }
+  if (!permissions_can_be_obeyed()) GTEST_SKIP() << "root may write anywhere";
+  obey_permissions_ = true;
+  fs::create_directory(folder() / "locked");
+  fs::permissions(folder() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+  expect_error(weft({"bench", "scan", "--report", "locked/x.html"}), 3,
+               "--report: cannot write to locked: Permission denied");
+}
+
+// What bash offers after `words`, the last of which is begun.
+class Completion : public ProgramTest {
+ protected:
+  std::vector<std::string> offered(const std::string& words) {
+    const Outcome outcome = shell("source <(\"$WEFT\" completion bash); COMP_WORDS=(weft " + words +
+                                  "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weft; printf '%s\\n' "
+                                  "\"${COMPREPLY[@]}\"");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return lines_of(outcome.out);
+  }
+};
+
+TEST_F(Completion, BashOffersCommandsFlagsAndChoices) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(offered("tr"), Words{"train"});
+  EXPECT_EQ(offered("kernel sh"), Words{"show"});
+  EXPECT_EQ(offered("train --weight"), Words{"--weight-decay"});
+  EXPECT_EQ(offered("train --lr-schedule co"), (Words{"constant", "cosine"}));
+  EXPECT_EQ(offered("train --lr-schedule = co"), (Words{"constant", "cosine"}));
+  EXPECT_EQ(offered("train --lr-schedule ="), (Words{"constant", "step", "cosine", "one-cycle"}));
+  EXPECT_EQ(offered("bench train --see"), Words{"--seeds"});  // not those of weft train
+  EXPECT_EQ(offered("bench train --epo"), Words{""});
+  EXPECT_EQ(offered("train --json --weight"), Words{"--weight-decay"});  // a flag takes no value
+  EXPECT_EQ(offered("train --config a"), Words{""});                     // then bash offers files
+}
+
+TEST_F(Completion, OtherShellsAcceptTheirScripts) {
+  write("show.zsh",
+        "compdef() { :; }; source <($WEFT completion zsh); _arguments() { print -rl -- $@; }\n"
+        "words=(show); _weft_kernel_show; print $+functions[_weft_bench_train]\n");
+  write("show.fish",
+        "$WEFT completion fish | source; complete -C 'weft kernel sh'\n"
+        "complete -C 'weft train --lr-schedule co'\n"
+        "complete -C 'weft bench train --se'\n");
+  bool tried = false;
+  for (const std::string name : {"zsh", "fish"}) {
+    const std::string program = "/usr/bin/" + name;
+    if (!fs::exists(program)) continue;
+    tried = true;
+    const Outcome outcome =
+        shell(program + (name == "zsh" ? " -f" : " --no-config") + " show." + name);
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err, "");
+    const std::vector<std::string> parts =
+        name == "zsh" ? std::vector<std::string>{"--size=[size of the problem", "1\n"}
+                      : std::vector<std::string>{"show\t", "constant\t", "cosine\t", "--seeds\t"};
+    for (const std::string& part : parts) {
+      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+    }
+  }
+  if (!tried) GTEST_SKIP() << "neither zsh nor fish is installed";
+}
+
+TEST_F(Completion, TheManualPageTellsEveryCommandAndFlag) {
+  const Outcome page = weft({"man"});
+  ASSERT_EQ(page.exit_code, 0) << page.err;
+  for (const char* part : {".TH WEFT 1", ".SS \"weft\\& kernel show\"", "\\-\\-val\\-split",
+                           ".SH EXIT STATUS", "weft scan lengths.npy"}) {
+    EXPECT_NE(page.out.find(part), std::string::npos) << part;
+  }
+  if (!fs::exists("/usr/bin/groff")) GTEST_SKIP() << "groff is not installed";
+  write("weft.1", page.out);
+  const Outcome shown = shell("PATH=/usr/bin:/bin groff -ww -k -man -Tutf8 weft.1");
+  EXPECT_EQ(shown.err, "");
+  EXPECT_NE(shown.out.find("passes over the data"), std::string::npos);
 }
 
 TEST_F(Usage, AClosedPipeIsQuiet) {

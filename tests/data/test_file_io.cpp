@@ -53,6 +53,15 @@ TEST(AtomicWrite, MissingFolderIsDataErrorNamingThePath) {
                      [&] { write_file_atomically(folder / "missing/a.txt", "x"); }));
 }
 
+TEST(AtomicWrite, APipeIsNotReplaced) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(throws(ErrorKind::data, (folder / "pipe").string() + ": not a regular file",
+                     [&] { write_file_atomically(folder / "pipe", "x"); }));
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+  EXPECT_EQ(folder.names(), Names{"pipe"});
+}
+
 TEST(AtomicWrite, DirectoryInTheWayIsDataErrorAndLeavesNothing) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "a.txt");

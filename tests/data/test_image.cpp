@@ -2,51 +2,15 @@
 // Picture files: every format in, PNG round trips, and files that must be refused.
 #include "data/image.h"
 
-#include "tests/data/files.h"
+#include "tests/data/pictures.h"
 
 namespace weft::data {
 namespace {
 
-using test::append_big_endian;
-using test::append_chunk;
 using test::expect_error;
+using test::make_bmp;
+using test::make_png;
 using test::text;
-
-// A PNG whose pixel data is `rows`, deflated. Colour types: 0 grey, 2 RGB, 4 grey + alpha, 6 RGBA.
-Bytes make_png(std::uint32_t width, std::uint32_t height, int colour_type, const Bytes& rows) {
-  Bytes png = text("\x89PNG\r\n\x1a\n"), header;
-  append_big_endian(header, width);
-  append_big_endian(header, height);
-  for (const int field : {8, colour_type, 0, 0, 0}) {
-    header.push_back(static_cast<std::uint8_t>(field));
-  }
-  append_chunk(png, "IHDR", header);
-  Bytes packed(compressBound(static_cast<uLong>(rows.size())));
-  uLongf size = static_cast<uLongf>(packed.size());
-  compress2(packed.data(), &size, rows.data(), static_cast<uLong>(rows.size()), 9);
-  packed.resize(size);
-  append_chunk(png, "IDAT", packed);
-  append_chunk(png, "IEND", {});
-  return png;
-}
-
-Bytes make_bmp(std::int32_t width, std::int32_t height, const Bytes& rows) {
-  Bytes bmp = text("BM");
-  const auto little_endian = [&](std::uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) bmp.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  };
-  little_endian(static_cast<std::uint32_t>(54 + rows.size()), 4);
-  little_endian(0, 4);
-  little_endian(54, 4);
-  little_endian(40, 4);
-  little_endian(static_cast<std::uint32_t>(width), 4);
-  little_endian(static_cast<std::uint32_t>(height), 4);
-  little_endian(1, 2);
-  little_endian(24, 2);
-  for (int i = 0; i < 6; ++i) little_endian(0, 4);
-  bmp.insert(bmp.end(), rows.begin(), rows.end());
-  return bmp;
-}
 
 TEST(Image, GreyPngRoundTrip) {
   Bytes pixels;
@@ -66,15 +30,82 @@ TEST(Image, ColourBecomesBrightness) {
 }
 
 TEST(Image, TransparencyShowsWhitePaper) {
-  const GreyImage grey = decode_grey_image(make_png(3, 1, 4, {0, 0, 255, 0, 0, 0, 128}), "x");
+  const GreyImage grey = decode_grey_image(
+      make_png({.width = 3, .colour = test::kPngGreyAlpha, .rows = {0, 0, 255, 0, 0, 0, 128}}),
+      "x");
   EXPECT_EQ(grey.pixels, (Bytes{0, 255, 127}));
-  const GreyImage colour = decode_grey_image(make_png(1, 1, 6, {0, 9, 9, 9, 0}), "x");
+  const GreyImage colour =
+      decode_grey_image(make_png({.colour = test::kPngRgbAlpha, .rows = {0, 9, 9, 9, 0}}), "x");
   EXPECT_EQ(colour.pixels, (Bytes{255}));
+}
+
+TEST(Image, TransparencyShowsWhatContrasts) {
+  const auto png = [](const Bytes& rows) {
+    return decode_grey_image(make_png({.width = 4, .colour = test::kPngGreyAlpha, .rows = rows}),
+                             "x")
+        .pixels;
+  };
+  // White ink lies on black, and dark ink on white.
+  EXPECT_EQ(png({0, 255, 255, 0, 0, 255, 128, 9, 0}), (Bytes{255, 0, 128, 0}));
+  EXPECT_EQ(png({0, 20, 255, 0, 0, 20, 255, 255, 0}), (Bytes{20, 255, 20, 255}));
+  // A sticker with its own ground: the transparent corner takes that ground.
+  EXPECT_EQ(png({0, 0, 255, 200, 255, 200, 255, 0, 0}), (Bytes{0, 200, 200, 200}));
+  EXPECT_EQ(png({0, 7, 0, 7, 0, 7, 0, 7, 0}), (Bytes{255, 255, 255, 255}));
+}
+
+// A picture of 3 x 2 pixels, 1 to 6, as each orientation shows it.
+TEST(Image, ExifOrientationIsApplied) {
+  struct Shown {
+    std::int64_t width;
+    Bytes pixels;
+  };
+  const Shown kShown[] = {{3, {1, 2, 3, 4, 5, 6}}, {3, {3, 2, 1, 6, 5, 4}}, {3, {6, 5, 4, 3, 2, 1}},
+                          {3, {4, 5, 6, 1, 2, 3}}, {2, {1, 4, 2, 5, 3, 6}}, {2, {4, 1, 5, 2, 6, 3}},
+                          {2, {6, 3, 5, 2, 4, 1}}, {2, {3, 6, 2, 5, 1, 4}}};
+  const test::PngParts parts{.width = 3, .height = 2};
+  const Bytes rows = test::deflated({0, 1, 2, 3, 0, 4, 5, 6});
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    for (const char* order : {"II", "MM"}) {
+      const Bytes png = test::png_of({{"IHDR", test::png_header(parts)},
+                                      {"eXIf", test::exif_block(orientation, order)},
+                                      {"IDAT", rows}});
+      const GreyImage image = decode_grey_image(png, "x");
+      const Shown& shown = kShown[orientation - 1];
+      EXPECT_EQ(image.width, shown.width) << orientation;
+      EXPECT_EQ(image.pixels, shown.pixels) << orientation << order;
+    }
+  }
+}
+
+TEST(Image, DamagedExifIsNoOrientation) {
+  const Bytes whole = test::exif_block(6);
+  const auto width_with = [](const Bytes& exif) {
+    const test::PngParts parts{.width = 3, .height = 2};
+    return decode_grey_image(test::png_of({{"IHDR", test::png_header(parts)},
+                                           {"eXIf", exif},
+                                           {"IDAT", test::deflated({0, 1, 2, 3, 0, 4, 5, 6})}}),
+                             "x")
+        .width;
+  };
+  EXPECT_EQ(width_with(whole), 2);
+  for (std::size_t length = 0; length < 22; ++length) {
+    EXPECT_EQ(width_with(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))),
+              3)
+        << length;
+  }
+  EXPECT_EQ(width_with(test::exif_block(0)), 3);
+  EXPECT_EQ(width_with(test::exif_block(9)), 3);
+  Bytes far = whole;
+  far[4] = 0xff;  // the directory begins beyond the end
+  EXPECT_EQ(width_with(far), 3);
 }
 
 TEST(Image, ColourChannels) {
   const RgbImage image = decode_rgb_image(
-      make_png(2, 2, 6, {0, 10, 20, 30, 255, 40, 50, 60, 0, 0, 200, 100, 0, 255, 9, 8, 7, 255}),
+      make_png({.width = 2,
+                .height = 2,
+                .colour = test::kPngRgbAlpha,
+                .rows = {0, 10, 20, 30, 255, 40, 50, 60, 0, 0, 200, 100, 0, 255, 9, 8, 7, 255}}),
       "x");
   EXPECT_EQ(image.width, 2);
   EXPECT_EQ(image.height, 2);
@@ -82,7 +113,7 @@ TEST(Image, ColourChannels) {
   EXPECT_EQ(image.red, (Bytes{10, 255, 200, 9}));  // the second pixel is transparent: white
   EXPECT_EQ(image.green, (Bytes{20, 255, 100, 8}));
   EXPECT_EQ(image.blue, (Bytes{30, 255, 0, 7}));
-  const RgbImage grey = decode_rgb_image(make_png(3, 1, 0, {0, 1, 2, 3}), "x");
+  const RgbImage grey = decode_rgb_image(make_png({.width = 3, .rows = {0, 1, 2, 3}}), "x");
   EXPECT_TRUE(grey.is_grey);
   EXPECT_EQ(grey.grey, (Bytes{1, 2, 3}));
   EXPECT_TRUE(grey.red.empty());
@@ -96,28 +127,10 @@ TEST(Image, ReadsPnmAndBmp) {
   // Rows of a BMP are padded to 4 bytes; they run from the bottom, or from the top when the height
   // is negative.
   const Bytes rows = {10, 10, 10, 0, 20, 20, 20, 0};
-  EXPECT_EQ(decode_grey_image(make_bmp(1, 2, rows), "x").pixels, (Bytes{20, 10}));
-  EXPECT_EQ(decode_grey_image(make_bmp(1, -2, rows), "x").pixels, (Bytes{10, 20}));
-}
-
-TEST(Image, ReadsJpeg) {
-  // 1 x 1, white, baseline: quantisation by ones, one DC code and an immediate end of block.
-  Bytes jpeg = {0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
-  jpeg.insert(jpeg.end(), 64, 1);
-  const auto append = [&](const Bytes& more) { jpeg.insert(jpeg.end(), more.begin(), more.end()); };
-  append({0xff, 0xc0, 0, 11, 8, 0, 1, 0, 1, 1, 1, 0x11, 0});
-  for (const auto& [table, symbol] : {std::pair<std::uint8_t, std::uint8_t>{0x00, 10}, {0x10, 0}}) {
-    append({0xff, 0xc4, 0, 20, table, 1});  // one code, of one bit
-    jpeg.insert(jpeg.end(), 15, 0);
-    jpeg.push_back(symbol);
-  }
-  append({0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0});
-  append(
-      {0x7f, 0x07});  // 0: ten bits follow; 1111111000: 1016; 0: end of block; the rest is padding
-  append({0xff, 0xd9});
-  const GreyImage image = decode_grey_image(jpeg, "x");
-  EXPECT_EQ(image.width, 1);
-  EXPECT_EQ(image.pixels, (Bytes{255}));
+  EXPECT_EQ(decode_grey_image(make_bmp({.width = 1, .height = 2, .rows = rows}), "x").pixels,
+            (Bytes{20, 10}));
+  EXPECT_EQ(decode_grey_image(make_bmp({.width = 1, .height = -2, .rows = rows}), "x").pixels,
+            (Bytes{10, 20}));
 }
 
 TEST(Image, OtherFilesAreRefused) {
@@ -128,7 +141,8 @@ TEST(Image, OtherFilesAreRefused) {
   };
   refused({}, {"file", "empty file"});
   refused(text("this is a text file\n"), {"file", "not a picture"});
-  refused(text("GIF89a......"), {"not a picture"});
+  refused(text("GIF88a......"), {"not a picture", "expected PNG, JPEG, GIF, WebP, BMP"});
+  refused(text("GIF89a"), {"damaged picture"});
   refused(text("P2 1 1 255\n0\n"), {"not a picture", "binary PNM"});
   refused(text("\x89PNG\r\n\x1a\n"), {"damaged picture"});
   refused(text("BM"), {"damaged picture"});
@@ -139,20 +153,27 @@ TEST(Image, OtherFilesAreRefused) {
 }
 
 TEST(Image, LargeDimensionsAreRefusedBeforeDecoding) {
-  expect_error(ErrorKind::data, {"big.png", "20000 x 20000"},
-               [] { decode_grey_image(make_png(20000, 20000, 0, Bytes(100)), "big.png"); });
-  expect_error(ErrorKind::data, {"8193 x 1"},
-               [] { decode_grey_image(make_png(8193, 1, 0, Bytes(8194)), "x"); });
-  expect_error(ErrorKind::data, {"8192 x 8192", "pixels"},
-               [] { decode_grey_image(make_png(8192, 8192, 0, Bytes(100)), "x"); });
+  expect_error(ErrorKind::data, {"big.png", "20000 x 20000"}, [] {
+    decode_grey_image(make_png({.width = 20000, .height = 20000, .rows = Bytes(100)}), "big.png");
+  });
+  expect_error(ErrorKind::data, {"dimensions 60000 x 60000: expected 1 to 8192 a side"}, [] {
+    decode_grey_image(make_png({.width = 60000, .height = 60000, .rows = Bytes(100)}), "x");
+  });
+  expect_error(ErrorKind::data, {"8193 x 1"}, [] {
+    decode_grey_image(make_png({.width = 8193, .height = 1, .rows = Bytes(8194)}), "x");
+  });
+  expect_error(ErrorKind::data, {"8192 x 8192", "pixels"}, [] {
+    decode_grey_image(make_png({.width = 8192, .height = 8192, .rows = Bytes(100)}), "x");
+  });
   expect_error(ErrorKind::data, {"60000 x 60000"},
                [] { decode_grey_image(text("P5 60000 60000 255\n"), "x"); });
-  expect_error(ErrorKind::data, {"50000 x 50000"},
-               [] { decode_grey_image(make_bmp(50000, -50000, Bytes(100)), "x"); });
+  expect_error(ErrorKind::data, {"50000 x 50000"}, [] {
+    decode_grey_image(make_bmp({.width = 50000, .height = -50000, .rows = Bytes(100)}), "x");
+  });
 }
 
 TEST(Image, PixelDataThatInflatesTooFarIsRefused) {
-  const Bytes bomb = make_png(1, 1, 0, Bytes(100'000'000));
+  const Bytes bomb = make_png({.rows = Bytes(100'000'000)});
   ASSERT_LT(bomb.size(), 200'000u);
   expect_error(ErrorKind::data, {"bomb.png", "damaged picture"},
                [&] { decode_grey_image(bomb, "bomb.png"); });

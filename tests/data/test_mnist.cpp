@@ -48,7 +48,7 @@ TEST(Datasets, UnknownNamesGetASuggestion) {
                [] { find_dataset("mnits", {}); });
   expect_error(ErrorKind::usage, {"did you mean 'fashion-mnist'"},
                [] { check_dataset_name("fashon-mnist"); });
-  expect_error(ErrorKind::usage, {"'cifar100'", "expected one of mnist, "},
+  expect_error(ErrorKind::usage, {"'cifar100'", "known: mnist, "},
                [] { check_dataset_name("cifar100"); });
   for (const std::string_view name : dataset_names()) EXPECT_NO_THROW(check_dataset_name(name));
 }
@@ -171,7 +171,7 @@ TEST(Mnist, DownloadThatFailsLeavesNothingBehind) {
   EXPECT_NE(log.find("downloading file://"), std::string::npos) << log;
   expect_error(ErrorKind::data, {"no download", "nowhere/train-images-idx3-ubyte.gz"},
                [&] { fetch_dataset("mnist", options); });
-  EXPECT_TRUE(fs::is_empty(folder.path() / "new"));
+  EXPECT_FALSE(fs::exists(folder.path() / "new"));
 }
 
 TEST(Mnist, DownloadCompletesAFolder) {

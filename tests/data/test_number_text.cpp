@@ -22,7 +22,7 @@ NpyArray read(const std::string& text, std::size_t part = 1 << 20) {
 
 TEST(NumberText, WholeNumbersStayIntegers) {
   const NpyArray array =
-      read("1 2,3\n\t-4,,+5\r\n9223372036854775807 # 6 seven\n-9223372036854775808");
+      read("1 2,3\n\t-4, +5\r\n9223372036854775807 # 6 seven\n-9223372036854775808");
   EXPECT_EQ(array.dtype, "i8");
   EXPECT_EQ(array.shape, std::vector<std::int64_t>{7});
   EXPECT_EQ(values_of<std::int64_t>(array),
@@ -56,6 +56,18 @@ TEST(NumberText, PartsMayBeCutAnywhere) {
   EXPECT_EQ(values_of<std::int64_t>(read("12", 1)), std::vector<std::int64_t>{12});
 }
 
+TEST(NumberText, AByteOrderMarkAndCommasAtTheEndOfALineSayNothing) {
+  const std::string mark = "\xef\xbb\xbf";
+  for (const std::string text : {"1,2,\n3,\n", "1 , 2 # x\n3\n", "# x\n1 2 3"}) {
+    for (std::size_t part = 1; part <= mark.size() + text.size(); ++part) {
+      EXPECT_EQ(values_of<std::int64_t>(read(mark + text, part)),
+                (std::vector<std::int64_t>{1, 2, 3}))
+          << text << part;
+    }
+  }
+  expect_error(ErrorKind::data, {"holds no numbers"}, [&] { read(mark); });
+}
+
 TEST(NumberText, MistakesNameTheLine) {
   const auto refused = [](const std::string& text, const std::string& part) {
     for (const std::size_t step : {std::size_t{1}, std::size_t{1000}}) {
@@ -73,7 +85,13 @@ TEST(NumberText, MistakesNameTheLine) {
   refused("\x89PNG\n", "line 1: '?PNG'");
   refused("1 " + std::string(5000, '7') + "x", "line 1: '777777777777777777777777...'");
   refused("", "holds no numbers");
-  refused(" ,\n# 1\n", "holds no numbers");
+  refused(" \n# 1\n", "holds no numbers");
+  refused("1,,2", "line 1: no number before a comma");
+  refused("1, ,2", "line 1: no number before a comma");
+  refused("1,2\n,3", "line 2: no number before a comma");
+  refused("1,2,# 3\n4,,\n", "line 2: no number before a comma");
+  refused("\xef\xbb\xbf,1", "line 1: no number before a comma");
+  refused("1 \xef\xbb\xbf 2", "is not a number");
 }
 
 TEST(NumberText, WritesTheFewestDigitsThatReadBack) {
@@ -85,6 +103,8 @@ TEST(NumberText, WritesTheFewestDigitsThatReadBack) {
   EXPECT_EQ(number_text(1e300), "1e+300");
   EXPECT_EQ(number_text(std::int64_t{INT64_MIN}), "-9223372036854775808");
   EXPECT_EQ(number_text(std::numeric_limits<float>::infinity()), "inf");
+  EXPECT_EQ(number_text(UINT64_MAX), "18446744073709551615");
+  EXPECT_EQ(number_text(std::int8_t{65}), "65");
   std::string lines = "x";
   append_lines<std::int32_t>(lines, std::vector<std::int32_t>{1, -20, 300});
   EXPECT_EQ(lines, "x1\n-20\n300\n");

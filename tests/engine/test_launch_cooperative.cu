@@ -36,8 +36,8 @@ TEST_F(CooperativeLaunch, BlocksWaitForTheWholeGrid) {
   ASSERT_GT(blocks, 0);
   const std::size_t bytes = static_cast<std::size_t>(blocks) * sizeof(int);
   const Buffer sums(bytes, stream), stored(bytes, stream);
-  launch_cooperative(sum_after_barrier, Launch{static_cast<unsigned>(blocks), 64, 0, stream},
-                     static_cast<int*>(sums.data()), static_cast<int*>(stored.data()));
+  launch(sum_after_barrier, Launch{static_cast<unsigned>(blocks), 64, 0, stream}.cooperative(),
+         static_cast<int*>(sums.data()), static_cast<int*>(stored.data()));
   std::vector<int> found(static_cast<std::size_t>(blocks));
   cuda_check(
       cudaMemcpyAsync(found.data(), sums.data(), bytes, cudaMemcpyDeviceToHost, stream.native()),
@@ -51,7 +51,7 @@ TEST_F(CooperativeLaunch, MoreBlocksThanFitAreRefused) {
   const unsigned blocks = static_cast<unsigned>(resident_blocks(sum_after_barrier, 64, 0, stream));
   int* nothing = nullptr;
   try {
-    launch_cooperative(sum_after_barrier, Launch{2 * blocks, 64, 0, stream}, nothing, nothing);
+    launch(sum_after_barrier, Launch{2 * blocks, 64, 0, stream}.cooperative(), nothing, nothing);
     ADD_FAILURE() << "a grid that cannot be resident was started";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::device);

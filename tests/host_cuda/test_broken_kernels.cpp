@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/host_cuda/host_cuda.h"
 #include "engine/tensor.h"
+#include "host_cuda/host_cuda.h"
 #include "tests/host_cuda/broken_kernels.h"
 
 namespace weft::test {

@@ -37,7 +37,7 @@ def random_array(rng, dtype, size, scale):
 
 
 def scan_failures(weft, folder, rng):
-    for dtype in TYPES:
+    for dtype in [*TYPES, "f2"]:
         for op, accumulate in ACCUMULATED.items():
             array = random_array(rng, dtype, (37, 101), 1 if op == "product" else 50)
             if op == "product" and array.dtype.kind == "f":
@@ -47,7 +47,11 @@ def scan_failures(weft, folder, rng):
             subprocess.run([weft, "scan", folder / "x.npy", "--op", op, "--device", "cpu",
                             "--out", folder / "y.npy"], check=True, stdout=subprocess.DEVNULL)
             found = np.load(folder / "y.npy")
-            expected = accumulate(array.reshape(-1)).astype(found.dtype)
+            if dtype == "f2":
+                array = array.astype("f4")
+            expected = accumulate(array.reshape(-1))
+            if found.dtype != expected.dtype.newbyteorder("="):
+                yield f"scan --op {op} of {dtype}: {found.dtype}, NumPy {expected.dtype}"
             exact = array.dtype.kind != "f" or op in ("min", "max")
             right = (np.array_equal(found, expected) if exact
                      else np.allclose(found, expected, rtol=1e-4, atol=1e-3))

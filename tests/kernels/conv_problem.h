@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
-#include "kernels/conv/cpu.h"
+#include "kernels/conv/cpu/templates.h"
 #include "tests/cases/conv_cases.h"
+#include "tests/support/combinations.h"
 #include "tests/support/compare.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
@@ -21,10 +22,11 @@ namespace weft::test::conv {
 
 using namespace weft::kernels;
 
-// What the three passes produce; empty where the variant has no such pass.
+// What the three passes produce; empty where the rung does not take the pass.
 template <class T>
 struct ConvResults {
   std::vector<T> y, dx, dw, db;
+  bool forward = true, backward_data = true, backward_weights = true;  // what it takes
 };
 
 struct ConvProblem {
@@ -77,20 +79,27 @@ struct ConvProblem {
     const auto workspace = [&](ConvPass pass) {
       return Buffer(conv2d_workspace_bytes(pass, c.dims, options, stream.device()), stream);
     };
+    const auto takes = [&](ConvPass pass) {
+      return taken(options.variant,
+                   conv_takes(options.variant, {pass, c.dims, options.mode}, stream.device()));
+    };
     ConvResults<float> r;
-    if (conv_has_pass(options.variant, ConvPass::forward)) {
+    r.forward = takes(ConvPass::forward);
+    r.backward_data = takes(ConvPass::backward_data);
+    r.backward_weights = takes(ConvPass::backward_weights);
+    if (r.forward) {
       const Buffer scratch = workspace(ConvPass::forward);
       conv2d_forward(y_.data(), x_.data(), w_.data(), bias_.data(), c.dims, epilogue, options,
                      {scratch.data(), scratch.bytes()}, stream);
       r.y = y_.get();
     }
-    if (conv_has_pass(options.variant, ConvPass::backward_data)) {
+    if (r.backward_data) {
       const Buffer scratch = workspace(ConvPass::backward_data);
       conv2d_backward_data(dx_.data(), dy_.data(), w_.data(), c.dims, mode, options,
                            {scratch.data(), scratch.bytes()}, stream);
       r.dx = dx_.get();
     }
-    if (conv_has_pass(options.variant, ConvPass::backward_weights)) {
+    if (r.backward_weights) {
       const Buffer scratch = workspace(ConvPass::backward_weights);
       conv2d_backward_weights(dw_.data(), db_.data(), dy_.data(), x_.data(), c.dims, mode, options,
                               {scratch.data(), scratch.bytes()}, stream);
@@ -102,9 +111,9 @@ struct ConvProblem {
 
   // A random walk of `length` roundings of partial sums of size sqrt(length) / 3, with room for
   // unlucky signs; `unit` is the rounding of each operand, for the tensor-core modes.
-  static Bound bound(std::int64_t length, double unit) {
+  Bound bound(std::int64_t length, double unit) const {
     const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(length);
-    return {4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1), 4 * eps, true};
+    return {4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1), 4 * eps, c.zero_is_right};
   }
 };
 
@@ -118,55 +127,50 @@ inline void expect_equal(const ConvResults<float>& found, const ConvResults<doub
                          const ConvProblem& p, const std::string& what, bool integers,
                          const ConvOptions& options = {}) {
   const ConvDims& d = p.c.dims;
-  Bound none = exact();
-  none.zero_is_right = true;
+  const Bound none{0, 0, p.c.zero_is_right};
   const auto bound = [&](std::int64_t length) {
-    return integers ? none : ConvProblem::bound(length, unit_of(options.mode));
+    return integers ? none : p.bound(length, unit_of(options.mode));
   };
   const std::int64_t taps = d.kh * d.kw, pixels = d.n * d.oh() * d.ow();
-  if (conv_has_pass(options.variant, ConvPass::forward)) {
+  if (found.forward) {
     EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps), what + " y"));
   }
-  if (conv_has_pass(options.variant, ConvPass::backward_data)) {
+  if (found.backward_data) {
     EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.oc * taps), what + " dx"));
   }
-  if (conv_has_pass(options.variant, ConvPass::backward_weights)) {
+  if (found.backward_weights) {
     EXPECT_TRUE(compare(found.dw, expected.dw, bound(pixels), what + " dw"));
     // The bias is a plain sum of dy: nothing is rounded for it.
-    const Bound plain = integers ? none : ConvProblem::bound(pixels, 0);
+    const Bound plain = integers ? none : p.bound(pixels, 0);
     EXPECT_TRUE(compare(found.db, expected.db, plain, what + " db"));
   }
 }
 
-inline bool runs_on(const VariantInfo& info, Device device) {
-  return conv_runs_on(parse_conv_variant(info.name), device);
-}
-
 // Has kernels for fp32, tf32 and bf16.
-inline bool has_all_modes(ConvVariant variant) {
-  return variant == ConvVariant::implicit_gemm_tensor_core ||
-         variant == ConvVariant::implicit_gemm_wgmma;
+inline bool has_all_modes(const ConvOptions& options) {
+  const Rung* rung = conv_rungs().find(options.variant);
+  return rung != nullptr && rung->arithmetic.tf32 != rung->arithmetic.bf16 &&
+         rung->compute_capability >= 80;
 }
 
-inline bool on_tensor_cores(ConvVariant variant) {
-  return has_all_modes(variant) || variant == ConvVariant::direct_tensor_core;
+inline bool on_tensor_cores(const ConvOptions& options) {
+  const Rung* rung = conv_rungs().find(options.variant);
+  return rung != nullptr && rung->compute_capability >= 80;
 }
 
-// Every variant that runs here, in all modes that it has kernels for.
+// Every rung that runs here for some shape, in all modes that it has kernels for.
 inline void for_each_variant(
     Device device, const std::function<void(const std::string&, const ConvOptions&)>& body) {
-  for (const VariantInfo& info : conv_variants()) {
-    if (!runs_on(info, device)) continue;
-    ConvOptions options;
-    options.variant = parse_conv_variant(info.name);
-    if (!conv_has_pass(options.variant, ConvPass::forward)) continue;
-    body(std::string(info.name), options);
-    if (!on_tensor_cores(options.variant)) continue;
+  for (const Rung& rung : conv_rungs()) {
+    if (!ladder::refusal(rung, ComputeMode::fp32, device).empty()) continue;
+    ConvOptions options{.variant = rung.name};
+    body(std::string(rung.name), options);
+    if (!on_tensor_cores(options)) continue;
     options.mode = ComputeMode::tf32;
-    body(str(info.name, " tf32"), options);
-    if (!has_all_modes(options.variant)) continue;
+    body(str(rung.name, " tf32"), options);
+    if (!has_all_modes(options)) continue;
     options.mode = ComputeMode::bf16;
-    body(str(info.name, " bf16"), options);
+    body(str(rung.name, " bf16"), options);
   }
   body("automatic", {});
 }

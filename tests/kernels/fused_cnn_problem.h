@@ -13,15 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "kernels/fused_cnn/cpu.h"
-#include "kernels/fused_cnn/fused_cnn.h"
+#include "kernels/networks/cnn/cpu/templates.h"
+#include "kernels/networks/cnn/fused_cnn.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace weft::test {
 
 using kernels::FusedCnnDims;
 using kernels::FusedCnnOptions;
-using kernels::FusedCnnVariant;
 using kernels::MetricTotals;
 
 constexpr FusedCnnDims kSmallCnn = {13, 12, 4, 5, 1, 8, 3, 1, 20, 12, 7};

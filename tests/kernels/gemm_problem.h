@@ -8,12 +8,14 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "kernels/gemm/cpu.h"
+#include "kernels/gemm/cpu/templates.h"
 #include "kernels/gemm/gemm.h"
 #include "tests/cases/gemm_cases.h"
+#include "tests/support/combinations.h"
 #include "tests/support/compare.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
@@ -65,8 +67,12 @@ struct Problem {
   Bound bound(double unit = 0) const {
     const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(d.k);
     return {std::fabs(c.alpha) * (4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1)) + 8 * eps,
-            4 * eps, true};
+            4 * eps, few()};
   }
+  // Of sums of integers.
+  Bound none() const { return {0, 0, few()}; }
+  // All of a handful of elements may be zero: by chance, or where ReLU or a mask cuts them.
+  bool few() const { return d.m * d.n <= 5; }
 
   // A, B and C as bfloat16 hold; the oracle then starts from the same values.
   void round_to_bfloat16() {
@@ -120,31 +126,42 @@ struct Problem {
   }
 };
 
-// Calls `body` for every variant that this device has for floats, in each mode that it knows.
+// Whether a call takes the dimensions of a case, with matrices that begin `misalign` elements past
+// a boundary of 16 bytes.
+inline bool takes(const GemmOptions& options, const GemmDims& dims, GemmStorage storage,
+                  Device device, std::int64_t misalign = 0) {
+  const std::int64_t vector = storage == GemmStorage::bf16 ? 8 : 4;  // elements of 16 bytes
+  return gemm_takes(options.variant, {dims, storage, options.mode, misalign % vector == 0}, device);
+}
+
+// Calls `body` for every rung that takes floats of these dimensions here, in each mode that it
+// rounds differently in.
 inline void for_each_variant(
-    Device device, const std::function<void(const std::string&, const GemmOptions&)>& body) {
-  for (const VariantInfo& info : gemm_variants()) {
-    GemmOptions options;
-    options.variant = parse_gemm_variant(info.name);
-    if (!gemm_runs_on(options.variant, GemmStorage::fp32, device)) continue;
-    const bool rounds = info.needs.find("ComputeMode") != std::string_view::npos;
+    const GemmDims& dims, Device device,
+    const std::function<void(const std::string&, const GemmOptions&)>& body,
+    std::int64_t misalign = 0) {
+  for (const Rung& rung : gemm_rungs()) {
+    if (device.is_cpu() ? !rung.on_cpu : !rung.on_cuda) continue;
+    std::optional<Arithmetic> before;
     for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
-      options.mode = mode;
-      if (rounds == (mode == ComputeMode::fp32)) continue;
-      body(str(info.name, mode == ComputeMode::bf16 ? " bf16" : ""), options);
+      const GemmOptions options{.variant = rung.name, .mode = mode};
+      // wmma_tf32 computes the same in mode bf16, but from there on its bound is a wider one.
+      const bool same = rung.arithmetic.in(mode) == before && rung.arithmetic.fp32;
+      before = rung.arithmetic.in(mode);
+      if (same || !rung.arithmetic.in(mode)) continue;
+      if (!taken(rung.name, takes(options, dims, GemmStorage::fp32, device, misalign))) continue;
+      body(str(rung.name, mode == ComputeMode::bf16 ? " bf16" : ""), options);
     }
   }
   body("automatic", {});
 }
 
-// Compares, or expects a refusal where the variant needs alignment that the problem has not.
+// Compares, or expects a refusal where the rung does not take the problem.
 inline void check_bfloat16(const Problem& problem, const std::string& what,
                            const GemmOptions& options, const std::vector<double>& expected,
                            const Bound& bound, const Stream& stream, std::int64_t misalign = 0) {
-  constexpr std::int64_t kVector = 8;  // elements of 16 bytes
-  const bool aligned =
-      misalign % kVector == 0 && problem.d.lda % kVector == 0 && problem.d.ldb % kVector == 0;
-  if (options.variant == GemmVariant::wgmma_bf16 && !aligned) {
+  if (!taken(options.variant,
+             takes(options, problem.c.dims, GemmStorage::bf16, stream.device(), misalign))) {
     EXPECT_THROW(problem.run_bfloat16(options, stream, misalign), Error) << what;
     return;
   }
@@ -152,17 +169,14 @@ inline void check_bfloat16(const Problem& problem, const std::string& what,
                       str(what, " misaligned by ", misalign, " ", problem.c.name())));
 }
 
-// for_each_variant() for those that take bfloat16.
+// Calls `body` for every rung that takes bfloat16 on this device, at least in some dimensions.
 inline void for_each_bfloat16_variant(
     Device device, const std::function<void(const std::string&, const GemmOptions&)>& body) {
   bool any = false;  // GPUs before sm_80 have none
-  for (const VariantInfo& info : gemm_variants()) {
-    GemmOptions options;
-    options.variant = parse_gemm_variant(info.name);
-    if (gemm_runs_on(options.variant, GemmStorage::bf16, device)) {
-      body(str(info.name, " on bfloat16"), options);
-      any = true;
-    }
+  for (const Rung& rung : gemm_rungs()) {
+    if (!gemm_takes(rung.name, {{8, 8, 8}, GemmStorage::bf16}, device)) continue;
+    body(str(rung.name, " on bfloat16"), {.variant = rung.name});
+    any = true;
   }
   if (any) body("automatic on bfloat16", {});
 }

@@ -186,11 +186,6 @@ class LargeTest : public testing::TestWithParam<std::tuple<Device::Type, bool>> 
   std::int64_t rows_of(std::int64_t cols) const {
     return elements<T>() / cols + 1;
   }
-  bool runs_here(const kernels::VariantInfo& info) const {
-    return device().is_cpu() ? info.on_cpu
-                             : info.on_cuda && info.compute_capability <=
-                                                   device_properties(device()).compute_capability;
-  }
 
  private:
   std::unique_ptr<Stream> stream_;

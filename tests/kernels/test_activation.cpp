@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/activation/cpu.h"
+#include "kernels/activation/cpu/templates.h"
 #include "tests/cases/activation_cases.h"
 #include "tests/kernels/kernel_test.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/batch/cpu.h"
+#include "kernels/batch/cpu/templates.h"
 #include "tests/cases/batch_cases.h"
 #include "tests/kernels/kernel_test.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/gemm/cpu.h"
-#include "kernels/softmax/cpu.h"
+#include "kernels/gemm/cpu/templates.h"
+#include "kernels/softmax/cpu/templates.h"
 #include "tests/support/compare.h"
 #include "tests/support/device_test.h"
 #include "tests/support/guarded.h"

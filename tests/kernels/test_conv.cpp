@@ -12,6 +12,10 @@ class Conv : public DeviceTest {
   // Runs the case table on the rungs with or without tensor cores: either takes a sanitizer
   // minutes.
   void check_cases(bool integers, bool tensor_cores) {
+    if (tensor_cores && device_properties(device()).compute_capability < 80) {
+      GTEST_SKIP() << "no tensor cores that a rung uses";
+    }
+    must_compare();
     int turn = 0;
     for (const ConvCase& c : conv_cases()) {
       if (too_large(c.flops())) continue;
@@ -21,7 +25,7 @@ class Conv : public DeviceTest {
       ++turn;
       const ConvResults<double> expected = problem.expected();
       for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
-        if (on_tensor_cores(options.variant) != tensor_cores) return;
+        if (on_tensor_cores(options) != tensor_cores) return;
         expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
                      integers, options);
       });
@@ -39,17 +43,18 @@ TEST_P(Conv, IsExactOnIntegers) {
 }
 
 TEST_P(Conv, MatchesTheOracleOnTensorCores) {
-  if (device().is_cpu()) GTEST_SKIP() << "a CPU has none";
   check_cases(false, true);
 }
 
 TEST_P(Conv, IsExactOnIntegersOnTensorCores) {
-  if (device().is_cpu()) GTEST_SKIP() << "a CPU has none";
   check_cases(true, true);
 }
 
 TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
-  for (const ConvCase& c : network_conv_cases(2)) {
+  must_compare();
+  std::vector<ConvCase> cases = network_conv_cases(2);
+  cases.push_back({{1, 4, 7, 6, 8, 3, 3, 1, 1, 1, 1}});  // small enough for host-cuda
+  for (const ConvCase& c : cases) {
     if (too_large(c.flops())) continue;
     const ConvProblem problem(c, false);
     const ConvResults<double> expected = problem.expected();
@@ -69,7 +74,8 @@ TEST_P(Conv, KeepsToThePrecisionOfItsMode) {
 // many slices. The last two are for the tiles of wgmma: three taps a stage and more tiles than
 // multiprocessors, and whole images of 14 x 14.
 TEST_P(Conv, FillsLargeTiles) {
-  if (device().is_cpu()) GTEST_SKIP() << "tiles of tensor cores";
+  if (device().is_cpu() || too_large(8e7)) GTEST_SKIP() << "large tiles of tensor cores";
+  must_compare();
   for (const ConvCase& c :
        {ConvCase{{43, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}},
         ConvCase{{32, 17, 28, 28, 128, 3, 1, 1, 1, 1, 0}}, ConvCase{{86, 16, 28, 28, 40, 1, 1}},
@@ -80,7 +86,7 @@ TEST_P(Conv, FillsLargeTiles) {
     const ConvProblem problem(c, true);
     const ConvResults<double> expected = problem.expected();
     for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
-      if (!has_all_modes(options.variant)) return;
+      if (!has_all_modes(options)) return;
       expect_equal(problem.run(options, stream()), expected, problem, variant + " " + c.name(),
                    true, options);
     });
@@ -103,6 +109,7 @@ TEST_P(Conv, TakesAnyAlignment) {
 
 // The backward of a ReLU before the layer: the gradient passes where its output is above 0.
 TEST_P(Conv, MasksTheGradientOfTheData) {
+  must_compare();
   for (const ConvCase& c :
        {ConvCase{{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, ConvCase{{3, 2, 8, 7, 4, 3, 2, 2, 3, 1, 0}},
         ConvCase{{2, 32, 7, 12, 64, 3, 3, 1, 1, 1, 1}}}) {
@@ -152,7 +159,8 @@ TEST_P(Conv, WorksWithoutBias) {
     conv2d_forward(y.data(), x.data(), w.data(), nullptr, d, Epilogue::none, options,
                    {forward.data(), forward.bytes()}, stream());
     EXPECT_TRUE(compare(y.get(), y64, exact(), variant));
-    if (!conv_has_pass(options.variant, ConvPass::backward_weights)) return;
+    if (!conv_takes(options.variant, {ConvPass::backward_weights, d, options.mode}, device()))
+      return;
     const Buffer backward(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
                           stream());
     conv2d_backward_weights(dw.data(), nullptr, dy.data(), x.data(), d, GradientMode::overwrite,
@@ -171,7 +179,8 @@ TEST_P(Conv, AnEmptyBatchHasZeroWeightGradients) {
     conv2d_backward_data(image.data(), image.data(), dw.data(), d, GradientMode::overwrite, options,
                          {}, stream());
     for (const float value : image.get()) EXPECT_TRUE(std::isnan(value)) << variant;
-    if (!conv_has_pass(options.variant, ConvPass::backward_weights)) return;
+    if (!conv_takes(options.variant, {ConvPass::backward_weights, d, options.mode}, device()))
+      return;
     const Buffer buffer(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
                         stream());
     const Workspace workspace{buffer.data(), buffer.bytes()};
@@ -203,46 +212,35 @@ TEST_P(Conv, RefusesWhatItCannotDo) {
   refused({1, 1, 4, 4, 1, 3, 3, 1, 1, -1, 0}, {}, "pads must not be negative");
   refused({1, 1, 4, 4, 1, 5, 3}, {}, "larger than the padded image");
   refused({huge, huge, 4, 4, 1, 3, 3}, {}, "does not fit in memory");
-  for (const VariantInfo& info : conv_variants()) {
-    if (runs_on(info, device())) continue;
+  for (const Rung& info : conv_rungs()) {
+    if (ladder::refusal(info, ComputeMode::fp32, device()).empty()) continue;
     ConvOptions options;
-    options.variant = parse_conv_variant(info.name);
+    options.variant = info.name;
     refused({1, 1, 4, 4, 1, 3, 3}, options, std::string(info.name));
   }
   if (device().is_cpu()) return;
   ConvOptions options;
-  options.variant = ConvVariant::direct_constant;
+  options.variant = "direct_constant";
   refused({1, 2000, 4, 4, 1, 3, 3}, options, "at most 16384 weights");
-  options.variant = ConvVariant::tiled;
+  options.variant = "tiled";
   refused({1, 1, 200, 200, 1, 200, 200}, options, "shared memory");
 }
 
-TEST_P(Conv, RefusesThePassesThatAVariantLacks) {
+TEST_P(Conv, RefusesThePassesThatARungLacks) {
   const ConvDims d{1, 1, 4, 4, 1, 3, 3};
-  for (const VariantInfo& info : conv_variants()) {
-    if (!runs_on(info, device())) continue;
-    ConvOptions options;
-    options.variant = parse_conv_variant(info.name);
+  for (const Rung& rung : conv_rungs()) {
+    if (!ladder::refusal(rung, ComputeMode::fp32, device()).empty()) continue;
+    const ConvOptions options{.variant = rung.name};
     for (const ConvPass pass :
          {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
-      if (conv_has_pass(options.variant, pass)) continue;
-      EXPECT_FALSE(info.needs.empty()) << info.name << " does not say what it lacks";
-      EXPECT_THROW(conv2d_workspace_bytes(pass, d, options, device()), Error) << info.name;
+      if (conv_takes(rung.name, {pass, d, options.mode}, device())) continue;
+      EXPECT_FALSE(rung.needs.empty()) << rung.name << " does not say what it lacks";
+      EXPECT_THROW(conv2d_workspace_bytes(pass, d, options, device()), Error) << rung.name;
     }
   }
 }
 
 WEFT_ON_EACH_DEVICE(Conv);
-
-TEST(ConvVariants, ParseTheirNames) {
-  for (const VariantInfo& info : conv_variants()) {
-    EXPECT_TRUE(info.on_cpu || info.on_cuda) << info.name;
-    EXPECT_FALSE(info.summary.empty()) << info.name;
-    EXPECT_NE(parse_conv_variant(info.name), ConvVariant::automatic) << info.name;
-  }
-  EXPECT_EQ(parse_conv_variant("automatic"), ConvVariant::automatic);
-  EXPECT_THROW(parse_conv_variant("winograd"), Error);
-}
 
 }  // namespace
 }  // namespace weft::test::conv

@@ -2,7 +2,7 @@
 // Convolution on the CPU: every instruction set, any number of threads, and the oracle itself.
 #include <omp.h>
 
-#include "kernels/conv/cpu_table.h"
+#include "kernels/conv/cpu/table.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/kernels/conv_problem.h"
 #include "tests/support/small.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/fused_cnn/fused_cnn.h"
+#include "kernels/networks/cnn/fused_cnn.h"
 
 #include "tests/kernels/fused_cnn_problem.h"
 
@@ -11,15 +11,11 @@ using kernels::SgdOptions;
 
 constexpr SgdOptions kPlain = {}, kHeavyBall = {0.9f, 0, false}, kDecay = {0.9f, 5e-4f, false},
                      kNesterov = {0.9f, 5e-4f, true};
-constexpr FusedCnnVariant kVariants[] = {FusedCnnVariant::two_kernels, FusedCnnVariant::persistent};
-
-std::string name_of(FusedCnnVariant variant) {
-  return variant == FusedCnnVariant::two_kernels ? "two_kernels" : "persistent";
-}
+constexpr std::string_view kVariants[] = {"two_kernels", "persistent"};
 
 // A data set of `count` images in batches of `batch`.
 FusedCnnOptions options_of(std::int64_t count, std::int64_t batch, const SgdOptions& sgd,
-                           FusedCnnVariant variant, bool shuffle = true) {
+                           std::string_view variant, bool shuffle = true) {
   FusedCnnOptions options;
   options.order = {count, (count + batch - 1) / batch, batch, shuffle, 7};
   options.normalization = {0.1307f, 0.3081f};
@@ -44,12 +40,12 @@ struct StepCase {
 };
 
 // Every step starts from what the device has, so that the comparison stays as tight as for one.
-void follow(const StepCase& c, FusedCnnVariant variant, const Stream& stream) {
+void follow(const StepCase& c, std::string_view variant, const Stream& stream) {
   FusedCnnProblem problem(c.dims, options_of(c.count, c.batch, c.sgd, variant), kRates, stream);
   for (int step = 0; step < c.steps; ++step) {
     problem.clear_up(c.rows);
-    problem.expect_step(c.rows, str(name_of(variant), ", ", c.dims.height, " x ", c.dims.width,
-                                    ", ", c.rows, " of ", c.batch, " rows, step ", step));
+    problem.expect_step(c.rows, str(variant, ", ", c.dims.height, " x ", c.dims.width, ", ", c.rows,
+                                    " of ", c.batch, " rows, step ", step));
   }
 }
 
@@ -63,14 +59,14 @@ TEST_P(FusedCnn, FollowsTheOracle) {
                           {kSmallCnn, 9, 9, 9, 1, kNesterov},
                           {kSmallCnn, 9, 9, 6, 1, {0, 0.1f, false}}};
   for (const StepCase& c : all_or_few(all, few)) {
-    for (const FusedCnnVariant variant : kVariants) follow(c, variant, stream());
+    for (const std::string_view variant : kVariants) follow(c, variant, stream());
   }
 }
 
 // With one of the variants: that both give the same bits is a test of its own.
 TEST_P(FusedCnn, Lenet5FollowsTheOracle) {
-  constexpr FusedCnnVariant kTwo = FusedCnnVariant::two_kernels;
-  constexpr FusedCnnVariant kOne = FusedCnnVariant::persistent;
+  constexpr std::string_view kTwo = "two_kernels";
+  constexpr std::string_view kOne = "persistent";
   const FusedCnnDims dims = lenet5_dims(10);
   if (!runs(dims)) GTEST_SKIP() << "LeNet-5 does not fit this device";
   follow({dims, 12, 3, 3, 1, kNesterov}, kTwo, stream());  // one image at a time
@@ -87,25 +83,25 @@ TEST_P(FusedCnn, Lenet5FollowsTheOracle) {
 
 // Shifted by draws, so that bilinear samples and background are in the images.
 TEST_P(FusedCnn, FollowsTheOracleOnDistortedImages) {
-  for (const FusedCnnVariant variant : kVariants) {
+  for (const std::string_view variant : kVariants) {
     FusedCnnOptions options = options_of(20, 6, kNesterov, variant);
     options.augmentation.shift = 2;
     FusedCnnProblem problem(kSmallCnn, options, kRates, stream());
     for (int step = 0; step < 2; ++step) {
       problem.clear_up(6);
-      problem.expect_step(6, name_of(variant) + ", shifted");
+      problem.expect_step(6, str(variant, ", shifted"));
     }
   }
 }
 
 // Windows of one colour tie exactly; the first position wins, as in the oracle.
 TEST_P(FusedCnn, TiesGoToTheFirst) {
-  for (const FusedCnnVariant variant : kVariants) {
+  for (const std::string_view variant : kVariants) {
     FusedCnnProblem problem(kSmallCnn, options_of(4, 4, kPlain, variant), kRates, stream());
     std::vector<std::uint8_t> pixels(4 * 13 * 12, 0);
     for (std::size_t i = 13 * 12; i < pixels.size(); ++i) pixels[i] = i % 12 < 6 ? 255 : 0;
     problem.set_pixels(pixels);
-    problem.expect_step(4, name_of(variant) + ", plain images");
+    problem.expect_step(4, str(variant, ", plain images"));
   }
 }
 
@@ -117,7 +113,7 @@ struct State {
 
 // Steps in groups of these sizes.
 State state_after(const FusedCnnDims& dims, std::int64_t count, std::int64_t batch,
-                  std::int64_t rows, const std::vector<int>& groups, FusedCnnVariant variant,
+                  std::int64_t rows, const std::vector<int>& groups, std::string_view variant,
                   const Stream& stream) {
   FusedCnnOptions options = options_of(count, batch, kNesterov, variant);
   options.augmentation = {10, 0.1f, 0.1f, 1};
@@ -150,45 +146,45 @@ TEST_P(FusedCnn, VariantsAndGroupsOfStepsGiveTheSameBits) {
   for (const Case& c : all_or_few(all, few)) {
     if (!runs(c.dims) || (device().is_cpu() && c.dims == lenet5_dims(10))) continue;
     const std::string what = str(c.rows, " rows of ", c.dims.height);
-    const auto run = [&](const std::vector<int>& groups, FusedCnnVariant variant) {
+    const auto run = [&](const std::vector<int>& groups, std::string_view variant) {
       return state_after(c.dims, c.count, c.batch, c.rows, groups, variant, stream());
     };
-    const State first = run({4}, FusedCnnVariant::persistent);
+    const State first = run({4}, "persistent");
     EXPECT_TRUE(std::isfinite(first.totals.loss_sum)) << what;
     EXPECT_EQ(first.step, 4);
-    expect_same(first, run({1, 2, 1}, FusedCnnVariant::persistent), what + ", in groups");
-    expect_same(first, run({4}, FusedCnnVariant::two_kernels), what + ", two_kernels");
+    expect_same(first, run({1, 2, 1}, "persistent"), what + ", in groups");
+    expect_same(first, run({4}, "two_kernels"), what + ", two_kernels");
     if (small_tests()) continue;
-    expect_same(first, run({4}, FusedCnnVariant::persistent), what + ", again");
-    expect_same(first, run({2, 2}, FusedCnnVariant::automatic), what + ", automatic");
+    expect_same(first, run({4}, "persistent"), what + ", again");
+    expect_same(first, run({2, 2}, kernels::kAutomatic), what + ", automatic");
   }
 }
 
 TEST_P(FusedCnn, ReplaysAsAGraph) {
-  for (const FusedCnnVariant variant : kVariants) {
+  for (const std::string_view variant : kVariants) {
     FusedCnnProblem direct(kSmallCnn, options_of(20, 3, kNesterov, variant), kRates, stream());
     FusedCnnProblem replayed(kSmallCnn, options_of(20, 3, kNesterov, variant), kRates, stream());
     direct.train(3, 4);
     Graph graph = replayed.record(3, 2);
     graph.launch();
     graph.launch();
-    EXPECT_TRUE(same_bits(direct.parameters(), replayed.parameters())) << name_of(variant);
+    EXPECT_TRUE(same_bits(direct.parameters(), replayed.parameters())) << variant;
     EXPECT_EQ(replayed.step(), 4);
   }
 }
 
 TEST_P(FusedCnn, AWrongLabelShowsAsNan) {
-  for (const FusedCnnVariant variant : kVariants) {
+  for (const std::string_view variant : kVariants) {
     FusedCnnProblem problem(kSmallCnn, options_of(6, 6, kPlain, variant), kRates, stream());
     problem.set_label(4, 7);  // of seven classes
     problem.train(6, 1);
-    EXPECT_TRUE(std::isnan(problem.totals().loss_sum)) << name_of(variant);
-    EXPECT_TRUE(std::isnan(problem.parameters().back())) << name_of(variant);
+    EXPECT_TRUE(std::isnan(problem.totals().loss_sum)) << variant;
+    EXPECT_TRUE(std::isnan(problem.parameters().back())) << variant;
   }
 }
 
 TEST_P(FusedCnn, NothingToDoIsNothingWritten) {
-  FusedCnnProblem problem(kSmallCnn, options_of(6, 6, kPlain, FusedCnnVariant::automatic), kRates,
+  FusedCnnProblem problem(kSmallCnn, options_of(6, 6, kPlain, kernels::kAutomatic), kRates,
                           stream());
   const std::vector<float> before = problem.parameters();
   problem.train(0, 3);
@@ -199,7 +195,7 @@ TEST_P(FusedCnn, NothingToDoIsNothingWritten) {
 }
 
 TEST_P(FusedCnn, RefusesWhatItCannotDo) {
-  const FusedCnnOptions options = options_of(6, 6, kNesterov, FusedCnnVariant::automatic);
+  const FusedCnnOptions options = options_of(6, 6, kNesterov, kernels::kAutomatic);
   Guarded<float> memory(4096, stream());
   const auto train = [&](const float* parameters, float* velocity, std::int64_t rows,
                          const FusedCnnDims& dims, std::size_t bytes) {
@@ -222,16 +218,15 @@ TEST_P(FusedCnn, RefusesWhatItCannotDo) {
   EXPECT_EQ(kernels::fused_cnn_supports(other, device()), device().is_cpu());
   EXPECT_EQ(kernels::fused_cnn_supports(lenet5_dims(33), device()), device().is_cpu());
   EXPECT_TRUE(kernels::fused_cnn_supports(kSmallCnn, device()));
+  const auto train_as = [&](std::string_view variant) {
+    FusedCnnProblem problem(kSmallCnn, options_of(6, 6, kPlain, variant), kRates, stream());
+    problem.train(6, 1);
+  };
+  EXPECT_USAGE_ERROR(train_as("three_kernels"), "two_kernels, persistent");
+  EXPECT_USAGE_ERROR(train_as("resident_weights"), "only infers");
 }
 
 WEFT_ON_EACH_DEVICE(FusedCnn);
-
-TEST(FusedCnnVariants, HaveNames) {
-  for (const FusedCnnVariant variant : kVariants) {
-    EXPECT_EQ(kernels::parse_fused_cnn_variant(name_of(variant)), variant);
-  }
-  EXPECT_USAGE_ERROR(kernels::parse_fused_cnn_variant("three_kernels"), "three_kernels");
-}
 
 // The oracle's gradients against central differences of its own mean loss.
 TEST(FusedCnnOracle, GradientsMatchCentralDifferences) {

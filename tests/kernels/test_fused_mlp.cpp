@@ -2,12 +2,12 @@
 // kernels/fused_mlp against the same network in double with the same roundings to bfloat16. What is
 // left is the order of fp32 sums, and that a value close to the middle of two bfloat16 may be
 // rounded to the other one.
-#include "kernels/fused_mlp/fused_mlp.h"
+#include "kernels/networks/mlp/fused_mlp.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "kernels/fused_mlp/cpu.h"
+#include "kernels/networks/mlp/cpu/templates.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace weft::test::mlp {

@@ -4,7 +4,7 @@
 
 #include "engine/device.h"
 #include "kernels/gemm/automatic.h"
-#include "kernels/gemm/cpu_table.h"
+#include "kernels/gemm/cpu/table.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/kernels/gemm_problem.h"
 #include "tests/support/device_test.h"
@@ -20,10 +20,11 @@ TEST_P(Gemm, MatchesTheOracle) {
   for (const GemmCase& c : cases_here()) {
     const Problem problem(c, false);
     const std::vector<double> expected = problem.expected();
-    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-      EXPECT_TRUE(compare(problem.run(options, stream()), expected,
-                          problem.bound(rounding_of(options)), variant + " " + c.name()));
-    });
+    for_each_variant(
+        problem.c.dims, device(), [&](const std::string& variant, const GemmOptions& options) {
+          EXPECT_TRUE(compare(problem.run(options, stream()), expected,
+                              problem.bound(rounding_of(options)), variant + " " + c.name()));
+        });
     if (HasFailure()) return;
   }
 }
@@ -33,12 +34,11 @@ TEST_P(Gemm, IsExactOnIntegers) {
     if (c.dims.k > 1100) continue;  // sums stay below 2^24
     const Problem problem(c, true);
     const std::vector<double> expected = problem.expected();
-    Bound bound = exact();
-    bound.zero_is_right = true;
-    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-      EXPECT_TRUE(
-          compare(problem.run(options, stream()), expected, bound, variant + " " + c.name()));
-    });
+    for_each_variant(problem.c.dims, device(),
+                     [&](const std::string& variant, const GemmOptions& options) {
+                       EXPECT_TRUE(compare(problem.run(options, stream()), expected, problem.none(),
+                                           variant + " " + c.name()));
+                     });
     if (HasFailure()) return;
   }
 }
@@ -48,6 +48,7 @@ TEST_P(Gemm, IsExactOnIntegers) {
 // host-cuda.
 TEST_P(Gemm, IsExactInEveryTile) {
   if (device().is_cpu()) GTEST_SKIP() << "for the tiles of large products";
+  must_compare();
   struct Size {
     std::int64_t m, n, k;
     float beta;
@@ -63,14 +64,16 @@ TEST_P(Gemm, IsExactInEveryTile) {
           {m, n, k, (transposes & 1) != 0, (transposes & 2) != 0, 0, 0, n + 8}, 1, beta, true};
       const Problem problem(c, true);
       std::vector<double> expected = problem.expected();
-      for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-        const bool tiled = options.mode != ComputeMode::fp32 ||
-                           variant.find("tf32x3") != std::string::npos ||
-                           (options.variant == GemmVariant::operand_reuse && !small_tests());
-        if (!tiled || (small_tests() && options.variant == GemmVariant::wmma_tf32)) return;
-        EXPECT_TRUE(
-            compare(problem.run(options, stream()), expected, exact(), variant + " " + c.name()));
-      });
+      for_each_variant(
+          problem.c.dims, device(), [&](const std::string& variant, const GemmOptions& options) {
+            const Rung* rung = gemm_rungs().find(options.variant);
+            const bool tiled =
+                rung != nullptr && (rung->arithmetic.in(options.mode) != Arithmetic::fp32 ||
+                                    (rung->name == "operand_reuse" && !small_tests()));
+            if (!tiled || (small_tests() && options.variant == "wmma_tf32")) return;
+            EXPECT_TRUE(compare(problem.run(options, stream()), expected, exact(),
+                                variant + " " + c.name()));
+          });
       for (double& value : expected) {
         value = static_cast<double>(to_float(to_bfloat16(static_cast<float>(value))));
       }
@@ -86,7 +89,7 @@ TEST_P(Gemm, IsExactInEveryTile) {
 TEST_P(Gemm, OperandReuseIsExactInLargeTiles) {
   if (device().is_cpu()) GTEST_SKIP() << "the rung runs on CUDA";
   GemmOptions options;
-  options.variant = GemmVariant::operand_reuse;
+  options.variant = "operand_reuse";
   const std::int64_t m = 256 * device_properties(device()).multiprocessors;
   for (const bool whole : {true, false}) {
     for (int transposes = 0; transposes < 4; ++transposes) {
@@ -106,13 +109,13 @@ TEST_P(Gemm, OperandReuseIsExactInLargeTiles) {
 
 // Root of the mean squared error, against fp32 multiply-adds in the order of k.
 TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
-  if (!gemm_runs_on(GemmVariant::tf32x3, GemmStorage::fp32, device())) {
+  if (!gemm_takes("tf32x3", {{40, 100, 512, false, true}}, device())) {
     GTEST_SKIP() << "tf32x3 does not run here";
   }
   for (const std::int64_t k : sizes_here({512, 2048, 4096}, {512})) {
     const Problem problem({{40, 100, k, false, true}}, false);
     const std::vector<double> expected = problem.expected();
-    const auto error_of = [&](GemmVariant variant) {
+    const auto error_of = [&](std::string_view variant) {
       GemmOptions options;
       options.variant = variant;
       const std::vector<float> found = problem.run(options, stream());
@@ -122,25 +125,28 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
       }
       return std::sqrt(squares / static_cast<double>(found.size()));
     };
-    const double fp32 = error_of(GemmVariant::naive);
+    const double fp32 = error_of("naive");
     EXPECT_GT(fp32, 0);
-    EXPECT_LE(error_of(GemmVariant::tf32x3), 2 * fp32) << "k = " << k;
-    if (gemm_runs_on(GemmVariant::wgmma_tf32x3, GemmStorage::fp32, device())) {
-      EXPECT_LE(error_of(GemmVariant::wgmma_tf32x3), 2 * fp32) << "k = " << k;
+    EXPECT_LE(error_of("tf32x3"), 2 * fp32) << "k = " << k;
+    if (gemm_takes("wgmma_tf32x3", {{40, 100, 512, false, true}}, device())) {
+      EXPECT_LE(error_of("wgmma_tf32x3"), 2 * fp32) << "k = " << k;
     }
-    if (k > 2048 || !gemm_runs_on(GemmVariant::cluster_tf32x3, GemmStorage::fp32, device()))
+    if (k > 2048 || !gemm_takes("cluster_tf32x3", {{40, 100, 512, false, true}}, device()))
       continue;
-    EXPECT_LE(error_of(GemmVariant::cluster_tf32x3), 2 * fp32) << "k = " << k;
+    EXPECT_LE(error_of("cluster_tf32x3"), 2 * fp32) << "k = " << k;
   }
 }
 
 TEST_P(Gemm, TakesAnyAlignment) {
   for (const std::int64_t misalign : {1, 2, 3}) {
     const Problem problem({{65, 67, 71, false, true}, 1, 1, true}, true);
-    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-      EXPECT_TRUE(compare(problem.run(options, stream(), misalign), problem.expected(), exact(),
-                          str(variant, " misaligned by ", misalign)));
-    });
+    for_each_variant(
+        problem.c.dims, device(),
+        [&](const std::string& variant, const GemmOptions& options) {
+          EXPECT_TRUE(compare(problem.run(options, stream(), misalign), problem.expected(), exact(),
+                              str(variant, " misaligned by ", misalign)));
+        },
+        misalign);
   }
 }
 
@@ -148,9 +154,8 @@ TEST_P(Gemm, StripsHaveAnyWidth) {
   if (device().is_cpu()) GTEST_SKIP() << "the strip rungs run on CUDA";
   const std::int64_t m = small_tests() ? 5 : 67;
   const Problem problem({{m, 259, 301, false, true}, 1, 0, true}, true);
-  for (const GemmVariant variant :
-       {GemmVariant::strip_k1, GemmVariant::strip_k2, GemmVariant::strip_k3, GemmVariant::strip_k4,
-        GemmVariant::strip_k3k4}) {
+  for (const std::string_view variant :
+       {"strip_k1", "strip_k2", "strip_k3", "strip_k4", "strip_k3k4"}) {
     for (const int width : {32, 64, 128, 256}) {
       for (const int results : {2, 4}) {
         GemmOptions options;
@@ -166,32 +171,35 @@ TEST_P(Gemm, StripsHaveAnyWidth) {
 
 TEST_P(Gemm, GivesTheSameBitsTwice) {
   const Problem problem(small_tests() ? few_gemm_cases()[0] : GemmCase{{129, 200, 1031}}, false);
-  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-    EXPECT_EQ(problem.run(options, stream()), problem.run(options, stream())) << variant;
-  });
+  for_each_variant(
+      problem.c.dims, device(), [&](const std::string& variant, const GemmOptions& options) {
+        EXPECT_EQ(problem.run(options, stream()), problem.run(options, stream())) << variant;
+      });
 }
 
 TEST_P(Gemm, WithoutInnerExtentKeepsBetaAndBias) {
   const Problem problem({{13, 35, 0, false, false, 1, 0, 40}, 1, 2, true, Epilogue::relu}, false);
-  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-    EXPECT_TRUE(
-        compare(problem.run(options, stream()), problem.expected(), problem.bound(), variant));
-  });
+  for_each_variant(
+      problem.c.dims, device(), [&](const std::string& variant, const GemmOptions& options) {
+        EXPECT_TRUE(
+            compare(problem.run(options, stream()), problem.expected(), problem.bound(), variant));
+      });
 }
 
 TEST_P(Gemm, ReluLetsNanPass) {
   Problem problem({{3, 20, 4}, 1, 0, false, Epilogue::relu}, false);
   problem.a[5] = std::numeric_limits<float>::quiet_NaN();  // in row 1
-  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-    const std::vector<float> c = problem.run(options, stream());
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      EXPECT_EQ(std::isnan(c[i]), i / 20 == 1) << variant << " at " << i;
-    }
-  });
+  for_each_variant(problem.c.dims, device(),
+                   [&](const std::string& variant, const GemmOptions& options) {
+                     const std::vector<float> c = problem.run(options, stream());
+                     for (std::size_t i = 0; i < c.size(); ++i) {
+                       EXPECT_EQ(std::isnan(c[i]), i / 20 == 1) << variant << " at " << i;
+                     }
+                   });
 }
 
 TEST_P(Gemm, EmptyExtentsWriteNothing) {
-  for_each_variant(device(), [&](const std::string&, const GemmOptions& options) {
+  for_each_variant({0, 4, 2}, device(), [&](const std::string&, const GemmOptions& options) {
     Guarded<float> c(8, stream()), a(8, stream()), b(8, stream());
     const std::vector<float> before = c.get();
     gemm(c.data(), a.data(), b.data(), nullptr, {0, 4, 2}, options, stream());
@@ -216,10 +224,10 @@ TEST_P(Gemm, RefusesWhatItCannotDo) {
   refused({4, 5, 6, false, true, 0, 5, 0}, {}, "ldb = 5 is shorter than a row of 6");
   refused({4, 5, 6, false, false, 0, 0, 4}, {}, "ldc = 4 is shorter than a row of 5");
   refused({huge, huge, 1}, {}, "do not fit in memory");
-  for (const VariantInfo& info : gemm_variants()) {
+  for (const Rung& info : gemm_rungs()) {
     GemmOptions options;
-    options.variant = parse_gemm_variant(info.name);
-    if (gemm_runs_on(options.variant, GemmStorage::fp32, device())) continue;
+    options.variant = info.name;
+    if (gemm_takes(info.name, {{1, 1, 1}}, device())) continue;
     refused({1, 1, 1}, options, std::string(info.name));
   }
   GemmOptions strip;
@@ -230,9 +238,9 @@ TEST_P(Gemm, RefusesWhatItCannotDo) {
   refused({1, 1, 1}, strip, "strip_results must be 2 or 4, found 3");
   if (device().is_cuda()) {
     GemmOptions options;
-    options.variant = GemmVariant::mma_tf32;
+    options.variant = "mma_tf32";
     refused({1, 1, 1}, options, "tf32");
-    options.variant = GemmVariant::mma_bf16;
+    options.variant = "mma_bf16";
     refused({1, 1, 1}, options, "takes matrices of bfloat16, found floats");
   }
 }
@@ -264,14 +272,16 @@ TEST(GemmCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const GemmCase& c : {GemmCase{{251, 241, 1033}}, GemmCase{{64, 512, 784, false, true}},
                             GemmCase{{300, 130, 64, true, false}}}) {
     const Problem problem(c, false);
-    for_each_variant(Device::cpu(), [&](const std::string& variant, const GemmOptions& options) {
-      omp_set_num_threads(1);
-      const std::vector<float> one = problem.run(options, stream);
-      for (const int threads : {2, 3}) {
-        omp_set_num_threads(threads);
-        EXPECT_EQ(problem.run(options, stream), one) << variant << " on " << threads << " threads";
-      }
-    });
+    for_each_variant(problem.c.dims, Device::cpu(),
+                     [&](const std::string& variant, const GemmOptions& options) {
+                       omp_set_num_threads(1);
+                       const std::vector<float> one = problem.run(options, stream);
+                       for (const int threads : {2, 3}) {
+                         omp_set_num_threads(threads);
+                         EXPECT_EQ(problem.run(options, stream), one)
+                             << variant << " on " << threads << " threads";
+                       }
+                     });
   }
   omp_set_num_threads(before);
 }
@@ -280,9 +290,9 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   const GemmDevice turing{75, false}, ampere{80, false}, hopper{90, true}, later{100, false};
   const auto chosen = [](std::int64_t side, GemmStorage storage, ComputeMode mode, bool aligned,
                          const GemmDevice& on) {
-    return gemm_automatic({side, side, side, false, false, side, side, side}, storage, mode,
-                          aligned, on)
-        .variant;
+    return gemm_automatic(
+               {{side, side, side, false, false, side, side, side}, storage, mode, aligned}, on)
+        .rung;
   };
   const auto floats = [&](std::int64_t side, ComputeMode mode, const GemmDevice& on) {
     return chosen(side, GemmStorage::fp32, mode, true, on);
@@ -290,46 +300,36 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   const auto bf16 = [&](std::int64_t side, bool aligned, const GemmDevice& on) {
     return chosen(side, GemmStorage::bf16, ComputeMode::fp32, aligned, on);
   };
-  EXPECT_EQ(floats(960, ComputeMode::fp32, turing), GemmVariant::operand_reuse);
-  EXPECT_EQ(floats(768, ComputeMode::fp32, turing), GemmVariant::register_tiled);
-  EXPECT_EQ(floats(960, ComputeMode::fp32, ampere), GemmVariant::tf32x3);
-  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), GemmVariant::wgmma_tf32x3);
-  EXPECT_EQ(floats(2048, ComputeMode::fp32, later), GemmVariant::tf32x3);
-  EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), GemmVariant::operand_reuse);
-  EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), GemmVariant::mma_tf32);
-  EXPECT_EQ(floats(2048, ComputeMode::bf16, later), GemmVariant::mma_tf32);
-  EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(floats(256, ComputeMode::tf32, hopper), GemmVariant::cluster_tf32);
-  EXPECT_EQ(floats(256, ComputeMode::tf32, ampere), GemmVariant::register_tiled);
-  EXPECT_EQ(floats(256, ComputeMode::fp32, hopper), GemmVariant::cluster_tf32x3);
-  EXPECT_EQ(floats(256, ComputeMode::fp32, ampere), GemmVariant::register_tiled);
-  EXPECT_EQ(floats(64, ComputeMode::fp32, hopper), GemmVariant::register_tiled);
+  EXPECT_EQ(floats(960, ComputeMode::fp32, turing), "operand_reuse");
+  EXPECT_EQ(floats(768, ComputeMode::fp32, turing), "register_tiled");
+  EXPECT_EQ(floats(960, ComputeMode::fp32, ampere), "tf32x3");
+  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), "wgmma_tf32x3");
+  EXPECT_EQ(floats(2048, ComputeMode::fp32, later), "tf32x3");
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), "operand_reuse");
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), "mma_tf32");
+  EXPECT_EQ(floats(2048, ComputeMode::bf16, later), "mma_tf32");
+  EXPECT_EQ(floats(2048, ComputeMode::tf32, hopper), "wgmma_tf32");
+  EXPECT_EQ(floats(256, ComputeMode::tf32, hopper), "cluster_tf32");
+  EXPECT_EQ(floats(256, ComputeMode::tf32, ampere), "register_tiled");
+  EXPECT_EQ(floats(256, ComputeMode::fp32, hopper), "cluster_tf32x3");
+  EXPECT_EQ(floats(256, ComputeMode::fp32, ampere), "register_tiled");
+  EXPECT_EQ(floats(64, ComputeMode::fp32, hopper), "register_tiled");
   // The first layer of the MLP, forward and its weight gradient.
   const auto layer = [&](const GemmDims& dims) {
-    return gemm_automatic(dims, GemmStorage::fp32, ComputeMode::tf32, true, hopper).variant;
+    return gemm_automatic({dims, GemmStorage::fp32, ComputeMode::tf32, true}, hopper).rung;
   };
-  EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), GemmVariant::cluster_tf32);
-  EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), GemmVariant::cluster_tf32);
-  EXPECT_EQ(layer({4096, 512, 784, false, true, 784, 784, 512}), GemmVariant::wgmma_tf32);
+  EXPECT_EQ(layer({256, 512, 784, false, true, 784, 784, 512}), "cluster_tf32");
+  EXPECT_EQ(layer({512, 784, 256, true, false, 512, 784, 784}), "cluster_tf32");
+  EXPECT_EQ(layer({4096, 512, 784, false, true, 784, 784, 512}), "wgmma_tf32");
   // A large one of a CNN, and its weight gradient, for which the smaller operand is copied.
-  EXPECT_EQ(layer({1024, 9216, 128, false, false, 128, 9216, 9216}), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(layer({128, 9216, 1024, true, false, 128, 9216, 9216}), GemmVariant::wgmma_tf32);
-  EXPECT_EQ(layer({640, 1152, 100, true, false, 640, 1152, 1152}), GemmVariant::mma_tf32);
-  EXPECT_EQ(bf16(2048, true, hopper), GemmVariant::wgmma_bf16);
-  EXPECT_EQ(bf16(2048, false, hopper), GemmVariant::mma_bf16);
-  EXPECT_EQ(bf16(2048, true, ampere), GemmVariant::mma_bf16);
-  EXPECT_EQ(bf16(64, true, hopper), GemmVariant::mma_bf16);
-  EXPECT_EQ(bf16(std::int64_t{1} << 31, true, hopper), GemmVariant::mma_bf16);
-}
-
-TEST(GemmVariants, ParseTheirNames) {
-  for (const VariantInfo& info : gemm_variants()) {
-    EXPECT_TRUE(info.on_cpu || info.on_cuda) << info.name;
-    EXPECT_FALSE(info.summary.empty()) << info.name;
-    EXPECT_NE(parse_gemm_variant(info.name), GemmVariant::automatic) << info.name;
-  }
-  EXPECT_EQ(parse_gemm_variant("automatic"), GemmVariant::automatic);
-  EXPECT_THROW(parse_gemm_variant("fast"), Error);
+  EXPECT_EQ(layer({1024, 9216, 128, false, false, 128, 9216, 9216}), "wgmma_tf32");
+  EXPECT_EQ(layer({128, 9216, 1024, true, false, 128, 9216, 9216}), "wgmma_tf32");
+  EXPECT_EQ(layer({640, 1152, 100, true, false, 640, 1152, 1152}), "mma_tf32");
+  EXPECT_EQ(bf16(2048, true, hopper), "wgmma_bf16");
+  EXPECT_EQ(bf16(2048, false, hopper), "mma_bf16");
+  EXPECT_EQ(bf16(2048, true, ampere), "mma_bf16");
+  EXPECT_EQ(bf16(64, true, hopper), "mma_bf16");
+  EXPECT_EQ(bf16(std::int64_t{1} << 31, true, hopper), "mma_bf16");
 }
 
 }  // namespace

@@ -54,11 +54,10 @@ struct BackwardProblem : Problem {
     Guarded<float> mask_device(mask, stream, mask_misaligned), sums(sums_before, stream);
     options.relu_mask = mask_device.data();
     options.row_sums = sums.data();
-    Bound bound = exact();
-    bound.zero_is_right = true;
     const std::string where = str(what, " ", c.name(), " misaligned by ", misalign);
-    EXPECT_TRUE(compare(run(options, stream, misalign), expected_product(), bound, where));
-    EXPECT_TRUE(compare(sums.get(), expected_sums(), bound, where + ", row sums"));
+    EXPECT_TRUE(compare(run(options, stream, misalign), expected_product(), none(), where));
+    const Bound of_sums{0, 0, d.m <= 5 || c.alpha == 0};
+    EXPECT_TRUE(compare(sums.get(), expected_sums(), of_sums, where + ", row sums"));
   }
 };
 
@@ -68,9 +67,10 @@ TEST_P(GemmBackward, MasksAndSumsRowsExactlyOnIntegers) {
   for (const GemmCase& c : cases_here()) {
     if (c.dims.k > 1100) continue;  // sums stay below 2^24
     const BackwardProblem problem(c);
-    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-      problem.check(options, variant, stream());
-    });
+    for_each_variant(problem.c.dims, device(),
+                     [&](const std::string& variant, const GemmOptions& options) {
+                       problem.check(options, variant, stream());
+                     });
     if (HasFailure()) return;
   }
 }
@@ -78,12 +78,18 @@ TEST_P(GemmBackward, MasksAndSumsRowsExactlyOnIntegers) {
 TEST_P(GemmBackward, TakesAnyAlignment) {
   const BackwardProblem problem(GemmCase{{65, 67, 71, true, false}, 1, 1, true});
   const BackwardProblem aligned(GemmCase{{64, 128, 96, true, false}, 1, 0});
-  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-    for (const std::int64_t misalign : {1, 2, 3}) {
-      problem.check(options, variant, stream(), misalign);
-      aligned.check(options, variant, stream(), 0, misalign);
-    }
-  });
+  for (const std::int64_t misalign : {1, 2, 3}) {
+    for_each_variant(
+        problem.c.dims, device(),
+        [&](const std::string& variant, const GemmOptions& options) {
+          problem.check(options, variant, stream(), misalign);
+        },
+        misalign);
+    for_each_variant(aligned.c.dims, device(),
+                     [&](const std::string& variant, const GemmOptions& options) {
+                       aligned.check(options, variant, stream(), 0, misalign);
+                     });
+  }
 }
 
 // Tiles that lie in C as a whole are stored 16 bytes at a time, or as C^T, by code of their own.
@@ -95,9 +101,10 @@ TEST_P(GemmBackward, MasksWholeTilesOfEveryOrder) {
                  0,
                  true,
                  transposes % 2 == 0 ? Epilogue::relu : Epilogue::none});
-    for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-      problem.check(options, variant, stream());
-    });
+    for_each_variant(problem.c.dims, device(),
+                     [&](const std::string& variant, const GemmOptions& options) {
+                       problem.check(options, variant, stream());
+                     });
   }
 }
 
@@ -107,16 +114,17 @@ TEST_P(GemmBackward, CutsWhereTheMaskIsNotPositive) {
                                   -0.0f,  1e30f,   std::numeric_limits<float>::quiet_NaN()};
   BackwardProblem problem(GemmCase{{8, 24, 32}});
   for (std::size_t i = 0; i < problem.mask.size(); ++i) problem.mask[i] = values[i % values.size()];
-  for_each_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
-    problem.check(options, variant, stream());
-  });
+  for_each_variant(problem.c.dims, device(),
+                   [&](const std::string& variant, const GemmOptions& options) {
+                     problem.check(options, variant, stream());
+                   });
 }
 
 // Every cluster that the blocks of the cluster rungs can form, over whole and partial tiles.
 class GemmClusters : public DeviceTest {
  protected:
   void check_shapes(ComputeMode mode) {
-    if (!gemm_runs_on(GemmVariant::cluster_tf32, GemmStorage::fp32, device())) {
+    if (!gemm_takes("cluster_tf32", {{8, 8, 8}, GemmStorage::fp32, ComputeMode::tf32}, device())) {
       GTEST_SKIP() << "cluster_tf32 does not run here";
     }
     for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{128, 128, 512},
@@ -138,12 +146,12 @@ class GemmClusters : public DeviceTest {
         for (const auto& [share, parts] :
              {std::array<int, 2>{1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 2}, {0, 0}}) {
           GemmOptions options;
-          options.variant =
-              mode == ComputeMode::fp32 ? GemmVariant::cluster_tf32x3 : GemmVariant::cluster_tf32;
+          options.variant = mode == ComputeMode::fp32 ? "cluster_tf32x3" : "cluster_tf32";
           options.mode = mode;
           options.overlap = parts == 2;
           options.cluster_share = share;
           options.cluster_parts = parts;
+          if (!takes(options, problem.c.dims, GemmStorage::fp32, device())) continue;
           problem.check(options, str("share ", share, ", parts ", parts), stream());
         }
         if (HasFailure()) return;

@@ -31,13 +31,11 @@ TEST_P(GemmBfloat16, IsRoundedIntegers) {
     for (double& value : expected) {
       value = static_cast<double>(to_float(to_bfloat16(static_cast<float>(value))));
     }
-    Bound bound = exact();
-    bound.zero_is_right = true;
     for_each_bfloat16_variant(
         device(), [&](const std::string& variant, const GemmOptions& options) {
           for (const std::int64_t misalign : {0, 1, 4}) {
             if (misalign != 0 && c.dims.m * c.dims.n > 5000) continue;
-            check_bfloat16(problem, variant, options, expected, bound, stream(), misalign);
+            check_bfloat16(problem, variant, options, expected, problem.none(), stream(), misalign);
           }
         });
     if (HasFailure()) return;
@@ -52,6 +50,7 @@ TEST_P(GemmBfloat16, KeepsTheEdgesOfTheContract) {
   std::vector<double> no_k_expected = no_k.expected();
   for_each_bfloat16_variant(device(), [&](const std::string& variant, const GemmOptions& options) {
     check_bfloat16(no_k, variant, options, no_k_expected, exact(), stream());
+    if (!takes(options, nan.c.dims, GemmStorage::bf16, device())) return;
     const std::vector<float> c = nan.run_bfloat16(options, stream());
     for (std::size_t i = 0; i < c.size(); ++i) {
       EXPECT_EQ(std::isnan(c[i]), i / 24 == 1) << variant << " at " << i;

@@ -5,10 +5,11 @@
 #include <limits>
 #include <memory>
 
-#include "kernels/histogram/cpu.h"
+#include "kernels/histogram/cpu/templates.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/cases/histogram_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 #include "tests/support/small.h"
 
 WEFT_CPU_TABLES(HistogramCpu, histogram_cpu)
@@ -19,7 +20,6 @@ namespace {
 using cases::Distribution;
 using kernels::EvenBins;
 using kernels::HistogramOptions;
-using kernels::HistogramVariant;
 using kernels::IntegerBins;
 using Counts = std::vector<std::int64_t>;
 
@@ -71,16 +71,14 @@ std::vector<Value> values_as(const std::vector<std::uint32_t>& values) {
 class HistogramTest : public DeviceTest {
  protected:
   // The variants that take these bins here; automatic first.
-  std::vector<HistogramVariant> variants(bool bytes, std::int64_t bins) const {
-    std::vector<HistogramVariant> result = {HistogramVariant::automatic};
-    for (const kernels::VariantInfo& info : kernels::histogram_variants()) {
-      if (device().is_cpu() ? !info.on_cpu : !info.on_cuda) continue;
-      if (info.needs == "bytes" && !bytes) continue;
-      const bool limited = device().is_cuda() && info.needs.find("shared") != info.needs.npos;
-      const auto shared = device_properties(device()).shared_bytes_per_block;
-      if (limited && 4 * static_cast<std::size_t>(bins) > shared) continue;
-      result.push_back(kernels::parse_histogram_variant(info.name));
+  std::vector<std::string_view> variants(bool bytes, std::int64_t bins) const {
+    std::vector<std::string_view> result = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::histogram_rungs()) {
+      const kernels::HistogramProblem problem{.bins = bins, .bytes = bytes};
+      const bool takes = kernels::histogram_takes(rung.name, problem, device());
+      if (taken(rung, device(), takes)) result.push_back(rung.name);
     }
+    EXPECT_GT(result.size(), 1u);
     return result;
   }
 
@@ -89,10 +87,10 @@ class HistogramTest : public DeviceTest {
                            const std::vector<std::int64_t>& misalignments = sizes_here({0, 1},
                                                                                        {0})) {
     const Counts expected = oracle(x, bins);
-    for (const HistogramVariant variant : variants(sizeof(Value) == 1, bins.bins)) {
+    for (const std::string_view variant : variants(sizeof(Value) == 1, bins.bins)) {
       for (const std::int64_t misalign : misalignments) {
         EXPECT_EQ(histogram_on(stream(), x, bins, {variant, 0}, misalign), expected)
-            << what << ", variant " << static_cast<int>(variant) << ", misaligned by " << misalign;
+            << what << ", variant " << variant << ", misaligned by " << misalign;
       }
     }
   }
@@ -163,7 +161,7 @@ TEST_P(HistogramTest, FloatsMatchADoubleOracle) {
   Counts expected(1024), scratch(2 * 4 * 1025);
   kernels::cpu::histogram_privatized(expected.data(), exact.data(), n, bins,
                                      {scratch.data(), 2, 4});
-  for (const HistogramVariant variant : variants(false, 1024)) {
+  for (const std::string_view variant : variants(false, 1024)) {
     EXPECT_EQ(histogram_on(stream(), x, EvenBins{0, 1, 1024}, {variant, 0}), expected);
   }
 }
@@ -185,26 +183,24 @@ TEST_P(HistogramTest, BlockSizesDoNotMatter) {
       cases::histogram_values(small_tests() ? 4099 : 40000, Distribution::uniform, 8, 6));
   for (const int block : {32, 96, 256, 1024}) {
     if (small_tests() && block != 96) continue;
-    for (const HistogramVariant variant :
-         {HistogramVariant::automatic, HistogramVariant::global_atomics,
-          HistogramVariant::privatized, HistogramVariant::privatized_coarsened,
-          HistogramVariant::vectorized, HistogramVariant::multi_pass}) {
+    for (const std::string_view variant :
+         {"automatic", "compare_and_swap", "global_atomics", "privatized", "privatized_coarsened",
+          "vectorized", "multi_pass"}) {
       EXPECT_EQ(histogram_on(stream(), x, kByteBins, {variant, block}), oracle(x, kByteBins))
-          << block << ", variant " << static_cast<int>(variant);
+          << block << ", variant " << variant;
     }
   }
-  EXPECT_USAGE_ERROR(histogram_on(stream(), x, kByteBins, {HistogramVariant::vectorized, 100}),
-                     "multiple of 32");
-  EXPECT_USAGE_ERROR(histogram_on(stream(), x, kByteBins, {HistogramVariant::lane_private, 64}),
+  EXPECT_USAGE_ERROR(histogram_on(stream(), x, kByteBins, {"vectorized", 100}), "multiple of 32");
+  EXPECT_USAGE_ERROR(histogram_on(stream(), x, kByteBins, {"lane_private", 64}),
                      "takes no block size");
 }
 
 TEST_P(HistogramTest, NoValuesGiveZeroCounts) {
-  for (const HistogramVariant variant : variants(true, 256)) {
+  for (const std::string_view variant : variants(true, 256)) {
     EXPECT_EQ(histogram_on(stream(), std::vector<std::uint8_t>(), kByteBins, {variant, 0}),
               Counts(256));
   }
-  for (const HistogramVariant variant : variants(false, 5)) {
+  for (const std::string_view variant : variants(false, 5)) {
     EXPECT_EQ(histogram_on(stream(), std::vector<float>(), EvenBins{0, 1, 5}, {variant, 0}),
               Counts(5));
     EXPECT_EQ(histogram_on(stream(), std::vector<std::int32_t>{-5, 9}, IntegerBins{0, 9, 5},
@@ -233,15 +229,14 @@ TEST_P(HistogramTest, RefusesWhatItCannotDo) {
   EXPECT_USAGE_ERROR(wrong({0, 1, (std::int64_t{1} << 30) + 1}), "1073741825");
   EXPECT_USAGE_ERROR(histogram_on(stream(), k, IntegerBins{5, 5, 4}, {}), "[5, 5)");
   EXPECT_USAGE_ERROR(histogram_on(stream(), k, IntegerBins{0, cases::kIntHigh + 1, 4}, {}), "2^31");
-  EXPECT_USAGE_ERROR(
-      histogram_on(stream(), x, EvenBins{0, 1, 4}, {HistogramVariant::lane_private, 0}),
-      device().is_cpu() ? "does not run on cpu" : "bytes only");
+  EXPECT_USAGE_ERROR(histogram_on(stream(), x, EvenBins{0, 1, 4}, {"lane_private", 0}),
+                     device().is_cpu() ? "does not run on cpu" : "bytes only");
   if (device().is_cuda()) {
-    EXPECT_USAGE_ERROR(
-        histogram_on(stream(), x, EvenBins{0, 1, 1 << 20}, {HistogramVariant::vectorized, 0}),
-        "multi_pass");
+    EXPECT_USAGE_ERROR(histogram_on(stream(), x, EvenBins{0, 1, 1 << 20}, {"vectorized", 0}),
+                       "1048576 bins need 4194304 bytes of shared memory");
   }
-  EXPECT_USAGE_ERROR(kernels::parse_histogram_variant("vectorised"), "lane_private_atomics");
+  EXPECT_USAGE_ERROR(histogram_on(stream(), x, EvenBins{0, 1, 4}, {"vectorised"}),
+                     "lane_private_atomics");
 }
 
 // All zero but for three bytes at both ends and beyond 2^32. On the CPU untouched pages of calloc
@@ -271,12 +266,12 @@ TEST_P(HistogramTest, MoreThan2To32Bytes) {
     copy_from_host(TensorView<std::uint8_t>{x + place, Shape{1}, device()},
                    std::vector<std::uint8_t>{value}, stream());
   }
-  for (const HistogramVariant variant : variants(true, 256)) {
+  for (const std::string_view variant : variants(true, 256)) {
     // One atomic after the other on one address: half a minute on a CPU, seconds on a GPU.
-    if (variant == HistogramVariant::global_atomics) continue;
+    if (variant == "compare_and_swap" || variant == "global_atomics") continue;
     Guarded<std::int64_t> counts(256, stream());
     kernels::histogram(counts.data(), x, n, {variant, 0}, stream());
-    EXPECT_EQ(counts.get(), expected) << static_cast<int>(variant);
+    EXPECT_EQ(counts.get(), expected) << variant;
   }
 }
 

@@ -3,11 +3,12 @@
 
 #include <cmath>
 
-#include "kernels/image/cpu_table.h"
+#include "kernels/image/cpu/table.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/cases/histogram_cases.h"
 #include "tests/cases/image_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 #include "tests/support/small.h"
 
 WEFT_CPU_TABLES(ImageCpu, image_cpu)
@@ -16,7 +17,7 @@ namespace weft::test {
 namespace {
 
 using kernels::ImageDims;
-using kernels::ImageVariant;
+using kernels::ImageOperation;
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes random_bytes(std::int64_t n, std::uint64_t seed) {
@@ -54,13 +55,13 @@ Bytes blur_oracle(const Bytes& x, const ImageDims& d, std::int64_t radius) {
 
 class ImageTest : public DeviceTest {
  protected:
-  std::vector<ImageVariant> variants(std::span<const kernels::VariantInfo> table) const {
-    std::vector<ImageVariant> result = {ImageVariant::automatic};
-    for (const kernels::VariantInfo& info : table) {
-      if (device().is_cpu() ? info.on_cpu : info.on_cuda) {
-        result.push_back(kernels::parse_image_variant(info.name));
-      }
+  std::vector<std::string_view> variants(ImageOperation operation) const {
+    std::vector<std::string_view> result = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::image_rungs()) {
+      const bool takes = kernels::image_takes(rung.name, operation, device());
+      if (taken(rung, device(), takes)) result.push_back(rung.name);
     }
+    EXPECT_GT(result.size(), 1u);
     return result;
   }
 };
@@ -68,7 +69,7 @@ class ImageTest : public DeviceTest {
 TEST_P(ImageTest, GreyMatchesAnOracle) {
   for (const std::int64_t pixels : all_or_few(cases::kGreyPixels, cases::kFewGreyPixels)) {
     const Bytes rgb = random_bytes(3 * pixels, 1);
-    for (const ImageVariant variant : variants(kernels::rgb_to_grey_variants())) {
+    for (const std::string_view variant : variants(ImageOperation::rgb_to_grey)) {
       for (const std::int64_t misalign : {0, 1}) {
         const Guarded<std::uint8_t> in(rgb, stream(), misalign);
         Guarded<std::uint8_t> grey(pixels, stream());
@@ -87,7 +88,7 @@ TEST_P(ImageTest, GreyKeepsGreys) {
   }
   const Guarded<std::uint8_t> in(rgb, stream());
   Guarded<std::uint8_t> grey(256, stream());
-  kernels::rgb_to_grey(grey.data(), in.data(), 256, ImageVariant::automatic, stream());
+  kernels::rgb_to_grey(grey.data(), in.data(), 256, "automatic", stream());
   EXPECT_EQ(grey.get(), expected);
 }
 
@@ -95,11 +96,11 @@ TEST_P(ImageTest, BlurMatchesAnOracle) {
   for (const cases::BlurCase& c : all_or_few(cases::kBlurCases, cases::kFewBlurCases)) {
     const Bytes x = random_bytes(c.dims.elements(), 2);
     const Bytes expected = blur_oracle(x, c.dims, c.radius);
-    for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+    for (const std::string_view variant : variants(ImageOperation::box_blur)) {
       const Guarded<std::uint8_t> in(x, stream(), 1);
       Guarded<std::uint8_t> y(c.dims.elements(), stream(), 1);
       kernels::box_blur(y.data(), in.data(), c.dims, c.radius, variant, stream());
-      EXPECT_EQ(y.get(), expected) << c << ", variant " << static_cast<int>(variant);
+      EXPECT_EQ(y.get(), expected) << c << ", variant " << variant;
     }
   }
 }
@@ -107,7 +108,7 @@ TEST_P(ImageTest, BlurMatchesAnOracle) {
 TEST_P(ImageTest, BlurOfConstantIsConstantAndRadiusZeroCopies) {
   const ImageDims dims{50, 60, 3};
   const Bytes white(9000, 255), x = random_bytes(9000, 3);
-  for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+  for (const std::string_view variant : variants(ImageOperation::box_blur)) {
     const Guarded<std::uint8_t> in(white, stream()), random(x, stream());
     Guarded<std::uint8_t> y(9000, stream());
     kernels::box_blur(y.data(), in.data(), dims, 9, variant, stream());
@@ -126,35 +127,32 @@ TEST_P(ImageTest, BlurOfACheckerboard) {
   }
   const Guarded<std::uint8_t> in(x, stream());
   const Guarded<std::uint8_t> row(Bytes{1, 0, 3, 0}, stream());
-  for (const ImageVariant variant : variants(kernels::box_blur_variants())) {
+  for (const std::string_view variant : variants(ImageOperation::box_blur)) {
     for (const std::int64_t radius : {1, 8}) {
       Guarded<std::uint8_t> y(dims.elements(), stream());
       kernels::box_blur(y.data(), in.data(), dims, radius, variant, stream());
-      EXPECT_EQ(y.get(), blur_oracle(x, dims, radius)) << static_cast<int>(variant);
+      EXPECT_EQ(y.get(), blur_oracle(x, dims, radius)) << variant;
     }
     Guarded<std::uint8_t> y(4, stream());
     kernels::box_blur(y.data(), row.data(), {1, 4, 1}, 1, variant, stream());
-    EXPECT_EQ(y.get(), (Bytes{1, 1, 1, 2})) << static_cast<int>(variant);  // 1/2 and 3/2 go up
+    EXPECT_EQ(y.get(), (Bytes{1, 1, 1, 2})) << variant;  // 1/2 and 3/2 go up
   }
 }
 
 TEST_P(ImageTest, EmptyAndWrongArguments) {
   Guarded<std::uint8_t> y(4, stream()), x(12, stream());
   const Bytes before = y.get();
-  kernels::rgb_to_grey(y.data(), x.data(), 0, ImageVariant::automatic, stream());
-  kernels::box_blur(y.data(), x.data(), {0, 5, 3}, 1, ImageVariant::automatic, stream());
+  kernels::rgb_to_grey(y.data(), x.data(), 0, "automatic", stream());
+  kernels::box_blur(y.data(), x.data(), {0, 5, 3}, 1, "automatic", stream());
   EXPECT_EQ(y.get(), before);
+  EXPECT_USAGE_ERROR(kernels::box_blur(y.data(), x.data(), {2, 2, 1}, -1, "automatic", stream()),
+                     "radius -1");
   EXPECT_USAGE_ERROR(
-      kernels::box_blur(y.data(), x.data(), {2, 2, 1}, -1, ImageVariant::automatic, stream()),
-      "radius -1");
-  EXPECT_USAGE_ERROR(
-      kernels::box_blur(y.data(), x.data(), {2, 2, 1}, 1, ImageVariant::vectorized, stream()),
-      "no such variant");
-  EXPECT_USAGE_ERROR(
-      kernels::rgb_to_grey(y.data(), x.data(), -1, ImageVariant::automatic, stream()), "negative");
-  EXPECT_EQ(kernels::parse_image_variant("box_blur_tiled"), ImageVariant::tiled);
-  EXPECT_EQ(kernels::parse_image_variant("naive"), ImageVariant::naive);
-  EXPECT_USAGE_ERROR(kernels::parse_image_variant("quick"), "choose from");
+      kernels::box_blur(y.data(), x.data(), {2, 2, 1}, 1, "rgb_to_grey_vectorized", stream()),
+      device().is_cpu() ? "does not run on cpu" : "not one of box_blur");
+  EXPECT_USAGE_ERROR(kernels::rgb_to_grey(y.data(), x.data(), -1, "automatic", stream()),
+                     "negative");
+  EXPECT_USAGE_ERROR(kernels::rgb_to_grey(y.data(), x.data(), 1, "naive", stream()), "choose from");
 }
 
 TEST(ImageCpu, EveryInstructionSetAgrees) {

@@ -56,9 +56,8 @@ TEST_P(Large, VectorAdd) {
   for (std::size_t i = 0; i < table.size(); ++i) expected.push_back(table[i] + next[i]);
   const Periodic<float> x(n + 1, table, stream());
   Periodic<float> y(n, stream());
-  using kernels::VectorAddVariant;
-  for (const VectorAddVariant variant : {VectorAddVariant::automatic, VectorAddVariant::scalar}) {
-    if (variant == VectorAddVariant::scalar && device().is_cpu()) continue;
+  for (const std::string_view variant : {"vector_add_vectorized", "vector_add"}) {
+    if (!kernels::memory_takes(variant, kernels::MemoryOperation::vector_add, device())) continue;
     y.forget();
     kernels::vector_add(y.data(), x.data(), x.data() + 1, n, variant, stream());
     EXPECT_TRUE(y.repeats(expected, "sum"));
@@ -73,15 +72,15 @@ TEST_P(Large, CopiesAndReads) {
   const Periodic<float> x(n + 1, bits, stream());
   {
     Periodic<float> y(n, stream());
-    kernels::copy_strided(y.data(), x.data(), n, {1, 1}, stream());
+    kernels::copy_strided(y.data(), x.data(), n, {1, 1}, "copy_by_offset", stream());
     EXPECT_TRUE(y.repeats(shifted(bits), "copy by offset"));
     y.forget();
-    kernels::copy_rows(y.data(), x.data(), rows, cols, cols, cols, stream());
+    kernels::copy_rows(y.data(), x.data(), rows, cols, cols, cols, "dense_rows", stream());
     EXPECT_TRUE(y.repeats(bits, "rows", 0, n - rows * cols));
   }
   Guarded<std::int64_t> sum(1, stream());
   kernels::read_strided(sum.data(), reinterpret_cast<const std::int32_t*>(x.data()), n, {0, 1},
-                        stream());
+                        "read_by_stride", stream());
   EXPECT_EQ(static_cast<std::uint64_t>(sum.get()[0]), periodic_sum(table, n));
 }
 
@@ -214,12 +213,11 @@ TEST_P(Large, SignalIsExact) {
   const Guarded<float> filter(taps, stream());
   Periodic<float> y(n, stream());
   const kernels::SignalDims dims{1, 1, n, 1, 1, 5};
-  for (const kernels::VariantInfo& info : kernels::signal_variants()) {
-    const kernels::SignalVariant variant = kernels::parse_signal_variant(info.name);
-    if (!runs_here(info) || !kernels::signal_takes(variant, dims)) continue;
+  for (const kernels::Rung& rung : kernels::signal_rungs()) {
+    if (!kernels::signal_takes(rung.name, dims, device())) continue;
     y.forget();
-    kernels::signal_convolve(y.data(), x.data(), filter.data(), dims, {variant}, stream());
-    EXPECT_TRUE(y.repeats(expected, std::string(info.name), kPeriod, 2));
+    kernels::signal_convolve(y.data(), x.data(), filter.data(), dims, {rung.name}, stream());
+    EXPECT_TRUE(y.repeats(expected, std::string(rung.name), kPeriod, 2));
   }
 }
 
@@ -233,13 +231,13 @@ TEST_P(Large, HistogramOfIntegersAndFloats) {
         n / kPeriod + (i < n % kPeriod);
   }
   const auto check = [&](const auto& x, const auto& range) {
-    for (const kernels::VariantInfo& info : kernels::histogram_variants()) {
+    for (const kernels::Rung& rung : kernels::histogram_rungs()) {
       // Atomics one after the other on few addresses: minutes on a CPU.
-      if (!runs_here(info) || info.needs == "bytes" || info.name == "global_atomics") continue;
+      if (rung.name == "compare_and_swap" || rung.name == "global_atomics") continue;
+      if (!kernels::histogram_takes(rung.name, {n, bins, false}, device())) continue;
       Guarded<std::int64_t> counts(bins, stream());
-      kernels::histogram(counts.data(), x.data(), n, range,
-                         {kernels::parse_histogram_variant(info.name), 0}, stream());
-      EXPECT_EQ(counts.get(), expected) << info.name;
+      kernels::histogram(counts.data(), x.data(), n, range, {.variant = rung.name}, stream());
+      EXPECT_EQ(counts.get(), expected) << rung.name;
     }
   };
   check(Periodic<std::int32_t>(n, table, stream()), kernels::IntegerBins{0, bins, bins});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Families over rows, images and channels on arrays of 2^24 + 1 elements and of 2^32 + 3 bytes.
-#include "kernels/batch/cpu.h"
+#include "kernels/batch/cpu/templates.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/image/image.h"
 #include "kernels/loss/loss.h"
@@ -28,10 +28,10 @@ TEST_P(LargeRows, Softmax) {
   const Guarded<std::int32_t> few_labels(label_table, stream());
   Periodic<float> out(rows * kCols, stream()), loss(rows, stream());
   Guarded<float> few_out(kPeriod, stream()), few_loss(kRows, stream());
-  for (const kernels::VariantInfo& info : kernels::softmax_variants()) {
-    const kernels::SoftmaxVariant variant = kernels::parse_softmax_variant(info.name);
+  for (const kernels::Rung& rung : kernels::softmax_rungs()) {
+    const std::string_view variant = rung.name;
     if (!kernels::softmax_takes(variant, kCols, device())) continue;
-    const std::string name(info.name);
+    const std::string name(variant);
     const auto forward = [&](float* y, const float* from, std::int64_t count) {
       kernels::softmax_forward(y, from, count, kCols, variant, stream());
     };
@@ -107,10 +107,10 @@ TEST_P(LargeRows, MaxPool) {
   Periodic<std::int32_t> argmax(planes * outputs, stream());
   Guarded<float> few_y(outputs, stream());
   Guarded<std::int32_t> few_argmax(outputs, stream());
-  for (const kernels::VariantInfo& info : kernels::pool_variants()) {
-    const kernels::PoolVariant variant = kernels::parse_pool_variant(info.name);
+  for (const kernels::Rung& rung : kernels::pool_rungs()) {
+    const std::string_view variant = rung.name;
     if (!kernels::pool_takes(variant, dims(planes), device())) continue;
-    const std::string name(info.name);
+    const std::string name(variant);
     Periodic<float> x(planes * kPeriod, table, stream());
     Guarded<float> few_x(table, stream());
     y.forget();
@@ -136,13 +136,13 @@ TEST_P(LargeRows, RgbToGrey) {
   const Guarded<std::uint8_t> few_rgb(table, stream());
   Periodic<std::uint8_t> grey(pixels, stream());
   Guarded<std::uint8_t> few_grey(kPeriod / 3, stream());
-  for (const kernels::VariantInfo& info : kernels::rgb_to_grey_variants()) {
-    if (!runs_here(info)) continue;
-    const kernels::ImageVariant variant = kernels::parse_image_variant(info.name);
+  for (const kernels::Rung& rung : kernels::image_rungs()) {
+    const std::string_view variant = rung.name;
+    if (!kernels::image_takes(variant, kernels::ImageOperation::rgb_to_grey, device())) continue;
     grey.forget();
     kernels::rgb_to_grey(grey.data(), rgb.data(), pixels, variant, stream());
     kernels::rgb_to_grey(few_grey.data(), few_rgb.data(), kPeriod / 3, variant, stream());
-    EXPECT_TRUE(grey.repeats(few_grey.get(), std::string(info.name)));
+    EXPECT_TRUE(grey.repeats(few_grey.get(), std::string(variant)));
   }
 }
 
@@ -154,13 +154,14 @@ TEST_P(LargeRows, BoxBlur) {
   const Guarded<std::uint8_t> few_x(table, stream());
   Periodic<std::uint8_t> y(x.size(), stream());
   Guarded<std::uint8_t> few_y(kPeriod, stream());
-  for (const kernels::VariantInfo& info : kernels::box_blur_variants()) {
-    if (!runs_here(info) || (device().is_cpu() && info.name == "naive")) continue;
-    const kernels::ImageVariant variant = kernels::parse_image_variant(info.name);
+  for (const kernels::Rung& rung : kernels::image_rungs()) {
+    const std::string_view variant = rung.name;
+    if (!kernels::image_takes(variant, kernels::ImageOperation::box_blur, device())) continue;
+    if (device().is_cpu() && variant == "box_blur_naive") continue;
     y.forget();
     kernels::box_blur(y.data(), x.data(), {height, kPeriod, 1}, radius, variant, stream());
     kernels::box_blur(few_y.data(), few_x.data(), {1, kPeriod, 1}, radius, variant, stream());
-    EXPECT_TRUE(y.repeats(few_y.get(), std::string(info.name)));
+    EXPECT_TRUE(y.repeats(few_y.get(), std::string(variant)));
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/loss/cpu.h"
+#include "kernels/loss/cpu/templates.h"
 #include "tests/cases/loss_cases.h"
 #include "tests/kernels/kernel_test.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/memory/cpu_table.h"
+#include "kernels/memory/cpu/table.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/cases/histogram_cases.h"
 #include "tests/cases/memory_cases.h"
@@ -18,7 +18,7 @@ namespace {
 
 using kernels::Access;
 using kernels::HostMemory;
-using kernels::VectorAddVariant;
+using kernels::MemoryOperation;
 
 std::vector<std::int32_t> random_ints(std::int64_t n, std::uint64_t seed) {
   const auto values = cases::histogram_values(n, cases::Distribution::uniform, 32, seed);
@@ -41,16 +41,25 @@ std::vector<std::uint32_t> shared_oracle(std::int64_t blocks, std::int64_t strid
   return sums;
 }
 
-class MemoryTest : public DeviceTest {};
+class MemoryTest : public DeviceTest {
+ protected:
+  // The rungs of an operation on this device, and `automatic`.
+  std::vector<std::string_view> variants(MemoryOperation operation) const {
+    std::vector<std::string_view> found = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::memory_rungs()) {
+      if (kernels::memory_takes(rung.name, operation, device())) found.push_back(rung.name);
+    }
+    EXPECT_GT(found.size(), 1u);
+    return found;
+  }
+};
 
 TEST_P(MemoryTest, VectorAddIsExact) {
   for (const std::int64_t n : linear_sizes()) {
     const std::vector<float> a = random_floats(n, 1), b = random_floats(n, 2);
     std::vector<float> expected;
     for (std::size_t i = 0; i < a.size(); ++i) expected.push_back(a[i] + b[i]);
-    for (const VectorAddVariant variant :
-         {VectorAddVariant::automatic, VectorAddVariant::scalar, VectorAddVariant::vectorized}) {
-      if (variant == VectorAddVariant::scalar && device().is_cpu()) continue;
+    for (const std::string_view variant : variants(MemoryOperation::vector_add)) {
       for (const std::int64_t misalign : {0, 1}) {
         const Guarded<float> left(a, stream(), misalign), right(b, stream());
         Guarded<float> c(n, stream(), misalign);
@@ -75,12 +84,17 @@ TEST_P(MemoryTest, StridedCopiesAndReadsAreExact) {
       }
       const Guarded<float> in(x, stream());
       const Guarded<std::int32_t> integers(k, stream());
-      Guarded<float> y(n, stream());
-      Guarded<std::int64_t> total(1, stream());
-      kernels::copy_strided(y.data(), in.data(), n, access, stream());
-      kernels::read_strided(total.data(), integers.data(), n, access, stream());
-      EXPECT_TRUE(same_bits(y.get(), expected)) << n << ", " << access;
-      EXPECT_EQ(total.get(), std::vector<std::int64_t>{sum}) << n << ", " << access;
+      for (const std::string_view variant : variants(MemoryOperation::copy)) {
+        Guarded<float> y(n, stream());
+        kernels::copy_strided(y.data(), in.data(), n, access, variant, stream());
+        EXPECT_TRUE(same_bits(y.get(), expected)) << variant << " of " << n << ", " << access;
+      }
+      for (const std::string_view variant : variants(MemoryOperation::read)) {
+        Guarded<std::int64_t> total(1, stream());
+        kernels::read_strided(total.data(), integers.data(), n, access, variant, stream());
+        EXPECT_EQ(total.get(), std::vector<std::int64_t>{sum})
+            << variant << " of " << n << ", " << access;
+      }
     }
   }
 }
@@ -95,16 +109,15 @@ TEST_P(MemoryTest, CopiesAndSumsKeepSpecialValues) {
   std::memcpy(x.data(), bits.data(), bits.size() * 4);
   const Guarded<float> in(x, stream());
   Guarded<float> y(n, stream());
-  kernels::copy_strided(y.data(), in.data(), n, {0, 1}, stream());
+  kernels::copy_strided(y.data(), in.data(), n, {0, 1}, "automatic", stream());
   EXPECT_TRUE(same_bits(y.get(), x));
-  kernels::copy_rows(y.data(), in.data(), 7, 293, 293, 293, stream());
+  kernels::copy_rows(y.data(), in.data(), 7, 293, 293, 293, "automatic", stream());
   EXPECT_TRUE(same_bits(y.get(), x));
 
   const float inf = std::numeric_limits<float>::infinity(), tiny = 1e-45f, most = 3.4028235e38f;
   const Guarded<float> a(std::vector<float>{inf, tiny, most, -0.0f, 1}, stream());
   const Guarded<float> b(std::vector<float>{-inf, tiny, most, -0.0f, -1}, stream());
-  for (const VectorAddVariant variant : {VectorAddVariant::automatic, VectorAddVariant::scalar}) {
-    if (variant == VectorAddVariant::scalar && device().is_cpu()) continue;
+  for (const std::string_view variant : variants(MemoryOperation::vector_add)) {
     Guarded<float> c(5, stream());
     kernels::vector_add(c.data(), a.data(), b.data(), 5, variant, stream());
     const std::vector<float> found = c.get();
@@ -139,8 +152,6 @@ TEST_P(MemoryTest, RowsAreCopiedAndGapsAreNot) {
       const std::vector<float> x = random_floats(rows * x_pitch, 5);
       const Guarded<float> in(x, stream());
       const std::vector<float> before(static_cast<std::size_t>(rows * y_pitch), -7.0f);
-      Guarded<float> y(before, stream());
-      kernels::copy_rows(y.data(), in.data(), rows, cols, y_pitch, x_pitch, stream());
       std::vector<float> expected = before;
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t c = 0; c < cols; ++c) {
@@ -148,7 +159,11 @@ TEST_P(MemoryTest, RowsAreCopiedAndGapsAreNot) {
               x[static_cast<std::size_t>(r * x_pitch + c)];
         }
       }
-      EXPECT_TRUE(same_bits(y.get(), expected)) << rows << " x " << cols;
+      for (const std::string_view variant : variants(MemoryOperation::rows)) {
+        Guarded<float> y(before, stream());
+        kernels::copy_rows(y.data(), in.data(), rows, cols, y_pitch, x_pitch, variant, stream());
+        EXPECT_TRUE(same_bits(y.get(), expected)) << variant << " " << rows << " x " << cols;
+      }
     }
   }
 }
@@ -174,16 +189,21 @@ TEST_P(MemoryTest, EmptyAndWrongArguments) {
   Guarded<std::int64_t> sum(1, stream());
   const std::vector<float> before = y.get();
   const float* in = x.data();
-  kernels::vector_add(y.data(), in, in, 0, VectorAddVariant::automatic, stream());
-  kernels::copy_strided(y.data(), in, 0, {3, 2}, stream());
-  kernels::copy_rows(y.data(), in, 0, 4, 4, 4, stream());
-  kernels::copy_rows(y.data(), in, 4, 0, 0, 0, stream());
+  kernels::vector_add(y.data(), in, in, 0, "automatic", stream());
+  kernels::copy_strided(y.data(), in, 0, {3, 2}, "automatic", stream());
+  kernels::copy_rows(y.data(), in, 0, 4, 4, 4, "automatic", stream());
+  kernels::copy_rows(y.data(), in, 4, 0, 0, 0, "automatic", stream());
   EXPECT_TRUE(same_bits(y.get(), before));
-  kernels::read_strided(sum.data(), nullptr, 0, {}, stream());
+  kernels::read_strided(sum.data(), nullptr, 0, {}, "automatic", stream());
   EXPECT_EQ(sum.get(), std::vector<std::int64_t>{0});
-  EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {-1, 1}, stream()), "offset");
-  EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {0, 0}, stream()), "stride");
-  EXPECT_USAGE_ERROR(kernels::copy_rows(y.data(), in, 2, 4, 3, 4, stream()), "row of 4");
+  EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {-1, 1}, "automatic", stream()),
+                     "offset");
+  EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {0, 0}, "automatic", stream()),
+                     "stride");
+  EXPECT_USAGE_ERROR(kernels::copy_rows(y.data(), in, 2, 4, 3, 4, "automatic", stream()),
+                     "row of 4");
+  EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {}, "dense_rows", stream()),
+                     "it is another operation; copy_by_stride can");
   EXPECT_USAGE_ERROR(kernels::shared_strided(nullptr, 1, 0, 1, stream()), "stride");
   EXPECT_USAGE_ERROR(kernels::shared_strided(nullptr, 1, 1, 5000, stream()), "5000");
 }

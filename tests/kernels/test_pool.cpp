@@ -5,16 +5,17 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/pool/cpu.h"
+#include "kernels/pool/cpu/bias_sigmoid.h"
+#include "kernels/pool/cpu/templates.h"
 #include "tests/cases/pool_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 
 namespace weft::test {
 namespace {
 
 using kernels::GradientMode;
 using kernels::PoolDims;
-using kernels::PoolVariant;
 
 constexpr GradientMode kPoolModes[] = {GradientMode::overwrite, GradientMode::accumulate};
 
@@ -61,6 +62,28 @@ TEST(PoolOracle, GradientsMatchCentralDifferences) {
   }
 }
 
+TEST(PoolOracle, GradientsOfBiasAndSigmoidMatchCentralDifferences) {
+  for (const cases::PoolCase& c : cases::kPoolCases) {
+    if (c.inputs() > 300) continue;
+    const std::vector<double> x = to_double(random_floats(c.inputs(), 20));
+    const std::vector<double> bias = to_double(random_floats(c.dims.c, 21));
+    const std::vector<double> dy = to_double(random_floats(c.outputs(), 22));
+    const auto forward = [&](const std::vector<double>& in, const std::vector<double>& b) {
+      std::vector<double> y(dy.size());
+      kernels::cpu::avg_pool2d_bias_sigmoid_forward<double>(y.data(), in.data(), b.data(), c.dims);
+      return y;
+    };
+    const std::vector<double> y = forward(x, bias);
+    std::vector<double> dx(x.size()), dbias(bias.size());
+    kernels::cpu::avg_pool2d_bias_sigmoid_backward<double>(
+        dx.data(), dbias.data(), dy.data(), y.data(), c.dims, GradientMode::overwrite);
+    const auto of_x = [&](const std::vector<double>& v) { return forward(v, bias); };
+    const auto of_bias = [&](const std::vector<double>& v) { return forward(x, v); };
+    EXPECT_TRUE(compare(dx, numeric_gradient(of_x, x, dy), gradient_bound(), str(c)));
+    EXPECT_TRUE(compare(dbias, numeric_gradient(of_bias, bias, dy), gradient_bound(), str(c)));
+  }
+}
+
 TEST(PoolOracle, KnownValues) {
   const std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   std::vector<double> y(4);
@@ -84,16 +107,16 @@ class PoolTest : public DeviceTest {
   // here.
   template <class Check>
   void for_each_variant(const PoolDims& dims, Check check) const {
-    check(PoolVariant::automatic, std::string("automatic"));
-    for (const kernels::VariantInfo& info : kernels::pool_variants()) {
-      const PoolVariant variant = kernels::parse_pool_variant(info.name);
-      if (kernels::pool_takes(variant, dims, device())) check(variant, std::string(info.name));
+    check(kernels::kAutomatic, std::string("automatic"));
+    for (const kernels::Rung& rung : kernels::pool_rungs()) {
+      const bool takes = kernels::pool_takes(rung.name, dims, device());
+      if (taken(rung, device(), takes)) check(rung.name, std::string(rung.name));
     }
   }
   // The same for all shifts, with check(variant, shifts, what).
   template <class Check>
   void for_each_call(const cases::PoolCase& c, Check check) const {
-    for_each_variant(c.dims, [&](PoolVariant variant, const std::string& name) {
+    for_each_variant(c.dims, [&](std::string_view variant, const std::string& name) {
       for (const Shifts& s : kShifts) {
         check(variant, s, str(name, " ", c, " shifted by ", s.x, ", ", s.y, ", ", s.argmax));
       }
@@ -105,7 +128,7 @@ class PoolTest : public DeviceTest {
     const std::vector<float> start = random_floats(c.inputs(), 4);
     std::vector<double> expected(dy.size());
     const std::vector<std::int32_t> expected_argmax = argmax_oracle(expected, to_double(x), c.dims);
-    for_each_call(c, [&](PoolVariant variant, const Shifts& shifts, const std::string& what) {
+    for_each_call(c, [&](std::string_view variant, const Shifts& shifts, const std::string& what) {
       Guarded<float> in(x, stream(), shifts.x), y(c.outputs(), stream(), shifts.y);
       Guarded<float> y_only(c.outputs(), stream(), shifts.y);
       Guarded<std::int32_t> argmax(c.outputs(), stream(), shifts.argmax);
@@ -138,7 +161,7 @@ class PoolTest : public DeviceTest {
     const double window = static_cast<double>(c.dims.kh * c.dims.kw);
     std::vector<double> expected(dy.size());
     kernels::cpu::avg_pool2d_forward<double>(expected.data(), to_double(x).data(), c.dims);
-    for_each_call(c, [&](PoolVariant variant, const Shifts& shifts, const std::string& what) {
+    for_each_call(c, [&](std::string_view variant, const Shifts& shifts, const std::string& what) {
       const Guarded<float> in(x, stream(), shifts.x);
       Guarded<float> y(c.outputs(), stream(), shifts.y);
       kernels::avg_pool2d_forward(y.data(), in.data(), c.dims, variant, stream());
@@ -170,6 +193,71 @@ TEST_P(PoolTest, AverageMatchesOracle) {
   }
 }
 
+// Sums of a window in fp32, the error of expf and of a division, and for a bias gradient the sum of
+// all outputs of a channel, of which each is at most 1/4 of its dy.
+TEST_P(PoolTest, BiasAndSigmoidMatchOracle) {
+  must_compare();
+  constexpr auto kOperation = kernels::PoolOperation::bias_sigmoid;
+  for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
+    const std::vector<float> x = random_floats(c.inputs(), 23), dy = random_floats(c.outputs(), 24);
+    const std::vector<float> bias = random_floats(c.dims.c, 25),
+                             start_x = random_floats(c.inputs(), 26);
+    const std::vector<float> start_bias = random_floats(c.dims.c, 27);
+    const double window = static_cast<double>(c.dims.kh * c.dims.kw);
+    const double terms = static_cast<double>(c.outputs()) / static_cast<double>(c.dims.c);
+    std::vector<double> expected(dy.size());
+    kernels::cpu::avg_pool2d_bias_sigmoid_forward<double>(expected.data(), to_double(x).data(),
+                                                          to_double(bias).data(), c.dims);
+    std::vector<std::string_view> variants = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::pool_rungs()) {
+      const bool takes = kernels::pool_takes(rung.name, c.dims, device(), kOperation);
+      if (taken(rung, device(), takes)) variants.push_back(rung.name);
+    }
+    EXPECT_GT(variants.size(), 1u);
+    for (const std::string_view variant : variants) {
+      const std::string what = str(variant, " ", c);
+      const Guarded<float> in(x, stream(), 1), b(bias, stream(), 1), dy_in(dy, stream(), 1);
+      Guarded<float> y(c.outputs(), stream(), 1);
+      kernels::avg_pool2d_bias_sigmoid_forward(y.data(), in.data(), b.data(), c.dims, variant,
+                                               stream());
+      EXPECT_TRUE(compare(y.get(), expected, sum_bound(window), what));
+      for (const GradientMode mode : kPoolModes) {
+        std::vector<double> gradient = to_double(start_x), bias_gradient = to_double(start_bias);
+        kernels::cpu::avg_pool2d_bias_sigmoid_backward<double>(
+            gradient.data(), bias_gradient.data(), to_double(dy).data(), expected.data(), c.dims,
+            mode);
+        Guarded<float> dx(c.inputs(), stream(), 1), dbias(c.dims.c, stream(), 1);
+        if (mode == GradientMode::accumulate) {
+          dx.set(start_x);
+          dbias.set(start_bias);
+        }
+        kernels::avg_pool2d_bias_sigmoid_backward(dx.data(), dbias.data(), dy_in.data(), y.data(),
+                                                  c.dims, mode, variant, stream());
+        EXPECT_TRUE(compare(dx.get(), gradient, sum_bound(window), what));
+        EXPECT_TRUE(compare(dbias.get(), bias_gradient, sum_bound(terms), what));
+      }
+    }
+  }
+}
+
+// LeNet's layer by hand: means 1 and 3, biases -1 and -3 + log(3).
+TEST_P(PoolTest, BiasAndSigmoidByHand) {
+  const PoolDims dims{1, 2, 2, 2, 2, 2, 2, 2, 0, 0};
+  const Guarded<float> x(std::vector<float>{0, 1, 1, 2, 3, 3, 3, 3}, stream());
+  const Guarded<float> bias(std::vector<float>{-1, -3 + std::log(3.0f)}, stream());
+  Guarded<float> y(2, stream());
+  kernels::avg_pool2d_bias_sigmoid_forward(y.data(), x.data(), bias.data(), dims, "automatic",
+                                           stream());
+  EXPECT_NEAR(y.get()[0], 0.5, 1e-6);
+  EXPECT_NEAR(y.get()[1], 0.75, 1e-6);
+  EXPECT_USAGE_ERROR(kernels::avg_pool2d_bias_sigmoid_forward(y.data(), x.data(), bias.data(), dims,
+                                                              "gather", stream()),
+                     "no bias and sigmoid");
+  EXPECT_USAGE_ERROR(
+      kernels::avg_pool2d_forward(y.data(), x.data(), dims, "fused_bias_sigmoid", stream()),
+      "means with bias and sigmoid");
+}
+
 // Windows of stride 2 on planes of few columns: vectors end beyond a row, or do not fit at all.
 TEST_P(PoolTest, NarrowPlanesMatchOracle) {
   for (const auto& [window, pad] : {std::pair(2, 0), std::pair(3, 0), std::pair(3, 1)}) {
@@ -187,7 +275,7 @@ TEST_P(PoolTest, TiesTakeTheLowestIndexAndNanWins) {
   const auto expect = [&](const std::vector<float>& x, std::int64_t stride, std::int32_t index) {
     const std::int64_t side = x.size() == 4 ? 2 : 3;
     const PoolDims dims{1, 1, side, side, side, side, stride, stride, 0, 0};
-    for_each_variant(dims, [&](PoolVariant variant, const std::string& name) {
+    for_each_variant(dims, [&](std::string_view variant, const std::string& name) {
       Guarded<float> in(x, stream()), y(1, stream());
       Guarded<std::int32_t> argmax(1, stream());
       kernels::max_pool2d_forward(y.data(), argmax.data(), in.data(), dims, variant, stream());
@@ -221,7 +309,7 @@ TEST_P(PoolTest, TiesAndNanMatchOracle) {
       }
       std::vector<double> expected(static_cast<std::size_t>(c.outputs()));
       const std::vector<std::int32_t> indices = argmax_oracle(expected, to_double(x), c.dims);
-      for_each_variant(c.dims, [&](PoolVariant variant, const std::string& name) {
+      for_each_variant(c.dims, [&](std::string_view variant, const std::string& name) {
         Guarded<float> in(x, stream()), y(c.outputs(), stream());
         Guarded<std::int32_t> argmax(c.outputs(), stream());
         for (std::int32_t* to : {argmax.data(), static_cast<std::int32_t*>(nullptr)}) {
@@ -243,7 +331,7 @@ TEST_P(PoolTest, PaddingNeverWins) {
   const auto expect = [&](const std::vector<float>& x, const PoolDims& dims,
                           const std::vector<float>& values,
                           const std::vector<std::int32_t>& indices) {
-    for_each_variant(dims, [&](PoolVariant variant, const std::string& name) {
+    for_each_variant(dims, [&](std::string_view variant, const std::string& name) {
       const std::int64_t outputs = static_cast<std::int64_t>(values.size());
       Guarded<float> in(x, stream()), y(outputs, stream());
       Guarded<std::int32_t> argmax(outputs, stream());
@@ -287,12 +375,14 @@ TEST_P(PoolTest, RefusesWindowsThatARungDoesNotTake) {
   Guarded<float> y(64, stream()), x(64, stream());
   for (const PoolDims& d : {PoolDims{1, 1, 8, 8, 3, 3, 1, 1, 1, 1}, PoolDims{1, 1, 8, 8, 2, 3},
                             PoolDims{1, 1, 8, 8, 2, 2, 2, 2, 1, 1}, PoolDims{1, 1, 8, 8, 4, 4}}) {
-    EXPECT_FALSE(kernels::pool_takes(PoolVariant::vectorized, d, device()));
-    EXPECT_USAGE_ERROR(kernels::max_pool2d_forward(y.data(), nullptr, x.data(), d,
-                                                   PoolVariant::vectorized, stream()),
-                       "vectorized");
+    EXPECT_FALSE(kernels::pool_takes("vectorized", d, device()));
+    EXPECT_USAGE_ERROR(
+        kernels::max_pool2d_forward(y.data(), nullptr, x.data(), d, "vectorized", stream()),
+        "vectorized");
   }
-  EXPECT_USAGE_ERROR(kernels::parse_pool_variant("scatter"), "gather, vectorized");
+  EXPECT_USAGE_ERROR(
+      kernels::max_pool2d_forward(y.data(), nullptr, x.data(), {1, 1, 8, 8}, "scatter", stream()),
+      "gather, vectorized");
 }
 
 WEFT_ON_EACH_DEVICE(PoolTest);

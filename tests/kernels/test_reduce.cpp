@@ -8,13 +8,13 @@
 #include "kernels/operators.h"
 #include "tests/cases/reduce_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 #include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
 
 using kernels::ReduceOptions;
-using kernels::ReduceVariant;
 using kernels::Reduction;
 
 float reduce_on(const Stream& stream, const std::vector<float>& x, Reduction kind,
@@ -45,15 +45,20 @@ std::vector<T> random_values(std::int64_t n, std::uint64_t seed) {
 
 class ReduceTest : public DeviceTest {
  protected:
+  bool takes(std::string_view variant, const kernels::ReduceProblem& problem) const {
+    return kernels::reduce_takes(variant, problem, device());
+  }
   // Each variant of this device with each of these numbers of threads per block.
   std::vector<ReduceOptions> options_with(const std::vector<int>& block_sizes) const {
     std::vector<ReduceOptions> found;
-    for (const kernels::VariantInfo& info : kernels::reduce_variants()) {
-      if (device().is_cpu() ? !info.on_cpu : !info.on_cuda) continue;
+    for (const kernels::Rung& rung : kernels::reduce_rungs()) {
       for (const int threads : block_sizes) {
-        found.push_back({kernels::parse_reduce_variant(info.name), threads});
+        if (taken(rung, device(), takes(rung.name, {.threads = threads}))) {
+          found.push_back({rung.name, threads});
+        }
       }
     }
+    EXPECT_FALSE(found.empty());
     return found;
   }
   std::vector<ReduceOptions> all_options() const {
@@ -106,8 +111,8 @@ class ReduceTest : public DeviceTest {
           small_tests() ? options_with(n == 1 ? std::vector{64} : std::vector{32, 1024})
                         : all_options();
       for (const ReduceOptions& options : here) {
-        const std::string what = str(n, " elements, variant ", static_cast<int>(options.variant),
-                                     ", ", options.threads, " threads");
+        const std::string what =
+            str(n, " elements, variant ", options.variant, ", ", options.threads, " threads");
         for (const Reduction kind : kinds) {
           const T expected = kind == Reduction::sum   ? static_cast<T>(sum)
                              : kind == Reduction::min ? min
@@ -200,7 +205,7 @@ TEST_P(ReduceTest, RepeatsToTheBit) {
 
 TEST_P(ReduceTest, RefusesAShortWorkspace) {
   Guarded<float> x(100, stream()), result(1, stream());
-  const ReduceOptions two_launches{.variant = ReduceVariant::vectorized};
+  const ReduceOptions two_launches{.variant = "vectorized"};
   EXPECT_USAGE_ERROR(
       kernels::reduce(result.data(), x.data(), 100, Reduction::sum, two_launches, {}, stream()),
       "workspace");
@@ -231,19 +236,19 @@ TEST_P(ReduceTest, EveryVariantRoundsWithinItsBoundAndRepeats) {
     const float found = reduce_as(x, Reduction::sum, options);
     const double error = std::fabs(static_cast<double>(found) - sum);
     EXPECT_TRUE(error <= eps * (std::fabs(sum) + 32 * std::sqrt(squares)))
-        << static_cast<int>(options.variant) << " is off by " << error;
+        << options.variant << " is off by " << error;
     EXPECT_TRUE(same_bits(std::vector<float>{found},
                           std::vector<float>{reduce_as(x, Reduction::sum, options)}));
-    if (options.variant < ReduceVariant::vectorized) continue;
+    if (!takes(options.variant, {.kind = Reduction::sum_of_squares})) continue;
     const double off =
         std::fabs(static_cast<double>(reduce_as(x, Reduction::sum_of_squares, options)) - squares);
-    EXPECT_TRUE(off <= 8 * eps * squares) << static_cast<int>(options.variant);
+    EXPECT_TRUE(off <= 8 * eps * squares) << options.variant;
   }
 }
 
 TEST_P(ReduceTest, ArgmaxOfTiesNanAndNothing) {
   for (const ReduceOptions& options : all_options()) {
-    const int variant = static_cast<int>(options.variant);
+    const std::string_view variant = options.variant;
     EXPECT_EQ(argmax_of(std::vector<float>{}, options), -1) << variant;
     std::vector<float> x(5003, -kInf);
     EXPECT_EQ(argmax_of(x, options), 0) << variant;
@@ -260,7 +265,7 @@ TEST_P(ReduceTest, EveryVariantOfEqualValues) {
     const std::vector<float> tenths(ones.size(), 0.1f);
     const double sum = 0.1f * static_cast<double>(n);
     for (const ReduceOptions& options : all_options()) {
-      const int variant = static_cast<int>(options.variant);
+      const std::string_view variant = options.variant;
       const std::uint32_t wrapped = static_cast<std::uint32_t>(n) << 20;
       EXPECT_EQ(reduce_as(ones, Reduction::sum, options), static_cast<std::int32_t>(wrapped))
           << variant;
@@ -282,7 +287,7 @@ TEST_P(ReduceTest, EveryVariantOfNothingAndOfNan) {
     EXPECT_EQ(reduce_as(empty, Reduction::min, options), std::numeric_limits<int>::max());
     EXPECT_EQ(reduce_as(empty, Reduction::max, options), std::numeric_limits<int>::min());
     for (const Reduction kind : {Reduction::sum, Reduction::min, Reduction::max}) {
-      EXPECT_TRUE(std::isnan(reduce_as(x, kind, options))) << static_cast<int>(options.variant);
+      EXPECT_TRUE(std::isnan(reduce_as(x, kind, options))) << options.variant;
     }
   }
 }
@@ -290,7 +295,7 @@ TEST_P(ReduceTest, EveryVariantOfNothingAndOfNan) {
 // Variants that keep something in the stream's zeroed words leave them zero.
 TEST_P(ReduceTest, CallsOfAnySizesInTurnAndReplayed) {
   for (const ReduceOptions& options : options_with({32, 256})) {
-    const int variant = static_cast<int>(options.variant);
+    const std::string_view variant = options.variant;
     Guarded<double> sum(1, stream());
     Guarded<std::int64_t> place(1, stream());
     // The smaller one has fewer partial results; what the larger one left must not count.
@@ -337,12 +342,16 @@ TEST_P(ReduceTest, RefusesWhatItCannotRun) {
   const auto run = [&](const ReduceOptions& options, Reduction kind) {
     kernels::reduce(result.data(), x.data(), 100, kind, options, {}, stream());
   };
-  EXPECT_USAGE_ERROR(run({ReduceVariant::automatic, 48}, Reduction::sum), "48");
-  EXPECT_USAGE_ERROR(run({ReduceVariant::automatic, 2048}, Reduction::sum), "2048");
-  EXPECT_USAGE_ERROR(kernels::parse_reduce_variant("warp"), "warp_shuffle");
+  EXPECT_USAGE_ERROR(run({"automatic", 48}, Reduction::sum), "48");
+  EXPECT_USAGE_ERROR(run({"automatic", 2048}, Reduction::sum), "2048");
+  EXPECT_USAGE_ERROR(run({"warp"}, Reduction::sum), "warp_shuffle");
   if (device().is_cpu()) {
-    EXPECT_USAGE_ERROR(run({ReduceVariant::sequential, 256}, Reduction::sum), "sequential");
+    EXPECT_USAGE_ERROR(run({"sequential"}, Reduction::sum), "sequential");
+    return;
   }
+  EXPECT_USAGE_ERROR(run({"sequential"}, Reduction::sum_of_squares), "no sum of squares");
+  EXPECT_FALSE(takes("sequential", {.n = std::int64_t{1} << 37, .threads = 32}));
+  EXPECT_TRUE(takes("vectorized", {.n = std::int64_t{1} << 37, .threads = 32}));
 }
 
 TEST(ReduceCpu, DoesNotDependOnThreads) {

@@ -6,12 +6,13 @@
 #include <memory>
 #include <numeric>
 
-#include "kernels/scan/cpu.h"
-#include "kernels/scan/cpu_table.h"
+#include "kernels/scan/cpu/table.h"
+#include "kernels/scan/cpu/templates.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/cases/scan_cases.h"
 #include "tests/cases/scan_operators.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 #include "tests/support/small.h"
 
 WEFT_CPU_TABLES(ScanCpu, scan_cpu)
@@ -22,7 +23,6 @@ namespace {
 using kernels::ScanKind;
 using kernels::ScanOp;
 using kernels::ScanOptions;
-using kernels::ScanVariant;
 
 constexpr ScanOp kOps[] = {ScanOp::sum, ScanOp::min, ScanOp::max, ScanOp::product};
 constexpr ScanKind kKinds[] = {ScanKind::inclusive, ScanKind::exclusive};
@@ -96,14 +96,19 @@ std::vector<T> scan_on(const Stream& stream, const std::vector<T>& x, const Scan
 
 class ScanTest : public DeviceTest {
  protected:
-  std::vector<ScanVariant> variants() const {
-    std::vector<ScanVariant> found = {ScanVariant::automatic};
-    for (const kernels::VariantInfo& info : kernels::scan_variants()) {
-      if (device().is_cpu() ? info.on_cpu : info.on_cuda) {
-        found.push_back(kernels::parse_scan_variant(info.name));
-      }
+  std::vector<std::string_view> variants() const {
+    std::vector<std::string_view> found = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::scan_rungs()) {
+      const bool takes = kernels::scan_takes(rung.name, {}, device());
+      if (taken(rung, device(), takes)) found.push_back(rung.name);
     }
+    EXPECT_GT(found.size(), 1u);
     return found;
+  }
+  // On a GPU, a rung whose blocks scan one or two elements of a thread.
+  bool has_short_sections(std::string_view variant) const {
+    return variant == "kogge_stone" || variant == "kogge_stone_double_buffered" ||
+           variant == "warp_scan" || variant == "brent_kung";
   }
 
   // Of `few`, the operator for a sanitizer run: the kernel is the same for each.
@@ -117,10 +122,10 @@ class ScanTest : public DeviceTest {
         const std::vector<T> x = exact_input<T>(op, n);
         for (const ScanKind kind : kKinds) {
           const std::vector<T> expected = oracle(x, op, kind);
-          for (const ScanVariant variant : variants()) {
+          for (const std::string_view variant : variants()) {
             EXPECT_TRUE(same_bits(scan_on(stream(), x, {op, kind, variant}), expected))
                 << n << " elements, operator " << static_cast<int>(op) << ", kind "
-                << static_cast<int>(kind) << ", variant " << static_cast<int>(variant);
+                << static_cast<int>(kind) << ", variant " << variant;
           }
         }
       }
@@ -147,11 +152,11 @@ TEST_P(ScanTest, InPlaceAndMisaligned) {
     for (const ScanKind kind : kKinds) {
       if (small_tests() && kind == ScanKind::inclusive) continue;
       const std::vector<std::int32_t> expected = oracle(x, ScanOp::sum, kind);
-      for (const ScanVariant variant : variants()) {
+      for (const std::string_view variant : variants()) {
         for (const Layout layout : {Layout{true, 0}, Layout{true, 1}, Layout{false, 3}}) {
           EXPECT_TRUE(
               same_bits(scan_on(stream(), x, {ScanOp::sum, kind, variant}, layout), expected))
-              << n << " elements, variant " << static_cast<int>(variant);
+              << n << " elements, variant " << variant;
         }
       }
     }
@@ -163,7 +168,7 @@ TEST_P(ScanTest, FloatSumsMatchAnOracleAndRepeatToTheBit) {
   const std::vector<float> x = random_floats(n, 12);
   std::vector<double> expected(x.size());
   std::inclusive_scan(x.begin(), x.end(), expected.begin(), std::plus<>(), 0.0);
-  for (const ScanVariant variant : variants()) {
+  for (const std::string_view variant : variants()) {
     const ScanOptions options{ScanOp::sum, ScanKind::inclusive, variant};
     const std::vector<float> y = scan_on(stream(), x, options);
     // i roundings of prefixes of size sqrt(i / 3) add up to about i / 6 units, several times that
@@ -175,10 +180,9 @@ TEST_P(ScanTest, FloatSumsMatchAnOracleAndRepeatToTheBit) {
       const double error = std::fabs(static_cast<double>(y[i]) - expected[i]) / bound;
       worst = error <= worst ? worst : error;
     }
-    EXPECT_TRUE(worst <= 1) << "variant " << static_cast<int>(variant) << ": " << worst;
+    EXPECT_TRUE(worst <= 1) << "variant " << variant << ": " << worst;
     for (int again = 0; again < (small_tests() ? 1 : 3); ++again) {
-      EXPECT_TRUE(same_bits(scan_on(stream(), x, options), y))
-          << "variant " << static_cast<int>(variant);
+      EXPECT_TRUE(same_bits(scan_on(stream(), x, options), y)) << "variant " << variant;
     }
   }
 }
@@ -188,11 +192,11 @@ TEST_P(ScanTest, NanStaysFromItsPlaceOn) {
   x[5000] = std::numeric_limits<float>::quiet_NaN();
   for (const ScanOp op : kOps) {
     if (small_tests() && op != ScanOp::min) continue;
-    for (const ScanVariant variant : variants()) {
+    for (const std::string_view variant : variants()) {
       const std::vector<float> y = scan_on(stream(), x, {op, ScanKind::inclusive, variant});
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < y.size(); ++i) wrong += std::isnan(y[i]) != (i >= 5000);
-      EXPECT_EQ(wrong, 0u) << static_cast<int>(op) << ", variant " << static_cast<int>(variant);
+      EXPECT_EQ(wrong, 0u) << static_cast<int>(op) << ", variant " << variant;
     }
   }
 }
@@ -201,11 +205,11 @@ TEST_P(ScanTest, AllEqual) {
   const std::vector<std::int32_t> x(small_tests() ? 30011 : 100003, 1);
   std::vector<std::int32_t> expected(x.size());
   std::iota(expected.begin(), expected.end(), 1);
-  for (const ScanVariant variant : variants()) {
+  for (const std::string_view variant : variants()) {
     // Several tiles of the rungs with large tiles; the others have many sections in 9973 elements.
-    if (small_tests() && device().is_cuda() && variant < ScanVariant::three_kernel) continue;
+    if (small_tests() && has_short_sections(variant)) continue;
     const ScanOptions options{ScanOp::sum, ScanKind::inclusive, variant};
-    EXPECT_TRUE(same_bits(scan_on(stream(), x, options), expected)) << static_cast<int>(variant);
+    EXPECT_TRUE(same_bits(scan_on(stream(), x, options), expected)) << variant;
   }
 }
 
@@ -217,11 +221,9 @@ TEST_P(ScanTest, CallsOfAnySizesInTurnAndReplayed) {
   const std::int64_t most = *std::max_element(sizes.begin(), sizes.end());
   const std::vector<std::int32_t> x = exact_input<std::int32_t>(ScanOp::sum, most);
   const Guarded<std::int32_t> in(x, stream());
-  for (const ScanVariant variant : variants()) {
-    if (device().is_cuda() && variant != ScanVariant::lookahead &&
-        (small_tests() || variant < ScanVariant::three_kernel)) {
-      continue;
-    }
+  for (const std::string_view variant : variants()) {
+    if (has_short_sections(variant)) continue;
+    if (small_tests() && device().is_cuda() && variant != "lookahead") continue;
     const ScanOptions options{ScanOp::sum, ScanKind::exclusive, variant};
     Guarded<std::uint8_t> scratch(
         static_cast<std::int64_t>(
@@ -243,7 +245,7 @@ TEST_P(ScanTest, CallsOfAnySizesInTurnAndReplayed) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::vector<std::int32_t> part(x.begin(), x.begin() + sizes[i]);
         EXPECT_TRUE(same_bits(out[i]->get(), oracle(part, ScanOp::sum, ScanKind::exclusive)))
-            << sizes[i] << " elements, variant " << static_cast<int>(variant);
+            << sizes[i] << " elements, variant " << variant;
       }
     }
     if (device().is_cpu()) continue;
@@ -252,14 +254,14 @@ TEST_P(ScanTest, CallsOfAnySizesInTurnAndReplayed) {
                stream());
     stream().synchronize();
     EXPECT_EQ(std::count(words.begin(), words.end(), 0u), Stream::kZeroedWords)
-        << "variant " << static_cast<int>(variant);
+        << "variant " << variant;
   }
 }
 
 TEST_P(ScanTest, EmptyInputWritesNothing) {
   Guarded<float> y(2, stream());
   const std::vector<float> before = y.get();
-  for (const ScanVariant variant : variants()) {
+  for (const std::string_view variant : variants()) {
     Guarded<std::uint8_t> scratch(1 << 16, stream());
     kernels::scan(y.data(), y.data(), 0, {ScanOp::sum, ScanKind::exclusive, variant},
                   {scratch.data(), 1 << 16}, stream());
@@ -269,16 +271,16 @@ TEST_P(ScanTest, EmptyInputWritesNothing) {
 
 TEST_P(ScanTest, RefusesAShortWorkspaceAndForeignVariants) {
   Guarded<float> y(100000, stream());
-  const ScanVariant needing =
-      device().is_cpu() ? ScanVariant::automatic : ScanVariant::decoupled_lookback;
+  const std::string_view needing = device().is_cpu() ? "automatic" : "decoupled_lookback";
   EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), 100000,
                                    {ScanOp::sum, ScanKind::inclusive, needing}, {}, stream()),
                      "workspace");
-  const ScanVariant foreign = device().is_cpu() ? ScanVariant::brent_kung : ScanVariant::sequential;
+  const std::string_view foreign = device().is_cpu() ? "brent_kung" : "sequential";
   EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), 100000,
                                    {ScanOp::sum, ScanKind::inclusive, foreign}, {}, stream()),
                      "does not run on");
-  EXPECT_USAGE_ERROR(kernels::parse_scan_variant("brent"), "brent_kung");
+  EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), 100000, {.variant = "brent"}, {}, stream()),
+                     "brent_kung");
   EXPECT_USAGE_ERROR(kernels::scan(y.data(), y.data(), -1, {}, {}, stream()), "negative");
 }
 
@@ -288,7 +290,7 @@ TEST(ScanCpu, DoesNotDependOnThreads) {
   const Stream stream(Device::cpu());
   const std::vector<float> x = random_floats(1000003, 14);
   const auto [one, three] = with_thread_counts([&] {
-    return scan_on(stream, x, {ScanOp::sum, ScanKind::inclusive, ScanVariant::threaded});
+    return scan_on(stream, x, {ScanOp::sum, ScanKind::inclusive, "threaded"});
   });
   EXPECT_TRUE(same_bits(one, three));
 }
@@ -302,9 +304,11 @@ TEST(ScanCpu, EveryInstructionSet) {
       const std::vector<float> part(x.begin(), x.begin() + n);
       const std::vector<float> expected = oracle(part, op, ScanKind::exclusive);
       y.resize(part.size());
-      table->f32.sequential(y.data(), part.data(), n, op, true);
+      const kernels::ScanCall call{
+          kernels::ElementType::f32, y.data(), part.data(), n, op, true, totals.data()};
+      table->sequential(call);
       EXPECT_TRUE(same_bits(y, expected)) << isa;
-      table->f32.threaded(y.data(), part.data(), n, op, true, totals.data());
+      table->threaded(call);
       EXPECT_TRUE(same_bits(y, expected)) << isa;
     }
   }

@@ -62,10 +62,9 @@ TEST_P(LargeArrays, ScanInPlace) {
   const std::int64_t n = GetParam();
   const Stream stream(Device::cuda());
   const Buffer x(static_cast<std::size_t>(n) * 4, stream), wrong(8, stream);
-  for (const kernels::VariantInfo& info : kernels::scan_variants()) {
-    if (!info.on_cuda) continue;
-    kernels::ScanOptions options;
-    options.variant = kernels::parse_scan_variant(info.name);
+  for (const kernels::Rung& rung : kernels::scan_rungs()) {
+    if (!kernels::scan_takes(rung.name, {n}, stream.device())) continue;
+    const kernels::ScanOptions options{.variant = rung.name};
     const std::size_t bytes =
         kernels::scan_workspace_bytes<std::int32_t>(n, options, stream.device());
     const Buffer scratch(bytes, stream);
@@ -75,7 +74,7 @@ TEST_P(LargeArrays, ScanInPlace) {
     launch(fill_kernel, Launch{4096, 256, 0, stream}, data, n);
     kernels::scan(data, data, n, options, {scratch.data(), bytes}, stream);
     launch(count_wrong_kernel, Launch{4096, 256, 0, stream}, count, data, n);
-    EXPECT_EQ(read<unsigned long long>(wrong, stream), 0u) << info.name << " of " << n;
+    EXPECT_EQ(read<unsigned long long>(wrong, stream), 0u) << rung.name << " of " << n;
   }
 }
 
@@ -88,10 +87,11 @@ TEST_P(LargeArrays, Reduce) {
   const std::int32_t largest = 7;  // at the very end, where a 32-bit index would not reach
   cuda_check(cudaMemcpyAsync(data + n - 1, &largest, 4, cudaMemcpyHostToDevice, stream.native()),
              "store the last element");
-  for (const kernels::VariantInfo& info : kernels::reduce_variants()) {
-    if (!info.on_cuda) continue;
+  for (const kernels::Rung& rung : kernels::reduce_rungs()) {
     for (const int threads : {32, 256}) {
-      const kernels::ReduceOptions options{kernels::parse_reduce_variant(info.name), threads};
+      const kernels::ReduceOptions options{rung.name, threads};
+      const kernels::ReduceProblem problem{.n = n, .threads = threads};
+      if (!kernels::reduce_takes(rung.name, problem, stream.device())) continue;
       const std::size_t bytes =
           kernels::reduce_workspace_bytes<std::int32_t>(n, options, stream.device());
       const Buffer scratch(bytes, stream);
@@ -99,10 +99,10 @@ TEST_P(LargeArrays, Reduce) {
                       options, {scratch.data(), bytes}, stream);
       EXPECT_EQ(read<std::int32_t>(result, stream),
                 static_cast<std::int32_t>(static_cast<std::uint32_t>(prefix_sum(n - 1)) + 7u))
-          << info.name << " of " << n;
+          << rung.name << " of " << n;
       kernels::argmax(static_cast<std::int64_t*>(result.data()), data, n, options,
                       {scratch.data(), bytes}, stream);
-      EXPECT_EQ(read<std::int64_t>(result, stream), n - 1) << info.name << " of " << n;
+      EXPECT_EQ(read<std::int64_t>(result, stream), n - 1) << rung.name << " of " << n;
     }
   }
 }

@@ -2,23 +2,21 @@
 // The CUDA scans with operators of one's own, which do not commute.
 #pragma nv_diag_suppress 554  // TensorView's conversion to const views is constrained, not unused
 
-#include "kernels/scan/brent_kung.cuh"
-#include "kernels/scan/cuda.h"
-#include "kernels/scan/decoupled_lookback.cuh"
-#include "kernels/scan/grid_sync.cuh"
-#include "kernels/scan/kogge_stone.cuh"
-#include "kernels/scan/kogge_stone_double_buffered.cuh"
-#include "kernels/scan/lookahead.cuh"
-#include "kernels/scan/three_kernel.cuh"
-#include "kernels/scan/warp_scan.cuh"
+#include "kernels/scan/rungs/brent_kung.cuh"
+#include "kernels/scan/rungs/decoupled_lookback.cuh"
+#include "kernels/scan/rungs/grid_sync.cuh"
+#include "kernels/scan/rungs/kogge_stone.cuh"
+#include "kernels/scan/rungs/kogge_stone_double_buffered.cuh"
+#include "kernels/scan/rungs/lookahead.cuh"
+#include "kernels/scan/rungs/three_kernel.cuh"
+#include "kernels/scan/rungs/warp_scan.cuh"
+#include "kernels/scan/scan.h"
 #include "tests/cases/scan_operators.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
-
-using kernels::ScanVariant;
 
 class ScanOperator : public testing::Test {
  protected:
@@ -27,13 +25,14 @@ class ScanOperator : public testing::Test {
   }
 
   template <class Technique, class T, class Op>
-  void keeps_the_order(ScanVariant variant) const {
+  void keeps_the_order(std::string_view variant) const {
     const Stream stream(Device::cuda());
     for (const std::int64_t n :
          sizes_here({1, 2, 31, 33, 511, 513, 1025, 2049, 4097, 70001, 1500007}, {33, 4097})) {
       const std::vector<std::int32_t> words = random_words<T>(n, 16);
       Guarded<std::uint8_t> scratch(
-          static_cast<std::int64_t>(kernels::cuda::scan_workspace_bytes(variant, n, sizeof(T))),
+          static_cast<std::int64_t>(
+              kernels::scan_workspace_bytes(variant, n, sizeof(T), stream.device())),
           stream);
       for (const bool exclusive : {false, true}) {
         // 4 words: aligned for 16-byte loads; 2: not.
@@ -52,36 +51,36 @@ class ScanOperator : public testing::Test {
   }
 
   template <class Technique>
-  void check(ScanVariant variant) const {
+  void check(std::string_view variant) const {
     keeps_the_order<Technique, Affine, Compose>(variant);
     keeps_the_order<Technique, Matrix, Multiply>(variant);
   }
 };
 
 TEST_F(ScanOperator, KoggeStone) {
-  check<kernels::cuda::KoggeStone>(ScanVariant::kogge_stone);
+  check<kernels::cuda::KoggeStone>("kogge_stone");
 }
 TEST_F(ScanOperator, KoggeStoneDoubleBuffered) {
-  check<kernels::cuda::KoggeStoneDoubleBuffered>(ScanVariant::kogge_stone_double_buffered);
+  check<kernels::cuda::KoggeStoneDoubleBuffered>("kogge_stone_double_buffered");
 }
 TEST_F(ScanOperator, WarpScan) {
-  check<kernels::cuda::WarpScan>(ScanVariant::warp_scan);
+  check<kernels::cuda::WarpScan>("warp_scan");
 }
 TEST_F(ScanOperator, BrentKung) {
-  check<kernels::cuda::BrentKung>(ScanVariant::brent_kung);
+  check<kernels::cuda::BrentKung>("brent_kung");
 }
 TEST_F(ScanOperator, ThreeKernel) {
-  check<kernels::cuda::ThreeKernel>(ScanVariant::three_kernel);
+  check<kernels::cuda::ThreeKernel>("three_kernel");
 }
 TEST_F(ScanOperator, GridSync) {
-  check<kernels::cuda::GridSync>(ScanVariant::grid_sync);
+  check<kernels::cuda::GridSync>("grid_sync");
 }
 TEST_F(ScanOperator, DecoupledLookback) {
-  check<kernels::cuda::DecoupledLookback>(ScanVariant::decoupled_lookback);
+  check<kernels::cuda::DecoupledLookback>("decoupled_lookback");
 }
 TEST_F(ScanOperator, Lookahead) {
   if (device_properties(Device::cuda()).compute_capability < 80) GTEST_SKIP() << "needs sm_80";
-  check<kernels::cuda::Lookahead>(ScanVariant::lookahead);
+  check<kernels::cuda::Lookahead>("lookahead");
 }
 
 }  // namespace

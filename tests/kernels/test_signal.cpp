@@ -5,11 +5,12 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/signal/cpu.h"
-#include "kernels/signal/cpu_table.h"
+#include "kernels/signal/cpu/table.h"
+#include "kernels/signal/cpu/templates.h"
 #include "tests/cases/cpu_isas.h"
 #include "tests/cases/signal_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 #include "tests/support/small.h"
 
 WEFT_CPU_TABLES(SignalCpu, signal_cpu)
@@ -37,11 +38,13 @@ class Signal : public DeviceTest {
  protected:
   void for_each_variant(const SignalDims& dims,
                         const std::function<void(const std::string&, SignalOptions)>& body) const {
-    for (const VariantInfo& info : signal_variants()) {
-      const SignalVariant variant = parse_signal_variant(info.name);
-      if (!(device().is_cpu() ? info.on_cpu : info.on_cuda)) continue;
-      if (signal_takes(variant, dims)) body(std::string(info.name), {variant});
+    int variants = 0;
+    for (const Rung& rung : signal_rungs()) {
+      if (!taken(rung, device(), signal_takes(rung.name, dims, device()))) continue;
+      ++variants;
+      body(std::string(rung.name), {rung.name});
     }
+    EXPECT_GT(variants, 0);
     body("automatic", {});
   }
 
@@ -81,6 +84,21 @@ TEST_P(Signal, IsExactOnIntegers) {
     });
     if (HasFailure()) return;
   }
+}
+
+// Filters that only some rungs have room for: the call goes to one that has.
+TEST_P(Signal, FiltersTooLongForTilesGoToOtherRungs) {
+  if (device().is_cpu()) {
+    EXPECT_EQ(signal_choice({1, 1, 2000, 1, 1, 513}, device()).rung, "naive");
+    return;
+  }
+  EXPECT_EQ(signal_choice({1, 1, 2000, 1, 1, 512}, device()).rung, "tiled_halo_internal");
+  EXPECT_EQ(signal_choice({1, 1, 2000, 1, 1, 513}, device()).rung, "naive");
+  EXPECT_EQ(signal_choice({1, 99, 99, 1, 33, 33}, device()).rung, "tiled");
+  EXPECT_EQ(signal_choice({30, 30, 30, 25, 25, 25}, device()).rung, "naive");
+  EXPECT_FALSE(signal_takes("tiled_input", {1, 1, 2000, 1, 1, 513}, device()));
+  EXPECT_FALSE(signal_takes("tiled", {30, 30, 30, 25, 25, 25}, device()));
+  EXPECT_TRUE(signal_takes("constant_memory", {30, 30, 30, 25, 25, 25}, device()));
 }
 
 TEST_P(Signal, OfEqualValuesIsTheSumOfTheTaps) {
@@ -137,28 +155,29 @@ TEST_P(Signal, EmptySignalsWriteNothing) {
 }
 
 TEST_P(Signal, RefusesWhatItCannotDo) {
-  const auto run = [&](const SignalDims& dims, SignalVariant variant = SignalVariant::automatic) {
+  const auto run = [&](const SignalDims& dims, std::string_view variant = kAutomatic) {
     signal_convolve(nullptr, nullptr, nullptr, dims, {variant}, stream());
   };
   const std::int64_t huge = std::int64_t{1} << 40;
   EXPECT_USAGE_ERROR(run({1, 1, -1}), "negative");
   EXPECT_USAGE_ERROR(run({1, huge, huge}), "2^63");
-  EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 0}), "[1, 512], found 0");
-  EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 513}), "[1, 512], found 513");
-  EXPECT_USAGE_ERROR(run({1, 9, 9, 1, 33, 3}), "[1, 32], found 33");
-  EXPECT_USAGE_ERROR(run({9, 9, 9, 3, 3, 12}), "[1, 11], found 12");
-  for (const VariantInfo& info : signal_variants()) {
-    const SignalVariant variant = parse_signal_variant(info.name);
-    if (!(device().is_cpu() ? info.on_cpu : info.on_cuda)) {
-      EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 3}, variant), "does not run on");
+  EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 0}), "[1, 16384], found 0");
+  EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 16385}), "[1, 16384], found 16385");
+  EXPECT_USAGE_ERROR(run({1, 9, 9, 1, 129, 3}), "[1, 128], found 129");
+  EXPECT_USAGE_ERROR(run({9, 9, 9, 3, 3, 26}), "[1, 25], found 26");
+  for (const Rung& rung : signal_rungs()) {
+    if (!(device().is_cpu() ? rung.on_cpu : rung.on_cuda)) {
+      EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 3}, rung.name), "does not run on");
       continue;
     }
-    for (const SignalDims& dims : {SignalDims{1, 1, 9, 1, 1, 3}, SignalDims{1, 9, 9, 1, 3, 3},
-                                   SignalDims{9, 9, 9, 3, 3, 3}}) {
-      if (!signal_takes(variant, dims)) EXPECT_USAGE_ERROR(run(dims, variant), "needs");
+    for (const SignalDims& dims :
+         {SignalDims{1, 1, 9, 1, 1, 3}, SignalDims{1, 9, 9, 1, 3, 3}, SignalDims{9, 9, 9, 3, 3, 3},
+          SignalDims{1, 1, 9, 1, 1, 513}, SignalDims{9, 9, 9, 25, 25, 25}}) {
+      if (signal_takes(rung.name, dims, device())) continue;
+      EXPECT_USAGE_ERROR(run(dims, rung.name), "needs");
     }
   }
-  EXPECT_USAGE_ERROR(parse_signal_variant("fast"), "tiled_cached_halo");
+  EXPECT_USAGE_ERROR(run({1, 1, 9, 1, 1, 3}, "fast"), "tiled_cached_halo");
 }
 
 WEFT_ON_EACH_DEVICE(Signal);

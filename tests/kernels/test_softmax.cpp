@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/softmax/cpu.h"
+#include "kernels/softmax/cpu/templates.h"
 #include "tests/cases/softmax_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 
 namespace weft::test {
 namespace {
 
 using kernels::GradientMode;
-using kernels::SoftmaxVariant;
 
 std::vector<double> softmax_oracle(const std::vector<double>& x, std::int64_t rows,
                                    std::int64_t cols) {
@@ -93,10 +93,10 @@ class SoftmaxTest : public DeviceTest {
   // Calls check(variant, name) for the automatic choice and every rung that takes such rows here.
   template <class Check>
   void for_each_variant(std::int64_t cols, Check check) const {
-    check(SoftmaxVariant::automatic, std::string("automatic"));
-    for (const kernels::VariantInfo& info : kernels::softmax_variants()) {
-      const SoftmaxVariant variant = kernels::parse_softmax_variant(info.name);
-      if (kernels::softmax_takes(variant, cols, device())) check(variant, std::string(info.name));
+    check(kernels::kAutomatic, std::string("automatic"));
+    for (const kernels::Rung& rung : kernels::softmax_rungs()) {
+      const bool takes = kernels::softmax_takes(rung.name, cols, device());
+      if (taken(rung, device(), takes)) check(rung.name, std::string(rung.name));
     }
   }
 };
@@ -109,7 +109,7 @@ TEST_P(SoftmaxTest, ForwardMatchesOracleAndRepeats) {
     const std::vector<float> x = random_floats(c.elements(), 3, -8, 8);
     const std::vector<double> expected = softmax_oracle(to_double(x), c.rows, c.cols);
     Guarded<float> in(x, stream(), 1);
-    for_each_variant(c.cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(c.cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> y(c.elements(), stream(), 1), again(c.elements(), stream());
       kernels::softmax_forward(y.data(), in.data(), c.rows, c.cols, variant, stream());
       kernels::softmax_forward(again.data(), in.data(), c.rows, c.cols, variant, stream());
@@ -132,7 +132,7 @@ TEST_P(SoftmaxTest, BackwardMatchesOracle) {
       std::vector<double> expected = to_double(start);
       kernels::cpu::softmax_backward<double>(expected.data(), to_double(dy).data(),
                                              to_double(y).data(), c.rows, c.cols, mode);
-      for_each_variant(c.cols, [&](SoftmaxVariant variant, const std::string& name) {
+      for_each_variant(c.cols, [&](std::string_view variant, const std::string& name) {
         Guarded<float> dx(c.elements(), stream());
         if (mode == GradientMode::accumulate) dx.set(start);
         kernels::softmax_backward(dx.data(), dy_in.data(), y_in.data(), c.rows, c.cols, mode,
@@ -159,7 +159,7 @@ TEST_P(SoftmaxTest, CrossEntropyMatchesOracle) {
                                                 c.rows, c.cols);
     Guarded<float> in(x, stream(), 1);
     Guarded<std::int32_t> labels(label_values, stream());
-    for_each_variant(c.cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(c.cols, [&](std::string_view variant, const std::string& name) {
       const std::string what = str(name, " ", c);
       const auto run = [&](float* losses, float* gradient, std::int32_t* predictions) {
         kernels::softmax_cross_entropy(losses, gradient, predictions, in.data(), labels.data(),
@@ -197,7 +197,7 @@ TEST_P(SoftmaxTest, SmoothingChangesTheGradientOnly) {
                                                 smoothing);
     const Guarded<float> in(x, stream());
     const Guarded<std::int32_t> labels(label_values, stream());
-    for_each_variant(c.cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(c.cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> loss(c.rows, stream()), smooth_loss(c.rows, stream());
       Guarded<float> gradient(c.elements(), stream());
       Guarded<std::int32_t> prediction(c.rows, stream()), smooth_prediction(c.rows, stream());
@@ -228,7 +228,7 @@ TEST_P(SoftmaxTest, ExtremeLogitsStayFinite) {
     expected[at(0, 1)] = expected[at(0, cols - 1)] = 0.5;
     expected[at(1, 0)] = expected[at(2, cols - 2)] = 1;
     const Guarded<float> in(x, stream());
-    for_each_variant(cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> y(3 * cols, stream());
       kernels::softmax_forward(y.data(), in.data(), 3, cols, variant, stream());
       EXPECT_TRUE(compare(y.get(), expected, {1e-37, 1e-7, false}, str(name, ", cols ", cols)));
@@ -241,7 +241,7 @@ TEST_P(SoftmaxTest, EqualLogitsShareEvenly) {
     const std::vector<float> x(static_cast<std::size_t>(2 * cols), -123.25f);
     const std::vector<double> expected(x.size(), 1.0 / static_cast<double>(cols));
     const Guarded<float> in(x, stream());
-    for_each_variant(cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> y(2 * cols, stream());
       kernels::softmax_forward(y.data(), in.data(), 2, cols, variant, stream());
       EXPECT_TRUE(compare(y.get(), expected, {0, 2e-7, false}, str(name, ", cols ", cols)));
@@ -258,7 +258,7 @@ TEST_P(SoftmaxTest, NanPoisonsItsRowOnly) {
     for (std::int64_t c = 0; c < cols; ++c) x[static_cast<std::size_t>(3 * cols + c)] = -kInf;
     const Guarded<float> in(x, stream());
     const Guarded<std::int32_t> labels(std::vector<std::int32_t>{1, 2, 3, 4, 5}, stream());
-    for_each_variant(cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> y(5 * cols, stream()), loss(5, stream()), dx(5 * cols, stream());
       kernels::softmax_forward(y.data(), in.data(), 5, cols, variant, stream());
       kernels::softmax_cross_entropy(loss.data(), dx.data(), nullptr, in.data(), labels.data(), 1,
@@ -286,7 +286,7 @@ TEST_P(SoftmaxTest, LabelsOutsideGiveNanAndNoHit) {
     labels_in[1] = static_cast<std::int32_t>(cols);
     const Guarded<float> in(random_floats(6 * cols, 8), stream());
     const Guarded<std::int32_t> labels(labels_in, stream());
-    for_each_variant(cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(cols, [&](std::string_view variant, const std::string& name) {
       Guarded<float> loss(6, stream()), dx(6 * cols, stream());
       Guarded<std::int32_t> prediction(6, stream());
       kernels::softmax_cross_entropy(loss.data(), dx.data(), prediction.data(), in.data(),
@@ -324,7 +324,7 @@ TEST_P(SoftmaxTest, PredictionTakesTheLowestOfEqualLogits) {
     for (std::int64_t c = 0; c < cols; ++c) at(3, c) = kNan;
     const Guarded<float> in(x, stream());
     const Guarded<std::int32_t> labels(std::vector<std::int32_t>(5, 0), stream());
-    for_each_variant(cols, [&](SoftmaxVariant variant, const std::string& name) {
+    for_each_variant(cols, [&](std::string_view variant, const std::string& name) {
       Guarded<std::int32_t> out(5, stream());
       kernels::softmax_cross_entropy(nullptr, nullptr, out.data(), in.data(), labels.data(), 1, 5,
                                      cols, variant, stream());
@@ -343,22 +343,26 @@ TEST_P(SoftmaxTest, EmptyShapes) {
 }
 
 TEST_P(SoftmaxTest, RefusesWhatItCannotDo) {
-  for (const kernels::VariantInfo& info : kernels::softmax_variants()) {
-    const SoftmaxVariant variant = kernels::parse_softmax_variant(info.name);
+  for (const kernels::Rung& rung : kernels::softmax_rungs()) {
+    const std::string_view variant = rung.name;
     for (const std::int64_t cols : {10, 1025, 16385, 131073}) {
       if (kernels::softmax_takes(variant, cols, device())) continue;
       const bool here = kernels::softmax_takes(variant, 10, device());
+      const bool older = !here && device().is_cuda() && rung.on_cuda;  // than the rung needs
       EXPECT_USAGE_ERROR(kernels::softmax_forward(nullptr, nullptr, 1, cols, variant, stream()),
-                         here ? "columns" : "does not run on");
+                         here    ? "columns"
+                         : older ? "compute capability"
+                                 : "does not run on");
     }
   }
   EXPECT_USAGE_ERROR(kernels::softmax_forward(nullptr, nullptr, 1, std::int64_t{1} << 31, stream()),
                      "2^31 - 1");
-  EXPECT_USAGE_ERROR(kernels::parse_softmax_variant("block"), "block_per_row");
+  EXPECT_USAGE_ERROR(kernels::softmax_forward(nullptr, nullptr, 1, 10, "block", stream()),
+                     "block_per_row");
   for (const float smoothing : {-0.1f, 1.0f, kNan}) {
     EXPECT_USAGE_ERROR(
         kernels::softmax_cross_entropy(nullptr, nullptr, nullptr, nullptr, nullptr, 1, smoothing, 0,
-                                       10, SoftmaxVariant::automatic, stream()),
+                                       10, kernels::kAutomatic, stream()),
         "0 <= smoothing < 1");
   }
 }

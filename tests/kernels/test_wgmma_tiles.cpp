@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The tiles of implicit_gemm_wgmma: what the copy engine and shared memory can take, for any shape.
-#include "kernels/conv/wgmma_tiles.h"
+#include "kernels/conv/hopper/tile_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -11,17 +11,14 @@
 #include <vector>
 
 #include "engine/random.h"
-#include "layers/avg_pool2d.h"
+#include "layers/activation.h"
 #include "layers/batch_norm2d.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/linear.h"
-#include "layers/max_pool2d.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
+#include "layers/pool2d.h"
 #include "layers/softmax.h"
-#include "layers/tanh.h"
 
 namespace weft::test {
 

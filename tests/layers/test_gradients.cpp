@@ -134,8 +134,9 @@ TEST_P(Gradients, FusedReLU) {
 
 // Convolution, ReLU and pooling as one call and apart, behind a ReLU and in front of one.
 TEST_P(Gradients, FusedPooling) {
+  const std::string_view any_shape = device().is_cpu() ? "staged_images" : "gather";
   for (const bool fuse : {true, false}) {
-    const layers::KernelChoice kernels{.conv = kernels::ConvVariant::fused_relu_pool, .fuse = fuse};
+    const layers::KernelChoice kernels{.conv_relu_pool = any_shape, .fuse = fuse};
     check({2, 9, 9},
           stack(conv2d("conv1", 2, 3, Window::square(3, 1, 1)), relu("relu1"),
                 conv2d("conv2", 3, 4, Window::square(3)), relu("relu2"),
@@ -166,11 +167,6 @@ TEST_P(Gradients, BatchNormBetweenConvolutionAndReLU) {
 // Smooth, so that the rounding of a reduced precision cannot move a value across a kink.
 TEST_P(Gradients, EveryKernelChoice) {
   using kernels::ComputeMode;
-  const auto runs_here = [&](const kernels::VariantInfo& info) {
-    if (device().is_cpu()) return info.on_cpu;
-    return info.on_cuda &&
-           info.compute_capability <= device_properties(device()).compute_capability;
-  };
   const auto check_choice = [&](const std::string& name, const layers::KernelChoice& kernels) {
     // Operands are rounded to 2^-11 (tf32) or 2^-8 (bf16) of their size, sums have up to 96 terms.
     const double tolerance = kernels.mode == ComputeMode::fp32   ? 2e-5
@@ -185,17 +181,23 @@ TEST_P(Gradients, EveryKernelChoice) {
   check_choice("tf32", {.mode = ComputeMode::tf32});
   check_choice("bf16", {.mode = ComputeMode::bf16});
   if (small_tests()) return;  // the tests of the kernels have each variant
-  for (const auto& info : kernels::conv_variants()) {
-    const kernels::ConvVariant variant = kernels::parse_conv_variant(info.name);
-    if (!runs_here(info) || !kernels::conv_has_pass(variant, kernels::ConvPass::forward)) continue;
-    check_choice(str("conv ", info.name), {.conv = variant});
+  // The layer of check_choice(), in each pass that training asks for.
+  const kernels::ConvDims conv{.n = 4, .c = 3, .h = 6, .w = 6, .oc = 6, .kh = 3, .kw = 3};
+  for (const kernels::Rung& rung : kernels::conv_rungs()) {
+    using enum kernels::ConvPass;
+    const auto takes = [&](kernels::ConvPass pass) {
+      return kernels::conv_takes(rung.name, {pass, conv, ComputeMode::fp32}, device());
+    };
+    if (!takes(forward) || !takes(backward_data) || !takes(backward_weights)) continue;
+    check_choice(str("conv ", rung.name), {.conv = rung.name});
   }
-  for (const auto& info : kernels::gemm_variants()) {
-    const kernels::GemmVariant variant = kernels::parse_gemm_variant(info.name);
-    if (!kernels::gemm_runs_on(variant, kernels::GemmStorage::fp32, device())) continue;
-    const bool rounds = info.name.ends_with("_tf32");
-    check_choice(str("gemm ", info.name),
-                 {.mode = rounds ? ComputeMode::tf32 : ComputeMode::fp32, .gemm = variant});
+  for (const kernels::Rung& rung : kernels::gemm_rungs()) {
+    const auto mode = rung.arithmetic.fp32 ? ComputeMode::fp32 : ComputeMode::tf32;
+    const auto takes = [&](const kernels::GemmDims& dims) {
+      return kernels::gemm_takes(rung.name, {dims, kernels::GemmStorage::fp32, mode}, device());
+    };
+    if (!takes({4, 9, 96, false, true}) || !takes({4, 96, 9}) || !takes({9, 96, 4, true})) continue;
+    check_choice(str("gemm ", rung.name), {.mode = mode, .gemm = rung.name});
   }
 }
 

@@ -13,7 +13,7 @@ class Plans : public PlanTest {};
 TEST_P(Plans, FusedReLUGivesTheSameBits) {
   Instance fused(kSample, everything(), stream()), unfused(kSample, everything(), stream());
   // A variant of convolution that does not take pooling in as well.
-  const layers::KernelChoice kernels{.conv = kernels::ConvVariant::direct};
+  const layers::KernelChoice kernels{.conv = "direct"};
   layers::KernelChoice separate = kernels;
   separate.fuse = false;
   Plan fused_plan = fused.plan(5, Phase::training, kernels);
@@ -32,20 +32,18 @@ class Spy final : public layers::Layer {
   using Layer::Layer;
   std::string_view type() const override { return "Spy"; }
   std::string describe() const override { return "Spy"; }
-  bool can_fuse_relu() const override { return true; }
+  layers::LayerTraits traits() const override { return {.fuses_relu = true}; }
 
   mutable std::vector<layers::Epilogue> epilogues;
   mutable std::vector<bool> wants_dx;
 
  protected:
   Shape do_output_shape(const Shape& input) const override { return input; }
-  void do_forward(FloatView, ConstFloatView, layers::Epilogue epilogue, const layers::LayerContext&,
-                  const Stream&) const override {
-    epilogues.push_back(epilogue);
+  void do_forward(const layers::ForwardCall& call) const override {
+    epilogues.push_back(call.epilogue);
   }
-  void do_backward(FloatView dx, ConstFloatView, ConstFloatView, ConstFloatView, GradientMode,
-                   const layers::LayerContext&, const Stream&) const override {
-    wants_dx.push_back(dx.data != nullptr);
+  void do_backward(const layers::BackwardCall& call) const override {
+    wants_dx.push_back(call.dx.data != nullptr);
   }
 };
 
@@ -249,6 +247,29 @@ TEST_P(Plans, ShowEveryLayersOutput) {
   EXPECT_EQ(to_host(plan.activation(6), stream()), output);
   EXPECT_EQ(to_host(plan.activation(3), stream()), to_host(plan.activation(2), stream()));
   EXPECT_THROW(plan.activation(7), Error);
+}
+
+// The network cut off behind a layer gives what the whole one shows of that layer.
+TEST_P(Plans, ShowEveryLayersOwnOutputInInferenceWithoutFusion) {
+  Instance instance(kSample, everything(), stream());
+  Plan plan = instance.plan(3, Phase::inference, {.fuse = false});
+  const std::vector<float> x = random_floats(3 * kPixels, 63);
+  const std::vector<float> output = forward(plan, x);
+  const auto shown = [&](std::size_t layer) { return to_host(plan.activation(layer), stream()); };
+  const std::size_t count = instance.net.layers().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<ReferenceLayer> head = everything();
+    head.erase(head.begin() + static_cast<std::ptrdiff_t>(i) + 1, head.end());
+    Instance first(kSample, std::move(head), stream());
+    std::vector<float> parameters = instance.parameters();
+    parameters.resize(static_cast<std::size_t>(first.net.parameter_count()));
+    first.set_parameters(parameters);
+    Plan fused = first.plan(3, Phase::inference);
+    EXPECT_TRUE(compare(shown(i), forward(fused, x), {1e-5, 1e-5}, str("layer ", i)));
+  }
+  EXPECT_EQ(shown(count - 1), output);
+  EXPECT_EQ(forward(plan, x), output);
+  EXPECT_THROW(plan.activation(count), Error);
 }
 
 TEST_P(Plans, SurviveMoves) {

@@ -12,6 +12,9 @@ using layers::Window;
 
 class PlanFusion : public PlanTest {
  protected:
+  // A rung of conv_relu_pool that takes every shape here.
+  const std::string_view kAnyShape = device().is_cpu() ? "staged_images" : "gather";
+
   // A step of the network with and without fusion, for several batch sizes, tails among them.
   void compare_fused(const Shape& sample, std::vector<ReferenceLayer> (*network)(),
                      const KernelChoice& kernels) {
@@ -61,8 +64,8 @@ std::vector<ReferenceLayer> two_convolutions() {
 }
 
 TEST_P(PlanFusion, ChangesResultsByRoundingOnly) {
-  for (const auto conv : {kernels::ConvVariant::automatic, kernels::ConvVariant::fused_relu_pool}) {
-    const KernelChoice kernels{.conv = conv};
+  for (const std::string_view rung : {kernels::kAutomatic, kAnyShape}) {
+    const KernelChoice kernels{.conv_relu_pool = rung};
     compare_fused({20}, perceptron, kernels);
     compare_fused({1, 12, 12}, lenet, kernels);
     compare_fused({1, 12, 12}, two_convolutions, kernels);
@@ -149,14 +152,14 @@ TEST_P(PlanFusion, ShowsTheLastOutputOfLayersThatAreOneCall) {
   EXPECT_EQ(separate[0], Shape({2, 3, 12, 12}));
   EXPECT_EQ(separate[1], Shape({2, 3, 12, 12}));
   EXPECT_EQ(separate[2], Shape({2, 3, 6, 6}));
-  const std::vector<Shape> joined = shapes({.conv = kernels::ConvVariant::fused_relu_pool});
+  const std::vector<Shape> joined = shapes({.conv_relu_pool = kAnyShape});
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(joined[i], separate[2]) << i;
   for (std::size_t i = 6; i < separate.size(); ++i) EXPECT_EQ(joined[i], separate[i]) << i;
 }
 
 TEST_P(PlanFusion, NeedsLessMemoryForAPooledMap) {
   Instance instance({1, 12, 12}, lenet(), stream());
-  Plan joined = instance.plan(8, Phase::training, {.conv = kernels::ConvVariant::fused_relu_pool});
+  Plan joined = instance.plan(8, Phase::training, {.conv_relu_pool = kAnyShape});
   Plan apart = instance.plan(8, Phase::training, {.fuse = false});
   EXPECT_LT(joined.activation_bytes(), apart.activation_bytes());
   EXPECT_LT(joined.cache_bytes(), apart.cache_bytes());
@@ -165,7 +168,7 @@ TEST_P(PlanFusion, NeedsLessMemoryForAPooledMap) {
 WEFT_ON_EACH_DEVICE(PlanFusion);
 
 TEST(ConvReluPool, JoinsWhatItCan) {
-  const KernelChoice forced{.conv = kernels::ConvVariant::fused_relu_pool};
+  const KernelChoice forced{.conv_relu_pool = "staged_images"};
   const layers::Conv2d conv("conv", 1, 2, Window::square(3));
   const layers::ReLU relu("relu");
   const layers::Tanh tanh("tanh");
@@ -181,7 +184,7 @@ TEST(ConvReluPool, JoinsWhatItCan) {
   EXPECT_FALSE(joins(relu, Window::square(2, 2, 1), forced));  // padding
   EXPECT_FALSE(joins(relu, Window::square(16, 16), forced));   // 256 elements
   EXPECT_TRUE(joins(relu, Window::square(2, 2), {}));
-  EXPECT_FALSE(joins(relu, Window::square(2, 2), {.conv = kernels::ConvVariant::direct}));
+  EXPECT_FALSE(joins(relu, Window::square(2, 2), {.conv = "direct"}));
   KernelChoice off = forced;
   off.fuse = false;
   EXPECT_FALSE(joins(relu, Window::square(2, 2), off));
@@ -194,18 +197,17 @@ class MaskSpy final : public layers::Layer {
   explicit MaskSpy(std::string name) : Layer(std::move(name), {{"weight", {1}}}) {}
   std::string_view type() const override { return "MaskSpy"; }
   std::string describe() const override { return "MaskSpy"; }
-  bool can_fuse_relu() const override { return true; }
-  bool can_mask_input_gradient() const override { return true; }
+  layers::LayerTraits traits() const override {
+    return {.fuses_relu = true, .masks_input_gradient = true};
+  }
 
   mutable std::vector<bool> masks;
 
  protected:
   Shape do_output_shape(const Shape& input) const override { return input; }
-  void do_forward(FloatView, ConstFloatView, layers::Epilogue, const layers::LayerContext&,
-                  const Stream&) const override {}
-  void do_backward(FloatView, ConstFloatView, ConstFloatView, ConstFloatView, GradientMode,
-                   const layers::LayerContext& context, const Stream&) const override {
-    masks.push_back(context.mask_input_gradient);
+  void do_forward(const layers::ForwardCall&) const override {}
+  void do_backward(const layers::BackwardCall& call) const override {
+    masks.push_back(call.context.mask_input_gradient);
   }
 };
 

@@ -38,6 +38,7 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
   model.info.epochs = 4;
   model.info.test_accuracy = 0.1 + 0.2;
   model.info.test_images = 10'000;
+  model.info.calibration = {0.1 + 0.2, 1.0 / 3, 3'000};
   if (GetParam() == "convnet") model.info.network.dropout = 0.5f;
   write_safetensors(folder / "model.safetensors", model_content(model));
   for (const auto& path : {folder / "model.safetensors", folder.path()}) {
@@ -54,6 +55,9 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
     EXPECT_EQ(read.info.epochs, 4);
     EXPECT_EQ(read.info.test_accuracy, model.info.test_accuracy);
     EXPECT_EQ(read.info.test_images, 10'000);
+    EXPECT_EQ(read.info.calibration.temperature, 0.1 + 0.2);
+    EXPECT_EQ(read.info.calibration.threshold, 1.0 / 3);
+    EXPECT_EQ(read.info.calibration.images, 3'000);
     EXPECT_FALSE(read.info.recognised);
   }
 }
@@ -73,17 +77,19 @@ TEST_P(EachNetwork, IsRecognisedFromNamesAndShapes) {
     EXPECT_EQ(static_cast<std::int64_t>(read.info.class_names.size()), classes);
     EXPECT_TRUE(read.info.recognised);
     EXPECT_LT(read.info.test_accuracy, 0);
+    EXPECT_EQ(read.info.calibration.temperature, 1);
+    EXPECT_EQ(read.info.calibration.images, 0);
     EXPECT_EQ(read.parameters, model.parameters);
   }
 }
 
-std::vector<std::string> networks() {
+std::vector<std::string> network_list() {
   std::vector<std::string> names;
-  for (const NetworkInfo& network : network_names()) names.emplace_back(network.name);
+  for (const NetworkInfo& network : networks()) names.emplace_back(network.name);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EachNetwork, testing::ValuesIn(networks()),
+INSTANTIATE_TEST_SUITE_P(All, EachNetwork, testing::ValuesIn(network_list()),
                          [](const auto& param_info) {
                            std::string label = param_info.param;
                            std::replace(label.begin(), label.end(), '-', '_');

@@ -109,6 +109,28 @@ TEST(NbodyFiles, BadCsvNamesTheLine) {
   }
 }
 
+TEST(NbodyFiles, CsvMayArriveInParts) {
+  const std::string text =
+      "\xef\xbb\xbf# two bodies\nx,y,z,vx,vy,vz,mass\r\n1,2,3,4,5,6,7\n\n8 9 10 11 12 13 14";
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    BodiesCsvReader reader("f.csv");
+    for (std::size_t at = 0; at < text.size(); at += size) reader.feed(text.substr(at, size));
+    EXPECT_EQ(reader.finish().position, (std::vector<float>{1, 2, 3, 7, 8, 9, 10, 14})) << size;
+  }
+}
+
+// A line without an end is refused when it is longer than any line of numbers, not when it was
+// read.
+TEST(NbodyFiles, LongLinesAreRefusedWhereTheyGetLong) {
+  BodiesCsvReader reader("f.csv");
+  reader.feed("1,2,3,4,5,6,7\n#");
+  for (int i = 0; i < 64; ++i) reader.feed(std::string(1023, ','));
+  EXPECT_TRUE(throws(ErrorKind::data, "f.csv, line 2: more than 65536 bytes",
+                     [&] { reader.feed(std::string(1023, ',')); }));
+  const std::string comment = "#" + std::string(65535, '-') + "\n";
+  EXPECT_EQ(parse_bodies_csv(comment + "1,2,3,4,5,6,7\n", "f.csv").count(), 1);
+}
+
 TEST(NbodyFiles, BadNpyAndMissingFilesAreOneLine) {
   const TemporaryFolder folder;
   const auto read = [&](const std::string& name) {

@@ -89,8 +89,8 @@ TEST(Networks, NameTheirTensorsAsPyTorchDoes) {
 }
 
 TEST(Networks, AreAllListed) {
-  ASSERT_EQ(models::network_names().size(), 5u);
-  for (const models::NetworkInfo& info : models::network_names()) {
+  ASSERT_EQ(models::networks().size(), 5u);
+  for (const models::NetworkInfo& info : models::networks()) {
     EXPECT_FALSE(info.summary.empty());
     EXPECT_EQ(network(std::string(info.name))->output_shape(3), Shape({3, 10})) << info.name;
   }
@@ -123,9 +123,9 @@ std::string complaint(const NetworkOptions& options) {
 }
 
 TEST(Networks, RefuseWhatCannotBe) {
-  EXPECT_EQ(complaint({.name = "lenet"}),
-            "unknown network 'lenet': did you mean 'lenet5'? The networks are mlp, lenet5, "
-            "lenet5-classic, convnet, convnet-bn");
+  EXPECT_EQ(complaint({.name = "lenet"}), "unknown network 'lenet'; did you mean 'lenet5'?");
+  EXPECT_EQ(complaint({.name = "resnet"}),
+            "unknown network 'resnet'; known: mlp, lenet5, lenet5-classic, convnet, convnet-bn");
   EXPECT_NE(complaint({.name = ""}), "");
   EXPECT_NE(complaint({.name = "lenet5", .height = 0}), "");
   EXPECT_NE(complaint({.name = "lenet5", .width = INT64_MAX}), "");
@@ -149,7 +149,7 @@ class BuiltInNetworks : public DeviceTest {
 };
 
 TEST_P(BuiltInNetworks, ComputeTheWrittenDownFunction) {
-  for (const models::NetworkInfo& info : models::network_names()) {
+  for (const models::NetworkInfo& info : models::networks()) {
     const std::string name(info.name);
     Instance expected({1, 28, 28}, written_down(name), stream());
     const auto net = network(name);

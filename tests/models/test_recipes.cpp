@@ -11,20 +11,20 @@ namespace weft::models {
 namespace {
 
 TEST(Recipes, AreValidAndNameTheirNetwork) {
-  ASSERT_FALSE(recipe_names().empty());
-  for (const RecipeInfo& info : recipe_names()) {
+  ASSERT_FALSE(recipes().empty());
+  for (const RecipeInfo& info : recipes()) {
     EXPECT_FALSE(info.summary.empty()) << info.name;
     TrainConfig config = recipe_config(info.name);
     EXPECT_NO_THROW(validate(config)) << info.name;
     EXPECT_GT(make_network(config.network)->parameter_count(), 0) << info.name;
     EXPECT_EQ(config.limit_train, 0) << info.name;
   }
-  EXPECT_TRUE(test::throws(ErrorKind::usage, "unknown recipe 'slow': expected fast or accurate",
+  EXPECT_TRUE(test::throws(ErrorKind::usage, "unknown recipe 'slow'; known: fast, accurate",
                            [] { recipe_config("slow"); }));
 }
 
 TEST(Recipes, EveryNetworkHasDefaults) {
-  for (const NetworkInfo& info : network_names()) {
+  for (const NetworkInfo& info : networks()) {
     const TrainConfig config = default_config(info.name);
     EXPECT_EQ(config.network.name, info.name);
     EXPECT_NO_THROW(validate(config)) << info.name;

@@ -31,8 +31,9 @@ RunState full_state() {
   config.validation_split = 0.1;
   config.limit_train = 12'345;
   config.kernels.mode = kernels::ComputeMode::tf32;
-  config.kernels.gemm = kernels::GemmVariant::tiled;
-  config.kernels.conv = kernels::ConvVariant::direct;
+  config.kernels.gemm = "tiled";
+  config.kernels.conv = "direct";
+  config.kernels.conv_relu_pool = "gather";
   state.data = {60'000, 10'000, 0xfedcba9876543210ull};
   EpochRecord first{1,
                     {0.1 + 0.2, 1.0 / 3, 54'000},
@@ -40,11 +41,16 @@ RunState full_state() {
                     {2.0 / 7, 0.95, 10'000},
                     1.0 / 9,
                     0.07f};
+  first.calibration = {1.0 / 3, -7.0 / 9, 6'000};
   EpochRecord second = first;
+  second.calibration = {};
   second.epoch = 2;
   second.validation.reset();
   state.history = {first, second};
   state.step = 123'456;
+  config.calibration_split = 0.07;
+  config.log_every = 17;
+  state.log = {{17, 0.1 + 0.2, {1.0 / 3, 1, 2}}, {34, 0.5, {2.0 / 3, 3, 4}}};
   state.totals = {1234.5678901234567, 321, 400};
   state.partial_seconds = 1.0 / 7;
   return state;
@@ -73,8 +79,9 @@ TEST(Records, RunStateRoundTripIsExact) {
   EXPECT_EQ(read.config.augmentation.shift, 1.3f);
   EXPECT_EQ(read.config.seed, ~std::uint64_t{0});
   EXPECT_EQ(read.config.kernels.mode, kernels::ComputeMode::tf32);
-  EXPECT_EQ(read.config.kernels.gemm, kernels::GemmVariant::tiled);
-  EXPECT_EQ(read.config.kernels.conv, kernels::ConvVariant::direct);
+  EXPECT_EQ(read.config.kernels.gemm, "tiled");
+  EXPECT_EQ(read.config.kernels.conv, "direct");
+  EXPECT_EQ(read.config.kernels.conv_relu_pool, "gather");
   EXPECT_EQ(read.data, state.data);
   EXPECT_EQ(read.step, state.step);
   EXPECT_EQ(read.totals.loss_sum, state.totals.loss_sum);
@@ -85,6 +92,33 @@ TEST(Records, RunStateRoundTripIsExact) {
   expect_equal(*read.history[0].validation, *state.history[0].validation);
   EXPECT_FALSE(read.history[1].validation.has_value());
   EXPECT_EQ(read.history[1].seconds, 1.0 / 9);
+  EXPECT_EQ(read.history[0].calibration.temperature, 1.0 / 3);
+  EXPECT_EQ(read.history[0].calibration.threshold, -7.0 / 9);
+  EXPECT_EQ(read.history[0].calibration.images, 6'000);
+  EXPECT_EQ(read.history[1].calibration.images, 0);
+  EXPECT_EQ(read.config.calibration_split, 0.07);
+  EXPECT_EQ(read.config.log_every, 17);
+  ASSERT_EQ(read.log.size(), 2u);
+  EXPECT_EQ(read.log[1].step, 34);
+  EXPECT_EQ(read.log[0].lr, 0.1 + 0.2);
+  EXPECT_EQ(read.log[1].totals.loss_sum, 2.0 / 3);
+  EXPECT_EQ(read.log[1].totals.rows, 4);
+}
+
+// Convolution with ReLU and pooling was a rung of convolution once.
+TEST(Records, OlderRunsAreRead) {
+  J json = J::parse(to_json(full_state()));
+  json["config"]["conv"] = "fused_relu_pool";
+  json["config"].erase("conv_relu_pool");
+  json["config"].erase("calibration_split");
+  json["config"].erase("log_every");
+  json.erase("log");
+  const RunState read = run_state_from_json(json.dump(), "here");
+  EXPECT_EQ(read.config.kernels.conv, "automatic");
+  EXPECT_EQ(read.config.kernels.conv_relu_pool, "automatic");
+  EXPECT_EQ(read.config.calibration_split, 0);
+  EXPECT_EQ(read.config.log_every, 100);
+  EXPECT_TRUE(read.log.empty());
 }
 
 TEST(Records, FloatsAreWrittenWithTheirOwnDigits) {
@@ -118,6 +152,11 @@ TEST(Records, DamagedStateNamesTheField) {
   EXPECT_TRUE(refuses("batch_size", [](J& j) { j["config"]["batch_size"] = 0; }));
   EXPECT_TRUE(refuses("momentum", [](J& j) { j["config"]["momentum"] = 1.0; }));
   EXPECT_TRUE(refuses("validation split", [](J& j) { j["config"]["validation_split"] = 0.95; }));
+  EXPECT_TRUE(refuses("calibration split", [](J& j) { j["config"]["calibration_split"] = -1; }));
+  EXPECT_TRUE(refuses("log_every", [](J& j) { j["config"]["log_every"] = 0; }));
+  EXPECT_TRUE(refuses("\"step\"", [](J& j) { j["log"][0]["step"] = 0; }));
+  EXPECT_TRUE(
+      refuses("temperature", [](J& j) { j["history"][0]["calibration"]["temperature"] = 0; }));
   EXPECT_TRUE(refuses("schedule", [](J& j) { j["config"]["schedule"]["kind"] = "zigzag"; }));
   EXPECT_TRUE(refuses("JSON object", [](J& j) { j["config"]["schedule"] = 1; }));
   EXPECT_TRUE(refuses("precision", [](J& j) { j["config"]["precision"] = "fp8"; }));
@@ -157,6 +196,23 @@ TEST(Metrics, StandardErrorIsBinomial) {
   EXPECT_DOUBLE_EQ((Metrics{0, 0.9, 100}).standard_error(), 0.03);
   EXPECT_EQ((Metrics{0, 1, 100}).standard_error(), 0);
   EXPECT_EQ(Metrics{}.standard_error(), 0);
+}
+
+TEST(Metrics, StepsAreWhatLiesBetweenTwoRecordsOfAnEpoch) {
+  const std::vector<StepMetrics> steps = step_metrics({{10, 0.1, {8, 5, 40}},
+                                                       {15, 0.2, {9, 15, 60}},
+                                                       {25, 0.3, {4, 2, 40}},
+                                                       {30, 0.4, {6, 9, 60}}});
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[0].train.loss, 8.0 / 40);
+  EXPECT_EQ(steps[1].train.loss, 1.0 / 20);
+  EXPECT_EQ(steps[1].train.accuracy, 10.0 / 20);
+  EXPECT_EQ(steps[1].epoch, 1);
+  EXPECT_EQ(steps[2].epoch, 2);
+  EXPECT_EQ(steps[2].train.loss, 4.0 / 40);
+  EXPECT_EQ(steps[3].epoch, 2);
+  EXPECT_EQ(steps[3].train.images, 20);
+  EXPECT_EQ(steps[3].lr, 0.4);
 }
 
 TEST(Metrics, BestEpochIsTheEarliestOfEquals) {

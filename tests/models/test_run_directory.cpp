@@ -56,9 +56,9 @@ TEST_F(RunDirectoryTest, HoldsItsFilesAndEachParses) {
     names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"best.safetensors", "config.json", "metrics.jsonl",
-                                      "model.safetensors", "optimizer.safetensors", "state.json"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"best.safetensors", "config.json", "metrics.csv",
+                                             "metrics.jsonl", "model.safetensors",
+                                             "optimizer.safetensors", "state.json"}));
   const J config = J::parse(read_text(run() / "config.json"));
   EXPECT_EQ(config.at("network"), "lenet5");
   EXPECT_EQ(config.at("batch_size"), 32);
@@ -155,6 +155,7 @@ TEST_F(RunDirectoryTest, DamagedCheckpointIsDataError) {
   bad = good;
   bad.tensors.pop_back();
   EXPECT_TRUE(refuses("is missing", bad));
+  EXPECT_TRUE(throws(ErrorKind::data, "is missing", [&] { Trainer::config_of(run()); }));
   bad = good;
   bad.tensors[0].values[0] = NAN;
   EXPECT_TRUE(refuses("not finite", bad));
@@ -182,7 +183,7 @@ TEST_F(RunDirectoryTest, OtherDataIsUsageError) {
 
 TEST_F(RunDirectoryTest, FixedSchedulesRefuseAnotherLength) {
   train(1);
-  EXPECT_TRUE(throws(ErrorKind::usage, "one-cycle schedule of this run ends after 2",
+  EXPECT_TRUE(throws(ErrorKind::usage, "one-cycle schedule of this run ends after epoch 2",
                      [&] { Trainer::resume(run(), dataset_, 5, stream_); }));
   EXPECT_NO_THROW(Trainer::resume(run(), dataset_, 2, stream_));
 }

@@ -27,7 +27,8 @@ TEST(Schedule, NamesRoundTripAndUnknownIsUsage) {
     EXPECT_EQ(parse_schedule(name_of(kind)), kind);
   }
   EXPECT_EQ(name_of(ScheduleKind::one_cycle), "one-cycle");
-  EXPECT_TRUE(throws(ErrorKind::usage, "found linear", [] { parse_schedule("linear"); }));
+  EXPECT_TRUE(
+      throws(ErrorKind::usage, "unknown schedule 'linear'", [] { parse_schedule("linear"); }));
 }
 
 TEST(Schedule, ConstantIsThePeak) {

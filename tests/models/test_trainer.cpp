@@ -61,6 +61,8 @@ void expect_same_run(const Trainer& a, const Trainer& b) {
     expect_same_metrics(a.history()[i].train, b.history()[i].train);
     expect_same_metrics(a.history()[i].test, b.history()[i].test);
     EXPECT_EQ(a.history()[i].lr, b.history()[i].lr);
+    EXPECT_EQ(a.history()[i].calibration.temperature, b.history()[i].calibration.temperature);
+    EXPECT_EQ(a.history()[i].calibration.threshold, b.history()[i].calibration.threshold);
     ASSERT_EQ(a.history()[i].validation.has_value(), b.history()[i].validation.has_value());
     if (a.history()[i].validation) {
       expect_same_metrics(*a.history()[i].validation, *b.history()[i].validation);
@@ -321,6 +323,41 @@ TEST_P(TrainerTest, BestModelIsTheOneOfTheBestValidationAccuracy) {
   EXPECT_EQ(record.train.images, 231);
   EXPECT_EQ(evaluate(model, split.validation, 50, {}, stream()).metrics.accuracy,
             record.validation->accuracy);
+}
+
+TEST_P(TrainerTest, TheCalibrationIsFittedOnImagesThatAreHeldOut) {
+  for (const bool validates : {false, true}) {
+    (validates ? config_.validation_split : config_.calibration_split) = 0.3;
+    Trainer trainer = start({});
+    trainer.run({}, kNeverStop);
+    const EpochRecord& record = trainer.history().back();
+    EXPECT_EQ(record.validation.has_value(), validates);
+    EXPECT_EQ(record.train.images, 231);
+    const Calibration calibration = trainer.model().info.calibration;
+    EXPECT_EQ(calibration.images, 99);
+    EXPECT_EQ(calibration.threshold, record.calibration.threshold);
+    // None of 99 images is 0.75 % of them: the threshold is the least familiar one.
+    const TrainSplit split = split_images(dataset_.train, 330, 0.3, config_.seed);
+    EXPECT_EQ(evaluate(trainer.model(), split.validation, 50, {}, stream()).unsure, 0);
+    Model stricter = trainer.model();
+    stricter.info.calibration.threshold += 1e-3 * std::fabs(calibration.threshold);
+    EXPECT_GE(evaluate(stricter, split.validation, 50, {}, stream()).unsure, 1);
+  }
+}
+
+TEST_P(TrainerTest, TheLogHoldsEveryImageOnce) {
+  config_.log_every = 2;
+  const TemporaryFolder folder;
+  Trainer trainer = start(folder / "run");
+  trainer.run({}, kNeverStop);
+  std::int64_t images = 0;
+  for (const StepMetrics& metrics : step_metrics(trainer.log())) {
+    images += metrics.train.images;
+    EXPECT_GT(metrics.train.images, 0);
+    EXPECT_GT(metrics.train.loss, 0);
+  }
+  EXPECT_EQ(images, 330 * static_cast<std::int64_t>(trainer.history().size()));
+  EXPECT_GE(trainer.log().size(), trainer.history().size());
 }
 
 TEST_P(TrainerTest, LimitAndBatchesLargerThanTheSetWork) {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Guarded<T>: device memory between guard bands, filled with NaN bits (0xff) before use, so that
-// unwritten outputs and out-of-bounds writes show without a sanitizer.
+// Guarded<T>: device memory between guard bands, filled with NaN bits before use, so that unwritten
+// outputs and out-of-bounds writes show without a sanitizer.
+//
+// Inputs and outputs have different bits in their bands, and both are signalling NaNs, which
+// arithmetic changes: a kernel that runs past the end of its input and its output then writes other
+// bits than those that were there. On host-cuda there is no band behind the memory: it ends where
+// the device allocation ends, and the first access beyond it is reported.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "engine/device.h"
 #include "engine/tensor.h"
 
 namespace weft::test {
@@ -17,18 +24,13 @@ namespace weft::test {
 template <class T>
 class Guarded {
  public:
-  // `misalign` shifts the first element by so many elements from a 256-byte boundary.
+  // An output of n elements. `misalign` shifts the first one by so many elements from a 256-byte
+  // boundary.
   Guarded(std::int64_t n, const Stream& stream, std::int64_t misalign = 0)
-      : n_(n),
-        front_(kBand + misalign),
-        stream_(stream),
-        memory_(Shape{front_ + n + kBand}, dtype_of<T>(), stream) {
-    std::vector<T> poison(static_cast<std::size_t>(memory_.elements()));
-    std::memset(poison.data(), 0xff, poison.size() * sizeof(T));
-    copy_from_host(memory_.template view<T>(), std::span<const T>(poison), stream_);
-  }
+      : Guarded(n, stream, misalign, kOutputBand) {}
+  // An input, or what a kernel updates in place.
   Guarded(const std::vector<T>& values, const Stream& stream, std::int64_t misalign = 0)
-      : Guarded(static_cast<std::int64_t>(values.size()), stream, misalign) {
+      : Guarded(static_cast<std::int64_t>(values.size()), stream, misalign, kInputBand) {
     set(values);
   }
 
@@ -44,21 +46,41 @@ class Guarded {
   // The values on the host; fails the running test when a guard band was written.
   std::vector<T> get() const {
     const std::vector<T> all = to_host(memory_.template view<T>(), stream_);
-    bool intact = true;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(all.size()); ++i) {
-      if (i >= front_ && i < front_ + n_) continue;
-      const unsigned char* bytes =
-          reinterpret_cast<const unsigned char*>(&all[static_cast<std::size_t>(i)]);
-      for (std::size_t b = 0; b < sizeof(T); ++b) intact = intact && bytes[b] == 0xff;
-    }
+    const std::vector<T> untouched = poison();
+    const auto first = static_cast<std::size_t>(front_),
+               last = static_cast<std::size_t>(front_ + n_);
+    const bool intact = std::memcmp(all.data(), untouched.data(), first * sizeof(T)) == 0 &&
+                        std::memcmp(all.data() + last, untouched.data() + last,
+                                    (all.size() - last) * sizeof(T)) == 0;
     EXPECT_TRUE(intact) << "memory beside an output of " << n_ << " elements was overwritten";
     return std::vector<T>(all.begin() + front_, all.begin() + front_ + n_);
   }
 
  private:
+  // A signalling NaN as float and as bfloat16, negative as an integer.
+  using Band = std::array<unsigned char, 4>;
+  static constexpr Band kInputBand{0xa5, 0xff, 0x85, 0xff}, kOutputBand{0x9a, 0xff, 0xba, 0xff};
   static constexpr std::int64_t kBand = 1024;  // elements; a multiple of 256 bytes for every T
 
+  Guarded(std::int64_t n, const Stream& stream, std::int64_t misalign, const Band& band)
+      : n_(n),
+        front_((built_for_host_cuda() ? 0 : kBand) + misalign),
+        band_(band),
+        stream_(stream),
+        memory_(Shape{front_ + n + (built_for_host_cuda() ? 0 : kBand)}, dtype_of<T>(), stream) {
+    copy_from_host(memory_.template view<T>(), std::span<const T>(poison()), stream_);
+  }
+
+  // What the memory holds before use.
+  std::vector<T> poison() const {
+    std::vector<T> values(static_cast<std::size_t>(memory_.elements()));
+    unsigned char* bytes = reinterpret_cast<unsigned char*>(values.data());
+    for (std::size_t i = 0; i < values.size() * sizeof(T); ++i) bytes[i] = band_[i % band_.size()];
+    return values;
+  }
+
   std::int64_t n_, front_;
+  Band band_;
   Stream stream_;
   Tensor memory_;
 };

@@ -56,5 +56,24 @@ TEST(Guarded, StartsPoisonedAndNoticesAWriteBesideIt) {
   EXPECT_NONFATAL_FAILURE(static_cast<void>(memory.get()), "was overwritten");
 }
 
+// A kernel that goes one element too far, and so computes on the bands.
+TEST(Guarded, NoticesAnOverrunThatReadsOneBandAndWritesAnother) {
+  const Stream stream(Device::cpu());
+  const auto overrun = [&](auto compute) {
+    Guarded<float> x(Floats{1, 2}, stream), y(2, stream), in_place(Floats{3, 4}, stream);
+    for (int i = 0; i < 3; ++i) compute(y.data() + i, in_place.data() + i, x.data() + i);
+    EXPECT_NONFATAL_FAILURE(static_cast<void>(y.get()), "was overwritten");
+    EXPECT_NONFATAL_FAILURE(static_cast<void>(in_place.get()), "was overwritten");
+  };
+  overrun([](float* y, float* in_place, const float* x) {
+    *y = *x + 1;
+    *in_place += *x;
+  });
+  overrun([](float* y, float* in_place, const float* x) {
+    std::memcpy(y, x, sizeof(float));  // no arithmetic: the bits as they are
+    *in_place *= 2;
+  });
+}
+
 }  // namespace
 }  // namespace weft::test

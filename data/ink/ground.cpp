@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "data/ink/ground.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "data/ink.h"
+#include "data/ink/marks.h"
+#include "data/ink/windows.h"
+
+namespace weft::data {
+namespace {
+
+// The largest share of the shorter side that a stroke is wide. Wider dark parts are shadow or
+// table.
+constexpr double kWidestStroke = 0.3;
+
+// Ground that is darker than this share of the brightest is no paper: its texture is no ink.
+constexpr float kDeepestShade = 0.4f;
+
+// For the polarity: open ground beside the ink is at least this share wide.
+constexpr double kOpenGround = 0.25;
+
+std::int64_t stroke_window(const Plane& picture, double share) {
+  const auto side = static_cast<double>(std::min(picture.width, picture.height));
+  return std::max<std::int64_t>(3, std::lround(share * side)) | 1;
+}
+
+std::vector<float> border_values(const Plane& picture) {
+  const std::int64_t depth =
+      std::max<std::int64_t>(1, std::min(picture.width, picture.height) / 28);
+  std::vector<float> values;
+  for (std::int64_t y = 0; y < picture.height; ++y) {
+    const bool whole_row = y < depth || y >= picture.height - depth;
+    for (std::int64_t x = 0; x < picture.width; ++x) {
+      const bool edge = whole_row || x < depth || x >= picture.width - depth;
+      if (edge) values.push_back(picture.at(x, y));
+    }
+  }
+  return values;
+}
+
+// The mean of those values around each pixel where `weights` is 1; `otherwise` where there is none.
+Plane mean_where(const Plane& weights, const Plane& values, std::int64_t window, float otherwise) {
+  Plane weighted = values;
+  for (std::size_t i = 0; i < values.values.size(); ++i) weighted.values[i] *= weights.values[i];
+  Plane result = window_mean(weighted, window);
+  const Plane share = window_mean(weights, window);
+  for (std::size_t i = 0; i < values.values.size(); ++i) {
+    const bool is_known = share.values[i] > 1e-3f;
+    result.values[i] = is_known ? result.values[i] / share.values[i] : otherwise;
+  }
+  return result;
+}
+
+}  // namespace
+
+float percentile(std::vector<float> values, double share) {
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+float border_level(const Plane& picture) {
+  return percentile(border_values(picture), 0.5);
+}
+
+float flat_level(const Plane& picture) {
+  constexpr float kSame = 2;  // grey levels
+  std::array<std::int64_t, 256> count{};
+  for (const float value : picture.values) {
+    ++count[static_cast<std::size_t>(std::clamp(value, 0.0f, 255.0f))];
+  }
+  const auto level =
+      static_cast<float>(std::max_element(count.begin(), count.end()) - count.begin());
+  const auto share = [&](const std::vector<float>& values) {
+    const auto same = std::count_if(values.begin(), values.end(),
+                                    [&](float value) { return std::fabs(value - level) <= kSame; });
+    return static_cast<double>(same) / static_cast<double>(values.size());
+  };
+  const bool is_flat = share(picture.values) >= 0.5 && share(border_values(picture)) >= 0.65;
+  return is_flat ? level : -1;
+}
+
+GroundLevel ground_level(const Plane& plane) {
+  // Every 5th pixel of a large picture is enough, and an odd step meets every column.
+  const std::size_t step = plane.values.size() > 100'000 ? 5 : 1;
+  std::vector<float> sample;
+  for (std::size_t i = 0; i < plane.values.size(); i += step) sample.push_back(plane.values[i]);
+  const float level = percentile(sample, 0.5);
+  for (float& value : sample) value = std::fabs(value - level);
+  return {level, 1.4826f * percentile(std::move(sample), 0.5)};
+}
+
+Darkness darkness_of(const Plane& picture, bool is_light_reflected) {
+  constexpr std::int64_t kLeastSide = 200;  // strokes of a smaller picture are too thin to smooth
+  const bool is_large = std::min(picture.width, picture.height) >= kLeastSide;
+  const Plane calm = is_large ? window_mean(picture, 3) : picture;
+  const std::int64_t window = stroke_window(picture, kWidestStroke);
+  const Plane ground = disc_closing(calm, window);
+  const float least_light = std::max(1.0f, kDeepestShade * percentile(ground.values, 0.9));
+  Darkness result{difference(ground, calm), 0, Plane(picture.width, picture.height)};
+  for (std::size_t i = 0; i < calm.values.size(); ++i) {
+    result.is_table.values[i] = is_light_reflected && ground.values[i] < least_light ? 1.0f : 0.0f;
+    result.ink.values[i] /= is_light_reflected ? std::max(least_light, ground.values[i]) : 255.0f;
+  }
+  // The closing rides on the noise, which differs from light to shade. What is left of it on the
+  // ground around each pixel counts as no ink.
+  const GroundLevel rough = ground_level(result.ink);
+  Plane is_ground(picture.width, picture.height);
+  for (std::size_t i = 0; i < calm.values.size(); ++i) {
+    const float over = std::fabs(result.ink.values[i] - rough.level);
+    is_ground.values[i] = over <= 4 * rough.noise ? 1.0f : 0.0f;
+  }
+  result.ink =
+      difference(result.ink, mean_where(is_ground, result.ink, window / 2 | 1, rough.level));
+  result.noise = ground_level(result.ink).noise;
+  return result;
+}
+
+bool is_dark_on_light(const Plane& picture) {
+  const float level = flat_level(picture);
+  if (level >= 0) {
+    const float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
+    return level - low > high - level;
+  }
+  // Where a window fits, the picture is ground. Strokes and the gaps between them lie between what
+  // the two fillings say; the ground around them tells which of the two they are.
+  constexpr std::int64_t kSide = 160;
+  const double scale =
+      std::min(1.0, static_cast<double>(kSide) /
+                        static_cast<double>(std::max(picture.width, picture.height)));
+  const auto scaled = [&](std::int64_t side) {
+    return std::max<std::int64_t>(1, std::lround(scale * static_cast<double>(side)));
+  };
+  Plane small = resample(picture, scaled(picture.width), scaled(picture.height));
+  if (scale < 0.5) small = window_mean(small, 5);  // without printed rules and noise
+  const std::int64_t window = stroke_window(small, kOpenGround);
+  const Plane bright = closing(small, window, window), dark = opening(small, window, window);
+  Plane gap = difference(bright, dark);
+  const float least_light = std::max(1.0f, kDeepestShade * percentile(bright.values, 0.9));
+  for (std::size_t i = 0; i < gap.values.size(); ++i) {
+    gap.values[i] /= std::max(least_light, bright.values[i]);
+  }
+  const float open = 0.3f * percentile(gap.values, 0.995);
+  Plane is_open(small.width, small.height), may_vote(small.width, small.height);
+  for (std::size_t i = 0; i < gap.values.size(); ++i) {
+    is_open.values[i] = gap.values[i] < open ? 1.0f : 0.0f;
+  }
+  // Corners of light and shade at the border are neither, so they vote only when nothing else does.
+  const std::vector<Piece> pieces = connected_pieces(gap, open, open);
+  const auto is_inside = [](const Piece& piece) { return !piece.is_at_border; };
+  const bool has_inside = std::any_of(pieces.begin(), pieces.end(), is_inside);
+  for (const Piece& piece : pieces) {
+    if (has_inside && piece.is_at_border) continue;
+    for (const std::size_t at : piece.pixels) may_vote.values[at] = 1;
+  }
+  // Only open ground beside a stroke counts, and not its blurred edge.
+  const Plane is_known = window_min(is_open, 5, 5);
+  const Plane ground = mean_where(is_known, small, window / 2 | 1, -1);
+  std::int64_t dark_ink = 0, light_ink = 0;
+  for (std::size_t i = 0; i < gap.values.size(); ++i) {
+    if (!(may_vote.values[i] > 0) || ground.values[i] < 0) continue;
+    const float to_bright = std::fabs(bright.values[i] - ground.values[i]);
+    const float to_dark = std::fabs(dark.values[i] - ground.values[i]);
+    ++(to_bright < to_dark ? dark_ink : light_ink);
+  }
+  return dark_ink >= light_ink;
+}
+
+}  // namespace weft::data

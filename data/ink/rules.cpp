@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// A rule is thin, straight and goes across the whole sheet, which no stroke of a digit does. The
+// sums over all straight lines are those of Brady, "A fast discrete approximation algorithm for
+// the Radon transform" (1998): a line over 2n columns is two lines over n columns.
+#include "data/ink/rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "data/ink/windows.h"
+
+namespace weft::data {
+namespace {
+
+// A line from (0, y) to (width, y + rise).
+struct Line {
+  double y = 0, rise = 0;
+  double cover = 0;  // the share of its columns that are dark
+  double at(double x, double width) const { return y + rise * x / width; }
+};
+
+constexpr double kLeastCover = 0.55;       // of one rule among several
+constexpr double kLeastCoverAlone = 0.95;  // of one that has no neighbours
+constexpr float kDarkestRule = 0.8f;       // as a share of full ink: darker lines are strokes
+constexpr std::size_t kLeastRules = 3;
+constexpr double kSteepest = 0.4;  // rise by width; steeper lines are columns' business
+
+// How far a pixel is darker than those above and below it, a rule's width away.
+Plane thin_rows(const Plane& ink, std::int64_t window) {
+  return difference(ink, opening(ink, 1, window));
+}
+
+// The number of marked pixels on every line that starts at (0, y) and falls by 0 to width - 1 rows:
+// sums[fall * height + y]. The width is a power of two.
+std::vector<std::uint16_t> line_sums(const std::vector<std::uint16_t>& columns, std::int64_t width,
+                                     std::int64_t height) {
+  std::vector<std::uint16_t> sums = columns, next(sums.size());
+  for (std::int64_t n = 1; n < width; n *= 2) {
+    for (std::int64_t strip = 0; strip < width; strip += 2 * n) {
+      for (std::int64_t fall = 0; fall < 2 * n; ++fall) {
+        const std::uint16_t* left = &sums[static_cast<std::size_t>((strip + fall / 2) * height)];
+        const std::uint16_t* right =
+            &sums[static_cast<std::size_t>((strip + n + fall / 2) * height)];
+        std::uint16_t* out = &next[static_cast<std::size_t>((strip + fall) * height)];
+        const std::int64_t shift = (fall + 1) / 2, both = std::max<std::int64_t>(0, height - shift);
+        for (std::int64_t y = 0; y < both; ++y) {
+          out[y] = static_cast<std::uint16_t>(left[y] + right[y + shift]);
+        }
+        std::copy(left + both, left + height, out + both);
+      }
+    }
+    sums.swap(next);
+  }
+  return sums;
+}
+
+// Lines that fall to the right, of those with enough cover.
+void find_falling(const Plane& marked, bool is_flipped, std::vector<Line>& lines) {
+  std::int64_t width = 1;
+  while (width < marked.width) width *= 2;
+  const auto most_fall = static_cast<std::int64_t>(kSteepest * static_cast<double>(marked.width));
+  // Room above, for lines that enter the picture through its upper border.
+  const std::int64_t height = marked.height + most_fall;
+  std::vector<std::uint16_t> columns(static_cast<std::size_t>(width * height));
+  for (std::int64_t y = 0; y < marked.height; ++y) {
+    const std::int64_t row = is_flipped ? marked.height - 1 - y : y;
+    for (std::int64_t x = 0; x < marked.width; ++x) {
+      columns[static_cast<std::size_t>(x * height + y + most_fall)] = marked.at(x, row) > 0;
+    }
+  }
+  const std::vector<std::uint16_t> sums = line_sums(columns, width, height);
+  const auto across = static_cast<double>(marked.width);
+  for (std::int64_t fall = is_flipped ? 1 : 0; fall < width; ++fall) {
+    const double rise = static_cast<double>(fall) * across / static_cast<double>(width);
+    if (rise > static_cast<double>(most_fall)) break;
+    for (std::int64_t row = 0; row < height; ++row) {
+      const double sum = sums[static_cast<std::size_t>(fall * height + row)];
+      if (sum < 0.5 * kLeastCover * across) continue;
+      const double y = static_cast<double>(row - most_fall);
+      // The part of the line that lies in the picture.
+      const double slope = std::max(rise / across, 1e-9);
+      const double first = std::max(0.0, -y / slope);
+      const double last = std::min(across, (static_cast<double>(marked.height) - y) / slope);
+      if (last - first < 0.5 * across || sum < kLeastCover * (last - first)) continue;
+      const double cover = sum / (last - first), below = static_cast<double>(marked.height) - 1 - y;
+      lines.push_back(is_flipped ? Line{below, -rise, cover} : Line{y, rise, cover});
+    }
+  }
+}
+
+// The best of the lines that cross or almost touch each other.
+std::vector<Line> distinct(std::vector<Line> lines, double nearest) {
+  std::sort(lines.begin(), lines.end(),
+            [](const Line& a, const Line& b) { return a.cover > b.cover; });
+  std::vector<Line> kept;
+  for (const Line& line : lines) {
+    const bool is_new = std::none_of(kept.begin(), kept.end(), [&](const Line& other) {
+      const double left = line.y - other.y, right = left + line.rise - other.rise;
+      return left * right <= 0 || std::min(std::fabs(left), std::fabs(right)) < nearest;
+    });
+    if (is_new) kept.push_back(line);
+  }
+  if (kept.size() < kLeastRules) {
+    std::erase_if(kept, [](const Line& line) { return line.cover < kLeastCoverAlone; });
+  }
+  return kept;
+}
+
+// The straight line through the marked pixels that are near this one. The sums' own lines have
+// steps and leave a straight one by a pixel or two.
+Line fitted(const Plane& marked, Line line) {
+  constexpr std::int64_t kReach = 3;
+  const auto width = static_cast<double>(marked.width);
+  double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (std::int64_t column = 0; column < marked.width; ++column) {
+    const double x = static_cast<double>(column);
+    const std::int64_t middle = std::lround(line.at(x, width));
+    for (std::int64_t y = middle - kReach; y <= middle + kReach; ++y) {
+      if (y < 0 || y >= marked.height || marked.at(column, y) <= 0) continue;
+      ++n;
+      sum_x += x;
+      sum_xx += x * x;
+      sum_y += static_cast<double>(y);
+      sum_xy += x * static_cast<double>(y);
+    }
+  }
+  const double spread = n * sum_xx - sum_x * sum_x;
+  if (!(spread > 0)) return line;
+  const double slope = (n * sum_xy - sum_x * sum_y) / spread;
+  line.y = (sum_y - slope * sum_x) / n;
+  line.rise = slope * width;
+  return line;
+}
+
+// How dark the darkest ink is, a few thousandths of the picture.
+float darkest(const Plane& ink) {
+  return percentile(ink.values, 0.997);
+}
+
+// Replaces the ink in a band around the line by what lies above and below it.
+void remove_line(Plane& ink, const Plane& thin, const Line& line, std::int64_t widest,
+                 float full_ink) {
+  const auto width = static_cast<double>(ink.width);
+  const auto level_at = [&](std::int64_t offset) {
+    std::vector<float> values;
+    for (std::int64_t x = 0; x < ink.width; ++x) {
+      const std::int64_t y = std::lround(line.at(static_cast<double>(x), width)) + offset;
+      if (y >= 0 && y < ink.height) values.push_back(thin.at(x, y));
+    }
+    return values.empty() ? 0.0f : percentile(std::move(values), 0.5);
+  };
+  const float level = std::max({level_at(-1), level_at(0), level_at(1)});
+  if (level > kDarkestRule * full_ink) return;
+  std::int64_t above = 1, below = 1;
+  while (above < widest && level_at(-above - 1) > 0.1f * level) ++above;
+  while (below < widest && level_at(below + 1) > 0.1f * level) ++below;
+  for (std::int64_t x = 0; x < ink.width; ++x) {
+    const std::int64_t middle = std::lround(line.at(static_cast<double>(x), width));
+    const std::int64_t first = middle - above - 2, last = middle + below + 2;
+    const auto value = [&](std::int64_t y) { return y < 0 || y >= ink.height ? 0 : ink.at(x, y); };
+    const float over = value(first), under = value(last);
+    for (std::int64_t y = std::max<std::int64_t>(0, first + 1); y < std::min(last, ink.height);
+         ++y) {
+      const float part = static_cast<float>(y - first) / static_cast<float>(last - first);
+      const float between = over + part * (under - over);
+      float& here = ink.at(x, y);
+      if (here < 1.7f * level) here = std::min(here, between);
+    }
+  }
+}
+
+void remove_near_horizontal(Plane& ink, float full_ink) {
+  constexpr float kLeastDarkness = 0.03f;
+  const std::int64_t widest = std::max<std::int64_t>(2, std::min(ink.width, ink.height) / 60);
+  const Plane thin = thin_rows(ink, 2 * widest + 1);
+  const GroundLevel ground = ground_level(thin);
+  const float least = ground.level + std::max(kLeastDarkness, 2 * ground.noise);
+  Plane marked(ink.width, ink.height);
+  for (std::size_t i = 0; i < marked.values.size(); ++i) {
+    marked.values[i] = thin.values[i] > least ? 1.0f : 0.0f;
+  }
+  marked = window_max(marked, 1, 3);  // a pixel above and below: lines are not quite straight
+  std::vector<Line> lines;
+  find_falling(marked, false, lines);
+  find_falling(marked, true, lines);
+  for (const Line& line : distinct(std::move(lines), static_cast<double>(widest))) {
+    remove_line(ink, thin, fitted(marked, fitted(marked, line)), widest, full_ink);
+  }
+}
+
+}  // namespace
+
+void remove_rules(Plane& ink) {
+  constexpr std::int64_t kLeastSide = 100;  // a smaller picture does not show thin lines
+  if (std::min(ink.width, ink.height) < kLeastSide) return;
+  const float full_ink = darkest(ink);
+  remove_near_horizontal(ink, full_ink);
+  ink = transposed(ink);
+  remove_near_horizontal(ink, full_ink);
+  ink = transposed(ink);
+}
+
+}  // namespace weft::data

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// stb_image decodes JPEGs. Its versions differ in the damage that they survive, so it sees only the
+// parts of a file that jpeg_markers.cpp has checked.
+#include "data/picture/exif.h"
+#include "data/picture/jpeg_markers.h"
+#include "data/stb.h"
+
+namespace weft::data {
+namespace {
+
+// What stb_image allocates: one plane per component, the coefficients of a progressive file in 16
+// bits each, and the pixels.
+std::size_t decoder_bytes(const JpegFrame& frame, int channels) {
+  constexpr std::int64_t kFixed = 256 << 10;  // tables and rows
+  std::int64_t bytes = kFixed + frame.width * frame.height * channels;
+  bytes += 64 * frame.blocks() * (frame.is_progressive ? 3 : 1);
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name) {
+  CheckedJpeg jpeg = check_jpeg(file, name);
+  const JpegFrame& frame = jpeg.frame;
+  const int channels = frame.components.size() >= 3 ? 3 : 1;
+  for (JpegComponent& component : jpeg.frame.components) component.nonzero = {};
+  set_stb_allocation_budget(decoder_bytes(frame, channels));
+  int width = 0, height = 0, found = 0;
+  Picture picture{frame.width, frame.height, channels, {nullptr, stbi_image_free}};
+  picture.pixels.reset(stbi_load_from_memory(jpeg.file.data(), static_cast<int>(jpeg.file.size()),
+                                             &width, &height, &found, 0));
+  if (picture.pixels == nullptr) throw damaged_picture(name, "it cannot be decoded");
+  if (width != frame.width || height != frame.height || found != channels) {
+    throw damaged_picture(
+        name, str("decoded as ", width, " x ", height, " x ", found, ", expected ", frame.width,
+                  " x ", frame.height, " x ", channels));
+  }
+  return upright(std::move(picture), jpeg.orientation, name);
+}
+
+}  // namespace weft::data

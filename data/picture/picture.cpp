@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "data/picture/picture.h"
+
+#include <cstdlib>
+
+#include "data/image.h"
+
+namespace weft::data {
+
+Picture make_picture(std::int64_t width, std::int64_t height, int channels,
+                     const std::string& name) {
+  const auto bytes = static_cast<std::size_t>(width * height * channels);
+  Picture picture{width, height, channels, {nullptr, std::free}};
+  picture.pixels.reset(static_cast<std::uint8_t*>(std::calloc(bytes, 1)));
+  if (picture.pixels == nullptr) {
+    throw Error(ErrorKind::data, str(name, ": no memory for ", bytes, " bytes of pixels"));
+  }
+  return picture;
+}
+
+void check_dimensions(std::int64_t width, std::int64_t height, const std::string& name) {
+  if (width >= 1 && height >= 1 && width <= kMaxImageSide && height <= kMaxImageSide &&
+      width * height <= kMaxImagePixels) {
+    return;
+  }
+  throw Error(ErrorKind::data,
+              str(name, ": dimensions ", width, " x ", height, ": expected 1 to ", kMaxImageSide,
+                  " a side and at most ", kMaxImagePixels, " pixels"));
+}
+
+Error damaged_picture(const std::string& name, const std::string& what) {
+  return Error(ErrorKind::data, str(name, ": damaged picture: ", what));
+}
+
+Error unsupported_picture(const std::string& name, const std::string& what) {
+  return Error(ErrorKind::data, str(name, ": picture of an unsupported kind: ", what));
+}
+
+}  // namespace weft::data

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// weft doctor: what will run on this machine.
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+
+#include "data/image.h"
+#include "engine/device.h"
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/load_data.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/tables.h"
+#include "kernels/isa.h"
+
+namespace weft::cli {
+namespace {
+
+std::string cuda_version(int version) {
+  return version == 0 ? "none" : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+struct DataState {
+  std::string folder, state;  // folder is empty when there are no files
+};
+
+DataState mnist_state(const std::string& data_dir) {
+  data::FindOptions options;
+  options.data_dir = data_dir;
+  const data::DatasetInfo info = data::describe_dataset(kDefaultDataset, options);
+  if (!info.folder) return {"", "not here"};
+  const std::string folder = info.folder->string();
+  try {
+    for (const data::FileCheck& check : data::verify_dataset(kDefaultDataset, options)) {
+      if (!check.ok()) return {folder, "wrong SHA-256: " + check.path.string()};
+    }
+  } catch (const Error& error) {
+    return {folder, error.what()};
+  }
+  return {folder, "verified"};
+}
+
+std::string gpu_text(const DeviceProperties& gpu) {
+  return fmt::format("{}, sm_{}, {} SMs, {}", printable(gpu.name), gpu.compute_capability,
+                     gpu.multiprocessors, format_bytes(static_cast<double>(gpu.memory_bytes)));
+}
+
+int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags) {
+  const std::string chosen = to_string(select_device(flags));  // says why a GPU cannot be had
+  const CudaStatus& status = cuda_status();
+  const DeviceProperties& cpu = device_properties(Device::cpu());
+  const DataState mnist = mnist_state(data_dir);
+  const Terminal terminal = detect_terminal(kStdout);
+  const std::string archs(built_cuda_architectures());
+  std::vector<DeviceProperties> gpus;
+  for (int i = 0; i < status.device_count; ++i) gpus.push_back(device_properties(Device::cuda(i)));
+  if (json) {
+    nlohmann::ordered_json event = json_event(
+        "doctor",
+        {{"version", WEFT_VERSION}, {"device", chosen}, {"gpus", nlohmann::ordered_json::array()}});
+    for (const DeviceProperties& gpu : gpus) {
+      event["gpus"].push_back({{"name", gpu.name},
+                               {"compute_capability", gpu.compute_capability},
+                               {"multiprocessors", gpu.multiprocessors},
+                               {"memory_bytes", gpu.memory_bytes},
+                               {"clock_mhz", gpu.clock_mhz},
+                               {"driver", cuda_version(gpu.driver_version)},
+                               {"runtime", cuda_version(gpu.runtime_version)}});
+    }
+    event["no_gpu_because"] = status.reason;
+    event["built_with_cuda"] = built_with_cuda();
+    event["cuda_architectures"] = archs;
+    event["cpu"] = cpu.name;
+    event["isa"] = kernels::name_of(kernels::cpu_isa());
+    event["threads"] = omp_get_max_threads();
+    event["webp"] = data::reads_webp();
+    event["mnist_folder"] = mnist.folder;
+    event["mnist_state"] = mnist.state;
+    event["stdout_is_terminal"] = terminal.interactive;
+    write_out(json_line(event));
+    return 0;
+  }
+  std::vector<std::pair<std::string, std::string>> pairs = {{"weft", WEFT_VERSION},
+                                                            {"runs on", chosen}};
+  for (const DeviceProperties& gpu : gpus) pairs.emplace_back("GPU", gpu_text(gpu));
+  if (gpus.empty()) pairs.emplace_back("GPU", "none: " + status.reason);
+  if (!gpus.empty()) {
+    pairs.emplace_back("CUDA",
+                       fmt::format("driver {}, runtime {}", cuda_version(gpus[0].driver_version),
+                                   cuda_version(gpus[0].runtime_version)));
+  }
+  pairs.emplace_back("built for", built_with_cuda() ? "CPU and CUDA " + archs : "CPU only");
+  pairs.emplace_back("CPU", fmt::format("{}, kernels for {}", printable(cpu.name),
+                                        kernels::name_of(kernels::cpu_isa())));
+  pairs.emplace_back("threads", fmt::format("{}", omp_get_max_threads()));
+  pairs.emplace_back(
+      "mnist", printable(mnist.folder.empty() ? mnist.state + "; train tries to download it, or "
+                                                              "uses built-in digits"
+                                              : mnist.folder + ", " + mnist.state));
+  pairs.emplace_back("WebP", data::reads_webp() ? "pictures are read"
+                                                : "pictures are refused: built without libwebp");
+  pairs.emplace_back("terminal", !terminal.interactive
+                                     ? "no: plain output"
+                                     : fmt::format("{} columns, {}", terminal.width,
+                                                   terminal.truecolour ? "24-bit colour"
+                                                   : terminal.colour   ? "256 colours"
+                                                                       : "no colour"));
+  write_out(format_pairs(pairs, terminal));
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("doctor", "Show what will run on this machine");
+  auto json = std::make_shared<bool>(false);
+  auto data_dir = std::make_shared<std::string>();
+  sub->add_flag("--json", *json, "one JSON object instead of text");
+  sub->add_option("--data-dir", *data_dir, "folder to look for MNIST in")->type_name("DIR");
+  auto device = std::make_shared<DeviceFlags>();
+  add_device_flags(*sub, *device, false);
+  sub->callback([=, &action] { action = [=] { return run_doctor(*json, *data_dir, *device); }; });
+}
+
+}  // namespace weft::cli

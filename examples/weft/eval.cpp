@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// weft eval: how well a trained model reads a test set.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/load_data.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/results.h"
+#include "examples/weft/output/tables.h"
+#include "models/trainer.h"
+
+namespace weft::cli {
+namespace {
+
+struct EvalFlags {
+  std::string model;
+  DataFlags data;
+  DeviceFlags device;
+  std::int64_t batch_size = 256;
+  bool confusion = false, per_class = false, json = false;
+};
+
+void check_fit(const models::Model& model, const data::Dataset& dataset) {
+  const models::NetworkOptions& network = model.info.network;
+  const data::ImageSet& test = dataset.test;
+  const std::int64_t classes = static_cast<std::int64_t>(dataset.class_names.size());
+  if (test.height == network.height && test.width == network.width && classes <= network.classes) {
+    return;
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("{} has {} classes of {} x {} images; the model takes {} classes of {} x "
+                          "{}",
+                          dataset.name, classes, test.height, test.width, network.classes,
+                          network.height, network.width));
+}
+
+bool mnist_is_here(const std::string& data_dir) {
+  data::FindOptions options;
+  options.data_dir = data_dir;
+  return data::describe_dataset(kDefaultDataset, options).files.size() == 4;
+}
+
+std::string as_json(const EvalFlags& flags, const data::Dataset& dataset, Device device,
+                    const models::Evaluation& evaluation, const Classes& classes) {
+  const models::Metrics& metrics = evaluation.metrics;
+  nlohmann::ordered_json event =
+      json_event("eval", {{"model", flags.model},
+                          {"dataset", dataset.name},
+                          {"source", dataset.source},
+                          {"device", to_string(device)},
+                          {"images", metrics.images},
+                          {"accuracy", metrics.accuracy},
+                          {"standard_error", metrics.standard_error()},
+                          {"loss", metrics.loss},
+                          {"calibration_error", evaluation.calibration_error},
+                          {"calibration_bins", models::kCalibrationBins},
+                          {"unsure", evaluation.unsure},
+                          {"seconds", evaluation.seconds}});
+  const std::vector<ClassScores> scores = class_scores(evaluation);
+  if (flags.confusion) {
+    for (std::size_t row = 0; row < scores.size(); ++row) {
+      const auto begin =
+          evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(row * scores.size());
+      event["confusion"].push_back(std::vector<std::int64_t>(begin, begin + std::ssize(scores)));
+    }
+  }
+  if (flags.per_class) {
+    for (std::size_t label = 0; label < scores.size(); ++label) {
+      const ClassScores& score = scores[label];
+      event["per_class"].push_back({{"class", classes.name(static_cast<std::int64_t>(label))},
+                                    {"images", score.images},
+                                    {"right", score.right},
+                                    {"precision", score.precision},
+                                    {"recall", score.recall},
+                                    {"f1", score.f1}});
+    }
+  }
+  return json_line(event);
+}
+
+std::string calibration_text(const models::Calibration& calibration,
+                             const models::Evaluation& evaluation) {
+  const std::string fitted =
+      calibration.images > 0
+          ? fmt::format("temperature {:.3f}, fitted on {} held-out images", calibration.temperature,
+                        format_count(calibration.images))
+          : "not fitted: no images were held out";
+  return fmt::format("error {:.2f} % in {} bins, {}", 100 * evaluation.calibration_error,
+                     models::kCalibrationBins, fitted);
+}
+
+std::string unsure_text(const models::Calibration& calibration,
+                        const models::Evaluation& evaluation) {
+  if (calibration.images == 0) return "never: the model has no threshold";
+  return fmt::format("{:.2f} % of the images, {} of {}, have a familiarity below {:.3f}",
+                     100.0 * static_cast<double>(evaluation.unsure) /
+                         static_cast<double>(evaluation.metrics.images),
+                     format_count(evaluation.unsure), format_count(evaluation.metrics.images),
+                     calibration.threshold);
+}
+
+int run_eval(const EvalFlags& flags) {
+  const models::Model model = models::load_model(flags.model);
+  const std::string name = flags.data.dataset.empty() ? model.info.dataset : flags.data.dataset;
+  check_data_flags(flags.data);
+  const Device device = select_device(flags.device);
+  const layers::KernelChoice kernels = select_kernels(flags.device, device);
+  announce_device(flags.device, device);
+  const data::Dataset dataset = load_images(name, flags.data.data_dir, 1);
+  check_fit(model, dataset);
+  const Stream stream(device);
+  const models::Evaluation evaluation =
+      models::evaluate(model, dataset.test, flags.batch_size, kernels, stream);
+  const Classes classes(model.info.class_names);
+  if (flags.json) {
+    write_out(as_json(flags, dataset, device, evaluation, classes));
+    return 0;
+  }
+  const Terminal terminal = detect_terminal(kStdout);
+  const models::Metrics& metrics = evaluation.metrics;
+  const double rate =
+      evaluation.seconds > 0 ? static_cast<double>(metrics.images) / evaluation.seconds : 0;
+  std::string text = format_pairs(
+      {{"accuracy", paint(terminal, "1", format_accuracy(metrics))},
+       {"loss", fmt::format("{:.4f}", metrics.loss)},
+       {"calibration", calibration_text(model.info.calibration, evaluation)},
+       {"unsure", unsure_text(model.info.calibration, evaluation)},
+       {"data", fmt::format("{}: {} test images, {}", printable(dataset.name),
+                            format_count(metrics.images), printable(dataset.source))},
+       {"device",
+        fmt::format("{}, {} images/s", to_string(device), format_count(std::llround(rate)))}},
+      terminal);
+  text += explain_error(metrics);
+  if (flags.per_class) text += "\n" + format_per_class(evaluation, classes, terminal);
+  if (flags.confusion) {
+    text += "\nWhat it answered, by true class\n" + format_confusion(evaluation, classes, terminal);
+  }
+  write_out(text);
+  if (name == "digits" && flags.data.dataset.empty() && mnist_is_here(flags.data.data_dir)) {
+    print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
+                             shell_quoted(flags.model), data_arguments(flags.data)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<EvalFlags>();
+  CLI::App* sub = app.add_subcommand("eval", "Measure a model on a test set");
+  add_model(*sub, flags->model);
+  add_data_flags(*sub, flags->data, "what the model was trained on");
+  add_whole(*sub, "--batch-size", flags->batch_size, 1, 1'000'000, "images per step")
+      ->capture_default_str();
+  sub->add_flag("--confusion", flags->confusion, "the confusion matrix");
+  sub->add_flag("--per-class", flags->per_class, "precision, recall and F1 of every class");
+  sub->add_flag("--json", flags->json, "one JSON object instead of text");
+  add_device_flags(*sub, flags->device, true);
+  sub->callback([flags, &action] { action = [flags] { return run_eval(*flags); }; });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/input/flags.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/error.h"
+#include "examples/weft/output/terminal.h"
+#include "kernels/catalogue.h"
+
+namespace weft::cli {
+namespace {
+
+template <class Number>
+CLI::Validator in_range(Number low, Number high, const char* kind) {
+  const auto check = [=](std::string& text) -> std::string {
+    Number value{};
+    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error == std::errc{} && stop == end && value >= low && value <= high) return "";
+    return fmt::format("expected a {} from {} to {}, found '{}'", kind, low, high, text);
+  };
+  return CLI::Validator(check, "");
+}
+
+const CLI::App* deepest(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::string full_name(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return parent == nullptr ? "weft" : full_name(parent) + " " + app->get_name();
+}
+
+std::vector<std::string> long_names(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+std::string did_you_mean(const std::string& guess, const std::string& otherwise) {
+  return guess.empty() ? otherwise : fmt::format("; did you mean '{}'?", guess);
+}
+
+}  // namespace
+
+std::string program_name() {
+  const char* name = std::getenv("WEFT_PROGRAM");
+  return name == nullptr || *name == '\0' ? "weft" : shell_quoted(name);
+}
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       std::int64_t low, std::int64_t high, const std::string& help) {
+  return app.add_option(name, value, help)
+      ->check(in_range(low, high, "whole number"))
+      ->type_name("N");
+}
+
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
+                      double high, const std::string& help) {
+  return app.add_option(name, value, help)->check(in_range(low, high, "number"))->type_name("X");
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        const Names& choices, const std::string& help) {
+  const auto check = [choices](std::string& text) -> std::string {
+    if (std::ranges::count(choices, text) > 0) return "";
+    return fmt::format("expected one of {}; found '{}'{}", joined(choices), text,
+                       did_you_mean(nearest_name(text, choices), ""));
+  };
+  return app.add_option(name, value, help)
+      ->check(CLI::Validator(check, ""))
+      ->type_name(joined(choices, "|"));
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* sub = deepest(&app);
+  const std::string see = fmt::format("; see {} --help", full_name(sub));
+  const std::vector<std::string> extras = sub->remaining();
+  if (!extras.empty()) {
+    std::string word = extras.front();
+    if (word.starts_with('-')) {
+      word = word.substr(0, word.find('='));
+      return fmt::format("unknown option '{}' of {}{}", word, full_name(sub),
+                         did_you_mean(nearest_name(word, long_names(sub)), see));
+    }
+    const std::vector<std::string> names = subcommand_names(sub);
+    if (!names.empty()) {
+      return fmt::format("unknown command '{}'{}", word,
+                         did_you_mean(nearest_name(word, names), "; known: " + joined(names)));
+    }
+    return fmt::format("unexpected argument '{}' of {}{}", word, full_name(sub), see);
+  }
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    text = text.substr(0, text.find(':')) + " needs a value";
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+             !subcommand_names(sub).empty()) {
+    text = fmt::format("{} needs one of: {}", full_name(sub), joined(subcommand_names(sub)));
+  }
+  return text + see;
+}
+
+void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda) {
+  const std::string before = app.option_defaults()->get_group();
+  app.option_defaults()->group("Device");
+  app.add_option("--device", flags.device,
+                 host_cuda
+                     ? "auto (a GPU when there is one), cpu, cuda, cuda:N, or host-cuda (CUDA "
+                       "kernels on the CPU)"
+                     : "auto (a GPU when there is one), cpu, cuda or cuda:N")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  add_whole(app, "--threads", flags.threads, 1, 1024, "CPU threads; default: all of them");
+  if (kernel_choice) {
+    add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
+               "arithmetic of GEMM and convolution, default fp32; others: GPU only");
+    app.add_option(
+           "--impl", flags.kernels,
+           "kernels to use, as conv=NAME,gemm=NAME,conv_relu_pool=NAME; fuse=off: one kernel "
+           "per layer")
+        ->type_name("LIST");
+    app.add_flag("--deterministic", flags.deterministic,
+                 "accepted for clarity: every kernel is deterministic already");
+  }
+  app.option_defaults()->group(before);
+}
+
+void require_folder_of(const std::string& flag, const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  std::error_code code;
+  if (!std::filesystem::is_directory(folder, code)) {
+    throw Error(ErrorKind::data, fmt::format("{}: there is no folder {}", flag, folder));
+  }
+  if (access(folder.c_str(), W_OK) != 0) {
+    throw Error(ErrorKind::data,
+                fmt::format("{}: cannot write to {}: {}", flag, folder, std::strerror(errno)));
+  }
+}
+
+std::filesystem::path next_free_run(const std::string& stem) {
+  for (int n = 1;; ++n) {
+    std::filesystem::path path = fmt::format("runs/{}-{}", stem, n);
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path))) return path;
+  }
+}
+
+void become(const std::string& program, std::vector<std::string> arguments) {
+  std::vector<char*> words;
+  for (std::string& word : arguments) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(program.c_str(), words.data());
+}
+
+std::filesystem::path this_program() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed);
+}
+
+void add_model(CLI::App& app, std::string& model) {
+  app.add_option("MODEL", model, "a run directory or a .safetensors file")
+      ->type_name("")
+      ->required();
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+namespace {
+
+// Goes on as weft-host-cuda, which is this program with other kernels, when it is there.
+void hand_over_to_host_cuda() {
+  become((this_program().parent_path() / "weft-host-cuda").string(), command_line());
+}
+
+}  // namespace
+
+Device select_device(const DeviceFlags& flags) {
+  const Names known = {"auto", "cpu", "cuda", "host-cuda"};
+  const bool looks_known =
+      std::ranges::count(known, flags.device) > 0 || flags.device.starts_with("cuda:");
+  if (flags.device.starts_with("gpu")) {
+    throw Error(ErrorKind::usage,
+                fmt::format("unknown device '{}'; did you mean 'cuda'?", printable(flags.device)));
+  }
+  if (!looks_known) throw_unknown("device", flags.device, known);
+  if (flags.device == "host-cuda" && !built_for_host_cuda()) hand_over_to_host_cuda();
+  if (flags.threads > 0) omp_set_num_threads(static_cast<int>(flags.threads));
+  return parse_device(flags.device);
+}
+
+void announce_device(const DeviceFlags& flags, Device device) {
+  if (flags.device == "auto" && device.is_cpu()) {
+    print_notice(fmt::format("running on the CPU: {}", cuda_status().reason));
+  }
+}
+
+layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
+                                    layers::KernelChoice choice) {
+  if (flags.precision == "fp32") choice.mode = kernels::ComputeMode::fp32;
+  if (flags.precision == "tf32") choice.mode = kernels::ComputeMode::tf32;
+  if (flags.precision == "bf16") choice.mode = kernels::ComputeMode::bf16;
+  if (choice.mode != kernels::ComputeMode::fp32 && device.is_cpu()) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--precision {} needs a GPU; the CPU computes in fp32", flags.precision));
+  }
+  std::string_view rest = flags.kernels;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    const std::string_view family = item.substr(0, equals);
+    const std::string_view name = equals == item.npos ? "" : item.substr(equals + 1);
+    std::string_view* rung = family == "conv"             ? &choice.conv
+                             : family == "conv_relu_pool" ? &choice.conv_relu_pool
+                             : family == "gemm"           ? &choice.gemm
+                                                          : nullptr;
+    const bool known = rung != nullptr || (family == "fuse" && (name == "on" || name == "off"));
+    if (equals == item.npos || !known) {
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--impl: expected conv=NAME,conv_relu_pool=NAME,gemm=NAME,fuse=on|off; found "
+                      "'{}'",
+                      printable(item)));
+    }
+    if (family == "fuse") choice.fuse = name == "on";
+    if (rung != nullptr) *rung = kernels::rung_name(family, name);
+  }
+  return choice;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What the subcommands share on the command line: checked numbers and names, suggestions for
+// misspelt words, and the flags that several of them take.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/device.h"
+#include "engine/names.h"
+#include "layers/layer.h"
+
+namespace CLI {
+class App;
+class Option;
+class ParseError;
+}  // namespace CLI
+
+namespace weft::cli {
+
+// Run when the command line was valid; returns the exit code.
+using Action = std::function<int()>;
+
+// How the person started this program, for commands printed to be typed again: "./run", "weft".
+std::string program_name();
+std::vector<std::string> command_line();  // the words that this program was started with
+
+// Each subcommand adds itself and, when chosen, sets `action`.
+void add_doctor(CLI::App& app, Action& action);
+void add_data(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_predict(CLI::App& app, Action& action);
+void add_serve(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_nbody(CLI::App& app, Action& action);
+void add_scan(CLI::App& app, Action& action);
+void add_histogram(CLI::App& app, Action& action);
+void add_lab(CLI::App& app, Action& action);
+void add_help(CLI::App& app, Action& action);  // after all others: completion and man tell them
+
+// At the end of every --help; docs/exit-codes.md has examples.
+inline constexpr std::string_view kExitCodes =
+    "Exit codes: 0 ok, 1 a check failed, 2 usage, 3 a file is missing, bad or cannot\n"
+    "be written, 4 device error, 130 interrupted after writing a checkpoint.\n";
+
+// Options whose text must be a number in [low, high]; NaN is in no range.
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       std::int64_t low, std::int64_t high, const std::string& help);
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
+                      double high, const std::string& help);
+// An option that takes one of a few words.
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        const Names& choices, const std::string& help);
+
+// Refuses, before any work is done, a file to be written whose folder is not there or closed.
+void require_folder_of(const std::string& flag, const std::string& path);
+
+// runs/STEM-N with the first N that is free.
+std::filesystem::path next_free_run(const std::string& stem);
+
+// Goes on as another program; returns only when that cannot be started.
+void become(const std::string& program, std::vector<std::string> arguments);
+std::filesystem::path this_program();  // empty when that cannot be told
+
+// The option that names a trained model.
+void add_model(CLI::App& app, std::string& model);
+
+// One line for a command line that CLI11 refused, with a suggestion for a misspelt word.
+std::string explain(const CLI::App& app, const CLI::ParseError& error);
+
+struct DeviceFlags {
+  std::string device = "auto";
+  std::int64_t threads = 0;        // 0: every hardware thread
+  std::string precision, kernels;  // empty: fp32, all automatic
+  bool deterministic = false;
+};
+
+// `host_cuda`: whether the help offers that device.
+void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda = true);
+// Sets the number of OpenMP threads and returns the device.
+Device select_device(const DeviceFlags& flags);
+// One line on stderr when auto found no GPU, with the reason.
+void announce_device(const DeviceFlags& flags, Device device);
+// The choice of --precision and --impl, which change single settings of `choice`.
+layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
+                                    layers::KernelChoice choice = {});
+
+}  // namespace weft::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/input/load_data.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "data/digits.h"
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kBuiltIn = "digits";
+
+data::Dataset generate(std::int64_t limit_train) {
+  data::DigitsOptions options;
+  if (limit_train > 0) options.train = std::min(options.train, limit_train);
+  return data::generate_digits(options);
+}
+
+}  // namespace
+
+void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_text) {
+  const std::string names = joined(data::dataset_names());
+  const std::string before = app.option_defaults()->get_group();
+  app.option_defaults()->group("Data");
+  app.add_option("--dataset", flags.dataset, fmt::format("{}\n(default: {})", names, default_text))
+      ->type_name("NAME");
+  app.add_option("--data-dir", flags.data_dir,
+                 "folder with the files; default: $WEFT_DATA_DIR, then data/NAME")
+      ->type_name("DIR");
+  app.option_defaults()->group(before);
+}
+
+void check_data_flags(const DataFlags& flags) {
+  if (!flags.dataset.empty()) data::check_dataset_name(flags.dataset);
+  if (flags.dataset == kBuiltIn && !flags.data_dir.empty()) {
+    throw Error(ErrorKind::usage, "--data-dir: the data set digits is drawn by the program");
+  }
+}
+
+data::FindOptions find_options(const std::string& data_dir) {
+  data::FindOptions options;
+  options.data_dir = data_dir;
+  options.allow_download = true;
+  options.log = [](const std::string& line) { print_notice(line); };
+  return options;
+}
+
+data::Dataset load_images(const std::string& name, const std::string& data_dir,
+                          std::int64_t limit_train) {
+  check_data_flags({name, data_dir});
+  if (name == kBuiltIn) return generate(limit_train);
+  std::error_code code;
+  if (!data_dir.empty() && !std::filesystem::is_directory(data_dir, code)) {
+    throw Error(
+        ErrorKind::data,
+        fmt::format("no folder {}; {} data fetch --data-dir {} makes it and downloads mnist",
+                    data_dir, program_name(), shell_quoted(data_dir)));
+  }
+  return data::load_dataset(name, find_options(data_dir));
+}
+
+data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train) {
+  if (!flags.dataset.empty() || !flags.data_dir.empty()) {
+    const std::string name = flags.dataset.empty() ? kDefaultDataset : flags.dataset;
+    return load_images(name, flags.data_dir, limit_train);
+  }
+  data::FindOptions options = find_options("");
+  options.log = [](const std::string& line) {
+    if (line.starts_with("downloading")) print_notice(line);
+  };
+  if (std::optional<data::Dataset> found = data::find_dataset(kDefaultDataset, options)) {
+    return std::move(*found);
+  }
+  print_notice(fmt::format(
+      "no MNIST files here and none to be downloaded: using the built-in digits, which are drawn "
+      "by the program ({} data fetch says why)",
+      program_name()));
+  return generate(limit_train);
+}
+
+std::int64_t standard_train_images(const std::string& name) {
+  return name == "emnist-digits" ? 240'000 : 60'000;
+}
+
+void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset) {
+  if (limit <= images) return;
+  print_notice(fmt::format("--limit-train {}: {} has {} training images, and all are used", limit,
+                           dataset, images));
+}
+
+std::string data_arguments(const DataFlags& flags) {
+  return flags.data_dir.empty() ? "" : " --data-dir " + shell_quoted(flags.data_dir);
+}
+
+}  // namespace weft::cli

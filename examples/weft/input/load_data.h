@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Which images a command works on: the flags --dataset and --data-dir, and what happens when the
+// files are not there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "data/dataset.h"
+#include "data/mnist.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+inline constexpr const char* kDefaultDataset = "mnist";
+
+struct DataFlags {
+  std::string dataset;  // empty: the default
+  std::string data_dir;
+};
+
+void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_text);
+void check_data_flags(const DataFlags& flags);  // throws usage with a suggestion
+
+// Search and download options that report downloads on stderr.
+data::FindOptions find_options(const std::string& data_dir);
+
+// The data set `name`, found, downloaded or generated. Throws Error{data} when its files are
+// missing or damaged, or `data_dir` is not there. With `limit_train` > 0 no more training images
+// than that are generated.
+data::Dataset load_images(const std::string& name, const std::string& data_dir,
+                          std::int64_t limit_train);
+
+// The data set of the flags. When none was asked for and MNIST is neither here nor to be had, the
+// built-in digits, with a line on stderr that says so; damaged files are never passed over.
+data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train);
+
+// Training images of a data set of this name, without looking at any file.
+std::int64_t standard_train_images(const std::string& name);
+
+// One line on stderr when --limit-train asks for more images than there are.
+void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset);
+
+// The flags that make a later command find the same files: "" or " --data-dir DIR".
+std::string data_arguments(const DataFlags& flags);
+
+}  // namespace weft::cli

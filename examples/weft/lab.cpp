@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// weft lab: a student's own CUDA program, checked thread by thread without a GPU.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/lab/compile.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+using lab::LabRun;
+
+// `weft lab run [flags] FILE [ARGS...]`: what is behind FILE is the program's.
+void take_program(LabRun& run, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    throw CLI::RequiredError("FILE");
+  }
+  if (words.front().starts_with('-') && words.front() != "-") {
+    throw CLI::ExtrasError({words.front()});
+  }
+  run.file = words.front();
+  run.arguments.assign(words.begin() + 1, words.end());
+}
+
+// What the program's end says, beside what it has printed.
+int explained(const LabRun& run, int code) {
+  if (code > 128 && code != 130 && code < 128 + 65) {
+    print_error(fmt::format("{} was ended by signal {} ({})", printable(run.file), code - 128,
+                            strsignal(code - 128)));
+  }
+  return code;
+}
+
+int run_lab(const LabRun& run) {
+  if (!run.watch.empty()) require_folder_of("--watch", run.watch);
+  if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
+  const std::filesystem::path program = lab::compile_for_host_cuda(run);
+  setenv("WEFT_HOST_CUDA_SCHEDULES", std::to_string(run.schedules).c_str(), 1);
+  std::vector<std::string> words = {program.string()};
+  if (run.counts) setenv("WEFT_LAB_COUNTS", "1", 1);
+  if (!run.watch.empty()) {
+    setenv("WEFT_LAB_WATCH", std::filesystem::absolute(run.watch).c_str(), 1);
+    setenv("WEFT_LAB_FILE", run.file.c_str(), 1);
+  }
+  if (run.gdb) {
+    if (lab::find_command("gdb").empty()) throw Error(ErrorKind::usage, "there is no gdb on PATH");
+    words.insert(words.begin(), {"gdb", "--args"});
+  }
+  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
+  return explained(run, lab::run_program(words));
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("lab", "Run your own CUDA program, checked, without a GPU");
+  sub->require_subcommand(1);
+  CLI::App* run = sub->add_subcommand(
+      "run", "Compiles FILE.cu for the CPU and runs it, every memory access checked");
+  run->footer(
+      "weft lab run [flags] FILE.cu [ARGS...]\n"
+      "Flags of the lab stand before the file, and what follows it is the program's.\n"
+      "docs/lab.md says what is found, and what of CUDA is there.\n");
+  auto flags = std::make_shared<LabRun>();
+  run->prefix_command(true);
+  add_whole(*run, "--schedules", flags->schedules, 1, 64,
+            "orders of the threads that each launch runs in; the results must be the same bits")
+      ->capture_default_str();
+  run->add_flag("--counts", flags->counts,
+                "memory transactions, bank conflicts, active lanes and atomics, on stderr");
+  run->add_option("--watch", flags->watch,
+                  "writes a page on which the kernels run step by step, warp by warp")
+      ->type_name("FILE.html");
+  run->add_flag("--gdb", flags->gdb, "starts the program in gdb");
+  run->add_option("--keep", flags->keep, "keeps the translated program in this folder")
+      ->type_name("DIR");
+  add_choice(*run, "--device", flags->device, {"host-cuda", "cuda"},
+             "host-cuda checks on the CPU; cuda compiles with nvcc and times on the GPU")
+      ->capture_default_str();
+  run->add_option("-I", flags->folders, "folder with headers that the program includes")
+      ->type_name("DIR")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  run->add_option("-D", flags->definitions, "defines a macro")
+      ->type_name("NAME[=VALUE]")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  run->callback([=, &action] {
+    take_program(*flags, run->remaining());
+    action = [=] { return run_lab(*flags); };
+  });
+}
+
+}  // namespace weft::cli

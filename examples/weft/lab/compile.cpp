@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/lab/compile.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <span>
+#include <sstream>
+
+#include "data/file_io.h"
+#include "data/sha256.h"
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/lab/folders.h"
+#include "examples/weft/lab/translate.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder with the lab's headers, library, linker script and settings: in a build beside the
+// program, else where it was installed.
+fs::path lab_folder() {
+  const fs::path bin = this_program().parent_path();
+  for (const fs::path& folder : {bin / "lab", bin / WEFT_INSTALLED_LAB}) {
+    if (fs::is_regular_file(folder / "libweft_lab.a")) return folder.lexically_normal();
+  }
+  throw Error(ErrorKind::usage,
+              "this Weft was built without the lab: it needs Boost.Context (Debian: "
+              "libboost-context-dev) when it is built");
+}
+
+// "compiler=/usr/bin/c++" and so on, as the build has written it.
+std::map<std::string, std::string> read_settings(const fs::path& folder) {
+  std::ifstream file(folder / "settings");
+  std::map<std::string, std::string> settings;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) settings[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return settings;
+}
+
+std::string compiler(const std::map<std::string, std::string>& settings) {
+  const char* chosen = std::getenv("CXX");
+  if (chosen != nullptr && *chosen != '\0') {
+    if (find_command(chosen).empty()) {
+      throw Error(ErrorKind::usage, fmt::format("CXX is '{}', which is not there", chosen));
+    }
+    return chosen;
+  }
+  const auto built_by = settings.find("compiler");
+  for (const std::string& name : {built_by == settings.end() ? "" : built_by->second,
+                                  std::string("g++"), std::string("clang++"), std::string("c++")}) {
+    if (!name.empty() && !find_command(name).empty()) return name;
+  }
+  throw Error(ErrorKind::usage, "the lab needs a C++ compiler: install g++ or clang++, or set CXX");
+}
+
+// As host_cuda/CMakeLists.txt compiles kernels.
+std::vector<std::string> instrumentation(bool is_clang) {
+  std::vector<std::string> flags = {"-std=gnu++20",
+                                    "-O1",
+                                    "-gdwarf-4",
+                                    "-w",
+                                    "-fno-builtin-printf",
+                                    "-fdata-sections",
+                                    "-ftrivial-auto-var-init=pattern",
+                                    "-fsanitize=thread",
+                                    "-fsanitize=bounds",
+                                    "-fsanitize=alignment"};
+  const std::vector<std::string> gnu = {"-fsanitize-coverage=trace-pc",
+                                        "-fno-tree-sra",
+                                        "-fno-thread-jumps",
+                                        "--param=tsan-distinguish-volatile=1",
+                                        "-finline-functions",
+                                        "--param=max-inline-insns-single=1000",
+                                        "--param=max-inline-insns-auto=1000"};
+  const std::vector<std::string> clang = {"-fsanitize-coverage=bb,no-prune,trace-pc",
+                                          "-mllvm",
+                                          "-tsan-distinguish-volatile=1",
+                                          "-mllvm",
+                                          "-tsan-instrument-read-before-write=1",
+                                          "-mllvm",
+                                          "-inline-threshold=1000",
+                                          "-ferror-limit=20"};
+  const std::vector<std::string>& more = is_clang ? clang : gnu;
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+std::string hash(const std::string& text) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  return data::sha256_hex({bytes, text.size()}).substr(0, 32);
+}
+
+// Of a file that is not read: it changed when one of these did.
+std::string state_of(const fs::path& file) {
+  std::error_code failed;
+  return fmt::format("{} {} {}\n", file.string(), fs::file_size(file, failed),
+                     fs::last_write_time(file, failed).time_since_epoch().count());
+}
+
+// At most this many programs are kept: those that were used last.
+void prune(const fs::path& cache) {
+  constexpr std::size_t kMost = 64;
+  std::multimap<fs::file_time_type, fs::path> by_age;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache, failed)) {
+    by_age.emplace(fs::last_write_time(entry, failed), entry.path());
+  }
+  for (auto oldest = by_age.begin(); by_age.size() > kMost; oldest = by_age.erase(oldest)) {
+    fs::remove_all(oldest->second, failed);
+  }
+}
+
+void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& files) {
+  make_folder(folder);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    data::write_file_atomically(folder / fmt::format("file-{}", i), files[i].text);
+  }
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += fmt::format("{}{}", line.empty() ? "" : " ", shell_quoted(word));
+  }
+  return line;
+}
+
+}  // namespace
+
+fs::path compile_for_host_cuda(const LabRun& run) {
+  const fs::path lab = lab_folder();
+  const std::map<std::string, std::string> settings = read_settings(lab);
+  const std::string cxx = compiler(settings);
+  const std::vector<TranslatedFile> files = translate(run.file, run.folders);
+  std::string version;
+  run_program({cxx, "--version"}, &version);
+
+  std::vector<std::string> words = {cxx, "-x", "c++", "-c"};
+  for (const std::string& flag : instrumentation(version.find("clang") != std::string::npos)) {
+    words.push_back(flag);
+  }
+  words.push_back("-I" + (lab / "host_cuda/include").string());
+  words.push_back("-I" + lab.string());
+  words.push_back("-iquote" + (fs::path(run.file).parent_path() / ".").string());
+  for (const std::string& folder : run.folders) words.push_back("-I" + folder);
+  for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
+  words.push_back("-DWEFT_HOST_CUDA");
+  words.push_back("-include");
+  words.push_back("host_cuda/lab/lab.h");
+  // Messages name files as they were typed, and a debugger finds them.
+  words.push_back("-fdebug-prefix-map=" + lab.string() + "=weft-lab");
+  words.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
+
+  std::string made_of = version + joined(words) + fs::current_path().string() + "\n";
+  for (const TranslatedFile& file : files) made_of += file.text + '\0';
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(lab, fs::directory_options::follow_directory_symlink)) {
+    if (entry.is_regular_file()) made_of += state_of(entry.path());
+  }
+  const fs::path cache = cache_folder();
+  const fs::path finished = cache / hash(made_of) / "program";
+  const bool keeps = !run.keep.empty();
+  if (!keeps && fs::is_regular_file(finished)) {
+    std::error_code failed;
+    fs::last_write_time(finished.parent_path(), fs::file_time_type::clock::now(), failed);
+    return finished;
+  }
+
+  const TemporaryFolder temporary(cache);
+  const fs::path folder = keeps ? fs::absolute(run.keep) : temporary.path;
+  write_sources(folder, files);
+  const fs::path object = folder / "program.cu.o";
+  std::vector<std::string> compile = words;
+  for (const std::string& word :
+       {(folder / "file-0").string(), std::string("-o"), object.string()}) {
+    compile.push_back(word);
+  }
+  const auto setting = [&](const std::string& name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string() : found->second;
+  };
+  std::vector<std::string> link = {cxx,
+                                   object.string(),
+                                   (lab / "libweft_lab.a").string(),
+                                   setting("boost_context"),
+                                   "-Wl,-u,weft_lab_begin",
+                                   "-pthread",
+                                   "-lm",
+                                   "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
+                                   "-Wl,--wrap=putchar,--wrap=__assert_fail",
+                                   "-Wl,-T," + (lab / "host_cuda/lab/lab.ld").string(),
+                                   "-o",
+                                   (folder / "program").string()};
+  if (keeps) {
+    data::write_file_atomically(folder / "compile.sh",
+                                "#!/bin/sh -e\n" + joined(compile) + "\n" + joined(link) + "\n");
+  }
+  if (run_program(compile) != 0) {
+    throw Error(ErrorKind::usage, fmt::format("{} does not compile", printable(run.file)));
+  }
+  if (run_program(link) != 0) {
+    throw Error(ErrorKind::usage, fmt::format("{} does not link", printable(run.file)));
+  }
+  if (keeps) return folder / "program";
+  fs::remove(object);
+  make_folder(finished.parent_path());
+  fs::rename(folder / "program", finished);
+  prune(cache);
+  return finished;
+}
+
+}  // namespace weft::cli::lab

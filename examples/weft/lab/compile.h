@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// From a student's program to one that runs, for host-cuda or for the machine's GPU.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft::cli::lab {
+
+struct LabRun {
+  std::string file;                    // the program
+  std::vector<std::string> arguments;  // of the program
+  std::string device = "host-cuda", keep, watch;
+  std::vector<std::string> folders, definitions;  // -I and -D
+  std::int64_t schedules = 1;
+  bool counts = false, gdb = false;
+};
+
+// The finished program. It is kept in the user's cache, by the contents of all that it is made of.
+// Throws usage when the program does not compile; the compiler has said why.
+std::filesystem::path compile_for_host_cuda(const LabRun& run);
+
+// Compiles the program as it is with nvcc, runs it on the GPU, and says how long it took. Throws
+// device where there is no nvcc or no GPU.
+int run_on_gpu(const LabRun& run);
+
+// Runs a program to its end, with these words; returns its exit code, or 128 and the number of the
+// signal that ended it. Ctrl-C goes to the program. `output`: its standard output and error, else
+// these are its parent's.
+int run_program(const std::vector<std::string>& words, std::string* output = nullptr);
+// The path of a command, empty when it is not there.
+std::string find_command(const std::string& name);
+
+}  // namespace weft::cli::lab

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Where the lab keeps what it makes.
+#pragma once
+
+#include <filesystem>
+
+namespace weft::cli::lab {
+
+// $XDG_CACHE_HOME/weft/lab, or where that is by default.
+std::filesystem::path cache_folder();
+// With those above it. Throws data when it cannot be made.
+void make_folder(const std::filesystem::path& folder);
+
+// A new folder that goes away with this object.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::filesystem::path& parent);
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  std::filesystem::path path;
+};
+
+}  // namespace weft::cli::lab

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/lab/rewrite.h"
+
+#include <algorithm>
+#include <map>
+
+#include "examples/weft/lab/unsupported.h"
+
+namespace weft::cli::lab {
+namespace {
+
+constexpr std::string_view kLab = "::weft::host_cuda::lab::";
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Words that round brackets follow without making a function of a declaration.
+bool is_attribute(std::string_view word) {
+  return one_of(word, {"__attribute__", "__align__", "alignas", "__launch_bounds__", "decltype",
+                       "__declspec"});
+}
+
+// A text as a string literal, in one line.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+// As many line ends as the text has: what replaces it must not move the lines behind it.
+std::string line_ends(std::string_view text) {
+  return std::string(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), '\n');
+}
+
+// The rules for one list of tokens.
+class Rewriter {
+ public:
+  Rewriter(std::string_view source, const TokenView& code, const KernelNames& kernels,
+           Rewriting& result)
+      : source_(source), code_(code), kernels_(kernels), result_(result) {}
+
+  void run() {
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      const std::string_view word = code_.text(i);
+      if (word == "{") {
+        scopes_.push_back(opens_namespace(i));
+      } else if (word == "}") {
+        if (!scopes_.empty()) scopes_.pop_back();
+      } else if (word == "<<<") {
+        launch(i);
+      } else if (word == "extern") {
+        if (code_.text(i + 1) == "\"C\"" &&
+            one_of(code_.text(i + 2), {"__global__", "__device__"})) {
+          replace(i, i + 2, "");  // else its __shared__ variables had names without its own
+        } else {
+          dynamic_shared(i);
+        }
+      } else if (word == "static") {
+        if (declared_with(i, {"__shared__"})) replace(i, i + 1, "");  // it is static by itself
+      } else if (word == "__device__" || word == "__managed__") {
+        device_variable(i);
+      } else if (word == "__constant__") {
+        constant(i);
+      } else if (word == "__noinline__") {
+        replace(i, i + 1, "__attribute__((noinline))");
+      } else if (word == "(") {
+        kernel_as_void(i);
+      }
+      if (code_.is_word(i)) check_word(i);
+    }
+  }
+
+ private:
+  std::size_t begin_of(std::size_t i) const { return code_[i].begin; }
+  std::string_view between(std::size_t first, std::size_t last) const {  // tokens [first, last)
+    if (first >= last) return {};
+    return source_.substr(begin_of(first), code_[last - 1].end - begin_of(first));
+  }
+  void insert(std::size_t at, std::string text) {
+    result_.edits.push_back({at, 0, std::move(text)});
+  }
+  void replace(std::size_t first, std::size_t last, const std::string& text) {
+    const std::string_view old = between(first, last);
+    result_.edits.push_back({begin_of(first), old.size(), text + line_ends(old)});
+  }
+  void refuse(std::size_t i, std::string reason) {
+    result_.refusals.push_back({code_[i].line, std::move(reason)});
+  }
+
+  // Declarations inside of these braces are global.
+  bool opens_namespace(std::size_t i) const {
+    for (std::size_t back = 1; back <= 6 && back <= i; ++back) {
+      const std::string_view word = code_.text(i - back);
+      if (word == "namespace" || (word.starts_with('"') && code_.is(i - back - 1, "extern"))) {
+        return true;
+      }
+      if (!code_.is_word(i - back) && word != "::") return false;
+    }
+    return false;
+  }
+  bool in_function() const { return std::count(scopes_.begin(), scopes_.end(), false) > 0; }
+
+  // The first token of the expression that ends before `i`: a::b<c>, x[1], (*f), p->g.
+  std::size_t postfix_begin(std::size_t i) const {
+    std::size_t at = i;
+    while (at > 0) {
+      if (one_of(code_.text(at - 1), {">", ")", "]"})) {
+        const std::size_t open = code_.opening_bracket(at - 1);
+        if (open >= code_.size()) return at;
+        const bool goes_on =
+            code_.is_word(open - 1) || one_of(code_.text(open - 1), {"]", ")", ">"});
+        at = open;
+        if (open == 0 || !goes_on) return at;
+        continue;
+      }
+      if (!code_.is_word(at - 1)) return at;
+      --at;
+      if (at > 0 && code_.is(at - 1, "template")) --at;
+      if (at == 0 || !one_of(code_.text(at - 1), {"::", ".", "->"})) return at;
+      --at;
+      if (at == 0 || (!code_.is_word(at - 1) && !one_of(code_.text(at - 1), {">", "]", ")"}))) {
+        return at;
+      }
+    }
+    return at;
+  }
+
+  // The `>>>` of the `<<<` at `i`.
+  std::size_t end_of_launch(std::size_t i) const {
+    for (std::size_t at = i + 1; at < code_.size();) {
+      if (one_of(code_.text(at), {"(", "[", "{"})) {
+        at = code_.behind_bracket(at);
+        continue;
+      }
+      if (one_of(code_.text(at), {";", "}", ")"})) break;
+      if (code_.is(at, ">") && code_.is(at + 1, ">") && code_.is(at + 2, ">") &&
+          code_[at + 2].end - begin_of(at) == 3 && code_.is(at + 3, "(")) {
+        return at;
+      }
+      ++at;
+    }
+    return code_.size();
+  }
+
+  // kernel<<<grid, block>>>(arguments) becomes launching(kernel).with(grid, block)(arguments).
+  void launch(std::size_t i) {
+    const std::size_t begin = postfix_begin(i), end = end_of_launch(i);
+    if (begin == i || end == code_.size()) {
+      return refuse(i, "this is no launch: expected kernel<<<grid, block>>>(arguments).");
+    }
+    std::size_t name = begin;  // the last word outside of template arguments
+    for (std::size_t at = begin; at < i; ++at) {
+      if (code_.is(at, "<")) {
+        at = code_.behind_bracket(at) - 1;
+      } else if (code_.is_word(at)) {
+        name = at;
+      }
+    }
+    const std::string_view kernel = between(begin, i);
+    const bool deduces = kernels_.templates.contains(code_.text(name));
+    insert(begin_of(begin), std::string(kLab) + "launching(" +
+                                (deduces ? quoted(kernel) + ", [](auto&... weft_a) { " : ""));
+    replace(i, i + 1, deduces ? "(weft_a...); }).with(" : ").with(");
+    replace(end, end + 3, ")");
+  }
+
+  // extern __shared__ T name[];
+  void dynamic_shared(std::size_t i) {
+    std::size_t end = i;
+    while (end < code_.size() && !one_of(code_.text(end), {";", "{", "(", "="})) {
+      if (is_attribute(code_.text(end)) && code_.is(end + 1, "(")) {
+        end = code_.behind_bracket(end + 1);
+      } else {
+        ++end;
+      }
+    }
+    std::size_t first_bracket = i, shared = code_.size();
+    while (first_bracket < end && !code_.is(first_bracket, "[")) {
+      if (code_.is(first_bracket, "__shared__")) shared = first_bracket;
+      ++first_bracket;
+    }
+    if (shared == code_.size() && code_.is(i - 1, "__shared__")) shared = i - 1;
+    if (shared == code_.size() || !code_.is(end, ";")) return;
+    const std::size_t name = first_bracket - 1;
+    bool several = false;
+    for (std::size_t at = name; at < end; ++at) several = several || code_.is(at, ",");
+    if (first_bracket == end || several) {
+      return refuse(i,
+                    "dynamic shared memory is declared as `extern __shared__ T name[];`, one "
+                    "name in a declaration.");
+    }
+    std::string type;
+    for (std::size_t at = i + 1; at < name; ++at) {
+      if (code_.is(at, "__shared__")) continue;
+      if (is_attribute(code_.text(at)) && code_.is(at + 1, "(")) {
+        at = code_.behind_bracket(at + 1) - 1;
+        continue;
+      }
+      type += std::string(code_.text(at)) + " ";
+    }
+    const std::string array(between(first_bracket, end)), variable(code_.text(name));
+    const std::size_t begin = std::min(i, shared);
+    if (in_function()) {
+      replace(begin, end,
+              "auto& " + variable + " = *static_cast<" + type + "(*)" + array +
+                  ">(::weft::host_cuda::dynamic_shared())");
+    } else {
+      replace(begin, end, "");
+      global_shared_[variable] =
+          "(*static_cast<" + type + "(*)" + array + ">(::weft::host_cuda::dynamic_shared()))";
+    }
+  }
+
+  // Is the declaration that goes on behind `i` one of a variable? `initial`: with a value.
+  bool declares_variable(std::size_t i, bool& initial) const {
+    initial = false;
+    for (std::size_t at = i + 1; at < code_.size(); ++at) {
+      const std::string_view word = code_.text(at);
+      if (word == "operator") return false;
+      if (is_attribute(word) && code_.is(at + 1, "(")) {
+        at = code_.behind_bracket(at + 1) - 1;
+      } else if (word == "(") {
+        if (!code_.is(at + 1, "*")) return false;
+        at = code_.behind_bracket(at) - 1;  // a pointer to a function, or to an array
+        if (code_.is(at + 1, "(")) at = code_.behind_bracket(at + 1) - 1;
+      } else if (word == "=" || word == "{") {
+        initial = true;
+        return true;
+      } else if (word == "[") {
+        at = code_.behind_bracket(at) - 1;
+      } else if (word == ";") {
+        return true;
+      } else if (word == "}" || word == ")" || word == ":") {
+        return false;
+      }
+    }
+    return false;
+  }
+  // Does the declaration around `i` have this word before its name's initial value?
+  bool declared_with(std::size_t i, std::initializer_list<std::string_view> words) const {
+    std::size_t begin = i;
+    while (begin > 0 && !one_of(code_.text(begin - 1), {";", "}", "{"})) --begin;
+    for (std::size_t at = begin; at < code_.size(); ++at) {
+      if (one_of(code_.text(at), {";", "{", "=", "["})) return false;
+      if (one_of(code_.text(at), words)) return true;
+    }
+    return false;
+  }
+
+  // __device__ and __managed__ variables go where the runtime finds them.
+  void device_variable(std::size_t i) {
+    bool initial = false;
+    const bool managed = code_.is(i, "__managed__");
+    if (!declares_variable(i, initial) || in_function()) return;
+    if (!managed && declared_with(i, {"__managed__", "__constant__", "const", "constexpr"})) return;
+    const std::string name = managed ? "weft_managed" : "weft_device";
+    insert(code_[i].end,
+           " __attribute__((section(\"" + (initial ? name : ".bss." + name) + "\")))");
+  }
+  // A constant that is const has a place of its own, or it would make weft_constant read-only.
+  void constant(std::size_t i) {
+    if (declared_with(i, {"const", "constexpr"})) replace(i, i + 1, "");
+  }
+
+  // (void*)kernel, as cudaLaunchCooperativeKernel and others take it, keeps its type.
+  void kernel_as_void(std::size_t i) {
+    std::size_t at = i + 1;
+    if (code_.is(at, "const")) ++at;
+    if (!code_.is(at, "void") || !code_.is(at + 1, "*") || !code_.is(at + 2, ")")) return;
+    const std::size_t name = code_.is(at + 3, "&") ? at + 4 : at + 3;
+    const bool is_kernel =
+        kernels_.plain.contains(code_.text(name)) || kernels_.templates.contains(code_.text(name));
+    if (is_kernel && called_function(i).starts_with("cuda")) replace(i, at + 3, "");
+  }
+
+  // The function of whose call the token at `i` is an argument; or nothing.
+  std::string_view called_function(std::size_t i) const {
+    int closed = 0;
+    for (std::size_t at = i; at-- > 1 && !one_of(code_.text(at), {";", "{", "}"});) {
+      if (code_.is(at, ")")) ++closed;
+      if (code_.is(at, "(") && closed-- == 0) return code_.text(at - 1);
+    }
+    return "";
+  }
+
+  void check_word(std::size_t i) {
+    const auto shared = global_shared_.find(code_.text(i));
+    if (shared != global_shared_.end() && is_use(i)) replace(i, i + 1, shared->second);
+    const std::string_view before = i > 0 ? code_.text(i - 1) : "";
+    const bool used = before != "." && before != "->" && !code_.is_word(i - 1);
+    if (!used && before != "return") return;
+    const std::string reason = why_unsupported(code_.text(i), code_.text(i + 1));
+    if (!reason.empty()) refuse(i, reason);
+  }
+
+  std::string_view source_;
+  const TokenView& code_;
+  const KernelNames& kernels_;
+  Rewriting& result_;
+  // A word that is no member and is not being declared.
+  bool is_use(std::size_t i) const {
+    const std::string_view before = code_.text(i - 1);
+    return !one_of(before, {".", "->", "::"}) &&
+           (!code_.is_word(i - 1) || one_of(before, {"return", "else", "sizeof", "case"}));
+  }
+
+  std::map<std::string, std::string, std::less<>> global_shared_;  // declared outside of functions
+  std::vector<bool> scopes_;                                       // open braces: of a namespace?
+};
+
+}  // namespace
+
+void collect_kernels(const TokenView& code, KernelNames& names) {
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (!code.is(i, "__global__")) continue;
+    std::size_t at = i + 1;
+    while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
+    while (at < code.size() && is_attribute(code.text(at))) {
+      at = code.behind_bracket(at + 1);
+      while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
+    }
+    if (at >= code.size()) continue;
+    bool deduces = false;
+    for (std::size_t in = at + 1; in < code.behind_bracket(at + 1); ++in) {
+      deduces = deduces || code.is(in, "=");  // a default argument
+    }
+    for (std::size_t back = i; back-- > 0 && !one_of(code.text(back), {";", "}", "{"});) {
+      deduces = deduces || code.is(back, "template");
+    }
+    (deduces ? names.templates : names.plain).emplace(code.text(at));
+  }
+}
+
+void rewrite(std::string_view source, const Tokens& tokens, const KernelNames& kernels,
+             Rewriting& result) {
+  Rewriter(source, {source, tokens.code}, kernels, result).run();
+  for (const std::vector<Token>& directive : tokens.directives) {
+    Rewriter(source, {source, directive}, kernels, result).run();
+  }
+}
+
+std::string applied(std::string_view source, std::vector<Edit> edits) {
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+  std::string out;
+  std::size_t at = 0;
+  for (const Edit& edit : edits) {
+    if (edit.begin < at) continue;  // within a piece that was replaced
+    out += source.substr(at, edit.begin - at);
+    out += edit.text;
+    at = edit.begin + edit.length;
+  }
+  return out.append(source.substr(at));
+}
+
+}  // namespace weft::cli::lab

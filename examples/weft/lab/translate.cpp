@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/lab/translate.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "engine/error.h"
+#include "examples/weft/lab/rewrite.h"
+#include "examples/weft/lab/unsupported.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+  fs::path path;
+  std::string text;
+  Tokens tokens;
+  std::vector<std::size_t> included;  // for each include, the number of its source, or kNone
+};
+constexpr std::size_t kNone = SIZE_MAX;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!fs::is_regular_file(path) || !(text << file.rdbuf())) {
+    throw Error(ErrorKind::data, fmt::format("{}: {}", printable(path.string()),
+                                             fs::is_directory(path) ? "this is a folder"
+                                             : fs::exists(path)     ? "cannot be read"
+                                                                    : "no such file"));
+  }
+  return std::move(text).str();
+}
+
+// The sources that are reached from the program by quoted includes.
+class Reader {
+ public:
+  explicit Reader(const std::vector<std::string>& folders) : folders_(folders) {}
+
+  std::vector<Source> run(const fs::path& program) {
+    sources_.push_back({program, read(program), {}, {}});
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      sources_[i].tokens = tokenize(sources_[i].text);
+      const std::vector<Include> includes = sources_[i].tokens.includes;
+      for (const Include& include : includes) {
+        const std::size_t number = find(sources_[i].path.parent_path(), include);
+        sources_[i].included.push_back(number);
+      }
+    }
+    return std::move(sources_);
+  }
+
+ private:
+  std::size_t find(const fs::path& beside, const Include& include) {
+    if (!include.quoted) return kNone;
+    std::vector<fs::path> places = {beside};
+    places.insert(places.end(), folders_.begin(), folders_.end());
+    for (const fs::path& place : places) {
+      const fs::path path = (place / include.name).lexically_normal();
+      if (!fs::is_regular_file(path)) continue;
+      for (std::size_t i = 0; i < sources_.size(); ++i) {
+        if (sources_[i].path == path) return i;
+      }
+      sources_.push_back({path, read(path), {}, {}});
+      return sources_.size() - 1;
+    }
+    return kNone;
+  }
+
+  const std::vector<std::string>& folders_;
+  std::vector<Source> sources_;
+};
+
+[[noreturn]] void refuse(const Source& source, int line, const std::string& reason) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{}:{}: {}", printable(source.path.string()), line, reason));
+}
+
+std::string escaped(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string translated(const Source& source, const KernelNames& kernels) {
+  Rewriting rewriting;
+  rewrite(source.text, source.tokens, kernels, rewriting);
+  if (!rewriting.refusals.empty()) {
+    refuse(source, rewriting.refusals.front().line, rewriting.refusals.front().reason);
+  }
+  for (std::size_t i = 0; i < source.included.size(); ++i) {
+    const Include& include = source.tokens.includes[i];
+    const std::string reason = why_unsupported_header(include.name);
+    if (!reason.empty() && source.included[i] == kNone) {
+      if (!include.conditional) refuse(source, include.line, reason);
+      continue;  // the compiler says so, if it gets there
+    }
+    if (source.included[i] == kNone) continue;
+    rewriting.edits.push_back({include.begin, include.end - include.begin,
+                               fmt::format("\"file-{}\"", source.included[i])});
+  }
+  return fmt::format("#line 1 \"{}\"\n{}\n", escaped(source.path.string()),
+                     applied(source.text, std::move(rewriting.edits)));
+}
+
+}  // namespace
+
+std::vector<TranslatedFile> translate(const fs::path& program,
+                                      const std::vector<std::string>& folders) {
+  const std::vector<Source> sources = Reader(folders).run(program);
+  KernelNames kernels;
+  for (const Source& source : sources) {
+    collect_kernels({source.text, source.tokens.code}, kernels);
+  }
+  std::vector<TranslatedFile> files;
+  for (const Source& source : sources) {
+    files.push_back({source.path, translated(source, kernels)});
+  }
+  return files;
+}
+
+}  // namespace weft::cli::lab

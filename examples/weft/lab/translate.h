@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// A student's program and the local headers that it includes, translated for the host compiler.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft::cli::lab {
+
+struct TranslatedFile {
+  std::filesystem::path original;  // as messages name it
+  std::string text;
+};
+
+// The program comes first. In its text and the headers', an included file with number i is named
+// "file-i" (the caller writes it there). `folders` are searched for quoted includes behind the
+// including file's own. Throws usage with file and line for what the lab does not do, and data for
+// a file that cannot be read.
+std::vector<TranslatedFile> translate(const std::filesystem::path& program,
+                                      const std::vector<std::string>& folders);
+
+}  // namespace weft::cli::lab

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/lab/unsupported.h"
+
+#include <fmt/core.h>
+
+namespace weft::cli::lab {
+namespace {
+
+struct Library {
+  std::string_view prefix, name;
+};
+
+constexpr Library kLibraries[] = {
+    {"thrust/", "Thrust"},
+    {"cub/", "CUB"},
+    {"curand", "cuRAND"},
+    {"cublas", "cuBLAS"},
+    {"cufft", "cuFFT"},
+    {"cusparse", "cuSPARSE"},
+    {"cusolver", "cuSOLVER"},
+    {"cudnn", "cuDNN"},
+    {"npp", "NPP"},
+    {"nvjpeg", "nvJPEG"},
+    {"nccl", "NCCL"},
+    {"cutlass/", "CUTLASS"},
+    {"cute/", "CuTe"},
+    {"cuda/std/", "libcu++"},
+    {"cuda/", "libcu++"},
+    {"cudaProfiler", "the CUDA profiler"},
+    {"cuda_gl_interop", "OpenGL interoperability"},
+};
+
+}  // namespace
+
+std::string why_unsupported_header(std::string_view name) {
+  for (const Library& one : kLibraries) {
+    if (name.starts_with(one.prefix)) {
+      return fmt::format("{} is not there: the lab runs a program's own kernels only.", one.name);
+    }
+  }
+  return "";
+}
+
+std::string why_unsupported(std::string_view word, std::string_view next) {
+  const bool call = next == "(";
+  for (const std::string_view old :
+       {"__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"}) {
+    if (word == old && call) {
+      return fmt::format("{} is gone since CUDA 9: use {}_sync with a mask of lanes.", word, word);
+    }
+  }
+  if ((word == "asm" || word == "__asm__") &&
+      (call || next == "volatile" || next == "__volatile__")) {
+    return "the lab has no inline PTX: cuda_pipeline.h copies asynchronously, and mma.h multiplies "
+           "on tensor cores.";
+  }
+  if (word == "texture" && next == "<") {
+    return "texture references are gone since CUDA 12, and the lab has no textures.";
+  }
+  for (const std::string_view one :
+       {"cudaTextureObject_t", "cudaSurfaceObject_t", "tex1D", "tex2D", "tex3D", "tex1Dfetch",
+        "cudaArray_t", "cudaMallocArray", "cudaMalloc3DArray", "cudaBindTexture"}) {
+    if (word == one) return "the lab has no textures and no CUDA arrays: use plain device memory.";
+  }
+  if (word == "cuLaunchKernel" || word == "cuModuleLoad" || word == "cuInit") {
+    return "the lab has the CUDA runtime API, not the driver API.";
+  }
+  if (word == "cudaMemcpyPeer" || word == "cudaDeviceEnablePeerAccess") {
+    return "the lab has one device.";
+  }
+  if (word == "__cluster_dims__" || word == "cudaLaunchAttributeClusterDimension") {
+    return "thread block clusters need sm_90: the lab runs kernels up to sm_80.";
+  }
+  return "";
+}
+
+}  // namespace weft::cli::lab

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// What the lab knows of CUDA and does not do.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace weft::cli::lab {
+
+// A sentence; empty when the word, with `next` behind it, is none of these.
+std::string why_unsupported(std::string_view word, std::string_view next);
+// Likewise for a header.
+std::string why_unsupported_header(std::string_view name);
+
+}  // namespace weft::cli::lab

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// weft nbody: gravity between all pairs of bodies, measured and drawn on the way.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "data/animation.h"
+#include "data/file_io.h"
+#include "data/image.h"
+#include "engine/error.h"
+#include "engine/timer.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/interrupt.h"
+#include "examples/weft/nbody/flags.h"
+#include "examples/weft/nbody/report.h"
+#include "examples/weft/train/flags.h"
+#include "models/run_directory.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path frame_path(const fs::path& run_dir, std::int64_t number) {
+  return run_dir / fmt::format("frame_{:04}.png", number);
+}
+
+void write_bytes(const fs::path& path, const data::Bytes& bytes) {
+  data::write_file_atomically(path, std::as_bytes(std::span(bytes)));
+}
+
+// Steps a simulation from one event to the next: samples, frames, checkpoints, the end.
+class Run {
+ public:
+  Run(models::NbodyState state, const fs::path& run_dir, const NbodyFlags& flags,
+      const Stream& stream)
+      : state_(std::move(state)),
+        run_dir_(run_dir),
+        flags_(flags),
+        stream_(stream),
+        first_step_(state_.step),
+        last_step_(flags.stop_after > 0 ? std::min(flags.stop_after, state_.plan.steps)
+                                        : state_.plan.steps),
+        report_(flags.json) {}
+
+  int run() {
+    const std::atomic<bool>& stop_requested = catch_interrupts();
+    const Timer timer;
+    models::NbodySimulation simulation(state_.bodies, state_.plan.step, stream_);
+    const NbodyFacts facts{state_, stream_.device(), run_dir_, first_step_};
+    report_.start(facts);
+    if (state_.samples.empty()) {
+      observe(simulation);
+      commit(simulation);
+    }
+    Progress progress(flags_.progress, 10);
+    const Timer since_start;
+    while (state_.step < last_step_ && !stop_requested) {
+      advance(simulation);
+      const bool due = state_.plan.samples.falls_on(state_.step);
+      if (due || state_.step == state_.plan.steps) progress.clear();
+      observe(simulation);
+      if (checkpoint_due()) commit(simulation);
+      if (!progress.due()) continue;
+      const double rate = static_cast<double>(state_.step - first_step_) / since_start.seconds();
+      progress.show(
+          fmt::format("step {}/{}", state_.step, last_step_),
+          static_cast<double>(state_.step) / static_cast<double>(last_step_),
+          rate_text(rate * kernels::nbody_interactions(state_.bodies.count())) + " interactions/s",
+          static_cast<double>(last_step_ - state_.step) / rate);
+    }
+    progress.clear();
+    commit(simulation);
+    if (state_.step == state_.plan.steps) {
+      models::write_bodies(run_dir_ / "final.npy", state_.bodies);
+      if (!flags_.save.empty()) models::write_bodies(flags_.save, state_.bodies);
+    }
+    NbodyEnd end;
+    end.animation = write_animation();
+    end.picture = std::move(picture_);
+    end.step_seconds = step_seconds_;
+    end.interrupted = stop_requested && state_.step < last_step_;
+    end.seconds = timer.seconds();
+    report_.end(facts, end);
+    if (end.interrupted) return kInterrupted;
+    judge_energy();
+    return 0;
+  }
+
+ private:
+  // As many steps as take about a tenth of a second, but not past the next event.
+  void advance(models::NbodySimulation& simulation) {
+    std::int64_t target = std::min(last_step_, state_.step + chunk_);
+    for (const models::Pace& pace : {state_.plan.samples, state_.plan.frames}) {
+      const std::int64_t next = pace.first_from(state_.step + 1);
+      if (next >= 0) target = std::min(target, pace.step_of(next));
+    }
+    if (flags_.checkpoint > 0) {
+      target = std::min(target, (state_.step / flags_.checkpoint + 1) * flags_.checkpoint);
+    }
+    const std::int64_t steps = target - state_.step;
+    const Timer timer;
+    simulation.advance(steps);
+    stream_.synchronize();
+    const double seconds = timer.seconds();
+    step_seconds_ += seconds;
+    state_.seconds += seconds;
+    state_.step = target;
+    if (seconds < 0.05 && steps == chunk_) chunk_ *= 2;
+    if (seconds > 0.2) chunk_ = std::max<std::int64_t>(1, chunk_ / 2);
+  }
+
+  // The sample and the frame of this step, when they are due.
+  void observe(models::NbodySimulation& simulation) {
+    const bool at_end = state_.step == state_.plan.steps;
+    if (state_.plan.samples.falls_on(state_.step) || at_end) {
+      const models::NbodySample sample{state_.step, simulation.totals()};
+      if (!models::is_finite(sample.totals)) throw_diverged();
+      const bool first = state_.samples.empty();
+      state_.samples.push_back(sample);
+      const double interactions = kernels::nbody_interactions(state_.bodies.count()) *
+                                  static_cast<double>(state_.step - sampled_step_);
+      report_.sample(state_, first ? 0 : interactions / (step_seconds_ - sampled_seconds_));
+      sampled_step_ = state_.step;
+      sampled_seconds_ = step_seconds_;
+    }
+    if (state_.plan.frames.falls_on(state_.step)) {
+      picture_ = models::draw_bodies(simulation.bodies(), state_.plan.camera, state_.plan.style);
+      const std::int64_t size = state_.plan.style.size;
+      const std::int64_t number = state_.plan.frames.first_from(state_.step) + 1;
+      write_bytes(frame_path(run_dir_, number), data::encode_png(picture_, size, size, 3));
+    }
+  }
+
+  bool checkpoint_due() const {
+    if (flags_.checkpoint > 0) return state_.step % flags_.checkpoint == 0;
+    return since_commit_.seconds() > 30;
+  }
+
+  void commit(models::NbodySimulation& simulation) {
+    state_.bodies = simulation.bodies();
+    if (!models::is_finite(state_.bodies)) throw_diverged();
+    models::write_nbody_checkpoint(run_dir_ / models::kNbodyCheckpoint, state_);
+    data::write_file_atomically(run_dir_ / "energy.csv", models::samples_csv(state_));
+    since_commit_.restart();
+  }
+
+  [[noreturn]] void throw_diverged() const {
+    throw Error(ErrorKind::check_failed,
+                fmt::format("the simulation diverged: a value is not finite at step {}; a smaller "
+                            "--dt or a larger --softening may help",
+                            state_.step));
+  }
+
+  // Says so when the steps made or lost more than a tenth of the energy that the bodies had,
+  // kinetic and potential, and throws check_failed when it was more than all of it.
+  void judge_energy() const {
+    const kernels::NbodyTotals& first = state_.samples.front().totals;
+    const double had = first.kinetic + std::abs(first.potential);
+    const double share = std::abs(state_.samples.back().totals.energy() - first.energy()) / had;
+    if (!(share > 0.1)) return;
+    const std::string line = fmt::format(
+        "the steps changed the energy by {:.2g} times what the bodies had, so their paths are {}; "
+        "a "
+        "smaller --dt or a larger --softening may help",
+        share, share > 1 ? "wrong" : "inaccurate");
+    if (share > 1) throw Error(ErrorKind::check_failed, line);
+    print_notice(line);
+  }
+
+  // From the files of all frames so far; empty when there are none.
+  fs::path write_animation() const {
+    constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 29;
+    if (state_.plan.frames.times == 0) return {};
+    std::vector<data::Bytes> pngs;
+    std::uintmax_t bytes = 0;
+    for (std::int64_t k = 0; state_.plan.frames.step_of(k) <= state_.step; ++k) {
+      const fs::path path = frame_path(run_dir_, k + 1);
+      std::error_code code;
+      const std::uintmax_t size = fs::file_size(path, code);
+      if (code) {
+        print_notice(fmt::format("no animation: {} is missing", printable(path.string())));
+        return {};
+      }
+      bytes += size;
+      if (bytes > kLargest) {
+        print_notice("no animation: the frames hold more than 512 MiB");
+        return {};
+      }
+      pngs.push_back(data::read_file(path, data::kMaxImageFileBytes));
+      if (state_.plan.frames.steps == 0) break;
+    }
+    const int milliseconds = static_cast<int>(flags_.frame_milliseconds);
+    write_bytes(run_dir_ / "animation.png",
+                data::encode_animation(pngs, {milliseconds, std::max(milliseconds, 1500)}));
+    return run_dir_ / "animation.png";
+  }
+
+  models::NbodyState state_;
+  fs::path run_dir_;
+  const NbodyFlags& flags_;
+  Stream stream_;
+  std::int64_t first_step_, last_step_;
+  NbodyReport report_;
+  std::int64_t chunk_ = 1, sampled_step_ = first_step_;
+  double step_seconds_ = 0, sampled_seconds_ = 0;
+  std::vector<std::uint8_t> picture_;
+  Timer since_commit_;
+};
+
+int run_nbody(const CLI::App& app, const NbodyFlags& flags) {
+  const Device device = select_device(flags.device);
+  const Stream stream(device);
+  models::NbodyState state =
+      flags.resume.empty() ? planned(app, flags, stream) : resumed(app, flags);
+  announce_device(flags.device, device);  // a bad file is one line
+  if (!flags.resume.empty()) return Run(std::move(state), flags.resume, flags, stream).run();
+  const fs::path run_dir = flags.out.empty()
+                               ? next_free_run("nbody-" + fs::path(flags.start).stem().string())
+                               : fs::path(flags.out);
+  models::create_run_folder(run_dir, models::kNbodyCheckpoint);
+  return Run(std::move(state), run_dir, flags, stream).run();
+}
+
+}  // namespace
+
+void add_nbody(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<NbodyFlags>();
+  CLI::App* sub = app.add_subcommand("nbody", "Let bodies attract each other, and draw them");
+  add_nbody_flags(*sub, *flags);
+  sub->callback([flags, sub, &action] {
+    action = [flags, sub] {
+      check_nbody_flags(*sub, *flags);
+      return run_nbody(*sub, *flags);
+    };
+  });
+}
+
+}  // namespace weft::cli

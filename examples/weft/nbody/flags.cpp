@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/nbody/flags.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "engine/error.h"
+#include "examples/weft/output/terminal.h"
+#include "kernels/catalogue.h"
+#include "models/nbody/starts.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxSteps = 1'000'000'000;
+
+bool given(const CLI::App& app, const char* name) {
+  return app.get_option(name)->count() > 0;
+}
+
+bool is_file_start(const std::string& start) {
+  return start != "galaxies" && start != "plummer";
+}
+
+// A word that is no start and no file is more likely misspelt than missing.
+void check_start(const std::string& start) {
+  const bool looks_like_a_path = start.find_first_of("./") != std::string::npos;
+  if (!is_file_start(start) || looks_like_a_path || fs::exists(start)) return;
+  throw_unknown("start", printable(start), {"galaxies", "plummer", "FILE.npy", "FILE.csv"});
+}
+
+void check_save(const fs::path& path) {
+  if (path.extension() != ".npy" && path.extension() != ".csv") {
+    throw Error(ErrorKind::usage, fmt::format("--save: expected FILE.npy or FILE.csv, found '{}'",
+                                              printable(path.string())));
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(path) && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw Error(ErrorKind::data,
+              fmt::format("could not write {}: {}", printable(path.string()),
+                          fs::is_directory(path) ? "it is a folder" : std::strerror(errno)));
+}
+
+// Softening and step that suit each start at G = 1.
+struct Defaults {
+  float softening, dt;
+};
+constexpr Defaults kGalaxies{0.03f, 0.025f}, kPlummer{0.02f, 0.01f};
+
+models::Bodies initial_bodies(const NbodyFlags& flags) {
+  const std::uint64_t seed = static_cast<std::uint64_t>(flags.seed);
+  if (flags.start == "plummer") {
+    return models::plummer_sphere(flags.bodies, seed, {.gravity = flags.gravity});
+  }
+  if (flags.start == "galaxies") {
+    models::CollisionOptions options = models::default_collision();
+    options.gravity = flags.gravity;
+    return models::colliding_galaxies(flags.bodies, seed, options);
+  }
+  return models::read_bodies(flags.start);
+}
+
+// What was asked for must fit; a default gives way to a short run.
+std::int64_t fitted(const CLI::App& app, const char* flag, std::int64_t count, std::int64_t most,
+                    std::int64_t steps) {
+  if (count > most && given(app, flag)) {
+    throw Error(ErrorKind::usage, fmt::format("{}: expected at most {} for {} steps, found {}",
+                                              flag, most, steps, count));
+  }
+  return std::min(count, most);
+}
+
+}  // namespace
+
+void add_nbody_flags(CLI::App& app, NbodyFlags& flags) {
+  app.footer(
+      "Two galaxies collide on every core or on the GPU, drawn as 60 frames and an animation:\n"
+      "  weft nbody\n"
+      "A star cluster of your own, from NumPy: np.save('cluster.npy', a) with a of shape (n, 7),\n"
+      "x y z vx vy vz mass:\n"
+      "  weft nbody --start cluster.npy --steps 1000 --save later.npy");
+  app.add_option("--start", flags.start,
+                 "galaxies (two that collide), plummer (a star cluster), or a file of bodies")
+      ->capture_default_str()
+      ->type_name("galaxies|plummer|FILE");
+  add_whole(app, "--bodies", flags.bodies, 1, models::kMaxBodies, "bodies to draw at random")
+      ->capture_default_str();
+  add_whole(app, "--steps", flags.steps, 0, kMaxSteps, "steps of the run; with --resume, in all")
+      ->capture_default_str();
+  add_whole(app, "--seed", flags.seed, 0, std::numeric_limits<std::int64_t>::max(),
+            "seed of the random bodies")
+      ->capture_default_str();
+  add_whole(app, "--samples", flags.samples, 1, 10'000,
+            "how often energy and momentum are measured")
+      ->capture_default_str();
+
+  app.option_defaults()->group("Force and step");
+  add_real(app, "--dt", flags.dt, 1e-30, 1e30, "length of a step in time; default by the start");
+  add_real(app, "--softening", flags.softening, 1e-12, 1e12,
+           "length below which gravity is blurred; default by the start");
+  add_real(app, "--gravity", flags.gravity, 1e-12, 1e12, "the constant of gravity")
+      ->capture_default_str();
+
+  add_device_flags(app, flags.device, false);
+  app.option_defaults()->group("Device");
+  app.add_option("--impl", flags.kernel, "kernel of the forces; weft kernel list nbody names them")
+      ->capture_default_str()
+      ->type_name("NAME");
+
+  app.option_defaults()->group("Pictures");
+  add_whole(app, "--frames", flags.frames, 0, 9999, "pictures in the run; 0: none")
+      ->capture_default_str();
+  add_whole(app, "--image-size", flags.image_size, 16, 4096, "width and height in pixels")
+      ->capture_default_str();
+  add_choice(app, "--colour,--color", flags.colour, {"speed", "galaxy"},
+             "what colours tell; default by the start");
+  add_whole(app, "--frame-time", flags.frame_milliseconds, 10, 10'000,
+            "milliseconds of a frame in the animation")
+      ->capture_default_str();
+
+  app.option_defaults()->group("Run");
+  app.add_option("--out", flags.out, "run directory; default runs/nbody-START-N")->type_name("RUN");
+  app.add_option("--save", flags.save, "write the last state here too, as .npy or .csv")
+      ->type_name("FILE");
+  add_whole(app, "--checkpoint", flags.checkpoint, 1, kMaxSteps,
+            "steps between checkpoints; default: every 30 seconds, and at the end");
+  app.add_option("--resume", flags.resume, "go on with this run; its settings stay as they were")
+      ->type_name("RUN");
+  add_whole(app, "--stop-after", flags.stop_after, 1, kMaxSteps,
+            "end after step N, to be resumed later");
+  add_choice(app, "--progress", flags.progress, {"auto", "on", "off"},
+             "progress bar; auto: when stderr is a terminal")
+      ->capture_default_str();
+  app.add_flag("--json", flags.json, "one JSON object per line on stdout");
+}
+
+void check_nbody_flags(const CLI::App& app, NbodyFlags& flags) {
+  if (given(app, "--resume")) {
+    for (const char* name :
+         {"--start", "--bodies", "--seed", "--samples", "--dt", "--softening", "--gravity",
+          "--impl", "--frames", "--image-size", "--colour", "--out"}) {
+      if (!given(app, name)) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} cannot be combined with --resume: the run keeps its settings", name));
+    }
+    if (flags.resume.empty()) throw Error(ErrorKind::usage, "--resume needs a run directory");
+  } else {
+    if (given(app, "--out") && flags.out.empty()) {
+      throw Error(ErrorKind::usage, "--out needs a run directory");
+    }
+    check_start(flags.start);
+    if (is_file_start(flags.start) && given(app, "--bodies")) {
+      throw Error(ErrorKind::usage, "--bodies is for galaxies and plummer; a file has its own");
+    }
+  }
+  if (given(app, "--save")) check_save(flags.save);
+}
+
+models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream) {
+  models::NbodyState state;
+  models::NbodyPlan& plan = state.plan;
+  plan.step.force = {kernels::rung_name("nbody", flags.kernel), static_cast<float>(flags.softening),
+                     static_cast<float>(flags.gravity)};
+  plan.start = flags.start;
+  plan.seed = flags.seed;
+  plan.steps = flags.steps;
+  const std::int64_t steps = flags.steps, least = std::max<std::int64_t>(1, steps);
+  plan.samples = {steps, fitted(app, "--samples", flags.samples, least, steps)};
+  if (flags.frames == 1) {
+    throw Error(ErrorKind::usage,
+                "--frames: expected 0 or 2 and more: the start and the end count");
+  }
+  if (flags.frames > 0) {
+    plan.frames = {steps, fitted(app, "--frames", flags.frames, least + 1, steps) - 1};
+  }
+  state.bodies = initial_bodies(flags);
+  const bool from_file = is_file_start(flags.start);
+  const Defaults& defaults = flags.start == "plummer" ? kPlummer : kGalaxies;
+  if (flags.softening == 0) {
+    plan.step.force.softening =
+        from_file ? models::suggested_softening(state.bodies) : defaults.softening;
+  }
+  plan.step.dt = static_cast<float>(flags.dt);
+  if (flags.dt == 0) {
+    plan.step.dt =
+        from_file ? models::suggested_dt(state.bodies, plan.step.force, stream)
+                  : static_cast<float>(static_cast<double>(defaults.dt) / std::sqrt(flags.gravity));
+  }
+  models::check_step(state.bodies, plan.step);
+  // Throws for a kernel that does not run here.
+  static_cast<void>(kernels::nbody_workspace_bytes(state.bodies.count(), plan.step.force.variant,
+                                                   stream.device()));
+  const bool by_galaxy =
+      flags.colour.empty() ? flags.start == "galaxies" : flags.colour == "galaxy";
+  plan.style.colour = by_galaxy ? models::BodyColour::galaxy : models::BodyColour::speed;
+  plan.style.size = flags.image_size;
+  plan.camera = models::fitted_camera(state.bodies, plan.style);
+  plan.sums = models::mass_sums(state.bodies);
+  return state;
+}
+
+models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags) {
+  const fs::path checkpoint = fs::path(flags.resume) / models::kNbodyCheckpoint;
+  std::error_code ignored;
+  if (!fs::exists(checkpoint, ignored)) {
+    throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})",
+                                             printable(flags.resume), models::kNbodyCheckpoint));
+  }
+  models::NbodyState state = models::read_nbody_checkpoint(checkpoint);
+  if (given(app, "--steps")) {
+    if (flags.steps < state.step) {
+      throw Error(ErrorKind::usage, fmt::format("--steps: the run has done {} steps already, "
+                                                "expected that or more, found {}",
+                                                state.step, flags.steps));
+    }
+    state.plan.steps = flags.steps;
+  } else if (state.step == state.plan.steps) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} has done all of its {} steps; make it longer with --steps",
+                            printable(flags.resume), state.plan.steps));
+  }
+  return state;
+}
+
+}  // namespace weft::cli

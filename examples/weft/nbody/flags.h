@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The flags of weft nbody, and the plan that they make.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "examples/weft/input/flags.h"
+#include "models/nbody/run.h"
+
+namespace weft::cli {
+
+struct NbodyFlags {
+  std::string start = "galaxies", kernel = "automatic", colour, progress = "auto", out, resume,
+              save;
+  DeviceFlags device;
+  std::int64_t bodies = 16384, steps = 400, seed = 1;
+  double dt = 0, softening = 0, gravity = 1;  // 0: by the start
+  std::int64_t frames = 60, image_size = 640, frame_milliseconds = 50;
+  std::int64_t samples = 10, stop_after = 0, checkpoint = 0;  // 0: no stop, by the clock
+  bool json = false;
+};
+
+void add_nbody_flags(CLI::App& app, NbodyFlags& flags);
+// What CLI11 cannot check: flags that exclude each other, and a --save that cannot be written.
+void check_nbody_flags(const CLI::App& app, NbodyFlags& flags);
+
+// A new run at step 0, without its first sample.
+models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream);
+// A run to go on with; its length is `steps` when that flag was given.
+models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags);
+
+}  // namespace weft::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Grey images drawn in a terminal: two pixels per character cell with half blocks and exact greys
+// when the terminal has colour, ASCII shades elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+
+struct Picture {
+  std::span<const std::uint8_t> pixels;  // (height, width); 0 background, 255 ink
+  int height = 0, width = 0;
+  std::string caption;  // below the picture, cut to its width
+};
+
+std::string draw_picture(const Picture& picture, const Terminal& terminal);
+
+// As many pictures of one size as fit the terminal's width in one row, at most `rows` rows,
+// cropped to the box that holds the ink of all of them.
+std::string draw_side_by_side(const std::vector<Picture>& pictures, int rows,
+                              const Terminal& terminal);
+
+}  // namespace weft::cli

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// weft predict: what a trained model reads in picture files.
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "data/image.h"
+#include "engine/error.h"
+#include "examples/weft/input/array_input.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/picture_model.h"
+#include "examples/weft/output/draw.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/results.h"
+#include "examples/weft/predict/csv.h"
+#include "examples/weft/predict/inputs.h"
+#include "examples/weft/predict/marks.h"
+#include "models/classifier.h"
+
+namespace weft::cli {
+namespace {
+
+struct PredictFlags {
+  std::string model, csv;
+  std::vector<std::string> images;
+  std::string preprocess;  // empty: what suits the model's data set
+  std::string invert = "auto";
+  std::int64_t top_k = 1;
+  bool all = false, show = false, json = false;
+  DeviceFlags device;
+};
+
+std::string as_json(const std::string& path, const models::Answer& answer, const Classes& classes,
+                    std::size_t top_k, const data::PreparedImage& prepared) {
+  const auto entry = [&](std::size_t label) {
+    return nlohmann::ordered_json{{"label", label},
+                                  {"class", classes.name(static_cast<std::int64_t>(label))},
+                                  {"probability", answer.probabilities[label]}};
+  };
+  nlohmann::ordered_json event = json_event("predict", {{"image", path}});
+  event.update(entry(answer.ranking.front()));
+  event["unsure"] = answer.unsure;
+  event["familiarity"] = answer.familiarity;  // null for a flat picture
+  event["inverted"] = prepared.inverted;
+  event["marks"] = prepared.marks;
+  event["logits"] = answer.logits;
+  for (std::size_t i = 0; i < std::min(top_k, answer.ranking.size()); ++i) {
+    event["top_k"].push_back(entry(answer.ranking[i]));
+  }
+  return json_line(event);
+}
+
+std::string as_line(const std::string& path, int path_width, const models::Answer& answer,
+                    const Classes& classes, std::size_t top_k, const Terminal& terminal) {
+  const auto name = [&](std::size_t label) {
+    return classes.name(static_cast<std::int64_t>(label));
+  };
+  const std::size_t best = answer.ranking.front();
+  std::string line = path;
+  line.append(static_cast<std::size_t>(std::max(0, path_width - display_width(path))), ' ');
+  line += fmt::format(
+      "  {}  {}",
+      answer.unsure ? "unsure; the nearest is " + name(best) : paint(terminal, "1", name(best)),
+      format_probability(answer.probabilities[best]));
+  for (std::size_t i = 1; i < std::min(top_k, answer.ranking.size()); ++i) {
+    line += fmt::format("{}{} {}", i == 1 ? "   then " : ", ", name(answer.ranking[i]),
+                        format_probability(answer.probabilities[answer.ranking[i]]));
+  }
+  return line + "\n";
+}
+
+void print_drawing(const std::string& drawing, bool json) {
+  if (json) {
+    write_log(drawing);
+  } else {
+    write_out(drawing);
+  }
+}
+
+// Every mark of one picture: the text, then a line for each.
+void print_marks(const PredictFlags& flags, const std::string& path, const data::GreyImage& image,
+                 models::Classifier& classifier, const Classes& classes) {
+  const std::vector<ReadMark> marks =
+      read_marks(image, data::parse_invert(flags.invert), path, classifier);
+  const Terminal terminal = detect_terminal(flags.json ? kStderr : kStdout);
+  if (flags.json) {
+    write_out(marks_as_json(path, marks, classes));
+  } else {
+    write_out(printable(path) + "\n" + paint(terminal, "1", text_of(marks, classes)) + "\n");
+    int width = 0;
+    for (const ReadMark& mark : marks) {
+      width = std::max(width, display_width(box_text(mark.prepared.box)));
+    }
+    for (const ReadMark& mark : marks) {
+      write_out(as_line("  " + box_text(mark.prepared.box), width + 2, mark.answer, classes,
+                        static_cast<std::size_t>(flags.top_k), terminal));
+    }
+  }
+  if (flags.show) print_drawing(draw_marks(image, marks, classes, terminal), flags.json);
+}
+
+int run_predict(const PredictFlags& flags) {
+  if (flags.all && !flags.preprocess.empty() && flags.preprocess != "mnist") {
+    throw Error(ErrorKind::usage, "--all finds the ink: it goes with --preprocess mnist only");
+  }
+  if (flags.all && !flags.csv.empty()) {
+    throw Error(ErrorKind::usage, "--csv has one row a picture: it does not go with --all");
+  }
+  const std::vector<PictureInput> inputs = expand_inputs(flags.images);
+  const models::Model model = load_picture_model(flags.model);
+  const Device device = select_device(flags.device);
+  announce_device(flags.device, device);
+  // For one image at a time, waking more threads costs more than it saves.
+  if (flags.device.threads == 0) omp_set_num_threads(1);
+  models::Classifier classifier(model, Stream(device));
+  const Classes classes(model.info.class_names);
+  const Terminal terminal = detect_terminal(kStdout);
+  const std::size_t top_k = static_cast<std::size_t>(flags.top_k);
+  std::optional<AnswerTable> table;
+  if (!flags.csv.empty()) table.emplace(flags.csv, top_k);
+  int path_width = 0;
+  for (const PictureInput& input : inputs) {
+    path_width = std::max(path_width, display_width(printable(input_name(input.path))));
+  }
+  std::vector<std::string> failures;
+  for (const PictureInput& input : inputs) {
+    const std::string path = input_name(input.path);
+    try {
+      const data::GreyImage image = load_input(input);
+      if (flags.all) {
+        print_marks(flags, path, image, classifier, classes);
+        continue;
+      }
+      const data::PreparedImage prepared =
+          data::prepare_image(image,
+                              flags.preprocess.empty() ? preprocess_for(model.info, image)
+                                                       : data::parse_preprocess(flags.preprocess),
+                              data::parse_invert(flags.invert), path);
+      if (prepared.marks > 1) {
+        print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
+                                 printable(path), prepared.marks));
+      }
+      const models::Answer answer = classifier.classify(prepared.pixels);
+      if (table) table->add(path, answer, classes, prepared.inverted);
+      write_out(flags.json
+                    ? as_json(path, answer, classes, top_k, prepared)
+                    : as_line(printable(path), path_width, answer, classes, top_k, terminal));
+      if (!flags.show) continue;
+      const int side = static_cast<int>(kPictureSide);
+      const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
+      const std::string picture = draw_picture({prepared.pixels, side, side, ""}, canvas);
+      print_drawing(picture, flags.json);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      failures.push_back(error.what());
+      if (table) table->add_failure(path, error.what());
+    }
+  }
+  if (table) table->commit();
+  if (!failures.empty() && inputs.size() > 1) {
+    print_notice(fmt::format("{} of {} pictures were not read:", failures.size(), inputs.size()));
+  }
+  for (const std::string& failure : failures) print_error(failure);
+  return failures.empty() ? 0 : static_cast<int>(ErrorKind::data);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<PredictFlags>();
+  flags->device.device = "cpu";  // loading a GPU driver takes longer than one answer
+  CLI::App* sub = app.add_subcommand("predict", "Read the digit in pictures");
+  add_model(*sub, flags->model);
+  sub->add_option("IMAGE", flags->images,
+                  std::string(data::kPictureFormats) +
+                      ": files, folders of them, patterns such as 'scans/*.png', or - for "
+                      "standard input")
+      ->type_name("")
+      ->required();
+  add_choice(*sub, "--preprocess", flags->preprocess, {"mnist", "resize", "none"},
+             "mnist: find and centre the ink; resize: the whole picture; none: 28 x 28 already");
+  add_choice(*sub, "--invert", flags->invert, {"auto", "yes", "no"},
+             "whether the ink is darker than the paper")
+      ->capture_default_str();
+  add_whole(*sub, "--top-k", flags->top_k, 1, 1000, "classes to name")->capture_default_str();
+  sub->add_flag("--all", flags->all, "read every mark of a picture, row by row");
+  sub->add_flag("--show", flags->show, "draw what the network saw");
+  sub->add_flag("--json", flags->json, "one JSON object per image");
+  sub->add_option("--csv", flags->csv, "write the answers to a table as well")->type_name("FILE");
+  add_device_flags(*sub, flags->device, false);
+  sub->callback([flags, &action] { action = [flags] { return run_predict(*flags); }; });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/predict/csv.h"
+
+#include <fmt/core.h>
+
+#include "examples/weft/input/array_input.h"
+
+namespace weft::cli {
+namespace {
+
+// As RFC 4180 has it: in quotes, doubled inside, where the text could be taken for more than one
+// field.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+const std::string& checked_path(const std::string& path) {
+  output_ending("--csv", path, {".csv"});
+  return path;
+}
+
+}  // namespace
+
+AnswerTable::AnswerTable(const std::string& path, std::size_t top_k)
+    : file_(checked_path(path)), top_k_(top_k) {
+  std::string header = "file,label,class,probability,unsure,inverted,error";
+  for (std::size_t i = 2; i <= top_k; ++i) header += fmt::format(",class_{0},probability_{0}", i);
+  file_.write(header + "\n");
+}
+
+void AnswerTable::add(const std::string& file, const models::Answer& answer, const Classes& classes,
+                      bool inverted) {
+  const auto choice = [&](std::size_t rank) {
+    const std::size_t label = answer.ranking[rank];
+    return fmt::format("{},{:.6f}", field(classes.name(static_cast<std::int64_t>(label))),
+                       answer.probabilities[label]);
+  };
+  std::string row = fmt::format("{},{},{},{},{},", field(file), answer.ranking.front(), choice(0),
+                                answer.unsure ? "yes" : "no", inverted ? "yes" : "no");
+  for (std::size_t i = 1; i < top_k_; ++i) {
+    row += "," + (i < answer.ranking.size() ? choice(i) : ",");
+  }
+  file_.write(row + "\n");
+}
+
+void AnswerTable::add_failure(const std::string& file, const std::string& error) {
+  file_.write(fmt::format("{},,,,,,{}", field(file), field(error)));
+  for (std::size_t i = 1; i < top_k_; ++i) file_.write(std::string_view(",,"));
+  file_.write(std::string_view("\n"));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The answers of `weft predict` as a table for spreadsheets: one row for each picture.
+#pragma once
+
+#include <string>
+
+#include "data/file_io.h"
+#include "examples/weft/output/results.h"
+#include "models/classifier.h"
+
+namespace weft::cli {
+
+// The columns are file, label, class, probability, unsure, inverted and error. `top_k` classes add
+// class_2, probability_2 and so on. The file appears, whole, with commit().
+class AnswerTable {
+ public:
+  // Throws usage unless `path` ends in .csv, and data when it cannot be written.
+  AnswerTable(const std::string& path, std::size_t top_k);
+
+  void add(const std::string& file, const models::Answer& answer, const Classes& classes,
+           bool inverted);
+  void add_failure(const std::string& file, const std::string& error);
+  void commit() { file_.commit(); }
+
+ private:
+  data::AtomicFile file_;
+  std::size_t top_k_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/predict/inputs.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/error.h"
+#include "examples/weft/input/array_input.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_picture_name(const fs::path& path) {
+  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
+                                           ".bmp", ".pnm", ".pgm",  ".ppm"};
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return !path.filename().string().starts_with('.') &&
+         std::count(std::begin(kEndings), std::end(kEndings), ending) > 0;
+}
+
+void add_folder(const std::string& folder, std::vector<PictureInput>& inputs) {
+  std::vector<std::string> paths;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    std::error_code unknown;
+    if (is_picture_name(entry->path()) && !entry->is_directory(unknown)) {
+      paths.push_back(entry->path().string());
+    }
+  }
+  if (code || paths.empty()) {
+    inputs.push_back({folder, str(folder, code ? ": cannot be listed: " + code.message()
+                                               : ": no pictures in this folder")});
+    return;
+  }
+  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
+    return strverscmp(a.c_str(), b.c_str()) < 0;
+  });
+  for (std::string& path : paths) inputs.push_back({std::move(path), ""});
+}
+
+void add_path(const std::string& path, std::vector<PictureInput>& inputs) {
+  std::error_code code;
+  if (fs::is_directory(path, code)) return add_folder(path, inputs);
+  inputs.push_back({path, ""});
+}
+
+void add_matches(const std::string& pattern, std::vector<PictureInput>& inputs) {
+  glob_t found = {};
+  const int code = glob(pattern.c_str(), 0, nullptr, &found);
+  for (std::size_t i = 0; code == 0 && i < found.gl_pathc; ++i) {
+    add_path(found.gl_pathv[i], inputs);
+  }
+  globfree(&found);
+  if (code != 0) inputs.push_back({pattern, str(pattern, ": no file has a name like this")});
+}
+
+}  // namespace
+
+std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments) {
+  if (std::count(arguments.begin(), arguments.end(), "-") > 1) {
+    throw Error(ErrorKind::usage, "- stands for standard input, which is read once: give it once");
+  }
+  std::vector<PictureInput> inputs;
+  for (const std::string& argument : arguments) {
+    std::error_code code;
+    const bool is_pattern = argument.find_first_of("*?[") != std::string::npos &&
+                            !fs::exists(fs::symlink_status(argument, code));
+    is_pattern ? add_matches(argument, inputs) : add_path(argument, inputs);
+  }
+  return inputs;
+}
+
+data::GreyImage load_input(const PictureInput& input) {
+  if (!input.problem.empty()) throw Error(ErrorKind::data, input.problem);
+  if (input.path != "-") return data::load_grey_image(input.path);
+  std::vector<std::byte> bytes(data::kMaxImageFileBytes + 1);
+  bytes.resize(read_standard_input(bytes));
+  return data::decode_grey_image(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, input_name("-"));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The pictures that the arguments of `weft predict` stand for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/image.h"
+
+namespace weft::cli {
+
+struct PictureInput {
+  std::string path;     // of a file, or "-" for standard input
+  std::string problem;  // why this argument stands for no picture; empty when it does
+};
+
+// A folder stands for the pictures in it, told by their endings and sorted with numbers by value. A
+// name with *, ? or [ that is no file stands for what it matches. Throws usage when "-" is given
+// twice.
+std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments);
+
+// Throws data, naming the input, unless it is a picture.
+data::GreyImage load_input(const PictureInput& input);
+
+}  // namespace weft::cli

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/predict/marks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "data/plane.h"
+#include "examples/weft/output/draw.h"
+#include "examples/weft/output/json_lines.h"
+
+namespace weft::cli {
+namespace {
+
+std::string name_of(const ReadMark& mark, const Classes& classes) {
+  return classes.name(static_cast<std::int64_t>(mark.answer.ranking.front()));
+}
+
+double certainty(const ReadMark& mark) {
+  return mark.answer.probabilities[mark.answer.ranking.front()];
+}
+
+// The picture, light ink on dark, at most `columns` wide, with white frames.
+data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>& marks,
+                       int columns) {
+  const auto most = std::min<std::int64_t>(columns, image.width);
+  const auto scaled = [&](std::int64_t at) { return at * most / image.width; };
+  const std::int64_t height = std::max<std::int64_t>(1, scaled(image.height));
+  const data::Plane small = data::resample(image, most, height);
+  data::GreyImage result{most, height, {}};
+  const bool is_inverted = marks.front().prepared.inverted;
+  for (const float value : small.values) {
+    result.pixels.push_back(static_cast<std::uint8_t>(is_inverted ? 255 - value : value));
+  }
+  const auto dot = [&](std::int64_t x, std::int64_t y) {
+    if (x < 0 || y < 0 || x >= most || y >= height) return;
+    result.pixels[static_cast<std::size_t>(y * most + x)] = 255;
+  };
+  for (const ReadMark& mark : marks) {
+    const data::InkBox& box = mark.prepared.box;
+    const std::int64_t left = scaled(box.left) - 1, right = scaled(box.right()) + 1;
+    const std::int64_t top = scaled(box.top) - 1, bottom = scaled(box.bottom()) + 1;
+    for (std::int64_t x = left; x <= right; ++x) {
+      dot(x, top);
+      dot(x, bottom);
+    }
+    for (std::int64_t y = top; y <= bottom; ++y) {
+      dot(left, y);
+      dot(right, y);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert invert,
+                                 const std::string& path, models::Classifier& classifier) {
+  std::vector<ReadMark> marks;
+  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path)) {
+    models::Answer answer = classifier.classify(prepared.pixels);
+    marks.push_back({std::move(prepared), std::move(answer)});
+  }
+  return marks;
+}
+
+std::string text_of(const std::vector<ReadMark>& marks, const Classes& classes) {
+  const bool are_letters = std::all_of(classes.names.begin(), classes.names.end(),
+                                       [](const auto& name) { return display_width(name) == 1; });
+  std::string text;
+  std::int64_t row = 0;
+  for (const ReadMark& mark : marks) {
+    if (mark.prepared.row != row) {
+      text += "\n";
+    } else if (!text.empty() && !are_letters) {
+      text += " ";
+    }
+    row = mark.prepared.row;
+    text += name_of(mark, classes);
+  }
+  return text;
+}
+
+std::string box_text(const data::InkBox& box) {
+  return fmt::format("at {},{}  {} x {}", box.left, box.top, box.width, box.height);
+}
+
+std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& marks,
+                          const Classes& classes) {
+  nlohmann::ordered_json event = json_event("predict_all", {{"image", path}});
+  event["text"] = text_of(marks, classes);
+  event["inverted"] = marks.front().prepared.inverted;
+  for (const ReadMark& mark : marks) {
+    const data::InkBox& box = mark.prepared.box;
+    event["marks"].push_back(
+        {{"label", mark.answer.ranking.front()},
+         {"class", name_of(mark, classes)},
+         {"probability", certainty(mark)},
+         {"unsure", mark.answer.unsure},
+         {"row", mark.prepared.row},
+         {"box",
+          {{"left", box.left}, {"top", box.top}, {"width", box.width}, {"height", box.height}}},
+         {"logits", mark.answer.logits}});
+  }
+  return json_line(event);
+}
+
+std::string draw_marks(const data::GreyImage& image, const std::vector<ReadMark>& marks,
+                       const Classes& classes, const Terminal& terminal) {
+  const data::GreyImage page = framed(image, marks, terminal.width - 2);
+  std::string text = draw_picture(
+      {page.pixels, static_cast<int>(page.height), static_cast<int>(page.width), ""}, terminal);
+  constexpr int kSide = 28;
+  std::vector<Picture> pictures;
+  for (const ReadMark& mark : marks) {
+    pictures.push_back(
+        {mark.prepared.pixels, kSide, kSide,
+         fmt::format("{} {}", name_of(mark, classes), format_probability(certainty(mark)))});
+  }
+  return text + draw_side_by_side(pictures, static_cast<int>(pictures.size()), terminal);
+}
+
+}  // namespace weft::cli

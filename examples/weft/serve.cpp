@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// weft serve: a page to draw on, which shows what a trained model makes of each stroke.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/interrupt.h"
+#include "examples/weft/input/picture_model.h"
+#include "examples/weft/output/terminal.h"
+#include "examples/weft/serve/server.h"
+
+namespace weft::cli {
+namespace {
+
+struct ServeFlags {
+  std::string model;
+  std::int64_t port = 8080;
+};
+
+int run_serve(const ServeFlags& flags) {
+  const models::Model model = load_picture_model(flags.model);
+  Reader reader(model);
+  serve(reader, static_cast<int>(flags.port), catch_interrupts(), [](int port) {
+    write_out(fmt::format("Draw a digit at http://127.0.0.1:{}/ in a browser. Ctrl-C ends this.\n",
+                          port));
+  });
+  return 0;
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* sub = app.add_subcommand(
+      "serve", "Draw digits in a browser, and watch every layer of a model read them");
+  add_model(*sub, flags->model);
+  add_whole(*sub, "--port", flags->port, 0, 65535,
+            "port of the loopback address; 0: any free one, which is printed")
+      ->capture_default_str();
+  sub->callback([flags, &action] { action = [flags] { return run_serve(*flags); }; });
+}
+
+}  // namespace weft::cli

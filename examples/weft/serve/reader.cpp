@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/serve/reader.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/timer.h"
+#include "examples/weft/input/picture_model.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/results.h"
+
+namespace weft::cli {
+namespace {
+
+// Appends 128 + 127 * value / scale, and returns that scale: the largest magnitude.
+float append_bytes(std::string& bytes, const std::vector<float>& values) {
+  float scale = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) {
+      throw Error(ErrorKind::data, "a layer's output is not a number: its weights are damaged");
+    }
+    scale = std::max(scale, std::fabs(value));
+  }
+  for (const float value : values) {
+    const float share = scale > 0 ? value / scale : 0;
+    bytes += static_cast<char>(static_cast<std::uint8_t>(std::lround(128 + 127 * share)));
+  }
+  return scale;
+}
+
+}  // namespace
+
+Reader::Reader(const models::Model& model)
+    : model_(model), classifier_(model, Stream(Device::cpu()), {.fuse = false}) {
+  const auto layers = model.net->layers();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const layers::LayerTraits traits = layers[i]->traits();
+    if (!traits.view && !traits.identity_in_inference) visible_.push_back(i);
+  }
+}
+
+std::string Reader::describe() const {
+  nlohmann::ordered_json event = json_event("model", {{"network", model_.info.network.name},
+                                                      {"dataset", model_.info.dataset},
+                                                      {"parameters", model_.net->parameter_count()},
+                                                      {"classes", nlohmann::ordered_json::array()},
+                                                      {"layers", nlohmann::ordered_json::array()}});
+  const Classes classes(model_.info.class_names);
+  for (const std::string& name : classes.names) event["classes"].push_back(name);
+  Shape shape = model_.net->input_shape(1);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < model_.net->layers().size(); ++i) {
+    const layers::Layer& layer = *model_.net->layers()[i];
+    shape = layer.output_shape(shape);
+    if (next == visible_.size() || visible_[next] != i) continue;
+    ++next;
+    const auto extents = shape.extents().subspan(1);
+    event["layers"].push_back({{"name", layer.name()},
+                               {"description", layer.describe()},
+                               {"shape", std::vector(extents.begin(), extents.end())}});
+  }
+  return json_line(event);
+}
+
+std::string Reader::read(std::span<const std::uint8_t> picture) {
+  const std::lock_guard lock(one_at_a_time_);
+  // For one image at a time, waking more threads costs more than it saves. Each thread that calls
+  // has a setting of its own.
+  omp_set_num_threads(1);
+  const Timer timer;
+  const std::string name = "the picture";
+  const data::GreyImage image = data::decode_grey_image(picture, name);
+  const data::PreparedImage prepared =
+      data::prepare_image(image, preprocess_for(model_.info, image), data::Invert::automatic, name);
+  const models::Answer answer = classifier_.classify(prepared.pixels);
+  nlohmann::ordered_json event = json_event("read", {{"label", answer.ranking.front()},
+                                                     {"probabilities", answer.probabilities},
+                                                     {"unsure", answer.unsure},
+                                                     {"inverted", prepared.inverted}});
+  std::string bytes(prepared.pixels.begin(), prepared.pixels.end());
+  for (const std::size_t layer : visible_) {
+    event["scales"].push_back(append_bytes(bytes, classifier_.activation(layer)));
+  }
+  event["milliseconds"] = 1e3 * timer.seconds();
+  return json_line(event) + bytes;
+}
+
+}  // namespace weft::cli

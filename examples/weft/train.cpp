@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// weft train: from a data set to a run directory with a trained model in it.
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <limits>
+#include <memory>
+
+#include "data/file_io.h"
+#include "engine/timer.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/interrupt.h"
+#include "examples/weft/input/load_data.h"
+#include "examples/weft/train/curves.h"
+#include "examples/weft/train/flags.h"
+#include "examples/weft/train/page.h"
+#include "examples/weft/train/report.h"
+#include "examples/weft/train/samples.h"
+#include "models/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
+  const models::TrainConfig& config = trainer.config();
+  const std::string title =
+      fmt::format("{} on {}, batch {}", config.network.name, config.dataset, config.batch_size);
+  data::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
+}
+
+int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset& dataset,
+          const fs::path& run_dir, const Stream& stream) {
+  const models::TrainConfig& config = trainer.config();
+  const int before = static_cast<int>(trainer.history().size());
+  const TrainFacts facts{config,
+                         dataset,
+                         stream.device(),
+                         trainer.model().net->parameter_count(),
+                         run_dir,
+                         before,
+                         trainer.images_of_epoch_done(),
+                         data_arguments(flags.data)};
+  TrainReport report(flags.json);
+  report.start(facts);
+  const int last = flags.stop_after > 0
+                       ? std::min(static_cast<int>(flags.stop_after), config.epochs)
+                       : config.epochs;
+  Progress progress(flags.progress, 5);
+  Timer since_epoch;
+  const Timer timer;
+  models::TrainObserver observer;
+  observer.progress = [&](int epoch, std::int64_t done, std::int64_t total) {
+    if (total <= 0 || done <= 0 || !progress.due()) return;
+    const double part = static_cast<double>(done) / static_cast<double>(total);
+    const double rate = static_cast<double>(done) / std::max(1e-6, since_epoch.seconds());
+    const double epochs_done = epoch - (before + 1) + part;
+    progress.show(fmt::format("epoch {}/{}", epoch, last), part,
+                  format_count(std::llround(rate)) + " images/s",
+                  (last - before - epochs_done) * timer.seconds() / std::max(epochs_done, 1e-9));
+  };
+  observer.epoch_done = [&](const models::EpochRecord& record) {
+    progress.clear();
+    since_epoch.restart();
+    report.epoch(record);
+  };
+  observer.committed = [&] { write_curves(trainer, run_dir); };
+  const std::atomic<bool>& stop_requested = catch_interrupts();
+  const models::TrainEnd end =
+      trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after));
+  progress.clear();
+  if (end == models::TrainEnd::interrupted) {
+    report.stopped(facts, trainer.history(), trainer.images_of_epoch_done(), timer.seconds());
+    return stop_requested ? kInterrupted : 0;
+  }
+  const double seconds = timer.seconds();
+  const models::Model model = trainer.model();
+  const models::Evaluation evaluation =
+      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream);
+  const fs::path samples = write_samples(dataset, run_dir);
+  data::write_file_atomically(run_dir / "report.html",
+                              report_page(facts, trainer, model, evaluation));
+  if (!facts.has_work()) write_curves(trainer, run_dir);  // nothing was left to train
+  report.finished(facts, trainer.history(), evaluation, seconds, samples);
+  return 0;
+}
+
+// Reading and verifying the data takes about as long as a GPU's driver takes to start.
+template <class Load>
+std::future<data::Dataset> in_the_background(Load load) {
+  return std::async(std::launch::async, load);
+}
+
+int run_train(const TrainFlags& flags) {
+  if (!flags.resume.empty()) {
+    const models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    const Device device = select_device(flags.device);
+    announce_device(flags.device, device);
+    auto loading = in_the_background(
+        [&] { return load_images(config.dataset, flags.data.data_dir, config.limit_train); });
+    const Stream stream(device);
+    const data::Dataset dataset = loading.get();
+    models::Trainer trainer =
+        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream);
+    return train(trainer, flags, dataset, flags.resume, stream);
+  }
+  models::TrainConfig config = config_from(flags);
+  const Device device = select_device(flags.device);
+  config.kernels = kernels_from(flags, config, device);
+  announce_device(flags.device, device);
+  if (flags.dry_run) return dry_run(flags, config, device);
+  auto loading = in_the_background([&] {
+    return load_or_generate({config.dataset, flags.data.data_dir}, config.limit_train);
+  });
+  const Stream stream(device);
+  const data::Dataset dataset = loading.get();
+  notice_limit(config.limit_train, dataset.train.count, dataset.name);
+  config.dataset = dataset.name;
+  config.network.height = dataset.train.height;
+  config.network.width = dataset.train.width;
+  config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
+  const fs::path run_dir = flags.out.empty()
+                               ? next_free_run(config.network.name + "-" + config.dataset)
+                               : fs::path(flags.out);
+  models::Trainer trainer(config, dataset, run_dir, stream);
+  return train(trainer, flags, dataset, run_dir, stream);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* sub = app.add_subcommand("train", "Train a network; weft train alone is a good start");
+  add_train_flags(*sub, *flags);
+  sub->callback([flags, sub, &action] {
+    action = [flags, sub] {
+      check_train_flags(*sub, *flags);
+      return run_train(*flags);
+    };
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// weft bench train: hands over to bench/train.py, which starts this program for every run, because
+// what a user waits for includes its start.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/error.h"
+#include "examples/weft/kernel/kernel.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BenchTrainFlags {
+  std::string models, json;
+  std::int64_t seeds = 10;
+  bool no_yardsticks = false;
+  DeviceFlags device;
+};
+
+// Beside an installed program, or in the tree that this one was built in.
+fs::path script_for(const fs::path& program) {
+  const fs::path folder = program.parent_path();
+  for (const fs::path& place : {folder / "../share/weft/bench", folder / "../../bench"}) {
+    std::error_code ignored;
+    if (fs::exists(place / "train.py", ignored)) return (place / "train.py").lexically_normal();
+  }
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("bench train needs train.py in share/weft/bench beside {}, or in bench of "
+                  "the tree it was built in",
+                  folder.string()));
+}
+
+int run(const BenchTrainFlags& flags) {
+  if (!flags.json.empty()) require_folder_of("--json", flags.json);
+  const Device device = select_device(flags.device);
+  announce_device(flags.device, device);
+  const fs::path program = this_program();
+  std::vector<std::string> words = {
+      "python3",  script_for(program).string(),      "--weft",  program.string(),
+      "--device", device.is_cuda() ? "cuda" : "cpu", "--seeds", std::to_string(flags.seeds)};
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  add("--threads", flags.device.threads > 0 ? std::to_string(flags.device.threads) : "");
+  add("--models", flags.models);
+  add("--out", flags.json);
+  if (flags.no_yardsticks) words.emplace_back("--no-yardsticks");
+  become("python3", words);
+  throw Error(ErrorKind::usage, fmt::format("bench train runs in Python: cannot start python3: {}",
+                                            std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_bench_train(CLI::App& bench, Action& action) {
+  CLI::App* sub = bench.add_subcommand(
+      "train", "Train every network for several seeds: accuracy, epochs and time, beside PyTorch");
+  auto flags = std::make_shared<BenchTrainFlags>();
+  sub->add_option("--models", flags->models, "networks or recipes, comma-separated; default all")
+      ->type_name("LIST");
+  add_whole(*sub, "--seeds", flags->seeds, 1, 1000, "at most, of each network")
+      ->capture_default_str();
+  sub->add_option("--json", flags->json, "write every measurement")->type_name("FILE");
+  sub->add_flag("--no-yardsticks", flags->no_yardsticks, "leave PyTorch out");
+  add_device_flags(*sub, flags->device, false, false);
+  sub->callback([=, &action] { action = [=] { return run(*flags); }; });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/train/flags.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "data/file_io.h"
+#include "engine/error.h"
+#include "engine/extent.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/tables.h"
+#include "examples/weft/train/report.h"
+#include "models/json_fields.h"
+#include "models/networks.h"
+#include "models/recipes.h"
+#include "models/records.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kModel = "lenet5";
+constexpr kernels::Augmentation kAugmentation{
+    .rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
+
+constexpr double kCalibrationSplit = 0.05;
+constexpr std::int64_t kMostConfigBytes = 1 << 20;
+
+// The settings where no flag and no file says otherwise.
+models::TrainConfig unasked(models::TrainConfig config) {
+  config.dataset.clear();
+  config.calibration_split = kCalibrationSplit;
+  return config;
+}
+
+models::TrainConfig read_config(const std::string& path, const std::string& model) {
+  const data::InputFile file(path);
+  if (file.size() > kMostConfigBytes) {
+    throw Error(ErrorKind::data, fmt::format("{}: more than 1 MiB, expected a config.json", path));
+  }
+  std::string text(file.size(), '\0');
+  file.read(std::as_writable_bytes(std::span(text)), 0);
+  const auto with_defaults_of = [&](const std::string& network) {
+    return models::train_config_from_json(text, unasked(models::default_config(network)), path);
+  };
+  // A part of a config.json has the other settings of its network.
+  return with_defaults_of(with_defaults_of(model.empty() ? kModel : model).network.name);
+}
+
+// The settings that the flags change.
+models::TrainConfig start_of(const TrainFlags& flags) {
+  models::TrainConfig config;
+  if (!flags.config.empty()) {
+    config = read_config(flags.config, flags.model);
+  } else if (!flags.recipe.empty()) {
+    config = unasked(models::recipe_config(flags.recipe));
+  } else {
+    config = unasked(models::default_config(flags.model.empty() ? kModel : flags.model));
+  }
+  if (!flags.model.empty()) config.network.name = flags.model;
+  return config;
+}
+
+}  // namespace
+
+void add_train_flags(CLI::App& app, TrainFlags& flags) {
+  const std::string names = joined(names_of(models::networks()));
+  std::string recipes = "all settings at once; other flags change single ones:";
+  for (const models::RecipeInfo& info : models::recipes()) {
+    recipes += fmt::format("\n{}: {}", info.name, info.summary);
+  }
+  app.add_option("--recipe", flags.recipe, recipes)->type_name("NAME");
+  app.add_option(
+         "--config", flags.config,
+         "take the settings from this file, the config.json of a run or a part of one; other "
+         "flags change single ones")
+      ->type_name("FILE");
+  app.add_option("--model", flags.model, fmt::format("network: {}; default {}", names, kModel))
+      ->type_name("NAME");
+  add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
+  app.option_defaults()->group("Data");
+  add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
+            "use only the first N training images");
+  add_real(app, "--val-split", flags.val_split, 0, 0.9,
+           "share of the training images held out to choose best.safetensors");
+  add_real(app, "--calibration-split", flags.calibration_split, 0, 0.9,
+           "share held out to learn when to be unsure, without --val-split; default 0.05, 0: none");
+  app.add_flag("--augment", flags.augment, "turn, scale, shear and shift the training images");
+  app.add_flag("--no-augment", flags.no_augment, "take them as they are: the default");
+
+  app.option_defaults()->group("Recipe");
+  add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network");
+  add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
+            "images per step; default 64");
+  add_real(app, "--lr", flags.lr, 1e-9, 1000, "peak learning rate; default by network");
+  add_choice(app, "--lr-schedule", flags.schedule, {"constant", "step", "cosine", "one-cycle"},
+             "how the learning rate changes; default one-cycle");
+  add_real(app, "--warmup", flags.warmup, 0, 1, "share of one-cycle that goes up; default 0.25");
+  add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD; default 0.9");
+  app.add_flag("--nesterov", flags.nesterov, "Nesterov's momentum: the default");
+  app.add_flag("--no-nesterov", flags.no_nesterov, "classical momentum instead");
+  add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay; default by network");
+  add_real(app, "--label-smoothing", flags.smoothing, 0, 0.9,
+           "share of each label that is spread over all classes");
+  add_real(app, "--init-gain", flags.gain, 0, 100,
+           "factor on the initial weights; 2.45 gives He's for ReLU");
+  add_real(app, "--ema", flags.ema, 0, 0.999999,
+           "average the weights, keeping this share of the average at each step");
+  add_real(app, "--dropout", flags.dropout, 0, 0.99, "dropout before the last layer of convnet");
+  add_whole(app, "--seed", flags.seed, 0, std::numeric_limits<std::int64_t>::max(),
+            "seed of weights, order and augmentation; default 1");
+
+  add_device_flags(app, flags.device, true);
+
+  app.option_defaults()->group("Run");
+  app.add_option("--out", flags.out, "run directory; default runs/MODEL-DATASET-N")
+      ->type_name("RUN");
+  app.add_option("--resume", flags.resume, "go on with this run; its settings stay as they were")
+      ->type_name("RUN");
+  add_whole(app, "--stop-after", flags.stop_after, 1, 100'000,
+            "end after epoch N of the schedule, to be resumed later");
+  app.add_flag("--dry-run", flags.dry_run, "show settings, steps and memory; train nothing");
+  add_whole(
+      app, "--log-every", flags.log_every, 1, 1'000'000'000,
+      "steps at least between two rows of metrics.csv, default 100; a row never makes a GPU wait");
+  add_choice(app, "--progress", flags.progress, {"auto", "on", "off"},
+             "progress bar; auto: when stderr is a terminal")
+      ->capture_default_str();
+  app.add_flag("--json", flags.json, "one JSON object per line on stdout");
+}
+
+void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  if (given("--resume")) {
+    for (const char* name : {"--config",
+                             "--log-every",
+                             "--calibration-split",
+                             "--recipe",
+                             "--model",
+                             "--dataset",
+                             "--limit-train",
+                             "--val-split",
+                             "--augment",
+                             "--no-augment",
+                             "--batch-size",
+                             "--lr",
+                             "--lr-schedule",
+                             "--warmup",
+                             "--momentum",
+                             "--nesterov",
+                             "--no-nesterov",
+                             "--weight-decay",
+                             "--label-smoothing",
+                             "--init-gain",
+                             "--ema",
+                             "--dropout",
+                             "--seed",
+                             "--precision",
+                             "--impl",
+                             "--out",
+                             "--dry-run"}) {
+      if (!given(name)) continue;
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} cannot be combined with --resume: the run keeps its settings", name));
+    }
+    if (flags.resume.empty()) throw Error(ErrorKind::usage, "--resume needs a run directory");
+    return;
+  }
+  if (given("--out") && flags.out.empty()) {
+    throw Error(ErrorKind::usage, "--out needs a run directory");
+  }
+  if (given("--recipe") && given("--config")) {
+    throw Error(ErrorKind::usage, "--recipe and --config exclude each other");
+  }
+  const std::string model = start_of(flags).network.name;
+  if (given("--dropout") && flags.dropout > 0 && !models::network_named(model).has_dropout) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--dropout is for convnet; {} has none", printable(model)));
+  }
+  if (given("--calibration-split") && flags.val_split > 0) {
+    throw Error(ErrorKind::usage,
+                "--calibration-split and --val-split exclude each other: the validation images "
+                "serve the calibration too");
+  }
+  if (flags.augment && flags.no_augment) {
+    throw Error(ErrorKind::usage, "--augment and --no-augment exclude each other");
+  }
+  if (flags.nesterov && (flags.no_nesterov || flags.momentum == 0)) {
+    throw Error(ErrorKind::usage, flags.no_nesterov
+                                      ? "--nesterov and --no-nesterov exclude each other"
+                                      : "--nesterov needs a momentum above 0");
+  }
+}
+
+models::TrainConfig config_from(const TrainFlags& flags) {
+  models::TrainConfig config = start_of(flags);
+  if (flags.dropout >= 0) config.network.dropout = static_cast<float>(flags.dropout);
+  if (!flags.data.dataset.empty()) config.dataset = flags.data.dataset;
+  check_data_flags({config.dataset, flags.data.data_dir});
+  if (flags.epochs > 0) config.epochs = static_cast<int>(flags.epochs);
+  if (flags.batch_size > 0) config.batch_size = flags.batch_size;
+  if (!flags.schedule.empty()) config.schedule.kind = models::parse_schedule(flags.schedule);
+  if (flags.lr > 0) config.schedule.peak = static_cast<float>(flags.lr);
+  if (flags.warmup >= 0) config.schedule.warmup_fraction = flags.warmup;
+  if (flags.momentum >= 0) config.momentum = static_cast<float>(flags.momentum);
+  config.nesterov =
+      (config.nesterov || flags.nesterov) && !flags.no_nesterov && config.momentum > 0;
+  if (flags.weight_decay >= 0) config.weight_decay = static_cast<float>(flags.weight_decay);
+  if (flags.smoothing >= 0) config.label_smoothing = static_cast<float>(flags.smoothing);
+  if (flags.gain >= 0) config.init_gain = static_cast<float>(flags.gain);
+  if (flags.ema >= 0) config.ema_decay = static_cast<float>(flags.ema);
+  if (flags.augment && !config.augmentation.any()) config.augmentation = kAugmentation;
+  if (flags.no_augment) config.augmentation = {};
+  if (flags.seed >= 0) config.seed = static_cast<std::uint64_t>(flags.seed);
+  if (flags.val_split >= 0) config.validation_split = flags.val_split;
+  if (flags.limit_train > 0) config.limit_train = flags.limit_train;
+  if (flags.calibration_split >= 0) config.calibration_split = flags.calibration_split;
+  if (config.validation_split > 0) config.calibration_split = 0;
+  if (flags.log_every > 0) config.log_every = flags.log_every;
+  return config;
+}
+
+layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,
+                                  Device device) {
+  DeviceFlags chosen = flags.device;
+  if (chosen.precision.empty()) {
+    const bool recipe_on_cpu = flags.config.empty() && device.is_cpu();
+    chosen.precision = recipe_on_cpu ? "fp32" : models::name_of(config.kernels.mode);
+  }
+  return select_kernels(chosen, device, config.kernels);
+}
+
+int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) {
+  if (config.dataset.empty()) config.dataset = kDefaultDataset;
+  const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
+  const std::int64_t available = standard_train_images(config.dataset);
+  notice_limit(config.limit_train, available, config.dataset);
+  const std::int64_t limited =
+      config.limit_train > 0 ? std::min(config.limit_train, available) : available;
+  const std::int64_t held_out = models::held_out_images(config, limited);
+  const std::int64_t images = limited - held_out;
+  const std::int64_t steps = divide_up(images, config.batch_size);
+
+  const Stream stream(device);
+  layers::Weights weights(*net, stream);
+  const Tensor step(Shape{1}, DType::i64, stream);
+  const layers::Plan plan(*net, weights, std::min(config.batch_size, images),
+                          layers::Phase::training, config.kernels, config.seed,
+                          step.data<std::int64_t>(), stream);
+  const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
+  const std::size_t weights_bytes = (config.ema_decay > 0 ? 4 : 3) * parameters;
+  const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
+  if (flags.json) {
+    nlohmann::ordered_json event =
+        json_event("dry_run", {{"model", config.network.name},
+                               {"parameters", net->parameter_count()},
+                               {"dataset", config.dataset},
+                               {"device", to_string(device)},
+                               {"epochs", config.epochs},
+                               {"batch_size", config.batch_size},
+                               {"train_images", images},
+                               {"steps_per_epoch", steps},
+                               {"steps", steps * config.epochs},
+                               {"lr", models::shortest(config.schedule.peak)},
+                               {"lr_schedule", models::name_of(config.schedule.kind)},
+                               {"ema_decay", models::shortest(config.ema_decay)}});
+    event["bytes"] = {
+        {"weights", weights_bytes},           {"activations", plan.activation_bytes()},
+        {"gradients", plan.gradient_bytes()}, {"workspace", plan.workspace_bytes()},
+        {"cache", plan.cache_bytes()},        {"images", data}};
+    write_out(json_line(event));
+    return 0;
+  }
+  const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
+  const Terminal terminal = detect_terminal(kStdout);
+  write_out(format_pairs(
+      {{"model", fmt::format("{}, {} parameters", config.network.name,
+                             format_count(net->parameter_count()))},
+       {"device", device_text(device)},
+       {"data", fmt::format("{}: {} images to train on, {} held out", config.dataset,
+                            format_count(images), format_count(held_out))},
+       {"steps",
+        fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
+                    counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
+       {"rate", schedule_text(config.schedule)},
+       {"update", fmt::format("SGD, momentum {:g}{}, weight decay {:g}", config.momentum,
+                              config.nesterov ? " (Nesterov)" : "", config.weight_decay)},
+       {"augment", augmentation_text(config.augmentation)},
+       {"average", average_text(config)},
+       {"weights", bytes(weights_bytes) + " with gradients and velocity"},
+       {"activations",
+        bytes(plan.activation_bytes() + plan.gradient_bytes()) + " with their gradients"},
+       {"workspace", bytes(plan.workspace_bytes() + plan.cache_bytes())},
+       {"images", bytes(data)},
+       {"run", flags.out.empty() ? "nothing is written by --dry-run"
+                                 : printable(flags.out) + " (not written by --dry-run)"}},
+      terminal));
+  return 0;
+}
+
+}  // namespace weft::cli

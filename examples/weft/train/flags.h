@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The flags of weft train, and the plan that --dry-run prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/load_data.h"
+#include "examples/weft/output/terminal.h"
+#include "models/trainer.h"
+
+namespace weft::cli {
+
+struct TrainFlags {
+  // Empty, and below 0 or 0: as the file, the recipe or the network has it.
+  std::string config, recipe, model, schedule;
+  std::int64_t epochs = 0, batch_size = 0, seed = -1, limit_train = 0;
+  double lr = 0, weight_decay = -1, momentum = -1, warmup = -1, ema = -1, smoothing = -1, gain = -1;
+  double val_split = -1, calibration_split = -1, dropout = -1;
+  bool nesterov = false, no_nesterov = false, augment = false, no_augment = false;
+
+  std::string progress = "auto", out, resume;
+  DataFlags data;
+  DeviceFlags device;
+  std::int64_t stop_after = 0, log_every = 0;
+  bool dry_run = false, json = false;
+};
+
+void add_train_flags(CLI::App& app, TrainFlags& flags);
+// What CLI11 cannot check: flags that exclude each other. Throws usage.
+void check_train_flags(const CLI::App& app, const TrainFlags& flags);
+// The settings; of the kernels those of --config or --recipe. Its data set is empty when none was
+// asked for.
+models::TrainConfig config_from(const TrainFlags& flags);
+// The kernels of `config` with --precision and --impl for this device; a recipe's precision is left
+// out on the CPU.
+layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,
+                                  Device device);
+
+// Prints configuration, steps and memory; trains nothing and writes nothing.
+int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device);
+
+}  // namespace weft::cli

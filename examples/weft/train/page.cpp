@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/train/page.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/image.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/output/plot.h"
+#include "examples/weft/train/curves.h"
+#include "models/records.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kStyle = R"(<style>
+:root { color-scheme: light dark; --text: #24292f; --quiet: #57606a; --rule: #d0d7de; --page: #fff; }
+@media (prefers-color-scheme: dark) {
+:root { --text: #e6edf3; --quiet: #adb6c0; --rule: #3d444d; --page: #14181d; }
+}
+body { margin: 0 auto; padding: 1rem; max-width: 56rem; background: var(--page); color: var(--text);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.5rem; margin: 0.5rem 0; } h2 { font-size: 1.15rem; margin: 2rem 0 0.5rem; }
+p, figcaption, th { color: var(--quiet); } p { margin: 0.3rem 0; }
+svg { max-width: 100%; height: auto; }
+.row { display: flex; flex-wrap: wrap; gap: 0.75rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--rule); }
+th { font-weight: 500; }
+.scores th, .scores td { text-align: right; white-space: nowrap; }
+@media (max-width: 30rem) { .scores { font-size: 0.8rem; } .scores td, .scores th { padding-right: 0.5rem; } }
+.scores th:first-child, .scores td:first-child { text-align: left; }
+figure { margin: 0; width: 6.2rem; } figcaption { font-size: 0.8rem; line-height: 1.25; }
+img { width: 100%; image-rendering: pixelated; border-radius: 3px; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; border-left: 3px solid var(--rule);
+  padding-left: 0.75rem; margin: 0.5rem 0; }
+</style>
+)";
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string html(std::string_view text) {
+  return escaped_for_xml(printable(text));
+}
+
+std::string base64(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t at) { return at < bytes.size() ? unsigned{bytes[at]} : 0u; };
+    const unsigned group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    for (const int shift : {18, 12, 6, 0}) text += kDigits[group >> shift & 63];
+  }
+  const std::size_t padding = (3 - bytes.size() % 3) % 3;
+  return text.replace(text.size() - padding, padding, padding, '=');
+}
+
+std::string table_of(const Pairs& pairs) {
+  std::string table = "<table>\n";
+  for (const auto& [name, value] : pairs) {
+    table += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html(name), html(value));
+  }
+  return table + "</table>\n";
+}
+
+// A cell's colour tells its share of the images of its row.
+std::string confusion_svg(const models::Evaluation& evaluation, const Classes& classes) {
+  const auto count = static_cast<std::size_t>(classes.count());
+  const bool short_names = std::all_of(classes.names.begin(), classes.names.end(),
+                                       [](const std::string& name) { return name.size() <= 3; });
+  const double cell = std::clamp(400.0 / static_cast<double>(count), 10.0, 36.0), top = 54,
+               left = short_names ? 70 : 130;
+  const double side = cell * static_cast<double>(count);
+  Plot plot{left + side + 10, top + side + 10, "Confusion matrix", {}};
+  plot.shapes.push_back(Text{{left, 18}, "answer", Ink::label, 12});
+  plot.shapes.push_back(Text{{left - 10, 18}, "true class", Ink::label, 12, Anchor::end});
+  for (std::size_t row = 0; row < count; ++row) {
+    const double y = top + cell * static_cast<double>(row), size = std::min(12.0, 0.7 * cell);
+    const std::string number = fmt::format("{}", row),
+                      name = classes.name(static_cast<std::int64_t>(row));
+    plot.shapes.push_back(Text{{left - 10, y + cell / 2 + size / 3},
+                               short_names ? name : name + " " + number,
+                               Ink::label,
+                               size,
+                               Anchor::end});
+    plot.shapes.push_back(Text{{left + cell * (static_cast<double>(row) + 0.5), top - 8},
+                               short_names ? name : number,
+                               Ink::label,
+                               size,
+                               Anchor::middle});
+    const auto cells = std::span(evaluation.confusion).subspan(row * count, count);
+    double images = 0;
+    for (const std::int64_t n : cells) images += static_cast<double>(n);
+    for (std::size_t answer = 0; answer < count; ++answer) {
+      const double x = left + cell * static_cast<double>(answer), right = x + cell - 2,
+                   bottom = y + cell - 2;
+      const double share = images > 0 ? static_cast<double>(cells[answer]) / images : 0;
+      const double opacity =
+          row == answer ? 0.45 * share : std::min(0.75, 4 * std::sqrt(share) * 0.75);
+      plot.shapes.push_back(Area{{{x, y}, {right, y}, {right, bottom}, {x, bottom}},
+                                 cells[answer] == 0 ? Ink::neutral
+                                 : row == answer    ? Ink::green
+                                                    : Ink::red,
+                                 cells[answer] == 0 ? 0.07 : std::max(0.12, opacity),
+                                 fmt::format("{} images of {} read as {}", cells[answer], name,
+                                             classes.name(static_cast<std::int64_t>(answer)))});
+      if (cells[answer] > 0 && cell >= 24) {
+        plot.shapes.push_back(Text{{x + cell / 2 - 1, y + cell / 2 + 4},
+                                   fmt::format("{}", cells[answer]),
+                                   Ink::title,
+                                   11,
+                                   Anchor::middle});
+      }
+    }
+  }
+  return plot_svg(plot);
+}
+
+std::string scores_table(const models::Evaluation& evaluation, const Classes& classes) {
+  std::string table =
+      "<table class=\"scores\">\n<tr><th>class</th><th>images</th><th>right</th>"
+      "<th>precision</th><th>recall</th><th>F1</th></tr>\n";
+  const std::vector<ClassScores> scores = class_scores(evaluation);
+  for (std::size_t label = 0; label < scores.size(); ++label) {
+    const ClassScores& score = scores[label];
+    table += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f} %</td><td>{:.2f} %</td>"
+        "<td>{:.2f} %</td></tr>\n",
+        html(classes.name(static_cast<std::int64_t>(label))), score.images, score.right,
+        100 * score.precision, 100 * score.recall, 100 * score.f1);
+  }
+  return table + "</table>\n";
+}
+
+std::string mistakes(const models::Evaluation& evaluation, const data::ImageSet& set,
+                     const Classes& classes) {
+  constexpr std::size_t kPictures = 24;
+  const auto pixels = static_cast<std::size_t>(set.height * set.width);
+  std::string figures;
+  for (const std::size_t image : worst_mistakes(evaluation, set, kPictures)) {
+    const data::Bytes png = data::encode_png(std::span(set.images).subspan(image * pixels, pixels),
+                                             set.width, set.height, 1);
+    std::string caption = html(mistake_caption(evaluation, set, classes, image));
+    caption.replace(caption.rfind(", "), 2, "<br>");
+    figures += fmt::format(
+        "<figure><img alt=\"test image {}\" src=\"data:image/png;base64,{}\">"
+        "<figcaption>{}</figcaption></figure>\n",
+        image, base64(png), caption);
+  }
+  return figures.empty() ? "<p>There are none.</p>\n"
+                         : "<div class=\"row\">\n" + figures + "</div>\n";
+}
+
+Pairs results(const models::Calibration& calibration, const models::Evaluation& evaluation) {
+  const models::Metrics& metrics = evaluation.metrics;
+  const auto images = static_cast<double>(metrics.images);
+  const auto wrong = static_cast<std::int64_t>(std::llround((1 - metrics.accuracy) * images));
+  Pairs pairs = {
+      {"test accuracy", fmt::format("{}; ± is one standard error", format_accuracy(metrics))},
+      {"wrong", fmt::format("{} of {} images", format_count(wrong), format_count(metrics.images))},
+      {"test loss", fmt::format("{:.4f} per image", metrics.loss)},
+      {"calibration error", fmt::format("{:.2f} % in {} bins", 100 * evaluation.calibration_error,
+                                        models::kCalibrationBins)}};
+  if (calibration.images > 0) {
+    pairs.emplace_back("temperature",
+                       fmt::format("{:.3f}, fitted on {} held-out images", calibration.temperature,
+                                   format_count(calibration.images)));
+    pairs.emplace_back("unsure",
+                       fmt::format("{:.2f} % of the test images",
+                                   100 * static_cast<double>(evaluation.unsure) / images));
+  }
+  return pairs;
+}
+
+Pairs recipe(const TrainFacts& facts) {
+  const models::TrainConfig& config = facts.config;
+  return {{"model",
+           fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
+          {"data", fmt::format("{}, {}", facts.dataset.name, facts.dataset.source)},
+          {"recipe", recipe_text(config)},
+          {"learning rate", schedule_text(config.schedule)},
+          {"augmentation", augmentation_text(config.augmentation)},
+          {"average", average_text(config)},
+          {"device", device_text(facts.device)}};
+}
+
+std::string command() {
+  const std::vector<std::string> words = command_line();
+  std::string line = shell_quoted(program_name());
+  for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_quoted(words[i]);
+  return line;
+}
+
+}  // namespace
+
+std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
+                        const models::Model& model, const models::Evaluation& evaluation) {
+  const Classes classes(facts.dataset.class_names);
+  const std::string title =
+      html(fmt::format("{} on {}", facts.config.network.name, facts.config.dataset));
+  std::string curves;
+  for (const std::string& panel : curve_panels(trainer.history(), trainer.log())) curves += panel;
+  std::string page = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{0}</title>\n{1}</head>\n<body>\n<h1>{0}</h1>\n",
+      title, kStyle);
+  const auto section = [&](const char* heading, const std::string& content) {
+    page += fmt::format("<h2>{}</h2>\n{}", heading, content);
+  };
+  page += table_of(results(model.info.calibration, evaluation));
+  section("How it learned", "<div class=\"row\">\n" + curves + "</div>\n");
+  section("What it answered, by true class",
+          "<div class=\"wide\">" + confusion_svg(evaluation, classes) + "</div>\n");
+  section("Precision and recall of every class",
+          "<div class=\"wide\">" + scores_table(evaluation, classes) + "</div>\n");
+  section("Its worst mistakes", "<p>The wrong answers with the highest probability.</p>\n" +
+                                    mistakes(evaluation, facts.dataset.test, classes));
+  section("The recipe", table_of(recipe(facts)));
+  section("The command", "<pre>" + html(command()) + "</pre>\n");
+  section("All settings", "<pre>" + html(models::to_json(facts.config)) + "</pre>\n");
+  return page + "</body>\n</html>\n";
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/watch/page.h"
+
+#include <nlohmann/json.hpp>
+
+namespace weft::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The offsets of the lanes: [first, distance] where each is as far from the one before, else
+// [first, distance, distance, ...] of each to the first.
+Json offsets_json(const TracedEvent& event) {
+  const std::vector<std::int64_t>& offsets = event.offsets;
+  if (offsets.empty()) return Json::array();
+  const std::int64_t first = offsets[0];
+  const std::int64_t distance = offsets.size() > 1 ? offsets[1] - first : 0;
+  bool regular = true;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    regular = regular && offsets[i] - offsets[i - 1] == distance;
+  }
+  if (regular) return {first, distance};
+  Json list = {first};
+  for (std::size_t i = 1; i < offsets.size(); ++i) list.push_back(offsets[i] - first);
+  return list;
+}
+
+// Fields by position, because there are thousands; page.js names them.
+Json event_json(const TracedEvent& event) {
+  Json row = {static_cast<int>(event.what),
+              event.block,
+              event.phase,
+              event.warp,
+              event.lanes,
+              event.line,
+              event.sentence,
+              event.trips};
+  if (event.what == TracedEvent::What::branch) row.push_back(event.parting);
+  if (event.what == TracedEvent::What::request) {
+    for (const std::uint32_t field :
+         {static_cast<std::uint32_t>(event.kind), event.array, event.bytes, event.transactions,
+          event.least, event.together}) {
+      row.push_back(field);
+    }
+    row.push_back(offsets_json(event));
+  }
+  return row;
+}
+
+Json launch_json(const TracedLaunch& launch) {
+  Json object = {{"kernel", launch.kernel},
+                 {"grid", launch.grid},
+                 {"block", launch.block},
+                 {"sharedBytes", launch.shared_bytes},
+                 {"firstBlock", launch.first_block},
+                 {"blocks", launch.blocks},
+                 {"warps", launch.warps},
+                 {"leftOut", launch.left_out},
+                 {"events", Json::array()}};
+  for (const TracedEvent& event : launch.events) object["events"].push_back(event_json(event));
+  return object;
+}
+
+Json figures_json(const std::vector<Figure>& figures) {
+  Json list = Json::array();
+  for (const Figure& one : figures) list.push_back({one.name, one.text, one.origin});
+  return list;
+}
+
+Json run_json(const Watched& watched) {
+  Json object = {{"title", watched.title},
+                 {"summary", watched.summary},
+                 {"problem", watched.problem},
+                 {"finding", finding(watched)},
+                 {"lines", watched.trace.lines},
+                 {"sentences", watched.trace.sentences},
+                 {"launchesLeftOut", watched.trace.launches_left_out},
+                 {"arrays", Json::array()},
+                 {"totals", Json::array()},
+                 {"broken", Json::array()},
+                 {"launches", Json::array()}};
+  std::vector<Figure> figures = counted_figures(watched.counts);
+  figures.insert(figures.end(), watched.figures.begin(), watched.figures.end());
+  object["figures"] = figures_json(figures);
+  for (const Broken& one : watched.broken) object["broken"].push_back({one.line, one.text});
+  for (const TracedArray& array : watched.trace.arrays) {
+    object["arrays"].push_back({{"name", array.name}, {"bytes", array.bytes}});
+  }
+  for (const KernelCounts& kernel : watched.counts) {
+    for (const LineCounts& line : kernel.lines) {
+      object["totals"].push_back({line.line, name_of(line.kind), line.requests, line.lanes,
+                                  line.transactions, line.least});
+    }
+  }
+  for (const TracedLaunch& launch : watched.trace.launches) {
+    object["launches"].push_back(launch_json(launch));
+  }
+  return object;
+}
+
+// Text that may stand in an element of HTML.
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    safe += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  }
+  return safe;
+}
+
+void put(std::string& page, const std::string& place, const std::string& text) {
+  page.replace(page.find(place), place.size(), text);
+}
+
+}  // namespace
+
+std::string watch_page(const std::vector<Watched>& watched) {
+  Json data = {{"runs", Json::array()}, {"sources", Json::object()}};
+  std::string title;
+  for (const Watched& one : watched) {
+    data["runs"].push_back(run_json(one));
+    for (const auto& [path, text] : one.trace.sources) data["sources"][path] = text;
+    title += (title.empty() ? "" : " and ") + one.title;
+  }
+  if (watched.size() == 2) data["difference"] = difference(watched[0], watched[1]);
+  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // No "</script>" of a source's text ends the element.
+  for (std::size_t at = 0; (at = json.find('<', at)) != std::string::npos; at += 6) {
+    json.replace(at, 1, "\\u003c");
+  }
+  std::string page = kWatchHtml;
+  put(page, "TITLE", escaped(title));
+  put(page, "/* STYLE */", kWatchCss);
+  put(page, "/* SCRIPT */", kWatchJs);
+  put(page, "DATA", json);
+  return page;
+}
+
+}  // namespace weft::cli

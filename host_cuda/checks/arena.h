@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The addresses of device memory. No address is used twice, and host memory is never among them, so
+// an address tells by itself what it belongs to, also after it was freed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::host_cuda {
+
+// Whole pages, behind at least a page that nobody can touch. Null when there is no more memory.
+void* take_from_arena(std::size_t bytes);
+void give_back_to_arena(void* data, std::size_t bytes);
+
+struct Addresses {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+extern Addresses arena;
+inline bool in_arena(std::uintptr_t address) {
+  return address - arena.begin < arena.bytes;
+}
+
+}  // namespace weft::host_cuda

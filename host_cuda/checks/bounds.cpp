@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What g++ -fsanitize=bounds calls when an index is beyond the declared extent of an array, in
+// kernels compiled without the real UBSan.
+#ifndef __SANITIZE_ADDRESS__
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/error.h"
+#include "host_cuda/checks/checks.h"
+#include "host_cuda/checks/symbols.h"
+#include "host_cuda/grid.h"
+
+namespace {
+
+// As GCC lays them out for libubsan.
+struct TypeDescriptor {
+  std::uint16_t kind, info;
+  char name[1];
+};
+struct OutOfBoundsData {
+  const char* file;
+  std::uint32_t line, column;
+  const TypeDescriptor* array;
+  const TypeDescriptor* index;
+};
+struct TypeMismatchData {
+  const char* file;
+  std::uint32_t line, column;
+  const TypeDescriptor* type;
+  unsigned char log_alignment, check;  // 0: load, 1: store
+};
+
+}  // namespace
+
+extern "C" void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, std::uintptr_t index) {
+  using namespace weft::host_cuda;
+  const Unchecked here;
+  const void* site = __builtin_return_address(0);
+  const auto text = [&] {
+    return weft::str("index ", static_cast<std::intptr_t>(index), " into an array of type ",
+                     data->array->name, " at ", source_line(site));
+  };
+  if (running != nullptr) {
+    fail([&] { return weft::str("out of bounds: ", where(*running), ": ", text()); });
+  }
+  std::fprintf(stderr, "host-cuda: host code: %s\n", text().c_str());
+  std::abort();
+}
+// g++ -fsanitize=alignment knows the alignment of the type that is accessed.
+extern "C" void __ubsan_handle_type_mismatch_v1(TypeMismatchData* data, std::uintptr_t address) {
+  using namespace weft::host_cuda;
+  const std::uintptr_t alignment = std::uintptr_t{1} << data->log_alignment;
+  if (checked == nullptr || address % alignment == 0) return;
+  misaligned(reinterpret_cast<const void*>(address), alignment,
+             data->check == 1 ? Access::write : Access::read, __builtin_return_address(0));
+}
+extern "C" void __ubsan_handle_out_of_bounds_abort(OutOfBoundsData* data, std::uintptr_t index) {
+  __ubsan_handle_out_of_bounds(data, index);
+}
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What host code does with the memory of the device: the calls of the runtime, and accesses of host
+// code that is compiled as kernels are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "host_cuda/checks/device_memory.h"
+#include "host_cuda/language/runtime_api.h"
+
+namespace weft::host_cuda {
+
+// A call of the runtime, and its return address.
+struct HostCall {
+  const char* name;
+  const void* site;
+};
+
+// A mistake of host code. Throws an Error of kind check_failed with that text, unless a program of
+// the lab has said what to do instead.
+[[noreturn]] void host_mistake(const std::string& text);
+void on_host_mistake(void (*report)(const std::string& text));
+
+// Whether the addresses are of the kinds that `kind` says, and within their allocations.
+void check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
+                cudaMemcpyKind kind);
+void check_fill(const HostCall& call, const void* to, std::size_t bytes);
+void check_free(const HostCall& call, void* data, Memory expected);
+
+// On a GPU a kernel or an asynchronous copy may run until the host waits for it. Memory that both
+// can use is not the host's until then: all managed memory, or the pinned memory of a copy.
+void kernel_runs(const std::string& kernel, const std::string& line);
+void copy_runs(const HostCall& call, const void* to, const void* from);
+void host_waits();
+
+// An access of host code to device memory.
+void host_access(std::uintptr_t address, const char* verb, const void* site);
+
+// The line of the program that called into this layer.
+std::string caller_line();
+
+// Calls that fail, and whether the program ever asks for an error. unread_failure() is the first
+// since it asked, and empty where there is none.
+std::string unread_failure();
+void note_failure(const std::string& what);
+template <class Text>
+void call_failed(Text what) {
+  if (unread_failure().empty()) note_failure(what());
+}
+void error_was_read();
+
+}  // namespace weft::host_cuda

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// What threads have done to a piece of memory, word by word: who wrote it last, who read it, and
+// whether two accesses are ordered (order.h). Finds races, reads of bytes that nobody has written,
+// and uses of bytes that an asynchronous copy has yet to bring. Each block has a shadow of its
+// shared memory, and all grids have one of device memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace weft::host_cuda {
+
+struct Thread;
+
+enum class Access : std::uint8_t {
+  read,
+  write,
+  atomic,
+  matrix_row,   // a read for ldmatrix: numbers only, where a struct may have padding
+  async_write,  // by cp.async
+  atomic_load,
+  volatile_read,
+  volatile_write,
+};
+constexpr bool is_read(Access access) {
+  return access == Access::read || access == Access::matrix_row || access == Access::atomic_load ||
+         access == Access::volatile_read;
+}
+constexpr bool is_write(Access access) {
+  return access == Access::write || access == Access::async_write ||
+         access == Access::volatile_write;
+}
+// Two of these are no race. (Of shared memory volatile accesses are recorded as plain ones.)
+constexpr bool is_strong(Access access) {
+  return access == Access::atomic || access == Access::atomic_load ||
+         access == Access::volatile_read || access == Access::volatile_write;
+}
+
+// A stretch of time in which one block runs and no two of its threads become ordered. Numbers grow
+// over all grids; 0 stands for none.
+using Segment = std::uint32_t;
+
+// An access that an earlier one is remembered by.
+struct Stamp {
+  Segment segment = 0;
+  std::uint32_t packed = 0;  // number of the site: 19 bits, thread: 10, access: 3
+
+  Stamp() = default;
+  Stamp(Segment segment_, std::uint32_t site, int thread_, Access access_)
+      : segment(segment_),
+        packed(site << 13 | static_cast<std::uint32_t>(thread_) << 3 |
+               static_cast<std::uint32_t>(access_)) {}
+
+  int thread() const { return static_cast<int>(packed >> 3 & 1023); }
+  Access access() const { return static_cast<Access>(packed & 7); }
+  const void* site() const;  // a return address
+};
+
+// Plain reads there are no race with atomic operations: the reading thread's next one of that word
+// was atomic. So begins the loop about atomicCAS, which notices an old value by itself.
+void forgive_reads_at(const void* site);
+
+struct Finding {
+  enum class Kind : std::uint8_t { nothing, race, uninitialised, too_early } kind = Kind::nothing;
+  Stamp other{};  // of a race: the earlier access; of too_early: the copy
+};
+
+class Shadow {
+ public:
+  // `written` tells of bytes that no thread has written whether the host has. Null: it cannot.
+  explicit Shadow(bool (*written)(std::uintptr_t address, std::size_t bytes) = nullptr)
+      : written_(written) {}
+
+  // Stamps of segments before this one order nothing and race with nothing.
+  void begin(Segment first) { first_ = first; }
+
+  // Records the access of the running thread, and tells what is wrong with it.
+  Finding access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
+                 const void* site);
+
+  // The asynchronous copy of the thread to these bytes is complete.
+  void arrived(std::uintptr_t address, std::size_t bytes, int thread);
+
+  // Forgets the pages of [begin, end), and calls visit(begin, end) for each stretch of them that
+  // threads have written.
+  template <class Visit>
+  void forget(std::uintptr_t begin, std::uintptr_t end, Visit visit);
+
+  std::size_t cells() const { return cells_; }  // of 24 bytes each
+
+ private:
+  // Two readers are remembered: a third replaces one that it is ordered behind, else the second.
+  struct Cell {
+    Stamp write, read[2];
+  };
+  // A page remembers words of 4 bytes, or single bytes from the first access on that is not one of
+  // whole words.
+  static constexpr std::uintptr_t kPageBytes = 256;
+  struct Page {
+    std::uintptr_t granule = 4;
+    std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
+  };
+
+  Page& page_of(std::uintptr_t address);
+  void split(Page& page);
+
+  bool (*written_)(std::uintptr_t, std::size_t);
+  Segment first_ = 1;
+  std::size_t cells_ = 0;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
+  std::array<std::pair<std::uintptr_t, Page*>, 1024> recent_{};
+};
+
+template <class Visit>
+void Shadow::forget(std::uintptr_t begin, std::uintptr_t end, Visit visit) {
+  recent_.fill({});
+  const auto take = [&](auto page) {
+    const std::vector<Cell>& cells = page->second->cells;
+    const std::uintptr_t at = page->first * kPageBytes, granule = page->second->granule;
+    for (std::size_t i = 0; i < cells.size();) {
+      const std::size_t from = i;
+      while (i < cells.size() && cells[i].write.segment != 0) ++i;
+      if (i > from) visit(at + from * granule, at + i * granule);
+      if (i < cells.size()) ++i;
+    }
+    cells_ -= cells.size();
+    return pages_.erase(page);
+  };
+  if ((end - begin) / kPageBytes < pages_.size()) {
+    for (std::uintptr_t number = begin / kPageBytes; number * kPageBytes < end; ++number) {
+      if (const auto page = pages_.find(number); page != pages_.end()) take(page);
+    }
+  } else {
+    for (auto page = pages_.begin(); page != pages_.end();) {
+      const bool inside = page->first >= begin / kPageBytes && page->first * kPageBytes < end;
+      page = inside ? take(page) : std::next(page);
+    }
+  }
+}
+
+}  // namespace weft::host_cuda

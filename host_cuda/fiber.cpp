@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/fiber.h"
+
+#include <sys/mman.h>
+
+#include <boost/context/detail/fcontext.hpp>
+#include <utility>
+
+#include "engine/error.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace weft::host_cuda {
+namespace {
+
+using boost::context::detail::jump_fcontext;
+using boost::context::detail::make_fcontext;
+using boost::context::detail::transfer_t;
+
+constexpr std::size_t kGuardBytes = 4096;  // below the stack: an overflow stops the program
+
+void* host_context = nullptr;
+
+// AddressSanitizer has to know which stack is in use.
+#ifdef __SANITIZE_ADDRESS__
+const void* host_stack = nullptr;
+std::size_t host_stack_bytes = 0;
+void* host_fake_stack = nullptr;
+
+void leave_host(const char* stack) {
+  __sanitizer_start_switch_fiber(&host_fake_stack, stack, Fiber::kStackBytes);
+}
+void back_on_host() {
+  __sanitizer_finish_switch_fiber(host_fake_stack, nullptr, nullptr);
+}
+void leave_fiber(void** fake_stack) {
+  __sanitizer_start_switch_fiber(fake_stack, host_stack, host_stack_bytes);
+}
+void back_on_fiber(void* fake_stack) {
+  __sanitizer_finish_switch_fiber(fake_stack, &host_stack, &host_stack_bytes);
+}
+void forget_frames(const char* stack) {  // of a thread that was abandoned
+  constexpr std::size_t kFrames = 32 * 1024;
+  __asan_unpoison_memory_region(stack + Fiber::kStackBytes - kFrames, kFrames);
+}
+#else
+void leave_host(const char*) {}
+void back_on_host() {}
+void leave_fiber(void**) {}
+void back_on_fiber(void*) {}
+void forget_frames(const char*) {}
+#endif
+
+void (*next_entry)() = nullptr;
+
+void begin(transfer_t from) {
+  back_on_fiber(nullptr);
+  host_context = from.fctx;
+  next_entry();
+}
+
+}  // namespace
+
+Fiber::Fiber(Fiber&& other) noexcept
+    : stack_(std::exchange(other.stack_, nullptr)),
+      context_(std::exchange(other.context_, nullptr)) {}
+
+Fiber::~Fiber() {
+  if (stack_ != nullptr) munmap(stack_ - kGuardBytes, kStackBytes + kGuardBytes);
+}
+
+void Fiber::start(void (*entry)()) {
+  if (stack_ == nullptr) {
+    void* memory = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
+      throw Error(ErrorKind::device, "out of memory: no stack for a thread on host-cuda");
+    }
+    stack_ = static_cast<char*>(memory) + kGuardBytes;
+  }
+  forget_frames(stack_);
+  next_entry = entry;
+  context_ = make_fcontext(stack_ + kStackBytes, kStackBytes, begin);
+}
+
+void Fiber::resume() {
+  leave_host(stack_);
+  context_ = jump_fcontext(context_, nullptr).fctx;
+  back_on_host();
+}
+
+void Fiber::suspend(bool for_ever) {
+  void* fake_stack = nullptr;
+  leave_fiber(for_ever ? nullptr : &fake_stack);
+  host_context = jump_fcontext(host_context, nullptr).fctx;
+  back_on_fiber(fake_stack);
+}
+
+}  // namespace weft::host_cuda

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Runs the threads of a grid on fibers: a thread runs until it waits, then another one.
+#include "host_cuda/grid.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+
+#include "engine/error.h"
+#include "host_cuda/checks/checks.h"
+#include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/statics.h"
+#include "host_cuda/checks/symbols.h"
+#include "host_cuda/counts/requests.h"
+
+namespace weft::host_cuda {
+
+// The built-in variables, which kernels see as const, under names by which they can be set.
+uint3 thread_index asm("threadIdx"), block_index asm("blockIdx");
+dim3 block_shape asm("blockDim"), grid_shape asm("gridDim");
+
+Thread* running = nullptr;
+Thread* checked = nullptr;
+const Grid* running_grid = nullptr;
+
+namespace {
+
+constexpr int kPatience = 10000;  // rounds in which threads only poll
+
+std::string failure;  // why the grid ended early
+
+// Numbers for schedules; splitmix64.
+class Shuffler {
+ public:
+  explicit Shuffler(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  template <class T>
+  void shuffle(std::vector<T>& items) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::vector<std::unique_ptr<Block>> idle_blocks;  // their stacks serve the next grid
+bool polled = false;  // the thread that ran last waits for memory to change
+
+std::string coordinates(uint3 at) {
+  return str("(", at.x, ", ", at.y, ", ", at.z, ")");
+}
+
+void thread_main() {
+  checked = running;
+  running_grid->call->run();
+  checked = nullptr;
+  Thread& thread = *running;
+  thread.finished = true;
+  ++thread.block->finished;
+  Fiber::suspend(true);
+}
+
+class Runner {
+ public:
+  Runner(const Grid& grid, std::uint64_t schedule)
+      : grid_(grid), shuffled_(schedule != 0), shuffler_(schedule) {}
+
+  void run() {
+    const std::uint64_t total = std::uint64_t{grid_.grid.x} * grid_.grid.y * grid_.grid.z;
+    std::vector<std::uint32_t> order(total);
+    std::iota(order.begin(), order.end(), 0u);
+    if (shuffled_) shuffler_.shuffle(order);
+    const std::size_t at_once = grid_.cooperative ? total : shuffled_ ? 2 : 1;
+    if (at_once > 1) begin_statics();
+    std::size_t next = 0;
+    while (next < total || !blocks_.empty()) {
+      while (next < total && blocks_.size() < at_once) start_block(order[next++]);
+      bool moved = false;
+      for (const std::unique_ptr<Block>& block : blocks_) {
+        enter(*block);
+        moved = run_round(*block) || moved;
+        if (!failure.empty()) return;
+      }
+      if (grid_.cooperative) release_grid_barrier();
+      patience_ = moved ? kPatience : patience_ - 1;
+      for (std::unique_ptr<Block>& block : blocks_) {
+        if (patience_ <= 0 || stuck(*block)) {
+          failure = explain_stuck(*block);
+          return;
+        }
+        if (block->finished == block->threads) {
+          if (recording()) record_block_end(*block);
+          if (current_ == block.get()) current_ = nullptr;
+          idle_blocks.push_back(std::move(block));
+        }
+      }
+      std::erase(blocks_, nullptr);
+    }
+  }
+
+  // Puts back what a failure has left.
+  ~Runner() {
+    for (std::unique_ptr<Block>& block : blocks_) idle_blocks.push_back(std::move(block));
+    running = nullptr;
+  }
+
+ private:
+  void start_block(std::uint32_t number) {
+    if (idle_blocks.empty()) idle_blocks.push_back(std::make_unique<Block>());
+    blocks_.push_back(std::move(idle_blocks.back()));
+    idle_blocks.pop_back();
+    Block& block = *blocks_.back();
+    const dim3 shape = grid_.block;
+    block.index = {number % grid_.grid.x, number / grid_.grid.x % grid_.grid.y,
+                   number / grid_.grid.x / grid_.grid.y};
+    block.threads = static_cast<int>(shape.x * shape.y * shape.z);
+    block.finished = block.waiting_block = block.waiting_grid = block.vote = 0;
+    block.phase = 0;
+    block.number = number;
+    block.ordered = block.fenced = 0;
+    block.acquired = {};
+    block.statics.clear();
+    block.shared.begin(next_segment());
+    allocate_dynamic(block, grid_.shared_bytes);
+    if (block.thread.size() < static_cast<std::size_t>(block.threads)) {
+      block.thread.resize(static_cast<std::size_t>(block.threads));
+    }
+    for (int id = 0; id < block.threads; ++id) {
+      Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      const auto place = static_cast<unsigned>(id);
+      thread.block = &block;
+      thread.id = id;
+      thread.index = {place % shape.x, place / shape.x % shape.y, place / shape.x / shape.y};
+      thread.finished = false;
+      thread.wait = Wait::nothing;
+      thread.seen = {};
+      thread.looks = {};
+      thread.last_read = 0;
+      thread.site = nullptr;
+      thread.copies.clear();
+      thread.commits = 0;
+      thread.fiber.start(thread_main);
+    }
+    if (recording()) record_block_begin(block);
+  }
+
+  // A fresh piece of memory each time, to the byte: AddressSanitizer knows its end.
+  static void allocate_dynamic(Block& block, std::size_t bytes) {
+    constexpr std::size_t kAlignment = 256;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kAlignment, bytes) != 0) throw std::bad_alloc();
+    block.dynamic.reset(static_cast<char*>(memory));
+    std::memset(memory, 0xff, bytes);
+  }
+
+  // Makes the block's __shared__ variables the current ones.
+  void enter(Block& block) {
+    block_index = block.index;
+    enter_block(block);
+    if (current_ == &block) return;
+    if (current_ != nullptr) save_statics(*current_);
+    if (!block.statics.empty()) load_statics(block);
+    current_ = &block;
+  }
+
+  // Each thread that can run does, once. True when one did more than poll.
+  bool run_round(Block& block) {
+    round_.clear();
+    for (int id = 0; id < block.threads; ++id) {
+      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      if (!thread.finished && thread.wait == Wait::nothing) round_.push_back(id);
+    }
+    if (shuffled_) shuffler_.shuffle(round_);
+    bool moved = false;
+    for (const int id : round_) {
+      Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      if (thread.finished || thread.wait != Wait::nothing) continue;
+      running = &thread;
+      thread_index = thread.index;
+      polled = false;
+      schedule_preemption(shuffled_ ? shuffler_.next() : 0);
+      const std::uint32_t phase = block.phase;
+      thread.fiber.resume();
+      running = nullptr;
+      if (!failure.empty()) return true;
+      if (recording() && block.phase != phase) record_barrier(block, phase, thread.site);
+      moved = moved || !polled;
+    }
+    return moved;
+  }
+
+  static bool stuck(const Block& block) {
+    if (block.finished == block.threads) return false;
+    for (int id = 0; id < block.threads; ++id) {
+      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      if (!thread.finished && (thread.wait == Wait::nothing || thread.wait == Wait::grid)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void release_grid_barrier() {
+    for (const std::unique_ptr<Block>& block : blocks_) {
+      if (block->waiting_grid < block->threads) return;
+    }
+    order_grid();
+    for (const std::unique_ptr<Block>& block : blocks_) {
+      block->waiting_grid = 0;
+      if (recording()) record_barrier(*block, block->phase, block->thread[0].site);
+      ++block->phase;
+      for (int id = 0; id < block->threads; ++id) {
+        block->thread[static_cast<std::size_t>(id)].wait = Wait::nothing;
+      }
+    }
+  }
+
+  static std::string doing(const Thread& thread) {
+    if (thread.finished) return "has returned";
+    switch (thread.wait) {
+      case Wait::block:
+        return str("waits at the barrier of ", source_line(thread.site));
+      case Wait::grid:
+        return str("waits at the grid's barrier of ", source_line(thread.site));
+      case Wait::warp:
+        return str("waits at ", thread.call.name, " of ", source_line(thread.call.site));
+      case Wait::nothing:
+        break;
+    }
+    return str("runs on without end, waiting for memory to change",
+               thread.site == nullptr ? "" : " at " + source_line(thread.site));
+  }
+
+  static std::string explain_stuck(const Block& block) {
+    const Thread* first = nullptr;
+    for (int id = 0; id < block.threads; ++id) {
+      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      if (!thread.finished && thread.wait == Wait::warp) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          if ((thread.call.mask >> lane & 1u) == 0) continue;
+          const std::size_t other = static_cast<std::size_t>(id) / 32 * 32 + lane;
+          if (other >= static_cast<std::size_t>(block.threads)) {
+            return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
+                       source_line(thread.call.site), " names lane ", lane,
+                       ", which the block does not have");
+          }
+          const Thread& lane_thread = block.thread[other];
+          if (lane_thread.wait == Wait::warp && lane_thread.call.mask == thread.call.mask &&
+              lane_thread.call.op == thread.call.op) {
+            continue;
+          }
+          return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
+                     source_line(thread.call.site), " waits for lane ", lane, ", but ",
+                     thread_name(lane_thread), " ", doing(lane_thread));
+        }
+      }
+      if (!thread.finished && first == nullptr) first = &thread;
+    }
+    if (first == nullptr) return "deadlock";
+    for (int id = 0; id < block.threads; ++id) {
+      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
+      if (first->wait == Wait::block && thread.wait != Wait::block) {
+        return str("divergent barrier: ", where(*first), " ", doing(*first), ", but ",
+                   thread_name(thread), " ", doing(thread));
+      }
+    }
+    return str("deadlock: ", where(*first), " ", doing(*first));
+  }
+
+  const Grid& grid_;
+  const bool shuffled_;
+  Shuffler shuffler_;
+  std::vector<std::unique_ptr<Block>> blocks_;  // those that run at the same time
+  Block* current_ = nullptr;                    // whose __shared__ variables are in place
+  std::vector<int> round_;
+  int patience_ = kPatience;
+};
+
+}  // namespace
+
+std::string thread_name(const Thread& thread) {
+  return "thread " + coordinates(thread.index);
+}
+
+std::string where(const Thread& thread) {
+  const std::uint32_t phase = thread.block->phase;
+  return str("kernel ", kernel_name(*running_grid->call), ", block ",
+             coordinates(thread.block->index), ", ", thread_name(thread), ", after ", phase,
+             phase == 1 ? " barrier" : " barriers");
+}
+
+void set_failure(const std::string& message) {
+  if (failure.empty()) failure = message;
+}
+
+void poll() {
+  if (running == nullptr) return;
+  const Unchecked here;
+  polled = true;
+  Fiber::suspend();
+}
+
+void yield() {
+  Fiber::suspend();
+}
+
+void run_grid(const Grid& grid, std::uint64_t schedule) {
+  failure.clear();
+  running_grid = &grid;
+  block_shape = grid.block;
+  grid_shape = grid.grid;
+  if (begin_order()) {
+    idle_blocks.clear();
+    forget_device_accesses();
+  }
+  begin_checks(grid);
+  {
+    Runner runner(grid, schedule);
+    runner.run();
+  }
+  running_grid = nullptr;
+  if (failure.empty()) return;
+  throw Error(ErrorKind::check_failed, "host-cuda: " + failure);
+}
+
+}  // namespace weft::host_cuda

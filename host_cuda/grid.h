@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// What the layer knows about a running grid: its blocks, warps and threads. Internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host_cuda/checks/order.h"
+#include "host_cuda/checks/shadow.h"
+#include "host_cuda/counts/requests.h"
+#include "host_cuda/fiber.h"
+#include "host_cuda/language/language.h"
+#include "host_cuda/language/runtime_api.h"
+#include "host_cuda/language/warp.h"
+
+namespace weft::host_cuda {
+
+struct Block;
+
+// What a thread waits for.
+enum class Wait : std::uint8_t { nothing, block, warp, grid };
+
+// An atomic or volatile access, and what was there.
+struct Look {
+  const void* address = nullptr;
+  std::uint64_t value = 0;
+};
+
+// A copy that a thread has started (async_copy.h), and how many groups it had committed by then.
+struct AsyncCopy {
+  void* shared;
+  const void* global;
+  std::size_t bytes, read;
+  std::uint32_t group;
+};
+
+struct Thread {
+  Fiber fiber;
+  Block* block = nullptr;
+  int id = 0;  // in the block, x fastest; lane id % 32 of warp id / 32
+  uint3 index{};
+  bool finished = false;
+  Wait wait = Wait::nothing;
+  WarpCall call{};                 // while it waits for its warp
+  const void* site = nullptr;      // of the barrier that it waits at, or of what it polls
+  std::uint64_t result = 0;        // of the warp operation or the barrier's vote
+  std::array<Segment, 32> seen{};  // before which each lane of the warp is known to be done
+  std::array<Look, 8> looks{};     // the latest at different addresses
+  std::size_t next_look = 0;
+  std::uintptr_t last_read = 0;  // the address of the last plain read, and its place
+  const void* last_read_site = nullptr;
+  std::vector<AsyncCopy> copies;  // not waited for
+  std::uint32_t commits = 0;
+  ThreadTrace trace;
+};
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+struct Block {
+  uint3 index{};
+  int threads = 0;             // of the grid's block shape
+  std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
+  int finished = 0, waiting_block = 0, waiting_grid = 0;
+  int vote = 0;                         // of the barrier that is being gathered
+  std::uint32_t phase = 0;              // barriers of the block passed
+  std::uint32_t number = 0;             // in the grid, x fastest
+  Segment ordered = 0;                  // all threads know what all did before this segment
+  Segment fenced = 0;                   // before which a fence has been passed
+  Clock acquired;                       // from other blocks
+  std::vector<char> statics;            // its __shared__ variables while another block runs
+  std::unique_ptr<char, Free> dynamic;  // its dynamic shared memory
+  Shadow shared;                        // what is known about the accesses
+  std::vector<std::uint64_t> steps;     // of each warp that RequestListeners have been told
+};
+
+struct Grid {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  bool cooperative = false;
+  std::shared_ptr<const Call> call;
+};
+
+// The thread that runs now; null while the host does.
+extern Thread* running;
+// The same while its kernel's own code runs, whose accesses are checked.
+extern Thread* checked;
+
+// Suspends the checks while a function of this layer does its work on a thread's stack.
+class Unchecked {
+ public:
+  Unchecked() : outermost_(checked != nullptr) { checked = nullptr; }
+  Unchecked(const Unchecked&) = delete;
+  Unchecked& operator=(const Unchecked&) = delete;
+  ~Unchecked() {
+    if (outermost_) checked = running;
+  }
+
+ private:
+  bool outermost_;
+};
+
+extern const Grid* running_grid;
+
+// Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread
+// in order. Throws check_failed.
+void run_grid(const Grid& grid, std::uint64_t schedule);
+
+// Completes an operation of tensor_core.h; each lane's address is what it has brought.
+void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);
+
+void set_failure(const std::string& message);
+
+// Ends the grid: run_grid() throws an Error with the text that `message` returns. The stack of the
+// running thread is left as it is, so nothing on it may own memory by then.
+template <class Message>
+[[noreturn]] void fail(Message message) {
+  set_failure(message());
+  Fiber::suspend(true);
+  __builtin_unreachable();
+}
+
+// "kernel reduce<float>, block (1, 0, 0), thread (5, 0, 0), after 3 barriers"
+std::string where(const Thread& thread);
+std::string thread_name(const Thread& thread);  // "thread (5, 0, 0)"
+
+}  // namespace weft::host_cuda

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// cooperative_groups::reduce of the threads of a tile.
+#pragma once
+
+#include <cooperative_groups.h>
+
+namespace cooperative_groups {
+
+#define WEFT_OPERATION(name, expression)                                          \
+  template <class T>                                                              \
+  struct name {                                                                   \
+    constexpr T operator()(T a, T b) const { return static_cast<T>(expression); } \
+  };
+WEFT_OPERATION(plus, a + b)
+WEFT_OPERATION(less, b < a ? b : a)
+WEFT_OPERATION(greater, a < b ? b : a)
+WEFT_OPERATION(bit_and, a& b)
+WEFT_OPERATION(bit_or, a | b)
+WEFT_OPERATION(bit_xor, a ^ b)
+#undef WEFT_OPERATION
+
+template <unsigned kSize, class Parent, class T, class Operation>
+T reduce(const thread_block_tile<kSize, Parent>& tile, T value, Operation operation) {
+  for (unsigned distance = kSize / 2; distance > 0; distance /= 2) {
+    value = operation(value, tile.shfl_xor(value, static_cast<int>(distance)));
+  }
+  return value;
+}
+template <class T, class Operation>
+T reduce(const coalesced_group&, T value, Operation) {
+  return value;
+}
+
+}  // namespace cooperative_groups

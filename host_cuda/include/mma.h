@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// nvcuda::wmma. Which lane holds what is open to an implementation. In tf32 fragments of
+// 16 x 16 x 8 with rows along memory, which the catalogue uses, it is as of two mma.m16n8k8; in all
+// others lane l has the elements l, l + 32, and so on, of the matrix by rows.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <type_traits>
+
+namespace nvcuda::wmma {
+
+struct matrix_a;
+struct matrix_b;
+struct accumulator;
+struct row_major;
+struct col_major;
+enum layout_t { mem_row_major, mem_col_major };
+namespace precision {
+struct tf32;
+}
+
+namespace detail {
+template <class T>
+struct Stored {
+  using type = T;
+};
+template <>
+struct Stored<precision::tf32> {
+  using type = float;
+};
+template <class Use, int kM, int kN, int kK>
+inline constexpr int kRows = std::is_same_v<Use, matrix_b> ? kK : kM;
+template <class Use, int kM, int kN, int kK>
+inline constexpr int kColumns = std::is_same_v<Use, matrix_a> ? kK : kN;
+}  // namespace detail
+
+template <class Use, int kM, int kN, int kK, class T, class Layout = void>
+struct fragment {
+  using element_type = typename detail::Stored<T>::type;
+  static constexpr int kRows = detail::kRows<Use, kM, kN, kK>;
+  static constexpr int kColumns = detail::kColumns<Use, kM, kN, kK>;
+  static constexpr int num_elements = kRows * kColumns / 32;
+  element_type x[num_elements];
+};
+template <>
+struct fragment<matrix_a, 16, 16, 8, precision::tf32, row_major> {
+  float x[4];
+};
+template <>
+struct fragment<matrix_b, 16, 16, 8, precision::tf32, row_major> {
+  float x[2][2];
+};
+template <>
+struct fragment<accumulator, 16, 16, 8, float> {
+  float x[2][4];
+};
+using Left = fragment<matrix_a, 16, 16, 8, precision::tf32, row_major>;
+using Right = fragment<matrix_b, 16, 16, 8, precision::tf32, row_major>;
+using Sum = fragment<accumulator, 16, 16, 8, float>;
+
+inline void fill_fragment(Sum& sum, float value) {
+  for (float(&half)[4] : sum.x) {
+    for (float& x : half) x = value;
+  }
+}
+
+inline void load_matrix_sync(Left& to, const float* from, unsigned stride) {
+  const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
+  for (int i = 0; i < 4; ++i) {
+    to.x[i] = from[(group + i % 2 * 8) * stride + member + i / 2 * 4];
+  }
+}
+inline void load_matrix_sync(Right& to, const float* from, unsigned stride) {
+  const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 2; ++i) {
+      to.x[half][i] = from[(member + 4 * i) * stride + 8 * half + group];
+    }
+  }
+}
+
+inline void store_matrix_sync(float* to, const Sum& sum, unsigned stride, layout_t) {
+  const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i) {
+      to[(group + i / 2 * 8) * stride + 8 * half + 2 * member + i % 2] = sum.x[half][i];
+    }
+  }
+}
+
+inline float __float_to_tf32(float x) {
+  return __uint_as_float(weft::host_cuda::to_tf32(x));
+}
+
+template <class Use, int kM, int kN, int kK, class T, class Layout, class Value>
+void fill_fragment(fragment<Use, kM, kN, kK, T, Layout>& to, const Value& value) {
+  for (auto& x : to.x) x = value;
+}
+namespace detail {
+template <class Fragment, class Visit>
+void visit_elements(bool by_rows, unsigned stride, Visit visit) {
+  for (int e = 0; e < Fragment::num_elements; ++e) {
+    const int i = e * 32 + weft::host_cuda::lane();
+    const int row = i / Fragment::kColumns, column = i % Fragment::kColumns;
+    visit(e, by_rows ? row * stride + column : column * stride + row);
+  }
+}
+}  // namespace detail
+template <class Use, int kM, int kN, int kK, class T, class Layout, class Element>
+void load_matrix_sync(fragment<Use, kM, kN, kK, T, Layout>& to, const Element* from,
+                      unsigned stride) {
+  detail::visit_elements<fragment<Use, kM, kN, kK, T, Layout>>(
+      std::is_same_v<Layout, row_major>, stride,
+      [&](int e, std::size_t at) { to.x[e] = from[at]; });
+}
+template <int kM, int kN, int kK, class T>
+void load_matrix_sync(fragment<accumulator, kM, kN, kK, T>& to, const T* from, unsigned stride,
+                      layout_t layout) {
+  detail::visit_elements<fragment<accumulator, kM, kN, kK, T>>(
+      layout == mem_row_major, stride, [&](int e, std::size_t at) { to.x[e] = from[at]; });
+}
+template <int kM, int kN, int kK, class T>
+void store_matrix_sync(T* to, const fragment<accumulator, kM, kN, kK, T>& from, unsigned stride,
+                       layout_t layout) {
+  detail::visit_elements<fragment<accumulator, kM, kN, kK, T>>(
+      layout == mem_row_major, stride, [&](int e, std::size_t at) { to[at] = from.x[e]; });
+}
+
+namespace detail {
+inline double number(float x) {
+  return x;
+}
+inline double number(double x) {
+  return x;
+}
+inline double number(__half x) {
+  return float(x);
+}
+inline double number(__nv_bfloat16 x) {
+  return __bfloat162float(x);
+}
+inline double number(int x) {
+  return x;
+}
+// To fp32 a sum is cut, as tensor cores do; see language/tensor_core.h.
+inline void result(float& to, double sum) {
+  const auto nearest = static_cast<float>(sum);
+  const bool away = fabs(static_cast<double>(nearest)) > fabs(sum);
+  to = away && !isinf(nearest) ? std::bit_cast<float>(std::bit_cast<unsigned>(nearest) - 1)
+                               : nearest;
+}
+inline void result(double& to, double sum) {
+  to = sum;
+}
+inline void result(__half& to, double sum) {
+  to = __half(static_cast<float>(sum));
+}
+inline void result(int& to, double sum) {
+  to = static_cast<int>(sum);
+}
+
+template <class D, class A, class B>
+struct Operands {
+  D* d;
+  const A* a;
+  const B* b;
+  const D* c;
+
+  static void compute(void* const* lanes) {
+    const auto of = [&](int i) -> const Operands& {
+      return *static_cast<const Operands*>(lanes[i % 32]);
+    };
+    constexpr int kDepth = A::kColumns;
+    static double sums[D::kRows * D::kColumns];
+    for (int i = 0; i < D::kRows * D::kColumns; ++i) {
+      sums[i] = number(of(i).c->x[i / 32]);
+      for (int k = 0; k < kDepth; ++k) {
+        const int l = i / D::kColumns * kDepth + k, r = k * D::kColumns + i % D::kColumns;
+        sums[i] += number(of(l).a->x[l / 32]) * number(of(r).b->x[r / 32]);
+      }
+    }
+    for (int i = 0; i < D::kRows * D::kColumns; ++i) result(of(i).d->x[i / 32], sums[i]);
+  }
+};
+}  // namespace detail
+
+template <int kM, int kN, int kK, class T, class L, class R, class Sums>
+[[gnu::noinline]] void mma_sync(fragment<accumulator, kM, kN, kK, Sums>& d,
+                                const fragment<matrix_a, kM, kN, kK, T, L>& a,
+                                const fragment<matrix_b, kM, kN, kK, T, R>& b,
+                                const fragment<accumulator, kM, kN, kK, Sums>& c) {
+  using Call = detail::Operands<std::remove_reference_t<decltype(d)>,
+                                std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(b)>>;
+  Call mine{&d, &a, &b, &c};
+  weft::host_cuda::warp_function(Call::compute, &mine, "mma_sync", __builtin_return_address(0));
+}
+
+inline void mma_sync(Sum& d, const Left& a, const Right& b, const Sum& c) {
+  for (int half = 0; half < 2; ++half) {
+    const float4 sum = weft::host_cuda::mma_m16n8k8_tf32(
+        {c.x[half][0], c.x[half][1], c.x[half][2], c.x[half][3]},
+        {__float_as_uint(a.x[0]), __float_as_uint(a.x[1]), __float_as_uint(a.x[2]),
+         __float_as_uint(a.x[3])},
+        {__float_as_uint(b.x[half][0]), __float_as_uint(b.x[half][1])});
+    d.x[half][0] = sum.x;
+    d.x[half][1] = sum.y;
+    d.x[half][2] = sum.z;
+    d.x[half][3] = sum.w;
+  }
+}
+
+}  // namespace nvcuda::wmma

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/lab/api/device.h"
+
+#include <map>
+
+#include "host_cuda/checks/host.h"
+
+namespace weft::host_cuda::lab {
+namespace {
+
+std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic shared memory
+
+}  // namespace
+
+bool shared_memory_allowed(const Call& call, std::size_t bytes) {
+  constexpr std::size_t kDefault = 48 * 1024;
+  if (bytes <= kDefault || call.name() != nullptr) return true;
+  const auto found = raised.find(call.kernel());
+  return found != raised.end() && bytes <= static_cast<std::size_t>(found->second);
+}
+
+cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  const cudaError_t code = noted(cudaFuncSetAttribute(kernel, attribute, value));
+  if (code == cudaSuccess && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    raised[kernel] = value;
+  }
+  return code;
+}
+
+}  // namespace weft::host_cuda::lab
+
+cudaError_t cudaDeviceSynchronize() {
+  weft::host_cuda::host_waits();
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceReset() {
+  weft::host_cuda::host_waits();
+  return cudaSuccess;
+}
+cudaError_t cudaSetDeviceFlags(unsigned) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  return cudaSuccess;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The device, its kernels' attributes, and launches that are function calls.
+#pragma once
+
+#include "host_cuda/lab/launch.h"
+#include "host_cuda/language/runtime_api.h"
+
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual,
+};
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault,
+  cudaSharedMemBankSizeFourByte,
+  cudaSharedMemBankSizeEightByte,
+};
+enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
+inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
+                          cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
+                          cudaDeviceMapHost = 8;
+
+cudaError_t cudaDeviceSynchronize();
+inline cudaError_t cudaThreadSynchronize() {
+  return cudaDeviceSynchronize();
+}
+cudaError_t cudaDeviceReset();
+cudaError_t cudaSetDeviceFlags(unsigned flags);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache cache);
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+
+namespace weft::host_cuda::lab {
+// Beyond 48 KiB, the kernel's limit has to be raised. (The address of a kernel that is a template
+// and deduces its arguments is not known.)
+bool shared_memory_allowed(const Call& call, std::size_t bytes);
+cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
+}  // namespace weft::host_cuda::lab
+
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
+                                 int value) {
+  return weft::host_cuda::lab::set_attribute(reinterpret_cast<const void*>(kernel), attribute,
+                                             value);
+}
+template <class... Parameters>
+cudaError_t cudaFuncSetCacheConfig(void (*)(Parameters...), cudaFuncCache) {
+  return cudaSuccess;
+}
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                          void (*kernel)(Parameters...),
+                                                          int threads, std::size_t shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      blocks, reinterpret_cast<const void*>(kernel), threads, shared_bytes);
+}
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, void (*kernel)(Parameters...),
+                                               std::size_t shared_bytes = 0, int limit = 0) {
+  *block = limit > 0 && limit < 1024 ? limit : 1024;
+  int blocks = 0;
+  cudaDeviceProp properties;
+  cudaGetDeviceProperties(&properties, 0);
+  const cudaError_t code =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, *block, shared_bytes);
+  *grid = blocks * properties.multiProcessorCount;
+  return code;
+}
+
+namespace weft::host_cuda::lab {
+
+// A kernel with its arguments behind pointers, as cudaLaunchKernel takes them.
+template <class... Parameters, std::size_t... kIndex>
+cudaError_t run_with(const Configuration& at, void (*kernel)(Parameters...), void** arguments,
+                     std::index_sequence<kIndex...>) {
+  return run(at, std::make_shared<const KernelCall<Parameters...>>(
+                     kernel, *static_cast<std::remove_const_t<Parameters>*>(arguments[kIndex])...));
+}
+
+}  // namespace weft::host_cuda::lab
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return weft::host_cuda::lab::run_with({grid, block, shared_bytes, stream, file, line}, kernel,
+                                        arguments, std::index_sequence_for<Parameters...>());
+}
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                        void** arguments, std::size_t shared_bytes = 0,
+                                        cudaStream_t stream = nullptr,
+                                        const char* file = __builtin_FILE(),
+                                        int line = __builtin_LINE()) {
+  return weft::host_cuda::lab::run_with({grid, block, shared_bytes, stream, file, line, true},
+                                        kernel, arguments,
+                                        std::index_sequence_for<Parameters...>());
+}

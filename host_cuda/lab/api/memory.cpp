@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/lab/api/memory.h"
+
+#include <unistd.h>
+
+#include "engine/extent.h"
+#include "host_cuda/checks/host.h"
+
+using namespace weft::host_cuda;
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  check_copy({"cudaMemcpy", __builtin_return_address(0)}, to, from, bytes, kind);
+  const cudaError_t code = noted(cudaMemcpyAsync(to, from, bytes, kind, nullptr));
+  host_waits();
+  return code;
+}
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  check_fill({"cudaMemset", __builtin_return_address(0)}, to, bytes);
+  return noted(cudaMemsetAsync(to, value, bytes, nullptr));
+}
+
+cudaError_t cudaMallocPitch(void** data, std::size_t* pitch, std::size_t width,
+                            std::size_t height) {
+  constexpr std::size_t kRowAlignment = 512;
+  *pitch = weft::divide_up(width, kRowAlignment) * kRowAlignment;
+  return noted(cudaMalloc(data, *pitch * height));
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
+  const HostCall call{"cudaMemcpy2D", __builtin_return_address(0)};
+  if (height > 0) {
+    check_copy(call, to, from, width, kind);
+    check_copy(call, static_cast<char*>(to) + (height - 1) * to_pitch,
+               static_cast<const char*>(from) + (height - 1) * from_pitch, width, kind);
+  }
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t code =
+        cudaMemcpyAsync(static_cast<char*>(to) + row * to_pitch,
+                        static_cast<const char*>(from) + row * from_pitch, width, kind, stream);
+    if (code != cudaSuccess) return noted(code);
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
+                         std::size_t height) {
+  if (width > pitch) return noted(cudaErrorInvalidPitchValue);
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t code = cudaMemset(static_cast<char*>(to) + row * pitch, value, width);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  *free_bytes = static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
+  *total_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocManaged(void** data, std::size_t bytes, unsigned) {
+  *data = allocate_device_memory(bytes, Memory::managed);
+  return noted(*data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+  return noted(cudaMallocHost(data, bytes));
+}
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  *device = host;
+  return cudaSuccess;
+}
+
+namespace weft::host_cuda::lab {
+
+cudaError_t copy_to_variable(void* variable, std::size_t size, const void* from, std::size_t bytes,
+                             std::size_t offset, cudaStream_t stream) {
+  if (offset > size || bytes > size - offset) return noted(cudaErrorInvalidValue);
+  return noted(cudaMemcpyAsync(static_cast<char*>(variable) + offset, from, bytes,
+                               cudaMemcpyHostToDevice, stream));
+}
+cudaError_t copy_from_variable(void* to, const void* variable, std::size_t size, std::size_t bytes,
+                               std::size_t offset, cudaStream_t stream) {
+  if (offset > size || bytes > size - offset) return noted(cudaErrorInvalidValue);
+  return noted(cudaMemcpyAsync(to, static_cast<const char*>(variable) + offset, bytes,
+                               cudaMemcpyDeviceToHost, stream));
+}
+
+}  // namespace weft::host_cuda::lab

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/lab/api/streams.h"
+
+#include <functional>
+
+#include "host_cuda/checks/host.h"
+
+namespace weft::host_cuda {
+void submit(cudaStream_t stream, std::function<void()> work);  // runtime.cpp
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  weft::host_cuda::host_waits();
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  weft::host_cuda::submit(stream, [=] { function(data); });
+  return cudaSuccess;
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
+                                  unsigned) {
+  weft::host_cuda::submit(stream, [=] { function(stream, cudaSuccess, data); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+cudaError_t cudaEventQuery(cudaEvent_t) {
+  weft::host_cuda::host_waits();
+  return cudaSuccess;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/lab/failures.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/error.h"
+#include "host_cuda/checks/host.h"
+
+namespace weft::host_cuda::lab {
+namespace {
+
+void print_and_end(const std::string& message) {
+  print_error(message);
+  std::_Exit(static_cast<int>(ErrorKind::check_failed));
+}
+
+// When the program has ended well, without having asked whether all went well.
+void look_for_unread_failure(int status, void*) {
+  const std::string failure = unread_failure();
+  if (status != 0 || failure.empty()) return;
+  print_and_end("host-cuda: unread error: " + failure +
+                "; the program never asked for the error (cudaGetLastError)");
+}
+
+std::string reason(const Configuration& at, cudaError_t code) {
+  const unsigned long long threads = 1ull * at.block.x * at.block.y * at.block.z;
+  const unsigned long long blocks = 1ull * at.grid.x * at.grid.y * at.grid.z;
+  if (threads == 0) return "its blocks have no threads";
+  if (blocks == 0) return "its grid has no blocks";
+  if (threads > 1024) return str("its blocks have ", threads, " threads, and 1024 is the most");
+  if (code == cudaErrorInvalidValue) {
+    return str("its blocks ask for ", at.shared_bytes, " bytes of dynamic shared memory, and ",
+               "49152 is the most, or what cudaFuncSetAttribute allows");
+  }
+  return cudaGetErrorString(code);
+}
+
+}  // namespace
+
+// Linked in by its name, which compile.cpp tells the linker.
+extern "C" [[gnu::constructor]] void weft_lab_begin() {
+  on_host_mistake(print_and_end);
+  on_exit(look_for_unread_failure, nullptr);
+}
+
+void print_error(const std::string& message) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "weft: error: %s\n", message.c_str());
+}
+
+cudaError_t launch_failed(const Configuration& at, const std::string& kernel, cudaError_t code) {
+  const std::string failure = str("kernel ", kernel, ", launched at ", at.file, ":", at.line,
+                                  ", did not start: ", reason(at, code));
+  print_error("host-cuda: launch failed: " + failure);
+  call_failed([&] { return failure; });
+  return noted(code);
+}
+
+}  // namespace weft::host_cuda::lab

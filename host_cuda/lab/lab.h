@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What a program of `weft lab run` sees before its own first line, as nvcc's programs see
+// cuda_runtime.h.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "host_cuda/lab/api/device.h"
+#include "host_cuda/lab/api/math.h"
+#include "host_cuda/lab/api/memory.h"
+#include "host_cuda/lab/api/scoped_atomics.h"
+#include "host_cuda/lab/api/streams.h"
+#include "host_cuda/lab/launch.h"
+
+// lab.ld finds __shared__ variables by this tag in their names. Without `used` the compiler would
+// take one that nobody writes for a zero.
+#undef __shared__
+#define __shared__ static __attribute__((abi_tag("shared"), used))
+#undef __global__
+#define __global__ __attribute__((noinline))
+#define __managed__
+#define CUDART_CB
+
+// Headers of samples ask by these which headers of CUDA a program has included.
+#define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDA_ARCH__ 800
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
+#undef CUDART_VERSION
+#define CUDART_VERSION 12000

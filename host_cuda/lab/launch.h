@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What `weft lab` makes of kernel<<<grid, block, shared, stream>>>(arguments).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "host_cuda/language/runtime_api.h"
+
+namespace weft::host_cuda::lab {
+
+// What stands between <<< and >>>, and where.
+struct Configuration {
+  dim3 grid, block;
+  std::size_t shared_bytes;
+  cudaStream_t stream;
+  const char* file;
+  int line;
+  bool cooperative = false;
+};
+
+// Runs the grid. A finding is printed, and ends the program with exit code 1. A launch that cannot
+// be is remembered for cudaGetLastError(), as on a GPU.
+cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call);
+// A thread of a kernel may not.
+void about_to_launch(const char* file, int line);
+
+// A call of a function template that deduces its arguments.
+template <class Function, class... Arguments>
+class DeducedCall : public Call {
+ public:
+  DeducedCall(const char* name, Function function, Arguments... arguments)
+      : name_(name), function_(function), arguments_(std::move(arguments)...) {}
+
+  void run() const override { std::apply(function_, arguments_); }
+  const void* kernel() const override { return name_; }
+  const char* name() const override { return name_; }
+  std::size_t bytes() const override { return sizeof(*this); }
+
+ private:
+  const char* name_;
+  Function function_;
+  std::tuple<Arguments...> arguments_;
+};
+
+template <class... Parameters>
+class PointerLaunch {
+ public:
+  PointerLaunch(void (*kernel)(Parameters...), const Configuration& at)
+      : kernel_(kernel), at_(at) {}
+  void operator()(Parameters... arguments) const {
+    run(at_, std::make_shared<const KernelCall<Parameters...>>(kernel_, arguments...));
+  }
+
+ private:
+  void (*kernel_)(Parameters...);
+  Configuration at_;
+};
+
+template <class Function>
+class DeducedLaunch {
+ public:
+  DeducedLaunch(const char* name, Function function, const Configuration& at)
+      : name_(name), function_(function), at_(at) {}
+  template <class... Arguments>
+  void operator()(Arguments&&... arguments) const {
+    using Made = DeducedCall<Function, std::decay_t<Arguments>...>;
+    run(at_, std::make_shared<const Made>(name_, function_, arguments...));
+  }
+
+ private:
+  const char* name_;
+  Function function_;
+  Configuration at_;
+};
+
+template <class Make>
+class Kernel {
+ public:
+  explicit Kernel(Make make) : make_(make) {}
+  auto with(dim3 grid, dim3 block, std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+            const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    about_to_launch(file, line);
+    return make_(Configuration{grid, block, shared_bytes, stream, file, line});
+  }
+
+ private:
+  Make make_;
+};
+
+template <class... Parameters>
+auto launching(void (*kernel)(Parameters...)) {
+  return Kernel([=](const Configuration& at) { return PointerLaunch<Parameters...>(kernel, at); });
+}
+template <class Function>
+auto launching(const char* name, Function function) {
+  return Kernel(
+      [=](const Configuration& at) { return DeducedLaunch<Function>(name, function, at); });
+}
+
+}  // namespace weft::host_cuda::lab

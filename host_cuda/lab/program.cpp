@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What a program of `weft lab` does differently from others: its launches, and the functions of the
+// C library that kernels call. The linker sends calls of f to __wrap_f.
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/error.h"
+#include "host_cuda/checks/host.h"
+#include "host_cuda/checks/symbols.h"
+#include "host_cuda/grid.h"
+#include "host_cuda/host_cuda.h"
+#include "host_cuda/lab/api/device.h"
+#include "host_cuda/lab/failures.h"
+#include "host_cuda/lab/launch.h"
+
+namespace weft::host_cuda::lab {
+
+void about_to_launch(const char* file, int line) {
+  if (running == nullptr) return;
+  const Unchecked here;
+  fail([&] {
+    return str("launch in a kernel: ", where(*running), " launches a kernel at ", file, ":", line,
+               ": the lab has no dynamic parallelism");
+  });
+}
+
+cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
+  const std::string kernel = kernel_name(*call);
+  if (!shared_memory_allowed(*call, at.shared_bytes)) {
+    return launch_failed(at, kernel, cudaErrorInvalidValue);
+  }
+  cudaLaunchAttribute attribute{cudaLaunchAttributeCooperative, {1}};
+  const cudaLaunchConfig_t config{at.grid,   at.block,   at.shared_bytes,
+                                  at.stream, &attribute, at.cooperative ? 1u : 0u};
+  try {
+    const cudaError_t code = start(config, std::move(call));
+    if (code != cudaSuccess) return launch_failed(at, kernel, code);
+    kernel_runs(kernel, str(at.file, ":", at.line));
+    return code;
+  } catch (const Error& error) {
+    print_error(error.what());
+    std::_Exit(error.exit_code());
+  }
+}
+
+}  // namespace weft::host_cuda::lab
+
+using namespace weft::host_cuda;
+
+extern "C" {
+int __real_puts(const char* text);
+int __real_putchar(int character);
+[[noreturn]] void __real___assert_fail(const char* what, const char* file, unsigned line,
+                                       const char* function) noexcept;
+
+// A grid that runs in several orders prints in the first.
+int __wrap_printf(const char* format, ...) {
+  if (running != nullptr && repeating()) return 0;
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = std::vprintf(format, arguments);
+  va_end(arguments);
+  return written;
+}
+int __wrap_puts(const char* text) {
+  return running != nullptr && repeating() ? 0 : __real_puts(text);
+}
+int __wrap_putchar(int character) {
+  return running != nullptr && repeating() ? character : __real_putchar(character);
+}
+
+[[noreturn]] void __wrap___assert_fail(const char* what, const char* file, unsigned line,
+                                       const char* function) noexcept {
+  if (running == nullptr) __real___assert_fail(what, file, line, function);
+  const Unchecked here;
+  fail([&] {
+    return weft::str("assertion failed: ", where(*running), ": ", what, " at ", file, ":", line);
+  });
+}
+}

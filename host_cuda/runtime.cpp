@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// The CUDA runtime of the host: device, streams, memory, events and graphs.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/host.h"
+#include "host_cuda/language/runtime_api.h"
+
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUstream_st {
+  std::unique_ptr<CUgraph_st> capture;  // while the stream is being captured
+
+  void submit(std::function<void()> work) {
+    if (capture != nullptr) {
+      capture->work.push_back(std::move(work));
+    } else {
+      work();
+    }
+  }
+};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time;
+};
+
+namespace weft::host_cuda {
+
+void submit(cudaStream_t stream, std::function<void()> work) {
+  if (stream == nullptr) return work();  // the default stream
+  stream->submit(std::move(work));
+}
+
+long long clock() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+}  // namespace weft::host_cuda
+
+using namespace weft::host_cuda;
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int) {
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  *pool = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  host_waits();
+  return cudaSuccess;
+}
+cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
+  *data = weft::host_cuda::allocate_device_memory(bytes);
+  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaMalloc(void** data, std::size_t bytes) {
+  return cudaMallocAsync(data, bytes, nullptr);
+}
+cudaError_t cudaFree(void* data) {
+  check_free({"cudaFree", __builtin_return_address(0)}, data, Memory::device);
+  host_waits();
+  weft::host_cuda::free_device_memory(data);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
+  check_free({"cudaFreeAsync", __builtin_return_address(0)}, data, Memory::device);
+  weft::host_cuda::free_device_memory(data);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
+  *data = weft::host_cuda::allocate_device_memory(bytes, Memory::pinned);
+  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFreeHost(void* data) {
+  check_free({"cudaFreeHost", __builtin_return_address(0)}, data, Memory::pinned);
+  weft::host_cuda::free_device_memory(data);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const HostCall call{"cudaMemcpyAsync", __builtin_return_address(0)};
+  check_copy(call, dst, src, bytes, kind);
+  weft::host_cuda::submit(stream, [=] {
+    std::memcpy(dst, src, bytes);
+    weft::host_cuda::host_writes(dst, bytes);
+  });
+  copy_runs(call, dst, src);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
+  check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes);
+  weft::host_cuda::submit(stream, [=] {
+    std::memset(dst, value, bytes);
+    weft::host_cuda::host_writes(dst, bytes);
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->time = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  host_waits();
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  stream->capture = std::make_unique<CUgraph_st>();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = stream->capture.release();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+  for (const std::function<void()>& work : exec->work) work();
+  return cudaSuccess;
+}

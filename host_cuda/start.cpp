@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// From a launch to running grids: limits, schedules, and what a device says about a kernel.
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+
+#include "engine/error.h"
+#include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/symbols.h"
+#include "host_cuda/grid.h"
+#include "host_cuda/host_cuda.h"
+
+namespace weft::host_cuda {
+
+void submit(cudaStream_t stream, std::function<void()> work);  // runtime.cpp
+
+namespace {
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr std::size_t kMaxSharedBytes = 227 * 1024;
+constexpr std::uint64_t kBlocksPerMultiprocessor = 2, kMultiprocessors = 4;
+
+int schedules_from_environment() {
+  const char* text = std::getenv("WEFT_HOST_CUDA_SCHEDULES");
+  const int count = text == nullptr ? 1 : std::atoi(text);
+  return count > 0 ? count : 1;
+}
+
+int& schedule_count() {
+  static int count = schedules_from_environment();
+  return count;
+}
+
+bool repeats = false;
+
+// Runs the grid under each schedule on the same memory, and compares what they leave there.
+void run_schedules(const Grid& grid) {
+  static std::mutex one_grid_at_a_time;
+  const std::lock_guard lock(one_grid_at_a_time);
+  const int count = schedule_count();
+  if (count == 1 || recording()) return run_grid(grid, 0);
+  refresh_device_memory();
+  const std::vector<char> before = device_memory_contents();
+  run_grid(grid, 0);
+  const std::vector<char> expected = device_memory_contents();
+  for (int schedule = 1; schedule < count; ++schedule) {
+    restore_device_memory(before);
+    repeats = true;
+    run_grid(grid, static_cast<std::uint64_t>(schedule));
+    repeats = false;
+    // AddressSanitizer's stack frames leave other bytes in the padding of structs each time.
+#ifdef __SANITIZE_ADDRESS__
+    const std::string where;
+#else
+    const std::string where = first_difference(expected, device_memory_contents());
+#endif
+    if (!where.empty()) {
+      throw Error(ErrorKind::check_failed,
+                  str("host-cuda: kernel ", kernel_name(*grid.call),
+                      " leaves other results when its threads run in another order (schedule ",
+                      schedule, "): ", where));
+    }
+  }
+}
+
+}  // namespace
+
+void set_schedules(int count) {
+  schedule_count() = count;
+}
+
+bool repeating() {
+  return repeats;
+}
+
+cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> call) {
+  Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes, false, std::move(call)};
+  const std::uint64_t threads = std::uint64_t{grid.block.x} * grid.block.y * grid.block.z;
+  const std::uint64_t blocks = std::uint64_t{grid.grid.x} * grid.grid.y * grid.grid.z;
+  if (threads == 0 || blocks == 0 || threads > kMaxThreads || grid.block.z > 64 ||
+      grid.grid.y > 65535 || grid.grid.z > 65535) {
+    return cudaErrorInvalidConfiguration;
+  }
+  if (grid.shared_bytes > kMaxSharedBytes) return cudaErrorInvalidValue;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != cudaLaunchAttributeCooperative) return cudaErrorNotSupported;
+    grid.cooperative = config.attrs[i].val.cooperative != 0;
+  }
+  if (grid.cooperative && blocks > kBlocksPerMultiprocessor * kMultiprocessors) {
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+  submit(config.stream, [grid = std::move(grid)] { run_schedules(grid); });
+  return cudaSuccess;
+}
+
+}  // namespace weft::host_cuda
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {
+  const bool fits =
+      value >= 0 && static_cast<std::size_t>(value) <= weft::host_cuda::kMaxSharedBytes;
+  return fits ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaFuncGetName(const char** name, const void* kernel) {
+  static std::string text;
+  text = weft::host_cuda::function_name(kernel);
+  *name = text.c_str();
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
+                                                          std::size_t) {
+  const bool runs = threads > 0 && static_cast<unsigned>(threads) <= weft::host_cuda::kMaxThreads;
+  *blocks = runs ? static_cast<int>(weft::host_cuda::kBlocksPerMultiprocessor) : 0;
+  return cudaSuccess;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/batch_norm/cpu/templates.h"
+
+#include "kernels/batch_norm/cpu/table.h"
+
+namespace weft::kernels::WEFT_ISA {
+
+extern const BatchNormCpu batch_norm_cpu = {
+    cpu::batch_norm_forward<float>,
+    cpu::batch_norm_inference<float>,
+    cpu::batch_norm_backward<float>,
+};
+
+}  // namespace weft::kernels::WEFT_ISA

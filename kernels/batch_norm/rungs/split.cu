@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Batch normalisation with each channel split over as many blocks as keep the GPU busy.
+//
+//   forward    1: each block sums up its part of a channel    2: each block merges the parts of its
+//                 count, mean, squares of (x - mean)             channel, and normalises its own
+//   backward   1: sums of dy and of dy xhat                   2: the same, with dx
+//
+// One walk yields mean and squares without cancellation, because values are taken relative to a
+// pilot that lies among them: the mean of the first value of each thread. Parts are merged as by
+// Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+// variances", 1979. The second kernel finds x in the L2 cache if the array fits there. A thread
+// sums in float, a block in double; parts and their order depend on the shape only.
+#include "engine/launch.h"
+#include "kernels/batch_norm/launchers.h"
+#include "kernels/batch_norm/parts/split_plan.h"
+#include "kernels/device/block.cuh"
+#include "kernels/device/fast_divide.cuh"
+#include "kernels/device/vector.cuh"
+
+namespace weft::kernels::cuda {
+
+namespace {
+
+constexpr int kThreads = 256;
+using Storage = device::BlockReduceStorage<double, kThreads>;
+
+__device__ __forceinline__ double block_sum(float value, Storage& storage) {
+  return device::block_reduce<kThreads>(static_cast<double>(value), device::Add(), storage);
+}
+
+// The array in units of kWidth floats that do not cross a row of (n, c): block (part, channel).
+struct Split {
+  std::int64_t elements, inner, channels;
+  device::FastDivide by_row;  // units of a row
+  int units, part_units;      // of a channel, of a part
+
+  __device__ __forceinline__ int first() const { return static_cast<int>(blockIdx.x) * part_units; }
+  __device__ __forceinline__ int end() const { return min(first() + part_units, units); }
+};
+
+// The offset of a unit of this block's channel.
+template <int kWidth>
+__device__ __forceinline__ std::int64_t offset_of(const Split& split, int unit) {
+  int column;
+  const std::int64_t row = split.by_row.divide(unit, column);
+  return (row * split.channels + blockIdx.y) * split.inner + kWidth * column;
+}
+
+template <int kWidth>
+struct Unit {
+  float lane[kWidth];
+};
+
+template <int kWidth>
+__device__ __forceinline__ Unit<kWidth> load(const float* x, std::int64_t offset,
+                                             const Split& split) {
+  Unit<kWidth> unit;
+  if constexpr (kWidth == 4) {
+    const device::Float4 values = device::load4(x, offset, split.elements);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) unit.lane[i] = values.lane[i];
+  } else {
+    unit.lane[0] = x[offset];
+  }
+  return unit;
+}
+
+template <int kWidth>
+__device__ __forceinline__ void store(float* y, std::int64_t offset, const Split& split,
+                                      const Unit<kWidth>& unit) {
+  if constexpr (kWidth == 4) {
+    device::store4(y, offset, split.elements,
+                   {unit.lane[0], unit.lane[1], unit.lane[2], unit.lane[3]});
+  } else {
+    y[offset] = unit.lane[0];
+  }
+}
+
+// visit(offset) for the units of this block's part that are this thread's.
+template <int kWidth, class Visit>
+__device__ __forceinline__ void walk(const Split& split, const Visit& visit) {
+  const int end = split.end();
+#pragma unroll 4
+  for (int unit = split.first() + static_cast<int>(threadIdx.x); unit < end; unit += kThreads) {
+    visit(offset_of<kWidth>(split, unit));
+  }
+}
+
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    moments_kernel(Moments* __restrict__ parts, const float* __restrict__ x, Split split) {
+  __shared__ Storage storage;
+  const int first = split.first() + static_cast<int>(threadIdx.x);
+  const int units = split.end() - split.first();
+  const float sample = first < split.end() ? x[offset_of<kWidth>(split, first)] : 0.0f;
+  const float pilot = static_cast<float>(block_sum(sample, storage) / min(units, kThreads));
+
+  float sum = 0.0f, squares = 0.0f;
+  walk<kWidth>(split, [&](std::int64_t offset) {
+    const Unit<kWidth> values = load<kWidth>(x, offset, split);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) {
+      const float centred = values.lane[i] - pilot;
+      sum += centred;
+      squares += centred * centred;
+    }
+  });
+  const double total = block_sum(sum, storage);
+  const double total_squares = block_sum(squares, storage);
+  if (threadIdx.x != 0) return;
+  const double count = static_cast<double>(units) * kWidth;
+  parts[static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] = {
+      count, static_cast<double>(pilot) + total / count, total_squares - total * total / count};
+}
+
+// The sum over the parts of this block's channel of value(part); by whole warps.
+template <class Part, class Value>
+__device__ __forceinline__ double sum_of_parts(const Part* parts, const Value& value) {
+  const Part* own = parts + static_cast<std::int64_t>(blockIdx.y) * gridDim.x;
+  double sum = 0;
+  for (int p = static_cast<int>(threadIdx.x) % device::kWarpSize; p < static_cast<int>(gridDim.x);
+       p += device::kWarpSize) {
+    sum += value(own[p]);
+  }
+  return device::warp_reduce(sum, device::Add());
+}
+
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    normalize_kernel(float* __restrict__ y, float* __restrict__ mean, float* __restrict__ inv_std,
+                     float* __restrict__ running_mean, float* __restrict__ running_var,
+                     const Moments* __restrict__ parts, const float* __restrict__ x,
+                     const float* __restrict__ gamma, const float* __restrict__ beta, float eps,
+                     float momentum, Split split) {
+  const int c = static_cast<int>(blockIdx.y);
+  const double count = static_cast<double>(split.units) * kWidth;
+  const double center =
+      sum_of_parts(parts, [](const Moments& part) { return part.count * part.mean; }) / count;
+  const double squares = sum_of_parts(parts, [=](const Moments& part) {
+    return part.squares + part.count * (part.mean - center) * (part.mean - center);
+  });
+  const float average = static_cast<float>(center);
+  const float scale = static_cast<float>(1.0 / sqrt(squares / count + static_cast<double>(eps)));
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    mean[c] = average;
+    inv_std[c] = scale;
+    const float unbiased = static_cast<float>(squares / (count - 1.0));
+    running_mean[c] = (1.0f - momentum) * running_mean[c] + momentum * average;
+    running_var[c] = (1.0f - momentum) * running_var[c] + momentum * unbiased;
+  }
+  const float factor = gamma[c] * scale, shift = beta[c];
+  walk<kWidth>(split, [&](std::int64_t offset) {
+    Unit<kWidth> values = load<kWidth>(x, offset, split);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) values.lane[i] = (values.lane[i] - average) * factor + shift;
+    store(y, offset, split, values);
+  });
+}
+
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    gradient_sums_kernel(GradientSums* __restrict__ parts, const float* __restrict__ dy,
+                         const float* __restrict__ x, const float* __restrict__ mean,
+                         const float* __restrict__ inv_std, Split split) {
+  __shared__ Storage storage;
+  const float average = mean[blockIdx.y], scale = inv_std[blockIdx.y];
+  float sum = 0.0f, sum_hat = 0.0f;
+  walk<kWidth>(split, [&](std::int64_t offset) {
+    const Unit<kWidth> gradient = load<kWidth>(dy, offset, split);
+    const Unit<kWidth> values = load<kWidth>(x, offset, split);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) {
+      sum += gradient.lane[i];
+      sum_hat += gradient.lane[i] * ((values.lane[i] - average) * scale);
+    }
+  });
+  const double total = block_sum(sum, storage);
+  const double total_hat = block_sum(sum_hat, storage);
+  if (threadIdx.x == 0) {
+    parts[static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] = {total, total_hat};
+  }
+}
+
+template <int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    gradient_kernel(float* __restrict__ dx, float* __restrict__ dgamma, float* __restrict__ dbeta,
+                    const GradientSums* __restrict__ parts, const float* __restrict__ dy,
+                    const float* __restrict__ x, const float* __restrict__ gamma,
+                    const float* __restrict__ mean, const float* __restrict__ inv_std, Split split,
+                    bool add_dx, bool add_parameters, bool mask) {
+  const int c = static_cast<int>(blockIdx.y);
+  const double total = sum_of_parts(parts, [](const GradientSums& part) { return part.dy; });
+  const double total_hat =
+      sum_of_parts(parts, [](const GradientSums& part) { return part.dy_hat; });
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    const float db = static_cast<float>(total), dg = static_cast<float>(total_hat);
+    dbeta[c] = add_parameters ? dbeta[c] + db : db;
+    dgamma[c] = add_parameters ? dgamma[c] + dg : dg;
+  }
+  const double count = static_cast<double>(split.units) * kWidth;
+  const float mean_dy = static_cast<float>(total / count);
+  const float mean_hat = static_cast<float>(total_hat / count);
+  const float average = mean[c], scale = inv_std[c], factor = gamma[c] * scale;
+  walk<kWidth>(split, [&](std::int64_t offset) {
+    Unit<kWidth> gradient = load<kWidth>(dy, offset, split);
+    const Unit<kWidth> values = load<kWidth>(x, offset, split);
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) {
+      const float hat = (values.lane[i] - average) * scale;
+      const float value = factor * (gradient.lane[i] - mean_dy - hat * mean_hat);
+      gradient.lane[i] = mask && !(values.lane[i] > 0.0f) ? 0.0f : value;
+    }
+    if (add_dx) {
+      const Unit<kWidth> before = load<kWidth>(dx, offset, split);
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) gradient.lane[i] += before.lane[i];
+    }
+    store(dx, offset, split, gradient);
+  });
+}
+
+// Calls run(integral_constant<int, kWidth>, split, launch).
+template <class Run>
+void dispatch(const BatchNormDims& dims, const Stream& stream, const Run& run) {
+  const auto with_width = [&](auto width) {
+    const std::int64_t units = dims.n * dims.inner / width;
+    const std::int64_t parts = batch_norm_parts(dims);
+    const Split split{dims.n * dims.c * dims.inner,
+                      dims.inner,
+                      dims.c,
+                      device::FastDivide(dims.inner / width),
+                      static_cast<int>(units),
+                      static_cast<int>(divide_up(units, parts))};
+    const dim3 grid(blocks_for(units, split.part_units), blocks_for(dims.c, 1));
+    run(width, split, Launch{grid, kThreads, 0, stream});
+  };
+  if (dims.inner % 4 == 0) {
+    with_width(std::integral_constant<int, 4>());
+  } else {
+    with_width(std::integral_constant<int, 1>());
+  }
+}
+
+}  // namespace
+
+void batch_norm_forward_split(float* y, float* mean, float* inv_std, float* running_mean,
+                              float* running_var, const float* x, const float* gamma,
+                              const float* beta, float eps, float momentum,
+                              const BatchNormDims& dims, Workspace workspace,
+                              const Stream& stream) {
+  auto* parts = static_cast<Moments*>(workspace.data);
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(moments_kernel<width>, config, parts, x, split);
+    launch(normalize_kernel<width>, config, y, mean, inv_std, running_mean, running_var, parts, x,
+           gamma, beta, eps, momentum, split);
+  });
+}
+
+void batch_norm_backward_split(float* dx, float* dgamma, float* dbeta, const float* dy,
+                               const float* x, const float* gamma, const float* mean,
+                               const float* inv_std, const BatchNormDims& dims,
+                               GradientMode dx_mode, GradientMode parameter_mode, bool mask,
+                               Workspace workspace, const Stream& stream) {
+  auto* parts = static_cast<GradientSums*>(workspace.data);
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(gradient_sums_kernel<width>, config, parts, dy, x, mean, inv_std, split);
+    launch(gradient_kernel<width>, config, dx, dgamma, dbeta, parts, dy, x, gamma, mean, inv_std,
+           split, dx_mode == GradientMode::accumulate, parameter_mode == GradientMode::accumulate,
+           mask);
+  });
+}
+
+}  // namespace weft::kernels::cuda

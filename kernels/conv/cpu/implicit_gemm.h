@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// Convolution on the CPU as a GEMM whose image operand is never copied to a matrix: the loops of
+// correlation.h, forward and backward data.
+//
+// Threads share the packed filters and own whole images. Scratch: offsets, packed filters, then per
+// thread one padded image and the sums of a strip of pixels.
+#pragma once
+
+#include "engine/extent.h"
+#include "kernels/conv/cpu/correlation.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+namespace correlation {
+
+// Maps (filters, rows, columns) that rows of pixels go to.
+struct Maps {
+  float* at;
+  std::int64_t plane, line;  // from one filter to the next, from one row to the next
+  const float* bias;         // or null
+  bool add, relu;
+  bool roomy;  // lines have room for whole vectors
+};
+
+// Output rows [begin, end) to the maps, whose first row is row `begin`.
+inline void filters_in_rows(const Correlation& job, const Maps& maps, const float* image,
+                            const float* packed_w, const std::int64_t* offsets, std::int64_t begin,
+                            std::int64_t end) {
+  static constexpr TileKernels<3, 0, 1, Unit, Linear, Table, Place> kKernels;
+  const std::int64_t depth = job.depth(), width = job.placement.width;
+  const bool paired = job.paired();
+  const int most = job.row_vectors();
+  const Split filters(job.filters, tile_rows(most));
+  const Split pieces(paired ? 1 : divide_up(job.ow, kLanes), most);
+  const Place::Start start = maps.add               ? Place::Start::vectors
+                             : maps.bias != nullptr ? Place::Start::row_bias
+                                                    : Place::Start::zero;
+  Place place{.row = maps.plane,
+              .vector = paired ? maps.line : kLanes,
+              .relu = maps.relu,
+              .start_kind = start,
+              .bias_row = maps.plane};
+  const Table pixels{offsets, paired ? width : kLanes};
+  for (std::int64_t p = begin; p < end; p += paired ? most : 1) {
+    for (std::int64_t piece = 0; piece < pieces.pieces; ++piece) {
+      const std::int64_t q = pieces.begin(piece) * kLanes;
+      const std::int64_t vectors =
+          paired ? least(most, end - p) : pieces.begin(piece + 1) - pieces.begin(piece);
+      const std::int64_t last = least(kLanes, job.ow - q - (paired ? 0 : vectors - 1) * kLanes);
+      place.last_lanes = maps.roomy ? kLanes : last;
+      place.lanes = paired ? place.last_lanes : kLanes;
+      for (std::int64_t group = 0; group < filters.pieces; ++group) {
+        const std::int64_t first = filters.begin(group), rows = filters.begin(group + 1) - first;
+        const float* a = packed_w + first * depth;
+        place.at = maps.at + first * maps.plane + (p - begin) * maps.line + q;
+        place.bias = maps.add ? place.at : maps.bias + first;
+        kKernels(rows, vectors)(place, &a, Unit{}, Linear{rows}, image + p * width + q, pixels,
+                                depth);
+      }
+    }
+  }
+}
+
+// One panel of filters of output rows [begin, end): sums (pixel, width). The depth is cut so that
+// a block of packed filters stays in the first-level cache.
+inline void pixels_in_rows(const Correlation& job, float* sums, const float* image,
+                           const float* panel, std::int64_t width, const std::int64_t* offsets,
+                           std::int64_t begin, std::int64_t end) {
+  static constexpr TileKernels<kTileVectors, 0, 1, Unit, Table, Linear, Tile> kAdjacent;
+  static constexpr TileKernels<kTileVectors, 3, 1, Stride, Table, Linear, Tile> kStrided;
+  const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
+  const Split columns(job.ow, most), blocks(job.depth(), packed::kPanelK);
+  for (std::int64_t block = 0; block < blocks.pieces; ++block) {
+    const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
+    const Table taps{offsets + k};
+    for (std::int64_t p = begin; p < end; ++p) {
+      for (std::int64_t piece = 0; piece < columns.pieces; ++piece) {
+        const std::int64_t q = columns.begin(piece), pixels = columns.begin(piece + 1) - q;
+        const float* a = image + p * job.stride_h * job.placement.width + q * job.stride_w;
+        const Tile tile{sums + ((p - begin) * job.ow + q) * width, block > 0};
+        if (job.stride_w == 1) {
+          kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, panel + k * width, Linear{width},
+                                     depth);
+        } else {
+          const float* spans[(tile_rows(1) + 2) / 3];
+          for (std::int64_t s = 0; 3 * s < pixels; ++s) spans[s] = a + 3 * s * job.stride_w;
+          kStrided(pixels, vectors)(tile, spans, job.stride_w, taps, panel + k * width,
+                                    Linear{width}, depth);
+        }
+      }
+    }
+  }
+}
+
+// Rows of a strip of sums, and floats that hold it: whole vectors of pixels by a panel of filters.
+inline std::int64_t strip_rows(std::int64_t columns, std::int64_t rows) {
+  constexpr std::int64_t kPixels = 64;
+  return columns >= kPixels ? 1 : least(rows, kPixels / columns);
+}
+inline std::int64_t strip_floats(std::int64_t columns, std::int64_t rows) {
+  return round_up(strip_rows(columns, rows) * columns, kLanes) * kTileColumns;
+}
+
+inline void put_rows(const Maps& maps, float* out, const float* bias,
+                     const FloatVector (&rows)[kLanes], std::int64_t count, std::int64_t lanes) {
+  for (std::int64_t f = 0; f < count; ++f, out += maps.plane) {
+    FloatVector value = rows[f];
+    if (bias != nullptr) value += bias[f];
+    if (maps.add) value += simd::load_first(out, lanes);
+    if (maps.relu) value = simd::relu(value);
+    simd::store_first(out, value, lanes);
+  }
+}
+
+// All output rows of one image.
+inline void correlate_image(const Correlation& job, const Maps& maps, const float* image,
+                            const float* packed_w, const std::int64_t* offsets, float* sums) {
+  if (job.filters_in_rows()) {
+    return filters_in_rows(job, maps, image, packed_w, offsets, 0, job.oh);
+  }
+  const std::int64_t depth = job.depth();
+  const Split strips(job.oh, strip_rows(job.ow, job.oh));
+  for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
+    const std::int64_t filters = least(kTileColumns, job.filters - first);
+    const std::int64_t width = round_up(filters, kLanes);
+    for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
+      const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
+      pixels_in_rows(job, sums, image, packed_w + first * depth, width, offsets, begin, end);
+      float* out = maps.at + first * maps.plane + begin * maps.line;
+      packed::for_each_square(
+          filters, (end - begin) * job.ow,
+          [&](std::int64_t f, std::int64_t count, std::int64_t e, std::int64_t lanes) {
+            FloatVector square[kLanes];
+            packed::load_transposed(square, sums + e * width + f, width);
+            const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
+            put_rows(maps, out + f * maps.plane + e, bias, square, count, lanes);
+          });
+    }
+  }
+}
+
+// What a correlation keeps in its scratch.
+struct Scratch {
+  std::int64_t* offsets;
+  float *packed_w, *threads;
+
+  Scratch(const Correlation& job, float* memory)
+      : offsets(reinterpret_cast<std::int64_t*>(memory)),
+        packed_w(memory + job.offset_floats()),
+        threads(packed_w + job.filter_floats()) {}
+};
+
+inline std::int64_t sums_floats(const Correlation& job) {
+  return job.filters_in_rows() ? 0 : strip_floats(job.ow, job.oh);
+}
+inline std::size_t scratch_floats(const Correlation& job, int threads) {
+  return static_cast<std::size_t>(job.offset_floats() + job.filter_floats() +
+                                  threads * (job.thread_floats() + sums_floats(job)));
+}
+
+inline void correlate(float* y, const float* x, const float* w, const float* bias, bool add,
+                      Epilogue epilogue, const Correlation& job, float* memory) {
+  const Scratch scratch(job, memory);
+  job.tabulate_offsets(scratch.offsets);
+  const std::int64_t plane = job.oh * job.ow;
+#pragma omp parallel if (job.worth_threads())
+  {
+    float* own = scratch.threads + thread_index() * (job.thread_floats() + sums_floats(job));
+    float* sums = own + job.thread_floats();
+    for (std::int64_t e = 0; e < job.thread_floats(); ++e) own[e] = 0.0f;
+#pragma omp for schedule(static)
+    for (std::int64_t c = 0; c < job.channels; ++c) pack_filters(scratch.packed_w, w, job, c);
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < job.n; ++i) {
+      const Maps maps{y + i * job.filters * plane, plane, job.ow, bias, add,
+                      epilogue == Epilogue::relu,  false};
+      correlate_image(job, maps, job.image_of(own, x, i), scratch.packed_w, scratch.offsets, sums);
+    }
+  }
+}
+
+}  // namespace correlation
+
+inline std::size_t conv2d_forward_scratch(const ConvDims& d, int threads) {
+  return correlation::scratch_floats(correlation::forward_of(d), threads);
+}
+
+inline std::size_t conv2d_backward_data_scratch(const ConvDims& d, int threads) {
+  return correlation::scratch_floats(correlation::backward_of(d), threads);
+}
+
+// All extents > 0.
+inline void conv2d_forward_implicit_gemm(float* y, const float* x, const float* w,
+                                         const float* bias, const ConvDims& d, Epilogue epilogue,
+                                         float* scratch) {
+  correlation::correlate(y, x, w, bias, false, epilogue, correlation::forward_of(d), scratch);
+}
+
+inline void conv2d_backward_data_implicit_gemm(float* dx, const float* dy, const float* w,
+                                               const ConvDims& d, GradientMode mode,
+                                               float* scratch) {
+  correlation::correlate(dx, dy, w, nullptr, mode == GradientMode::accumulate, Epilogue::none,
+                         correlation::backward_of(d), scratch);
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Compiled once per instruction set: see kernels/isa.h.
+#include "kernels/conv/cpu/templates.h"
+
+#include "kernels/conv/cpu/implicit_gemm.h"
+#include "kernels/conv/cpu/table.h"
+#include "kernels/conv/cpu/weight_gradient.h"
+
+namespace weft::kernels::WEFT_ISA {
+
+extern const ConvCpu conv_cpu = {
+    cpu::conv2d_forward_direct<float>,
+    cpu::conv2d_backward_data_direct<float>,
+    cpu::conv2d_backward_weights_direct<float>,
+    cpu::conv2d_forward_implicit_gemm,
+    cpu::conv2d_backward_data_implicit_gemm,
+    cpu::conv2d_backward_weights_implicit_gemm,
+    cpu::conv2d_forward_scratch,
+    cpu::conv2d_backward_data_scratch,
+    cpu::conv2d_backward_weights_scratch,
+};
+
+}  // namespace weft::kernels::WEFT_ISA

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// The table of the rungs of convolution with ReLU and pooling, and the validation and dispatch of a
+// call.
+#include "kernels/conv_relu_pool/conv_relu_pool.h"
+
+#include <string>
+
+#include "engine/extent.h"
+#include "kernels/conv/launchers.h"
+#include "kernels/conv/parts/validate.h"
+#include "kernels/conv_relu_pool/cpu/table.h"
+#include "kernels/conv_relu_pool/launchers.h"
+
+namespace weft::kernels {
+namespace cuda {
+
+// Nothing to compute: no pixels, or no whole window.
+static bool is_empty(const ReluPoolDims& d) {
+  return d.conv.n == 0 || d.conv.c == 0 || d.conv.oc == 0 || d.rows() == 0 || d.columns() == 0;
+}
+
+struct ReluPoolRow {
+  using Problem = ReluPoolProblem;
+
+  Rung rung;
+  Launcher<ReluPoolForward> forward;
+  Launcher<ReluPoolBackwardData> backward_data;
+  Launcher<ReluPoolBackwardWeights> backward_weights;
+  Launcher<ReluPoolTakes> takes_shape = {};    // none: it takes any
+  Launcher<ReluPoolWorkspace> workspace = {};  // none: partial sums of weight gradients
+  bool masks = false;  // Does the data gradient apply a ReLU mask in its epilogue?
+
+  constexpr bool complete() const {
+    return forward.is("conv2d_relu_pool_forward_", rung.name) &&
+           backward_data.is("conv2d_relu_pool_backward_data_", rung.name) &&
+           backward_weights.is("conv2d_relu_pool_backward_weights_", rung.name) &&
+           takes_shape.belongs_to("conv2d_relu_pool_takes_", rung.name) &&
+           workspace.belongs_to("conv2d_relu_pool_workspace_", rung.name);
+  }
+  std::string takes(const ReluPoolProblem& problem, Device device) const {
+    const bool any = device.is_cpu() || is_empty(problem.dims) || takes_shape.run == nullptr;
+    return any ? "" : takes_shape.run(problem);
+  }
+};
+
+#define WEFT_PASSES(name)                                                                      \
+  .forward = WEFT_LAUNCHER(ReluPoolForward, conv2d_relu_pool_forward_##name),                  \
+  .backward_data = WEFT_LAUNCHER(ReluPoolBackwardData, conv2d_relu_pool_backward_data_##name), \
+  .backward_weights =                                                                          \
+      WEFT_LAUNCHER(ReluPoolBackwardWeights, conv2d_relu_pool_backward_weights_##name)
+
+constexpr ReluPoolRow kReluPoolRows[] = {
+    {.rung = {.name = "gather",
+              .summary = "the formula as written: a thread computes all of a window for one filter",
+              .prefer = "for shapes that the others are not written for",
+              .on_cuda = true},
+     WEFT_PASSES(gather)},
+    {.rung = {.name = "staged_images",
+              .summary = "images wait in shared memory; a thread computes a window for up to 8 "
+                         "filters in registers",
+              .prefer = "for few channels, and on a CPU",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs =
+                  "on a GPU: kernels of 3 x 3 or 5 x 5 with stride 1 under windows of 2 x 2; a "
+                  "channel of an image fits in 48 KiB"},
+     WEFT_PASSES(staged_images),
+     .takes_shape = WEFT_LAUNCHER(ReluPoolTakes, conv2d_relu_pool_takes_staged_images)},
+    {.rung = {.name = "wgmma",
+              .summary =
+                  "tensor cores: weights stay in shared memory, warps of their own round the "
+                  "images and lay them out as operands",
+              .prefer = "for channels and filters that fill a tenth of a tile or more, on Hopper",
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = {{}, Arithmetic::tf32, Arithmetic::bf16},
+              .needs = "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
+                       "2 x 2; weights and two tiles fit in shared memory"},
+     WEFT_PASSES(wgmma),
+     .takes_shape = WEFT_LAUNCHER(ReluPoolTakes, conv2d_relu_pool_takes_wgmma),
+     .workspace = WEFT_LAUNCHER(ReluPoolWorkspace, conv2d_relu_pool_workspace_wgmma),
+     .masks = true},
+};
+
+#undef WEFT_PASSES
+
+}  // namespace cuda
+
+namespace {
+
+// The share of a tensor core's products that count: of filters, channels and pixels in their tiles.
+double filled(const ReluPoolDims& d) {
+  const auto share = [](std::int64_t extent, std::int64_t tile) {
+    return static_cast<double>(extent) / static_cast<double>(round_up(extent, tile));
+  };
+  return share(d.conv.oc, 64) * share(d.conv.c, 32) * share(d.rows(), 12) * share(d.columns(), 12);
+}
+
+// SIMT kernels reach a tenth of what tensor cores do.
+Choice automatic(const ReluPoolProblem& problem, Device device) {
+  if (device.is_cpu()) return {"staged_images", "the one on a CPU"};
+  if (cuda::is_empty(problem.dims)) return {"gather", "there is nothing to compute"};
+  if (filled(problem.dims) >= 0.1 && conv_relu_pool_takes("wgmma", problem, device)) {
+    return {"wgmma", "channels, filters and windows fill a tenth of a tile or more"};
+  }
+  if (conv_relu_pool_takes("staged_images", problem, device)) {
+    return {"staged_images", "channels of an image fit in shared memory"};
+  }
+  return {"gather", "the one for any shape"};
+}
+
+constexpr Ladder kLadder("conv_relu_pool", cuda::kReluPoolRows, automatic);
+
+// Checks everything that a pass asks for and returns the row that runs it.
+const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
+                                 const ReluPoolOptions& options, Device device) {
+  check_conv_dims(d.conv);
+  constexpr std::int64_t kMostElements = 255;  // argmax is a byte, and 255 says "cut"
+  if (d.ph < 1 || d.pw < 1 || d.ph > kMostElements || d.pw > kMostElements ||
+      d.ph * d.pw > kMostElements) {
+    throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a window of 1 to ", kMostElements,
+                                      " elements, found ", d.ph, " x ", d.pw));
+  }
+  return kLadder.select(options.variant, {pass, d, options.mode}, device);
+}
+
+void clear(float* values, std::int64_t count, GradientMode mode, const Stream& stream) {
+  if (values == nullptr || mode == GradientMode::accumulate) return;
+  zero_bytes(values, static_cast<std::size_t>(count) * sizeof(float), stream);
+}
+
+}  // namespace
+
+void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                              const float* bias, const ReluPoolDims& dims,
+                              const ReluPoolOptions& options, const Stream& stream) {
+  const auto& row = prepare(ConvPass::forward, dims, options, stream.device());
+  if (cuda::is_empty(dims)) return;
+  if (stream.device().is_cpu()) {
+    return select_relu_pool_cpu().forward(y, argmax, x, w, bias, dims);
+  }
+  row.forward.run(y, argmax, x, w, bias, dims, options, stream);
+}
+
+void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
+                                    const float* w, const ReluPoolDims& dims, GradientMode mode,
+                                    const ReluPoolOptions& options, const Stream& stream) {
+  const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
+  const ConvDims& d = dims.conv;
+  if (d.n == 0 || d.c == 0 || d.h == 0 || d.w == 0 || d.oc == 0) return;
+  bool masked = false;
+  if (cuda::is_empty(dims)) {
+    clear(dx, d.n * d.c * d.h * d.w, mode, stream);
+  } else if (stream.device().is_cpu()) {
+    select_relu_pool_cpu().backward_data(dx, dy, argmax, w, dims, mode);
+  } else {
+    row.backward_data.run(dx, dy, argmax, w, dims, mode, options, stream);
+    masked = row.masks;
+  }
+  if (!masked) mask_gradient(dx, d, options.relu_mask, stream);
+}
+
+std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims,
+                                             const ReluPoolOptions& options, Device device) {
+  const auto& row = prepare(ConvPass::backward_weights, dims, options, device);
+  if (device.is_cpu() || cuda::is_empty(dims)) return 0;
+#ifdef WEFT_WITH_CUDA
+  if (!row.workspace) return cuda::weight_gradient_bytes(dims.conv);
+#endif
+  return row.workspace.run({ConvPass::backward_weights, dims, options.mode});
+}
+
+void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
+                                       const std::uint8_t* argmax, const float* x,
+                                       const ReluPoolDims& dims, GradientMode mode,
+                                       const ReluPoolOptions& options, Workspace workspace,
+                                       const Stream& stream) {
+  const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, options, stream.device());
+  if (workspace.bytes < needed) {
+    throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a workspace of ", needed,
+                                      " bytes, found ", workspace.bytes));
+  }
+  const ConvDims& d = dims.conv;
+  if (d.oc == 0 || d.c == 0) return;
+  if (cuda::is_empty(dims)) {
+    clear(dw, d.oc * d.c * d.kh * d.kw, mode, stream);
+    return clear(db, d.oc, mode, stream);
+  }
+  if (stream.device().is_cpu()) {
+    return select_relu_pool_cpu().backward_weights(dw, db, dy, argmax, x, dims, mode);
+  }
+  const auto& row = prepare(ConvPass::backward_weights, dims, options, stream.device());
+  row.backward_weights.run(dw, db, dy, argmax, x, dims, mode, options, workspace, stream);
+}
+
+Rungs conv_relu_pool_rungs() {
+  return kLadder.rungs();
+}
+
+bool conv_relu_pool_takes(std::string_view variant, const ReluPoolProblem& problem, Device device) {
+  return kLadder.takes(variant, problem, device);
+}
+
+Choice conv_relu_pool_choice(const ReluPoolProblem& problem, Device device) {
+  return kLadder.choose(problem, device);
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Convolution, bias, ReLU and max pooling in one pass, for layers of few channels, whose feature
+// map costs more to store and read than to compute.
+//
+//   z                 conv2d_forward without epilogue (kernels/conv/conv.h), never stored
+//   forward           y[n,o,u,v] = max(0, max over the window of z[n,o,u ph + i,v pw + j]);
+//                     argmax[n,o,u,v] = i pw + j of that maximum, the lowest of equals, or
+//                     kReluPoolCut where y is not above 0, so that no gradient passes
+//   backward          dz = dy at the argmax of each window, else 0; then as in conv.h:
+//   backward data     dx (+)= the data gradient for dz
+//   backward weights  dw (+)= the weight gradient for dz; db (+)= sum of dz
+//
+// Windows lie side by side: ph and pw are also their strides, and rows and columns of z behind the
+// last whole window are not used. A window has at most 255 elements. A NaN in a window wins and is
+// cut. Extents of 0, errors and determinism as in conv.h; y must not overlap x.
+// A ComputeMode rounds the operands of the products where a rung gains by it, and never the sum db.
+// FLOPs forward: 2 n oc (oh / ph * ph) (ow / pw * pw) c kh kw; backward those over ph pw.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/conv/conv.h"
+
+namespace weft::kernels {
+
+struct ReluPoolDims {
+  ConvDims conv;
+  std::int64_t ph = 2, pw = 2;  // window of the pooling
+
+  std::int64_t rows() const { return conv.oh() / ph; }  // of y
+  std::int64_t columns() const { return conv.ow() / pw; }
+};
+
+constexpr std::uint8_t kReluPoolCut = 255;
+
+struct ReluPoolOptions {
+  std::string_view variant = kAutomatic;
+  ComputeMode mode = ComputeMode::fp32;
+  const float* relu_mask = nullptr;  // of backward data, as in conv.h
+};
+
+void conv2d_relu_pool_forward(float* y,              // (n, oc, rows, columns)
+                              std::uint8_t* argmax,  // (n, oc, rows, columns), or null
+                              const float* x,        // (n, c, h, w)
+                              const float* w,        // (oc, c, kh, kw)
+                              const float* bias,     // (oc,) or null
+                              const ReluPoolDims& dims, const ReluPoolOptions& options,
+                              const Stream& stream);
+
+void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
+                                    const float* dy,             // (n, oc, rows, columns)
+                                    const std::uint8_t* argmax,  // (n, oc, rows, columns)
+                                    const float* w,              // (oc, c, kh, kw)
+                                    const ReluPoolDims& dims, GradientMode mode,
+                                    const ReluPoolOptions& options, const Stream& stream);
+
+// Bytes of scratch for the backward weights pass.
+std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims,
+                                             const ReluPoolOptions& options, Device device);
+
+// n == 0, or no window at all, with GradientMode::overwrite writes zeros.
+void conv2d_relu_pool_backward_weights(float* dw,                   // (oc, c, kh, kw)
+                                       float* db,                   // (oc,) or null
+                                       const float* dy,             // (n, oc, rows, columns)
+                                       const std::uint8_t* argmax,  // (n, oc, rows, columns)
+                                       const float* x,              // (n, c, h, w)
+                                       const ReluPoolDims& dims, GradientMode mode,
+                                       const ReluPoolOptions& options, Workspace workspace,
+                                       const Stream& stream);
+
+// What the choice of a rung depends on.
+struct ReluPoolProblem {
+  ConvPass pass = ConvPass::forward;
+  ReluPoolDims dims;
+  ComputeMode mode = ComputeMode::fp32;
+};
+
+Rungs conv_relu_pool_rungs();  // in teaching order
+bool conv_relu_pool_takes(std::string_view variant, const ReluPoolProblem& problem, Device device);
+Choice conv_relu_pool_choice(const ReluPoolProblem& problem, Device device);
+
+}  // namespace weft::kernels

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Convolution with ReLU and max pooling on the CPU: rows of the large map are computed as in
+// implicit_gemm.h, pooled while they are in the first-level cache and forgotten.
+//
+//   filters in rows   the map lies as (filter, row, column); 2 x 2 windows, taken apart in
+//                     registers into even and odd columns
+//   pixels in rows    the map lies as (pixel, filter), so that a window of any size is a maximum of
+//                     whole vectors; the pooled map is transposed on its way to y
+//
+// Threads own images. Included by instances.cpp only: see kernels/isa.h.
+#pragma once
+
+#include "engine/extent.h"
+#include "kernels/conv/cpu/implicit_gemm.h"
+#include "kernels/conv_relu_pool/conv_relu_pool.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+namespace relu_pool {
+
+using correlation::Correlation;
+using packed::least;
+
+struct ForwardJob {
+  ReluPoolDims dims;
+  Correlation map;  // of the part that is pooled
+  std::int64_t rows, columns;
+
+  explicit ForwardJob(const ReluPoolDims& dims_)
+      : dims(dims_),
+        map(correlation::forward_of(dims_.conv)),
+        rows(dims_.rows()),
+        columns(dims_.columns()) {
+    map.oh = rows * dims.ph;
+    map.ow = columns * dims.pw;
+    map.pixels_in_rows_only = dims.ph != 2 || dims.pw != 2;
+  }
+
+  std::int64_t line() const { return round_up(map.ow, 2 * kLanes); }
+  // Rows of windows pooled at a time.
+  std::int64_t strip() const {
+    return map.filters_in_rows() ? 1 : correlation::strip_rows(dims.ph * map.ow, rows);
+  }
+  std::int64_t map_floats() const {
+    if (map.filters_in_rows()) return round_up(map.filters * 2 * line(), 16);
+    return round_up(strip() * dims.ph * map.ow, kLanes) * kTileColumns;
+  }
+  std::int64_t pooled_floats() const {
+    return map.filters_in_rows() ? 0 : round_up(strip() * columns, kLanes) * kTileColumns;
+  }
+  std::int64_t thread_floats() const {
+    return map.thread_floats() + map_floats() + 2 * pooled_floats();
+  }
+};
+
+// y and argmax from the maximum of a window and its index in it.
+inline void put(float* y, std::uint8_t* argmax, FloatVector best, IndexVector index,
+                std::int64_t lanes) {
+  simd::store_first(y, simd::relu(best), lanes);
+  if (argmax == nullptr) return;
+  const IndexVector kept = best > 0.0f ? index : IndexVector{} + int{kReluPoolCut};
+  simd::store_bytes_first(argmax, kept, lanes);
+}
+
+// One row of windows of every filter, from two rows of the map (filter, 2, line).
+inline void pool_pairs(const ForwardJob& job, float* y, std::uint8_t* argmax, const float* map) {
+  const std::int64_t line = job.line(), plane = job.rows * job.columns;
+  for (std::int64_t filter = 0; filter < job.map.filters; ++filter) {
+    const float* top = map + filter * 2 * line;
+    for (std::int64_t v = 0; v < job.columns; v += kLanes) {
+      const simd::Pair upper = simd::deinterleave(top + 2 * v);
+      const simd::Pair lower = simd::deinterleave(top + line + 2 * v);
+      simd::Maximum best(upper.even, 0);
+      best.take(upper.odd, 1);
+      best.take(lower.even, 2);
+      best.take(lower.odd, 3);
+      const std::int64_t at = filter * plane + v;
+      put(y + at, argmax == nullptr ? nullptr : argmax + at, best.value, best.index,
+          least(kLanes, job.columns - v));
+    }
+  }
+}
+
+// Windows of a panel of filters, from sums (pixel, width): maxima and indices (window, width).
+inline void pool_pixels(const ForwardJob& job, float* maxima, float* indices, const float* sums,
+                        std::int64_t width, const float* bias, std::int64_t filters,
+                        std::int64_t rows) {
+  const std::int64_t line = job.map.ow * width;
+  for (std::int64_t j = 0; j < width; j += kLanes) {
+    const std::int64_t lanes = least(kLanes, filters - j);
+    const FloatVector shift = bias != nullptr ? simd::load_first(bias + j, lanes) : FloatVector{};
+    for (std::int64_t u = 0; u < rows; ++u) {
+      for (std::int64_t v = 0; v < job.columns; ++v) {
+        const float* corner = sums + u * job.dims.ph * line + v * job.dims.pw * width + j;
+        simd::Maximum best(simd::load(corner) + shift, 0);
+        for (std::int64_t r = 0, index = 0; r < job.dims.ph; ++r) {
+          for (std::int64_t s = 0; s < job.dims.pw; ++s, ++index) {
+            if (index == 0) continue;
+            best.take(simd::load(corner + r * line + s * width) + shift, static_cast<int>(index));
+          }
+        }
+        const std::int64_t at = (u * job.columns + v) * width + j;
+        simd::store(maxima + at, best.value);
+        simd::store(indices + at, __builtin_bit_cast(FloatVector, best.index));
+      }
+    }
+  }
+}
+
+inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, const float* image,
+                       const float* packed_w, const std::int64_t* offsets, const float* bias,
+                       float* map) {
+  const std::int64_t plane = job.rows * job.columns, ph = job.dims.ph;
+  if (job.map.filters_in_rows()) {
+    for (std::int64_t u = 0; u < job.rows; ++u) {
+      const correlation::Maps maps{map, 2 * job.line(), job.line(), bias, false, false, true};
+      correlation::filters_in_rows(job.map, maps, image, packed_w, offsets, u * ph, (u + 1) * ph);
+      const std::int64_t at = u * job.columns;
+      pool_pairs(job, y + at, argmax == nullptr ? nullptr : argmax + at, map);
+    }
+    return;
+  }
+  float* maxima = map + job.map_floats();
+  float* indices = maxima + job.pooled_floats();
+  const std::int64_t depth = job.map.depth();
+  const Split strips(job.rows, job.strip());
+  for (std::int64_t first = 0; first < job.map.filters; first += kTileColumns) {
+    const std::int64_t filters = least(kTileColumns, job.map.filters - first);
+    const std::int64_t width = round_up(filters, kLanes);
+    for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
+      const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
+      correlation::pixels_in_rows(job.map, map, image, packed_w + first * depth, width, offsets,
+                                  begin * ph, end * ph);
+      pool_pixels(job, maxima, indices, map, width, bias == nullptr ? nullptr : bias + first,
+                  filters, end - begin);
+      packed::for_each_square(
+          filters, (end - begin) * job.columns,
+          [&](std::int64_t f, std::int64_t count, std::int64_t window, std::int64_t lanes) {
+            FloatVector best[kLanes], index[kLanes];
+            packed::load_transposed(best, maxima + window * width + f, width);
+            packed::load_transposed(index, indices + window * width + f, width);
+            std::int64_t at = (first + f) * plane + begin * job.columns + window;
+            for (std::int64_t i = 0; i < count; ++i, at += plane) {
+              put(y + at, argmax == nullptr ? nullptr : argmax + at, best[i],
+                  __builtin_bit_cast(IndexVector, index[i]), lanes);
+            }
+          });
+    }
+  }
+}
+
+}  // namespace relu_pool
+
+// All extents > 0, of the pooled map too.
+inline void conv2d_relu_pool_forward_strips(float* y, std::uint8_t* argmax, const float* x,
+                                            const float* w, const float* bias,
+                                            const ReluPoolDims& dims) {
+  const relu_pool::ForwardJob job(dims);
+  const std::int64_t shared = job.map.offset_floats() + job.map.filter_floats();
+  const correlation::Scratch scratch(job.map, correlation::scratch_of(shared, job.thread_floats()));
+  job.map.tabulate_offsets(scratch.offsets);
+  const std::int64_t plane = job.map.filters * job.rows * job.columns;
+#pragma omp parallel if (job.map.worth_threads())
+  {
+    float* own = scratch.threads + correlation::thread_index() * job.thread_floats();
+    float* map = own + job.map.thread_floats();
+    for (std::int64_t e = 0; e < job.map.thread_floats(); ++e) own[e] = 0.0f;
+#pragma omp for schedule(static)
+    for (std::int64_t c = 0; c < job.map.channels; ++c) {
+      pack_filters(scratch.packed_w, w, job.map, c);
+    }
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < job.map.n; ++i) {
+      relu_pool::pool_image(job, y + i * plane, argmax == nullptr ? nullptr : argmax + i * plane,
+                            job.map.image_of(own, x, i), scratch.packed_w, scratch.offsets, bias,
+                            map);
+    }
+  }
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu

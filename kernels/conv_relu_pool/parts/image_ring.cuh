@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// What the convolutions on wgmma share: tiles of images in a ring of slots in shared memory.
+// sm_90a.
+//
+// A slot has cells (channel_blocks.cuh) of a tile's pixels, with the border that its windows read,
+// as four planes of quads. A plane is an operand of wgmma from any pixel on: the window's tap (r,
+// s) is the same operand r rows and s pixels further, so no window is ever copied.
+//
+//     quads of plane 0    p0 p1 p2 ...       8 neighbours are a core matrix (128 bytes); the next
+//     quads of plane 1    p0 p1 p2 ...       one along the tile may be at any stride
+//
+// One warpgroup produces: it reads NCHW, 32 neighbouring pixels at a time, rounds, and stores
+// quads. The others consume. A barrier of each slot says that it is full, another that it is empty.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/conv/parts/channel_quads.cuh"
+#include "kernels/device/opaque.cuh"
+#include "kernels/device/prefetch.cuh"
+#include "kernels/device/wgmma.cuh"
+
+namespace weft::kernels::cuda {
+
+constexpr int kWarpgroup = 128;         // threads
+constexpr int kProducers = kWarpgroup;  // of a block; threads 0 and up
+constexpr int kTensorRows = 64;         // of wgmma: filters, or channels
+constexpr int kMostSlots = 8;
+constexpr std::int64_t kBlockSharedBytes = 227 * 1024 - 1024;  // dynamic, of a block of sm_90
+
+struct SlotBarriers {
+  std::uint64_t full[kMostSlots], empty[kMostSlots];
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// A walk through the slots, the same for producers and consumers.
+struct SlotRing {
+  SlotBarriers* barriers;
+  int slots, slot = 0;
+  std::uint32_t parity = 0;
+
+  // Called by one thread; a barrier of the block must follow.
+  __device__ static void prepare(SlotBarriers* barriers, int slots, int consumers) {
+    for (int i = 0; i < slots; ++i) {
+      device::barrier_init(barriers->full + i, kProducers);
+      device::barrier_init(barriers->empty + i, consumers);
+    }
+    device::fence_barrier_init();
+  }
+  __device__ void advance() {
+    if (++slot == slots) slot = 0, parity ^= 1;
+  }
+  __device__ void wait_empty() const { device::barrier_wait(barriers->empty + slot, parity ^ 1); }
+  __device__ void wait_full() const { device::barrier_wait(barriers->full + slot, parity); }
+  // All producers call it after their stores.
+  __device__ void fill() const {
+    device::wgmma_fence_shared();
+    device::barrier_arrive(barriers->full + slot);
+  }
+  // Called when products are done, by as many threads as prepare() was told: one of each consuming
+  // warpgroup, or all where threads read the slot themselves.
+  __device__ void release(int which) const { device::barrier_arrive(barriers->empty + which); }
+};
+
+#endif
+
+// Where the cells of a tile come from: images (n, channels, height, width) of floats.
+struct ImageSource {
+  const float* x;
+  int channels, height, width;
+
+  // One thread asks for an image that the producers will load later.
+  __device__ void prefetch(std::int64_t image) const {
+    const std::int64_t floats = std::int64_t{channels} * height * width;
+    device::prefetch(x + image * floats, floats);
+  }
+};
+
+// A tile of an image.
+struct TilePlace {
+  int image, row, column;
+
+  __device__ TilePlace(int item, const device::FastDivide& by_rows,
+                       const device::FastDivide& by_columns) {
+    image = by_rows.divide(by_columns.divide(item, column), row);
+  }
+  __device__ bool is_first() const { return row == 0 && column == 0; }
+};
+
+// Fills the planes of a slot with kRows x kPitch pixels from (row0, column0) on, which may lie
+// outside of the image, and channels from channel0 on; zeros where there are none. Producers call
+// it. Each of their four warps owns a plane, and a thread has up to kFloatsInFlight loads of x in
+// flight: 88 are 44 KiB in all. With kParts 2, in bf16, four more planes hold what rounding leaves.
+template <CellType kType, int kRows, int kPitch, int kFloatsInFlight, int kParts = 1>
+__device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& source,
+                                           std::int64_t image, int channel0, int row0,
+                                           int column0) {
+  static_assert(kProducers == 32 * kCellQuads, "a warp for each plane");
+  constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
+  constexpr int kUnits = kFloatsInFlight / kChannels;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  channel0 += warp * kChannels;
+  slot += warp * kPixels;
+  // Offsets in an image fit in 32 bits; unsigned, so that each costs one addition.
+  const unsigned plane = static_cast<unsigned>(source.height * source.width);
+  const int channels = source.channels - channel0;
+  const float* x = device::opaque(source.x + (image * source.channels + channel0) * plane);
+  // kWhole: the image has all channels of the quad.
+  const auto load = [&]<bool kWhole>(std::bool_constant<kWhole>) {
+    for (int first = lane; first < kPixels; first += 32 * kUnits) {
+      float value[kUnits][kChannels];
+#pragma unroll
+      for (int k = 0; k < kUnits; ++k) {
+        const int pixel = first + 32 * k;
+        const int row = row0 + pixel / kPitch, column = column0 + pixel % kPitch;
+        const bool inside = pixel < kPixels &&
+                            static_cast<unsigned>(row) < static_cast<unsigned>(source.height) &&
+                            static_cast<unsigned>(column) < static_cast<unsigned>(source.width);
+        const unsigned from = static_cast<unsigned>(row * source.width + column);
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) {
+          const bool there = inside && (kWhole || c < channels);
+          value[k][c] = there ? __ldg(x + (from + c * plane)) : 0.0f;
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kUnits; ++k) {
+        const int pixel = first + 32 * k;
+        if (pixel >= kPixels) break;
+        const uint4 quad = make_quad<kType>(value[k]);
+        slot[pixel] = quad;
+        if constexpr (kParts == 2) {
+          slot[kCellQuads * kPixels + pixel] = remainder_quad(value[k], quad);
+        }
+      }
+    }
+  };
+  if (channels >= kChannels) {
+    load(std::true_type());
+  } else {
+    load(std::false_type());
+  }
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What the files of the rung "wgmma" share: tensor cores in tf32 and bf16; sm_90a alone.
+#pragma once
+
+#include "kernels/conv_relu_pool/launchers.h"
+
+namespace weft::kernels::cuda {
+
+constexpr int kPoolKernel = 3, kPoolTaps = kPoolKernel * kPoolKernel;
+constexpr std::int64_t kMostItems = std::int64_t{1} << 30;  // tiles, by numbers of 32 bits
+
+inline bool has_wgmma_shape(const ReluPoolDims& dims) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // of an image: 32-bit offsets
+  const ConvDims& d = dims.conv;
+  return d.c * d.h * d.w < kMostElements && d.oc * d.oh() * d.ow() < kMostElements &&
+         d.kh == kPoolKernel && d.kw == kPoolKernel && d.stride_h == 1 && d.stride_w == 1 &&
+         d.pad_h < kPoolKernel && d.pad_w < kPoolKernel && dims.ph == 2 && dims.pw == 2;
+}
+
+bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode);
+bool wgmma_weights_fit(const ReluPoolDims& dims);
+
+}  // namespace weft::kernels::cuda

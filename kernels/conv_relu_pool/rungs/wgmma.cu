@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Convolution with ReLU and pooling, rung "wgmma": forward. 3 x 3 kernels with stride 1 under
+// windows of 2 x 2. sm_90a.
+//
+// A block stays on its SM with the weights of 64 filters in shared memory and takes tile after tile
+// of 24 x 24 pixels. Each of three warpgroups multiplies a strip of 8 columns:
+//
+//        64 filters x 9 taps x channels   times   24 rows of 8 pixels
+//
+// Rows of a strip are one stride apart, so it is one operand with n = 192, and a thread's sums are
+// pairs of neighbours in every row: its windows of 2 x 2 are whole in its registers. The map is
+// never stored. Reading x and storing y bound it; the producers (image_ring.cuh) keep 24 KiB of x
+// in flight and prefetch the next image into L2.
+#include <algorithm>
+
+#include "engine/launch.h"
+#include "kernels/conv_relu_pool/parts/wgmma.h"
+#include "kernels/conv_relu_pool/parts/image_ring.cuh"
+#include "kernels/conv_relu_pool/parts/window_max.cuh"
+#include "kernels/device/dynamic_shared.cuh"
+#include "kernels/device/quad.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using device::FastDivide;
+
+constexpr int kStrips = 3, kThreads = (1 + kStrips) * kWarpgroup;
+constexpr int kTile = 8 * kStrips;  // pixels along both sides
+constexpr int kPitch = kTile + kPoolKernel - 1, kPixels = kPitch * kPitch;  // of a slot
+constexpr int kSlotQuads = kCellQuads * kPixels;
+constexpr int kGroupQuads = kPoolTaps * kCellQuads * kTensorRows;  // weights of a group of channels
+
+struct ForwardPlan {
+  ImageSource source;
+  int pad_h, pad_w;
+  const float* w;     // (filters, channels, 3, 3)
+  const float* bias;  // (filters,) or null
+  float* y;           // (n, filters, rows, columns)
+  std::uint8_t* argmax;
+  int filters, filter_blocks, rows, columns;
+  int groups, slots;
+  bool quads;  // four windows lie in 16 aligned bytes of y and in 4 of argmax
+  FastDivide by_tile_columns, by_tile_rows;
+  int items;  // tiles of all images
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kN = 8 * kTile;        // pixels of a strip
+constexpr int kFloatsInFlight = 48;  // of a producer
+
+__device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
+  return {item, p.by_tile_rows, p.by_tile_columns};
+}
+
+// Weights (group, tap, quad, filter) of quads.
+template <CellType kType>
+__device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, int filter0) {
+  constexpr int kChannels = kQuadChannels<kType>;
+  const int filter_units = p.groups * kCellQuads * kPoolTaps;
+  for (int i = threadIdx.x; i < kTensorRows * filter_units; i += kThreads) {
+    const int filter = i / filter_units, tap = i % kPoolTaps, quad = i % filter_units / kPoolTaps;
+    const int channel = quad * kChannels;
+    const float* from =
+        p.w + (std::int64_t{filter0 + filter} * p.source.channels + channel) * kPoolTaps + tap;
+    float value[kChannels];
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) {
+      const bool there = filter0 + filter < p.filters && channel + c < p.source.channels;
+      value[c] = there ? __ldg(from + c * kPoolTaps) : 0.0f;
+    }
+    const int group = quad / kCellQuads;
+    to[((group * kPoolTaps + tap) * kCellQuads + quad % kCellQuads) * kTensorRows + filter] =
+        make_quad<kType>(value);
+  }
+}
+
+// sum (64, kN) += weights of a group times the strip's cells.
+template <CellType kType>
+__device__ __forceinline__ void multiply_strip(float (&sum)[kN / 2], std::uint32_t weights,
+                                               std::uint32_t cells, bool accumulate) {
+  constexpr int kPlane = 16 * kPixels, kRow = 16 * kPitch;
+  const std::uint64_t a = device::wgmma_quads_descriptor(weights, 8 * 16, 16 * kTensorRows);
+  const std::uint64_t b = device::wgmma_quads_descriptor(cells, kRow, kPlane);
+#pragma unroll
+  for (int tap = 0; tap < kPoolTaps; ++tap) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {  // of the cell
+      const int quad = 2 * half;
+      const std::uint64_t at_a = a + (tap * kCellQuads + quad) * kTensorRows;
+      const std::uint64_t at_b =
+          b + (quad * kPlane + tap / kPoolKernel * kRow) / 16 + tap % kPoolKernel;
+      const bool add = accumulate || tap > 0 || half > 0;
+      if constexpr (kType == CellType::bf16) {
+        device::wgmma_bf16<kN, false, false>(sum, at_a, at_b, add);
+      } else {
+        device::wgmma_tf32<kN>(sum, at_a, at_b, add);
+      }
+    }
+  }
+}
+
+// Window u of the column of windows that a thread has of a filter: half 0 is row group of the
+// fragment, half 1 row group + 8.
+__device__ __forceinline__ WindowMax window_of(const float (&sum)[kN / 2], int u, int half,
+                                               float bias) {
+  const float* upper = sum + 8 * u + 2 * half;  // of row 2 u; 4 sums further is row 2 u + 1
+  WindowMax window(upper[0] + bias);
+  window.offer(upper[1] + bias, 1);
+  window.offer(upper[4] + bias, 2);
+  window.offer(upper[5] + bias, 3);
+  return window;
+}
+
+// Stores the windows of a strip, rows from row0 on and columns from column0 on. The four lanes of a
+// row of the fragment trade windows, so that each stores four neighbours.
+__device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&sum)[kN / 2],
+                                            std::int64_t image, int row0, int column0,
+                                            int filter0) {
+  const int lane = threadIdx.x % 32, member = lane % 4;
+  if (column0 >= p.columns) return;
+  const std::int64_t first = (image * p.filters + filter0) * p.rows * p.columns + column0;
+  float* y = device::opaque(p.y + first);
+  std::uint8_t* indices = device::opaque(p.argmax + first);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int filter = filter0 + lane / 4 + 8 * half;
+    const bool there = filter < p.filters;
+    const float bias = p.bias != nullptr && there ? __ldg(p.bias + filter) : 0.0f;
+    const unsigned plane = static_cast<unsigned>((lane / 4 + 8 * half) * p.rows * p.columns);
+#pragma unroll
+    for (int u = 0; u < kTile / 2; u += 4) {
+      std::uint32_t value[4], packed = 0, argmax = 0;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const WindowMax window = window_of(sum, u + i, half, bias);
+        value[i] = __float_as_uint(window.relu());
+        packed |= std::uint32_t{window.argmax()} << 8 * i;
+      }
+      device::transpose_quad(value, member);  // four neighbours of row u + member
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const std::uint32_t word = __shfl_sync(0xffffffff, packed, lane - member + i);
+        argmax |= (word >> 8 * member & 0xff) << 8 * i;
+      }
+      const int row = row0 + u + member;
+      if (!there || row >= p.rows) continue;
+      const unsigned at = plane + static_cast<unsigned>(row * p.columns);
+      *reinterpret_cast<uint4*>(y + at) = {value[0], value[1], value[2], value[3]};
+      if (p.argmax != nullptr) *reinterpret_cast<std::uint32_t*>(indices + at) = argmax;
+    }
+  }
+}
+
+// The same for maps of any width and alignment.
+__device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (&sum)[kN / 2],
+                                             std::int64_t image, int row0, int column0,
+                                             int filter0) {
+  const int lane = threadIdx.x % 32, column = column0 + lane % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int filter = filter0 + lane / 4 + 8 * half;
+    if (filter >= p.filters || column >= p.columns) return;
+    const float bias = p.bias != nullptr ? __ldg(p.bias + filter) : 0.0f;
+    const std::int64_t plane = (image * p.filters + filter) * p.rows * p.columns + column;
+#pragma unroll
+    for (int u = 0; u < kTile / 2; ++u) {
+      if (row0 + u >= p.rows) break;
+      const WindowMax window = window_of(sum, u, half, bias);
+      const std::int64_t at = plane + (row0 + u) * p.columns;
+      p.y[at] = window.relu();
+      if (p.argmax != nullptr) p.argmax[at] = window.argmax();
+    }
+  }
+}
+
+#endif
+
+template <CellType kType>
+__global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  auto* weights = device::dynamic_shared<uint4>();  // (groups, taps, 4, 64)
+  uint4* slots = weights + p.groups * kGroupQuads;  // (slots, 4, kPixels)
+  __shared__ SlotBarriers barriers;
+  const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
+  const int first = static_cast<int>(blockIdx.x / p.filter_blocks);
+  const int step = static_cast<int>(gridDim.x / p.filter_blocks);
+  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kStrips);
+  load_weights<kType>(weights, p, filter0);
+  device::wgmma_fence_shared();
+  __syncthreads();  // barriers and weights are ready
+
+  SlotRing ring{&barriers, p.slots};
+  if (threadIdx.x < kProducers) {
+    device::registers_release<80>();
+    for (int item = first; item < p.items; item += step) {
+      const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
+      if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
+        p.source.prefetch(next.image);
+      }
+      for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        ring.wait_empty();
+        load_cells<kType, kPitch, kPitch, kFloatsInFlight>(
+            slots + ring.slot * kSlotQuads, p.source, tile.image, group * kCellChannels<kType>,
+            tile.row * kTile - p.pad_h, tile.column * kTile - p.pad_w);
+        ring.fill();
+      }
+    }
+  } else {
+    device::registers_take<144>();
+    const int thread = threadIdx.x % kWarpgroup, strip = threadIdx.x / kWarpgroup - 1;
+    const int warp = thread / 32;
+    const std::uint32_t weights_at = device::shared_address(weights);
+    const std::uint32_t strip_at = device::shared_address(slots) + 16 * 8 * strip;
+    for (int item = first; item < p.items; item += step) {
+      const TilePlace tile = place_of(item, p);
+      float sum[kN / 2];
+      int before = 0;
+      for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        ring.wait_full();
+        device::wgmma_fence();
+        multiply_strip<kType>(sum, weights_at + 16 * group * kGroupQuads,
+                              strip_at + 16 * ring.slot * kSlotQuads, group > 0);
+        device::wgmma_commit();
+        device::wgmma_wait<1>();  // the products of the slot before are done
+        if (group > 0 && thread == 0) ring.release(before);
+        before = ring.slot;
+      }
+      device::wgmma_wait<0>();
+      if (thread == 0) ring.release(before);
+      const int row0 = tile.row * (kTile / 2), column0 = (tile.column * kStrips + strip) * 4;
+      if (p.quads) {
+        store_quads(p, sum, tile.image, row0, column0, filter0 + 16 * warp);
+      } else {
+        store_singly(p, sum, tile.image, row0, column0, filter0 + 16 * warp);
+      }
+    }
+  }
+#else
+  static_cast<void>(p);
+  __trap();
+#endif
+}
+
+CellType cell_type(ComputeMode mode) {
+  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
+}
+
+std::int64_t tile_rows(const ReluPoolDims& dims) {
+  return divide_up(2 * dims.rows(), kTile);
+}
+std::int64_t tile_columns(const ReluPoolDims& dims) {
+  return divide_up(2 * dims.columns(), kTile);
+}
+
+// Slots beside the weights of 64 filters.
+std::int64_t slots_of(const ReluPoolDims& dims, ComputeMode mode) {
+  const std::int64_t groups = divide_up(dims.conv.c, cell_channels(cell_type(mode)));
+  const std::int64_t room = kBlockSharedBytes - 16 * groups * kGroupQuads;
+  return std::min<std::int64_t>(room / (16 * kSlotQuads), kMostSlots);
+}
+
+}  // namespace
+
+std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
+  const auto& [pass, dims, mode] = problem;
+  if (!has_wgmma_shape(dims)) {
+    return "it takes kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of 2 x 2";
+  }
+  const bool fits = pass == ConvPass::forward
+                        ? slots_of(dims, mode) >= 2 &&
+                              dims.conv.n * tile_rows(dims) * tile_columns(dims) < kMostItems
+                    : pass == ConvPass::backward_data ? wgmma_data_fits(dims, mode)
+                                                      : wgmma_weights_fit(dims);
+  return fits ? "" : "the weights of all channels and two tiles do not fit in shared memory";
+}
+
+void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float* x, const float* w,
+                                    const float* bias, const ReluPoolDims& dims,
+                                    const ReluPoolOptions& options, const Stream& stream) {
+  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  const ConvDims& d = dims.conv;
+  const CellType type = cell_type(options.mode);
+  ForwardPlan p{};
+  p.source = {x, narrow(d.c), narrow(d.h), narrow(d.w)};
+  p.pad_h = narrow(d.pad_h);
+  p.pad_w = narrow(d.pad_w);
+  p.w = w;
+  p.bias = bias;
+  p.y = y;
+  p.argmax = argmax;
+  p.filters = narrow(d.oc);
+  p.filter_blocks = narrow(divide_up(d.oc, kTensorRows));
+  p.rows = narrow(dims.rows());
+  p.columns = narrow(dims.columns());
+  p.groups = narrow(divide_up(d.c, cell_channels(type)));
+  p.slots = narrow(slots_of(dims, options.mode));
+  p.quads = reinterpret_cast<std::uintptr_t>(y) % 16 == 0 &&
+            reinterpret_cast<std::uintptr_t>(argmax) % 4 == 0 && p.columns % 4 == 0;
+  p.by_tile_columns = FastDivide(tile_columns(dims));
+  p.by_tile_rows = FastDivide(tile_rows(dims));
+  p.items = narrow(d.n * tile_rows(dims) * tile_columns(dims));
+  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
+  const std::int64_t blocks =
+      std::clamp(processors / p.filter_blocks, std::int64_t{1}, std::int64_t{p.items});
+  const Launch config{dim3(static_cast<unsigned>(blocks * p.filter_blocks)), dim3(kThreads),
+                      16 * static_cast<std::size_t>(p.groups * kGroupQuads + p.slots * kSlotQuads),
+                      stream};
+  if (type == CellType::bf16) {
+    launch(pool_forward_kernel<CellType::bf16>, config, p);
+  } else {
+    launch(pool_forward_kernel<CellType::tf32>, config, p);
+  }
+}
+
+}  // namespace weft::kernels::cuda

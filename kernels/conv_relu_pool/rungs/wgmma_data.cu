@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// Convolution with ReLU and pooling, rung "wgmma": the data gradient. 3 x 3 kernels with
+// stride 1 under windows of 2 x 2. sm_90a.
+//
+// The correlation of dz with the kernels turned around. dz is never stored: the producers make its
+// cells from dy and the bytes of argmax. A tile is some rows of an image, its pixels in one row as
+// they lie in the slot, border included; each of three warpgroups multiplies
+//
+//        64 channels x 9 taps x filters   times   128 pixels
+//
+// and drops what fell on the border. With 32 channels or fewer, half of those 64 rows would be
+// idle. Then they are 32 channels of two rows of pixels, 2 u and 2 u + 1, whose windows together
+// have 4 x 3 taps. Three of four products count instead of every second one. The slot keeps even
+// and odd rows of dz apart, so that the pixels of rows 2 u are neighbours:
+//
+//     rows 0, 2, 4 ...   tap rows 0 and 2    channel c of row 2 u       weights of taps 0 1 2 -
+//     rows 1, 3, 5 ...   tap rows 1 and 3    channel c of row 2 u + 1   weights of taps - 0 1 2
+#include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using namespace pool_data;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Prefetches what the consumers need at the end of an image, and what the producers need of the
+// next image (or -1). One thread of each calls it with its first tile.
+__device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, int tile,
+                                         std::int64_t next, int next_tile) {
+  const std::int64_t pixels = std::int64_t{p.channels} * p.height * p.width;
+  const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
+  if (p.relu_mask != nullptr && tile == 0) device::prefetch(p.relu_mask + image * pixels, pixels);
+  if (next < 0 || next_tile != 0) return;
+  device::prefetch(p.dy + next * windows, windows);
+  device::prefetch(p.argmax + next * windows, windows);
+}
+
+// Weights (group, tap, quad, row) of quads; the quad is along the filters.
+template <CellType kType, bool kPaired>
+__device__ __forceinline__ void load_weights(char* to, const DataPlan& p, int channel0) {
+  constexpr int kFilters = kQuadChannels<kType>, kTapRows = kPoolKernel + kPaired;
+  const int all_rows = p.row_bytes / 16, quads = p.groups * kCellQuads;
+  for (int i = threadIdx.x; i < all_rows * quads * kTapRows * kPoolKernel; i += kThreads) {
+    const int tap = i % (kTapRows * kPoolKernel), row = i / (kTapRows * kPoolKernel) % all_rows;
+    const int quad = i / (kTapRows * kPoolKernel) / all_rows;
+    const int channel = channel0 + (kPaired ? row % 32 : row);
+    const int r = tap / kPoolKernel - (kPaired ? row / 32 : 0);
+    const bool inside = r >= 0 && r < kPoolKernel && channel < p.channels;
+    // Turned around.
+    const int from_tap = kPoolTaps - 1 - (r * kPoolKernel + tap % kPoolKernel);
+    float value[kFilters];
+#pragma unroll
+    for (int f = 0; f < kFilters; ++f) {
+      const int filter = quad * kFilters + f;
+      const std::int64_t from = (std::int64_t{filter} * p.channels + channel) * kPoolTaps;
+      value[f] = inside && filter < p.filters ? __ldg(p.w + from + from_tap) : 0.0f;
+    }
+    char* at = to + quad / kCellQuads * p.group_bytes +
+               (tap * kCellQuads + quad % kCellQuads) * p.row_bytes + 16 * row;
+    *reinterpret_cast<uint4*>(at) = make_quad<kType>(value);
+  }
+}
+
+// The value of dz at pixel k of a window: a quad of filters.
+template <CellType kType>
+__device__ __forceinline__ uint4 expanded_quad(const uint4& rounded,
+                                               const int (&index)[kQuadChannels<kType>], int k) {
+  const std::uint32_t from[4] = {rounded.x, rounded.y, rounded.z, rounded.w};
+  std::uint32_t word[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (kType == CellType::bf16) {
+      const std::uint32_t low = index[2 * i] == k ? 0xffffu : 0;
+      const std::uint32_t high = index[2 * i + 1] == k ? 0xffff0000u : 0;
+      word[i] = from[i] & (low | high);
+    } else {
+      word[i] = index[i] == k ? from[i] : 0;
+    }
+  }
+  return {word[0], word[1], word[2], word[3]};
+}
+
+// Fills a slot with the cells of dz from row z0 on, which may lie outside, and filters from filter0
+// on. Each window that the slot touches is read once and makes up to four pixels. Each of the four
+// producing warps owns a plane.
+template <CellType kType, bool kPaired>
+__device__ __forceinline__ void load_gradient(uint4* slot, const DataPlan& p, std::int64_t image,
+                                              int filter0, int z0) {
+  constexpr int kFilters = kQuadChannels<kType>;
+  constexpr int kUnits = kType == CellType::bf16 ? 3 : 6;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  filter0 += warp * kFilters;
+  slot += warp * p.plane;
+  const int u0 = z0 >> 1, v0 = -p.left >> 1;  // the first window, rounded down
+  const unsigned plane = static_cast<unsigned>(p.rows * p.columns);
+  const std::int64_t offset = (image * p.filters + filter0) * plane;
+  const float* dy = device::opaque(p.dy + offset);
+  const std::uint8_t* argmax = device::opaque(p.argmax + offset);
+  for (int first = lane; first < p.by_windows.divisor(); first += 32 * kUnits) {
+    float value[kUnits][kFilters];
+    int index[kUnits][kFilters], u[kUnits], v[kUnits];
+#pragma unroll
+    for (int i = 0; i < kUnits; ++i) {
+      u[i] = u0 + p.by_window_columns.divide(first + 32 * i, v[i]);
+      v[i] += v0;
+      const bool inside = static_cast<unsigned>(u[i]) < static_cast<unsigned>(p.rows) &&
+                          static_cast<unsigned>(v[i]) < static_cast<unsigned>(p.columns);
+      const unsigned at = static_cast<unsigned>(u[i] * p.columns + v[i]);
+#pragma unroll
+      for (int f = 0; f < kFilters; ++f) {
+        const bool there = inside && filter0 + f < p.filters;
+        value[i][f] = there ? __ldg(dy + (at + f * plane)) : 0.0f;
+        index[i][f] = there ? __ldg(argmax + (at + f * plane)) : 0;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kUnits; ++i) {
+      if (first + 32 * i >= p.by_windows.divisor()) break;
+      const uint4 rounded = make_quad<kType>(value[i]);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int row = 2 * u[i] + k / 2 - z0, column = 2 * v[i] + k % 2 + p.left;
+        if (static_cast<unsigned>(row) >= static_cast<unsigned>(p.slot_rows) ||
+            static_cast<unsigned>(column) >= static_cast<unsigned>(p.pitch)) {
+          continue;
+        }
+        const int line = kPaired ? row / 2 * p.pitch + row % 2 * p.parity : row * p.pitch;
+        slot[line + column] = expanded_quad<kType>(rounded, index[i], k);
+      }
+    }
+  }
+}
+
+// sum (64, kN) += weights of a group times the cells from a pixel on.
+template <CellType kType, bool kPaired>
+__device__ __forceinline__ void multiply_pixels(float (&sum)[kN / 2], const DataPlan& p,
+                                                std::uint32_t weights, std::uint32_t cells,
+                                                bool accumulate) {
+  constexpr int kTaps = (kPoolKernel + kPaired) * kPoolKernel;
+  const std::uint64_t a = device::wgmma_quads_descriptor(weights, 8 * 16, p.row_bytes);
+  const std::uint64_t b = device::wgmma_quads_descriptor(cells, 8 * 16, 16 * p.plane);
+#pragma unroll
+  for (int tap = 0; tap < kTaps; ++tap) {
+    const int r = tap / kPoolKernel, s = tap % kPoolKernel;
+    const int line = kPaired ? r / 2 * p.pitch + r % 2 * p.parity : r * p.pitch;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {  // of the cell
+      const int quad = 2 * half;
+      const std::uint64_t at_a = a + (tap * kCellQuads + quad) * (p.row_bytes / 16);
+      const std::uint64_t at_b = b + (quad * p.plane + line + s);
+      const bool add = accumulate || tap > 0 || half > 0;
+      if constexpr (kType == CellType::bf16) {
+        device::wgmma_bf16<kN, false, false>(sum, at_a, at_b, add);
+      } else {
+        device::wgmma_tf32<kN>(sum, at_a, at_b, add);
+      }
+    }
+  }
+}
+
+#endif
+
+template <CellType kType, bool kPaired>
+__global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  auto* weights = device::dynamic_shared<char>();  // (groups, taps, 4, rows) quads
+  // (slots, 4, plane)
+  auto* slots = reinterpret_cast<uint4*>(weights + p.groups * p.group_bytes);
+  __shared__ SlotBarriers barriers;
+  const int channel0 = static_cast<int>(blockIdx.x % p.row_blocks) * kTensorRows;
+  const int first = static_cast<int>(blockIdx.x / p.row_blocks);
+  const int step = static_cast<int>(gridDim.x / p.row_blocks);
+  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kConsumers);
+  load_weights<kType, kPaired>(weights, p, channel0);
+  device::wgmma_fence_shared();
+  __syncthreads();  // barriers and weights are ready
+
+  SlotRing ring{&barriers, p.slots};
+  const int slot_quads = kCellQuads * p.plane;
+  if (threadIdx.x < kProducers) {
+    for (int item = first; item < p.items; item += step) {
+      int tile = 0, next_tile = 0;
+      const int image = p.by_tiles.divide(item, tile);
+      const int next = p.by_tiles.divide(item + step, next_tile);
+      if (threadIdx.x == 0) prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
+      for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        ring.wait_empty();
+        load_gradient<kType, kPaired>(slots + ring.slot * slot_quads, p, image,
+                                      group * kCellChannels<kType>, tile * p.tile_rows - p.top);
+        ring.fill();
+      }
+    }
+  } else {
+    const int thread = threadIdx.x % kWarpgroup;
+    const int pixel0 = kN * (static_cast<int>(threadIdx.x) / kWarpgroup - 1);
+    const std::uint32_t weights_at = device::shared_address(weights);
+    const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
+    for (int item = first; item < p.items; item += step) {
+      int tile = 0;
+      const int image = p.by_tiles.divide(item, tile);
+      float sum[kN / 2];
+      int before = 0;
+      for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        ring.wait_full();
+        device::wgmma_fence();
+        multiply_pixels<kType, kPaired>(sum, p, weights_at + group * p.group_bytes,
+                                        cells_at + 16 * ring.slot * slot_quads, group > 0);
+        device::wgmma_commit();
+        device::wgmma_wait<1>();  // the products of the slot before are done
+        if (group > 0 && thread == 0) ring.release(before);
+        before = ring.slot;
+      }
+      device::wgmma_wait<0>();
+      if (thread == 0) ring.release(before);
+      const Place<kPaired> place(p, image, tile * p.tile_rows, pixel0, channel0);
+      if (p.pairs) {
+        store_pairs(place, sum);
+      } else {
+        store_singly(place, sum);
+      }
+    }
+  }
+#else
+  static_cast<void>(p);
+  __trap();
+#endif
+}
+
+int narrow(std::int64_t value) {
+  return static_cast<int>(value);
+}
+
+// Does a window begin at every even number from `first` on?
+bool starts_windows(std::int64_t first, std::int64_t step) {
+  return first % 2 == 0 && step % 2 == 0;
+}
+
+CellType cell_type(ComputeMode mode) {
+  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
+}
+bool is_paired(const ReluPoolDims& dims, ComputeMode mode) {
+  return mode == ComputeMode::bf16 && dims.conv.c <= kTensorRows / 2;
+}
+
+// slots == 0 where the shape does not fit.
+DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
+  const ConvDims& d = dims.conv;
+  const bool paired = is_paired(dims, mode);
+  const std::int64_t lines = paired ? divide_up(d.h, 2) : d.h;  // of pixels or of pairs
+  const std::int64_t pitch = round_up(d.w + kSpan, 2);
+  DataPlan p{};
+  const std::int64_t most = kTilePixels / pitch;
+  if (most == 0) return p;
+  const std::int64_t tile_lines = divide_up(lines, divide_up(lines, most));
+  p.filters = narrow(d.oc);
+  p.rows = narrow(dims.rows());
+  p.columns = narrow(dims.columns());
+  p.channels = narrow(d.c);
+  p.height = narrow(d.h);
+  p.width = narrow(d.w);
+  p.top = narrow(kSpan - d.pad_h);
+  p.left = narrow(kSpan - d.pad_w);
+  p.groups = narrow(divide_up(d.oc, cell_channels(cell_type(mode))));
+  p.row_blocks = narrow(divide_up(d.c, kTensorRows));
+  const std::int64_t weight_rows =
+      paired ? kTensorRows : std::min<std::int64_t>(round_up(d.c, 8), kTensorRows);
+  p.row_bytes = narrow(16 * weight_rows);
+  p.group_bytes = (kPoolKernel + paired) * kPoolKernel * kCellQuads * p.row_bytes;
+  p.tile_rows = narrow(paired ? 2 * tile_lines : tile_lines);
+  p.slot_rows = p.tile_rows + kSpan;
+  p.pitch = narrow(pitch);
+  p.parity = paired ? p.slot_rows / 2 * p.pitch : 0;
+  // The last warpgroup reads beyond the last pixel, for sums that are dropped.
+  p.plane = p.parity + (paired ? 1 : kSpan) * p.pitch + kSpan + kTilePixels;
+  const std::int64_t tiles = divide_up(d.h, p.tile_rows);
+  const int window_rows =
+      starts_windows(p.top, p.tile_rows) ? (p.slot_rows + 1) / 2 : p.slot_rows / 2 + 1;
+  const int window_columns = starts_windows(p.left, 2) ? p.pitch / 2 : p.pitch / 2 + 1;
+  p.by_windows = FastDivide(window_rows * window_columns);
+  p.by_window_columns = FastDivide(window_columns);
+  p.by_tiles = FastDivide(tiles);
+  p.by_pitch = FastDivide(pitch);
+  if (d.n * tiles >= kMostItems) return p;
+  p.items = narrow(d.n * tiles);
+  const std::int64_t room = kBlockSharedBytes - std::int64_t{p.groups} * p.group_bytes;
+  const std::int64_t slots = room / (16 * kCellQuads * p.plane);
+  if (slots >= 2) p.slots = narrow(std::min<std::int64_t>(slots, kMostSlots));
+  return p;
+}
+
+bool pair_rows(const void* planes, const DataPlan& p) {
+  return reinterpret_cast<std::uintptr_t>(planes) % 8 == 0 && p.width % 2 == 0;
+}
+
+}  // namespace
+
+bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode) {
+  return make_plan(dims, mode).slots > 0;
+}
+
+void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std::uint8_t* argmax,
+                                          const float* w, const ReluPoolDims& dims,
+                                          GradientMode gradient, const ReluPoolOptions& options,
+                                          const Stream& stream) {
+  DataPlan p = make_plan(dims, options.mode);
+  p.dy = dy;
+  p.argmax = argmax;
+  p.w = w;
+  p.dx = dx;
+  p.relu_mask = options.relu_mask;
+  p.accumulate = gradient == GradientMode::accumulate;
+  p.pairs = !p.accumulate && pair_rows(dx, p) && pair_rows(options.relu_mask, p);
+  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
+  const std::int64_t blocks =
+      std::clamp(processors / p.row_blocks, std::int64_t{1}, std::int64_t{p.items});
+  const Launch config{dim3(static_cast<unsigned>(blocks * p.row_blocks)), dim3(kThreads),
+                      static_cast<std::size_t>(p.groups) * static_cast<std::size_t>(p.group_bytes) +
+                          16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane),
+                      stream};
+  const auto kernel = is_paired(dims, options.mode)       ? pool_data_kernel<CellType::bf16, true>
+                      : options.mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false>
+                                                          : pool_data_kernel<CellType::tf32, false>;
+  launch(kernel, config, p);
+}
+
+}  // namespace weft::kernels::cuda

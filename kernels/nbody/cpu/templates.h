@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Gravity on the CPU: the two loops, on any scalar type. In double it is the tests' oracle.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "engine/extent.h"
+#include "kernels/isa.h"
+#include "kernels/nbody/cpu/table.h"
+#include "kernels/nbody/nbody.h"
+
+namespace weft::kernels::cpu {
+inline namespace WEFT_ISA {
+
+template <class T>
+void nbody_naive(T* acceleration, const T* bodies, std::int64_t n, T softening2, T gravity) {
+#pragma omp parallel for schedule(static) if (n >= 128)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T* self = bodies + 4 * i;
+    T ax = 0, ay = 0, az = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T* other = bodies + 4 * j;
+      const T dx = other[0] - self[0], dy = other[1] - self[1], dz = other[2] - self[2];
+      const T inverse = 1 / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
+      const T weight = (other[3] * inverse) * (inverse * inverse);
+      ax += weight * dx, ay += weight * dy, az += weight * dz;
+    }
+    T* out = acceleration + 4 * i;
+    out[0] = gravity * ax, out[1] = gravity * ay, out[2] = gravity * az, out[3] = 0;
+  }
+}
+
+template <class T>
+void nbody_advance(T* bodies, T* velocity, const T* acceleration, std::int64_t n, T kick, T drift) {
+#pragma omp parallel for schedule(static) if (n >= 16384)
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t axis = 4 * i; axis < 4 * i + 3; ++axis) {
+      velocity[axis] += kick * acceleration[axis];
+      bodies[axis] += drift * velocity[axis];
+    }
+  }
+}
+
+namespace detail {
+
+// pairs[b] += the sum over j in [first, last) of mass[j] / sqrt(distance^2 + eps^2), for the bodies
+// b of a chunk that begins at `begin`; only j < b counts. One transposed copy of the bodies j
+// serves the whole chunk with vectors of loads.
+template <class T>
+void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int64_t end,
+                    std::int64_t first, T softening2) {
+  T xs[kNbodyChunk], ys[kNbodyChunk], zs[kNbodyChunk], masses[kNbodyChunk];
+  const std::int64_t count = end - first < kNbodyChunk ? end - first : kNbodyChunk;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const T* other = bodies + 4 * (first + k);
+    xs[k] = other[0], ys[k] = other[1], zs[k] = other[2], masses[k] = other[3];
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+    const std::int64_t below = i - first < count ? i - first : count;
+    T part = 0;
+#pragma omp simd reduction(+ : part)
+    for (std::int64_t k = 0; k < below; ++k) {
+      const T dx = xs[k] - x, dy = ys[k] - y, dz = zs[k] - z;
+      part += masses[k] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
+    }
+    pairs[i - begin] += static_cast<double>(part);
+  }
+}
+
+}  // namespace detail
+
+// Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
+// matter. The terms of the potential are computed in T, a chunk of them is added in T.
+template <class T>
+void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n, T softening2,
+                  T gravity, double* scratch) {
+  const std::int64_t chunks = divide_up(n, kNbodyChunk);
+#pragma omp parallel for schedule(dynamic) if (n >= 128)
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    double sums[kNbodyTotals] = {}, potentials[kNbodyChunk] = {};
+    const std::int64_t begin = chunk * kNbodyChunk;
+    const std::int64_t end = n - begin < kNbodyChunk ? n : begin + kNbodyChunk;
+    for (std::int64_t first = 0; first <= begin; first += kNbodyChunk) {
+      detail::add_potentials(potentials, bodies, begin, end, first, softening2);
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+      const double pairs = potentials[i - begin];
+      const double mass = static_cast<double>(bodies[4 * i + 3]);
+      const double px = static_cast<double>(x), py = static_cast<double>(y);
+      const double pz = static_cast<double>(z);
+      const double vx = static_cast<double>(velocity[4 * i]);
+      const double vy = static_cast<double>(velocity[4 * i + 1]);
+      const double vz = static_cast<double>(velocity[4 * i + 2]);
+      const double terms[kNbodyTotals] = {0.5 * mass * (vx * vx + vy * vy + vz * vz),
+                                          -static_cast<double>(gravity) * mass * pairs,
+                                          mass * vx,
+                                          mass * vy,
+                                          mass * vz,
+                                          mass * (py * vz - pz * vy),
+                                          mass * (pz * vx - px * vz),
+                                          mass * (px * vy - py * vx)};
+      for (std::int64_t k = 0; k < kNbodyTotals; ++k) sums[k] += terms[k];
+    }
+    for (std::int64_t k = 0; k < kNbodyTotals; ++k) scratch[chunk * kNbodyTotals + k] = sums[k];
+  }
+  for (std::int64_t k = 0; k < kNbodyTotals; ++k) {
+    totals[k] = 0;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      totals[k] += scratch[chunk * kNbodyTotals + k];
+    }
+  }
+}
+
+}  // namespace WEFT_ISA
+}  // namespace weft::kernels::cpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The functions behind nbody.h on a GPU: the launcher of a rung, which its file in rungs/ defines,
+// and what all rungs share.
+#pragma once
+
+#include "kernels/nbody/nbody.h"
+
+namespace weft::kernels::cuda {
+
+struct NbodyForce {
+  float softening2;  // eps^2
+  float gravity;
+};
+
+// n is positive; the workspace is that of the rung's row.
+using NbodyLauncher = void(float* acceleration, const float* bodies, std::int64_t n,
+                           const NbodyForce& force, void* workspace, const Stream& stream);
+using NbodyWorkspace = std::size_t(std::int64_t n, Device device);
+
+void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
+                   float kick, float drift, const Stream& stream);
+void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
+                  const NbodyForce& force, void* workspace, const Stream& stream);
+std::size_t nbody_totals_bytes(std::int64_t n);
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/networks/cnn/fused_cnn.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/checks.h"
+#include "kernels/networks/cnn/cpu/table.h"
+#include "kernels/networks/cnn/launchers.h"
+#include "kernels/networks/cnn/parts/plan.h"
+#include "kernels/networks/cnn/parts/timed.h"
+
+namespace weft::kernels {
+
+std::int64_t FusedCnnDims::parameters() const {
+  return filters1 * (kernel1 * kernel1 + 1) + filters2 * (filters1 * kernel2 * kernel2 + 1) +
+         hidden1 * (features() + 1) + hidden2 * (hidden1 + 1) + classes * (hidden2 + 1);
+}
+
+namespace cuda {
+
+struct FusedCnnRow {  // of training, or of inference
+  struct Problem {
+    FusedCnnDims dims;
+    bool training = true;
+  };
+
+  Rung rung;
+  Launcher<FusedCnnTrain> train = {};
+  Launcher<FusedCnnInfer> infer = {};
+
+  constexpr bool complete() const {
+    return train.is("fused_cnn_train_", rung.name) != infer.is("fused_cnn_infer_", rung.name);
+  }
+  std::string takes(const Problem& problem, Device device) const;
+};
+
+constexpr std::string_view kNeeds = "a shape that is compiled; LeNet-5: sm_90";
+
+constexpr FusedCnnRow kFusedCnnRows[] = {
+    {.rung = {.name = "two_kernels",
+              .summary = "a kernel takes images from bytes to gradients on their SM, another sums "
+                         "gradients and updates parameters",
+              .prefer = "to see what meeting inside a kernel gains",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs = kNeeds},
+     .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_two_kernels)},
+    {.rung = {.name = "persistent",
+              .summary = "all steps in one cooperative launch: the grid meets twice a step, and "
+                         "images are fetched while parameters are updated",
+              .prefer = "for training",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs = kNeeds},
+     .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_persistent)},
+    {.rung = {.name = "resident_weights",
+              .summary = "inference: a block keeps all weights on its SM, in shared memory and "
+                         "registers, and takes image after image",
+              .prefer = "for inference",
+              .on_cpu = true,
+              .on_cuda = true,
+              .needs = kNeeds},
+     .infer = WEFT_LAUNCHER(FusedCnnInfer, fused_cnn_infer_resident_weights)},
+};
+
+}  // namespace cuda
+
+namespace {
+
+Choice automatic(const cuda::FusedCnnRow::Problem& problem, Device) {
+  if (problem.training) return {"persistent", "one launch for many steps"};
+  return {"resident_weights", "the one for inference"};
+}
+
+constexpr Ladder kLadder("fused_cnn", cuda::kFusedCnnRows, automatic);
+
+constexpr std::int64_t kMostExtent = 65536;  // of a dim; so that products stay far from 2^63
+
+bool sensible(const FusedCnnDims& d) {
+  for (const std::int64_t extent : {d.height, d.width, d.filters1, d.kernel1, d.filters2, d.kernel2,
+                                    d.hidden1, d.hidden2, d.classes}) {
+    if (extent < 1 || extent > kMostExtent) return false;
+  }
+  if (d.pad1 < 0 || d.pad1 > kMostExtent || d.pad2 < 0 || d.pad2 > kMostExtent) return false;
+  return d.height1() > 0 && d.width1() > 0 && d.height2() > 0 && d.width2() > 0;
+}
+
+const cuda::FusedCnnRow& check(const cuda::FusedCnnRow::Problem& problem, std::string_view variant,
+                               std::int64_t rows, const float* parameters, Workspace workspace,
+                               Device device) {
+  const FusedCnnDims& dims = problem.dims;
+  static_cast<void>(checked_elements("fused_cnn", {rows, dims.height, dims.width}));
+  const cuda::FusedCnnRow& row = kLadder.select(
+      variant == kAutomatic ? automatic(problem, device).rung : variant, problem, device);
+  if (reinterpret_cast<std::uintptr_t>(parameters) % 16 != 0) {
+    throw Error(ErrorKind::usage, "fused_cnn: parameters must be aligned to 16 bytes");
+  }
+  const std::size_t needed = fused_cnn_workspace_bytes(dims, rows, device);
+  if (workspace.bytes < needed) {
+    throw Error(ErrorKind::usage,
+                str("fused_cnn: ", needed, " bytes of workspace needed, found ", workspace.bytes));
+  }
+  return row;
+}
+
+void check_training(const float* velocity, std::int64_t rows, const FusedCnnOptions& options) {
+  if (rows > options.order.batch) {
+    throw Error(ErrorKind::usage,
+                str("fused_cnn: ", rows, " rows asked for, but a batch has ", options.order.batch));
+  }
+  if (options.sgd.momentum != 0 && velocity == nullptr) {
+    throw Error(ErrorKind::usage,
+                str("fused_cnn: momentum ", options.sgd.momentum, " needs a velocity, found null"));
+  }
+}
+
+}  // namespace
+
+std::string cuda::FusedCnnRow::takes(const Problem& problem, Device device) const {
+  if (problem.training != static_cast<bool>(train)) return train ? "it trains" : "it only infers";
+  if (!sensible(problem.dims)) return "an extent of this shape is too small or too large";
+  if (device.is_cpu()) return "";
+  const std::size_t limit = device_properties(device).shared_bytes_per_block;
+  bool compiled = false, fits = false;
+  fused_cnn::with_network(problem.dims, [&](auto net) {
+    compiled = true;
+    fits = sizeof(fused_cnn::Shared<decltype(net), 2>) <= limit;
+  });
+  return !compiled ? "there is no kernel of this network's shape"
+         : !fits   ? "a network of this shape does not fit in shared memory"
+                   : "";
+}
+
+bool fused_cnn_supports(const FusedCnnDims& dims, Device device) {
+  return kLadder.takes("persistent", {dims}, device);
+}
+
+Rungs fused_cnn_rungs() {
+  return kLadder.rungs();
+}
+
+std::size_t fused_cnn_workspace_bytes(const FusedCnnDims& dims, std::int64_t rows, Device device) {
+  if (device.is_cpu()) return select_fused_cnn_cpu().workspace_bytes(dims, rows);
+  fused_cnn::Exchange exchange;
+  return fused_cnn::exchange_in(exchange, nullptr, dims, rows, device);
+}
+
+namespace {
+
+fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals* totals,
+                                std::int64_t* step, const std::uint8_t* images,
+                                const std::uint8_t* labels, const float* lr, std::int64_t rows,
+                                const FusedCnnDims& dims, const FusedCnnOptions& options,
+                                Workspace workspace, Device device) {
+  fused_cnn::Training training{};
+  training.parameters = parameters;
+  training.velocity = velocity;
+  training.totals = totals;
+  training.step = step;
+  training.lr = lr;
+  training.source = {images,
+                     labels,
+                     options.order,
+                     options.augmentation,
+                     draw::line_of(options.normalization),
+                     options.augmentation.any()};
+  training.sgd = options.sgd;
+  fused_cnn::exchange_in(training.exchange, workspace.data, dims, rows, device);
+  training.rows = rows;
+  training.classes = static_cast<int>(dims.classes);
+  training.image_blocks = fused_cnn::image_blocks(rows, device);
+  return training;
+}
+
+}  // namespace
+
+void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, std::int64_t* step,
+                     const std::uint8_t* images, const std::uint8_t* labels, const float* lr,
+                     std::int64_t rows, std::int64_t steps, const FusedCnnDims& dims,
+                     const FusedCnnOptions& options, Workspace workspace, const Stream& stream) {
+  const Device device = stream.device();
+  const auto& row = check({dims}, options.variant, rows, parameters, workspace, device);
+  check_training(velocity, rows, options);
+  if (rows == 0 || steps <= 0) return;
+  if (device.is_cuda()) {
+    return row.train.run(training_of(parameters, velocity, totals, step, images, labels, lr, rows,
+                                     dims, options, workspace, device),
+                         steps, dims, stream);
+  }
+  select_fused_cnn_cpu().train(parameters, velocity, totals, step, images, labels, lr, rows, steps,
+                               dims, options.order, options.augmentation,
+                               draw::line_of(options.normalization), options.sgd, workspace.data);
+}
+
+void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity,
+                           MetricTotals* totals, std::int64_t* step, const std::uint8_t* images,
+                           const std::uint8_t* labels, const float* lr, std::int64_t rows,
+                           std::int64_t steps, const FusedCnnDims& dims,
+                           const FusedCnnOptions& options, Workspace workspace,
+                           const Stream& stream) {
+  const Device device = stream.device();
+  check({dims}, "persistent", rows, parameters, workspace, device);
+  check_training(velocity, rows, options);
+#ifdef WEFT_WITH_CUDA
+  if (device.is_cuda()) {
+    if (rows == 0 || steps <= 0) return;
+    return cuda::fused_cnn_persistent_timed(
+        training_of(parameters, velocity, totals, step, images, labels, lr, rows, dims, options,
+                    workspace, device),
+        steps, dims, cycles, stream);
+  }
+#endif
+  static_cast<void>(cycles), static_cast<void>(totals), static_cast<void>(step);
+  static_cast<void>(images), static_cast<void>(labels), static_cast<void>(lr);
+  static_cast<void>(steps);
+  throw Error(ErrorKind::usage, "fused_cnn: only a GPU counts cycles");
+}
+
+void fused_cnn_infer(float* logits, std::int32_t* predictions, MetricTotals* totals,
+                     const float* parameters, const std::uint8_t* images,
+                     const std::uint8_t* labels, std::int64_t rows, const FusedCnnDims& dims,
+                     const Normalization& normalization, Workspace workspace,
+                     const Stream& stream) {
+  const Device device = stream.device();
+  const auto& row = check({dims, false}, kAutomatic, rows, parameters, workspace, device);
+  if (totals != nullptr && labels == nullptr) {
+    throw Error(ErrorKind::usage, "fused_cnn: totals wanted from images without labels");
+  }
+  if (rows == 0) return;
+  if (device.is_cuda()) {
+    fused_cnn::Inference inference{};
+    inference.logits = logits;
+    inference.predictions = predictions;
+    inference.totals = totals;
+    inference.parameters = parameters;
+    inference.source = {images, labels, {rows, 1, rows, false, 0}, {}, draw::line_of(normalization),
+                        false};
+    fused_cnn::exchange_in(inference.exchange, workspace.data, dims, rows, device);
+    inference.rows = rows;
+    inference.classes = static_cast<int>(dims.classes);
+    inference.image_blocks = static_cast<int>(
+        std::min<std::int64_t>((rows + 1) / 2, device_properties(device).multiprocessors));
+    return row.infer.run(inference, dims, stream);
+  }
+  select_fused_cnn_cpu().infer(logits, predictions, totals, parameters, images, labels, rows, dims,
+                               draw::line_of(normalization), workspace.data);
+}
+
+namespace {
+
+// In the order of fused_cnn::Part.
+constexpr std::array<std::string_view, fused_cnn::kPartCount> kParts = {
+    "staging",         "conv1",          "conv2",        "waiting for fc1",   "fc1",
+    "fc2, fc3, loss",  "fc2 backward",   "fc1 backward", "conv2's filters",   "conv2's data",
+    "conv1's filters", "images barrier", "parameters",   "parameters barrier"};
+
+}  // namespace
+
+std::span<const std::string_view> fused_cnn_parts() {
+  return kParts;
+}
+
+}  // namespace weft::kernels

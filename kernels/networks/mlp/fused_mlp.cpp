@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// The table, validation, the workspace, and the order of the kernels.
+#include "kernels/networks/mlp/fused_mlp.h"
+
+#include "engine/error.h"
+#include "engine/extent.h"
+#include "kernels/checks.h"
+#include "kernels/networks/mlp/cpu/table.h"
+#include "kernels/networks/mlp/launchers.h"
+#include "kernels/networks/mlp/parts/arguments.h"
+
+namespace weft::kernels {
+
+using namespace fused_mlp;
+
+namespace cuda {
+
+struct FusedMlpRow {
+  using Problem = FusedMlpDims;
+
+  Rung rung;
+  Launcher<FusedMlpPass> prepare, forward, backward, update;
+
+  constexpr bool complete() const {
+    return prepare.is("fused_mlp_prepare_", rung.name) &&
+           forward.is("fused_mlp_forward_", rung.name) &&
+           backward.is("fused_mlp_backward_", rung.name) &&
+           update.is("fused_mlp_update_", rung.name);
+  }
+  std::string takes(const FusedMlpDims& dims, Device device) const;
+};
+
+#define WEFT_PASS(pass) WEFT_LAUNCHER(FusedMlpPass, fused_mlp_##pass##_four_kernels_bf16)
+
+constexpr FusedMlpRow kFusedMlpRows[] = {
+    {.rung = {.name = "four_kernels_bf16",
+              .summary = "two layers forward, the loss and the way back, and the update with the "
+                         "images of the next step; bf16 in memory",
+              .prefer = "in bf16 on Hopper",
+              .on_cpu = true,
+              .on_cuda = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = always(Arithmetic::bf16),
+              .needs = "hidden layers of multiples of 64 up to 512"},
+     .prepare = WEFT_PASS(prepare),
+     .forward = WEFT_PASS(forward),
+     .backward = WEFT_PASS(backward),
+     .update = WEFT_PASS(update)},
+};
+
+#undef WEFT_PASS
+
+}  // namespace cuda
+
+namespace {
+
+constexpr Ladder kLadder("fused_mlp", cuda::kFusedMlpRows,
+                         [](const FusedMlpDims&, Device) -> Choice {
+                           return {"four_kernels_bf16", "the only one"};
+                         });
+constexpr const cuda::FusedMlpRow& kRow = cuda::kFusedMlpRows[0];
+
+}  // namespace
+
+Rungs fused_mlp_rungs() {
+  return kLadder.rungs();
+}
+
+std::int64_t FusedMlpDims::parameters() const {
+  return hidden1 * (inputs() + 1) + hidden2 * (hidden1 + 1) + classes * (hidden2 + 1);
+}
+
+std::string cuda::FusedMlpRow::takes(const FusedMlpDims& d, Device device) const {
+  constexpr std::int64_t kMostExtent = 65536;  // so that products stay far from 2^63
+  for (const std::int64_t extent : {d.height, d.width, d.hidden1, d.hidden2, d.classes}) {
+    if (extent < 1 || extent > kMostExtent) return "its extents are from 1 to 65536";
+  }
+  if (device.is_cpu()) return "";
+  const auto fits = [](std::int64_t hidden) {
+    return hidden % kSide == 0 && hidden <= kMostHidden;
+  };
+  if (!fits(d.hidden1) || !fits(d.hidden2)) return "hidden layers are multiples of 64 up to 512";
+  const bool inputs = d.inputs() % 8 == 0 && d.width % 2 == 0 && d.inputs() <= kMostInputs;
+  if (!inputs) return "inputs are a multiple of 8 up to 4096, in rows of even width";
+  return d.classes <= kMostClasses ? "" : "there are at most 16 classes";
+}
+
+bool fused_mlp_supports(const FusedMlpDims& dims, Device device) {
+  return kLadder.refusal(kRow, dims, device).empty();
+}
+
+namespace fused_mlp {
+
+std::size_t lay_out(Exchange& e, char* base, const FusedMlpDims& d, std::int64_t rows) {
+  std::size_t at = 0;
+  const auto take = [&]<class T>(T*& pointer, std::int64_t count) {
+    pointer = base == nullptr ? nullptr : reinterpret_cast<T*>(base + at);
+    at += static_cast<std::size_t>(round_up(count * static_cast<std::int64_t>(sizeof(T)), 256));
+  };
+  const std::int64_t padded = round_up(rows, kSide);
+  e.pitch_x = round_up(d.inputs() + 1, 8);
+  e.pitch1 = round_up(d.hidden1 + 1, 8);
+  e.pitch2 = round_up(d.hidden2 + 1, 8);
+  for (Bfloat16*& x : e.x) take(x, padded * e.pitch_x);
+  take(e.h1, padded * e.pitch1);
+  take(e.h2, padded * e.pitch2);
+  take(e.g1, padded * d.hidden1);
+  take(e.g2, padded * d.hidden2);
+  take(e.g3, padded * kSide);
+  take(e.w1, d.hidden1 * d.inputs());
+  take(e.w2, d.hidden2 * d.hidden1);
+  take(e.w3, d.classes * d.hidden2);
+  for (std::int32_t*& labels : e.labels) take(labels, padded);
+  take(e.loss, padded);
+  take(e.hit, padded);
+  return at;
+}
+
+}  // namespace fused_mlp
+
+std::size_t fused_mlp_workspace_bytes(const FusedMlpDims& dims, std::int64_t rows, Device device) {
+  if (device.is_cpu()) return select_fused_mlp_cpu().workspace_bytes(dims, rows);
+  Exchange exchange{};
+  return lay_out(exchange, nullptr, dims, rows);
+}
+
+namespace {
+
+void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
+           const FusedMlpOptions& options, Workspace workspace, Device device) {
+  static_cast<void>(checked_elements("fused_mlp", {rows, dims.height, dims.width}));
+  static_cast<void>(kLadder.select(kRow.rung.name, dims, device));
+  if (rows < 1 || rows > options.order.batch) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", rows, " rows asked for, but a batch has ", options.order.batch));
+  }
+  if (options.sgd.momentum != 0 && state.velocity == nullptr) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: momentum ", options.sgd.momentum, " needs a velocity, found null"));
+  }
+  const auto check_aligned = [](std::string_view what, const void* pointer, std::uintptr_t bytes) {
+    if (reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0) return;
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", what, " must be aligned to ", bytes, " bytes"));
+  };
+  check_aligned("parameters", state.parameters, 16);
+  check_aligned("velocity", state.velocity, 16);
+  check_aligned("images", state.images, 8);
+  check_aligned("the workspace", workspace.data, 256);
+  const std::size_t needed = fused_mlp_workspace_bytes(dims, rows, device);
+  if (workspace.bytes < needed) {
+    throw Error(ErrorKind::usage,
+                str("fused_mlp: ", needed, " bytes of workspace needed, found ", workspace.bytes));
+  }
+}
+
+Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& d,
+                     const FusedMlpOptions& options, Workspace workspace) {
+  Training t{};
+  t.state = state;
+  t.order = options.order;
+  t.augmentation = options.augmentation;
+  t.line = draw::line_of(options.normalization);
+  t.distort = options.augmentation.any();
+  t.sgd = options.sgd;
+  t.label_smoothing = options.label_smoothing;
+  lay_out(t.exchange, static_cast<char*>(workspace.data), d, rows);
+  t.rows = static_cast<int>(rows);
+  t.height = static_cast<int>(d.height);
+  t.width = static_cast<int>(d.width);
+  t.inputs = static_cast<int>(d.inputs());
+  t.hidden1 = static_cast<int>(d.hidden1);
+  t.hidden2 = static_cast<int>(d.hidden2);
+  t.classes = static_cast<int>(d.classes);
+  return t;
+}
+
+}  // namespace
+
+void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
+                       const FusedMlpOptions& options, Workspace workspace, const Stream& stream) {
+  check(state, rows, dims, options, workspace, stream.device());
+  if (stream.device().is_cpu()) return;
+  kRow.prepare.run(training_of(state, rows, dims, options, workspace), stream);
+}
+
+void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t steps,
+                     const FusedMlpDims& dims, const FusedMlpOptions& options, Workspace workspace,
+                     const Stream& stream) {
+  check(state, rows, dims, options, workspace, stream.device());
+  if (steps <= 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    Training t = training_of(state, rows, dims, options, workspace);
+    for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
+      kRow.forward.run(t, stream);
+      kRow.backward.run(t, stream);
+      kRow.update.run(t, stream);
+    }
+    return cuda::fused_mlp_advance(state.step, steps, stream);
+  }
+#endif
+  select_fused_mlp_cpu().train(state.parameters, state.velocity, state.totals, state.step,
+                               state.images, state.labels, state.lr, rows, steps, dims, options,
+                               draw::line_of(options.normalization), workspace.data);
+}
+
+}  // namespace weft::kernels

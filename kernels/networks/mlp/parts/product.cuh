@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// The product of a block: (64, kN) sums over k, in bf16 on wgmma. The copy engine brings the
+// operands from memory. Four warps multiply, and a fifth starts copies into a ring of stages of 64
+// along k. sm_90a.
+//
+// An operand whose rows run along k is one box of 64 rows for each 64 of m or n; one whose rows run
+// along m or n is a panel of 64 rows of k for each 64 of those (kernels/device/wgmma.cuh).
+//
+// kShared: the two blocks of a cluster have the same columns and neighbouring rows. Each copies
+// half of B for both.
+#pragma once
+
+#include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma.cuh"
+#include "kernels/networks/mlp/parts/arguments.h"
+
+namespace weft::kernels::fused_mlp {
+
+constexpr int kConsumers = 128, kThreads = kConsumers + 32;
+constexpr int kBoxBytes = kSide * 128;
+
+template <bool kPanelsA_, bool kPanelsB_, int kN_, int kStages_, bool kShared_ = false>
+struct Product {
+  static constexpr bool kPanelsA = kPanelsA_, kPanelsB = kPanelsB_;
+  static constexpr int kN = kN_, kStages = kStages_, kBoxesB = kN / kSide;
+  static constexpr int kStageBytes = (1 + kBoxesB) * kBoxBytes;
+  static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
+  static constexpr bool kShared = kShared_;
+  static constexpr int kCluster = kShared ? 2 : 1;
+  static_assert(!kShared || !kPanelsB || kBoxesB % 2 == 0, "half of B is whole boxes");
+  // Rows of a box of B.
+  static constexpr int kBoxRowsB = kShared && !kPanelsB ? kSide / 2 : kSide;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// The first multiple of 1024 bytes in dynamic shared memory.
+__device__ __forceinline__ char* aligned_shared() {
+  extern __shared__ char shared[];
+  return shared + (1024 - device::shared_address(shared) % 1024) % 1024;
+}
+
+template <class P>
+struct Barriers {
+  std::uint64_t full[P::kStages], empty[P::kStages];
+
+  // All threads; others may use barriers that this one has initialised before.
+  __device__ __forceinline__ void init() {
+    if (threadIdx.x == 0) {
+      for (int stage = 0; stage < P::kStages; ++stage) {
+        device::barrier_init(full + stage, 1);
+        device::barrier_init(empty + stage, P::kCluster);
+      }
+      device::fence_barrier_init();
+    }
+    if constexpr (P::kShared) {
+      device::cluster_sync_unordered();
+    } else {
+      __syncthreads();
+    }
+  }
+};
+
+// A barrier of the four warps.
+__device__ __forceinline__ void consumers_sync() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kConsumers) : "memory");
+}
+
+// One box of an operand: rows along k or along the other extent `x`.
+template <bool kPanels>
+__device__ __forceinline__ void copy_box(char* to, const CUtensorMap& map, int x, int k,
+                                         std::uint64_t* full) {
+  device::tma_load(to, map, kPanels ? x : k, kPanels ? k : x, full);
+}
+
+// The same for both blocks of a cluster.
+template <bool kPanels>
+__device__ __forceinline__ void share_box(char* to, const CUtensorMap& map, int x, int k,
+                                          std::uint64_t* full) {
+  device::tma_load_multicast(to, map, kPanels ? x : k, kPanels ? k : x, full, 3);
+}
+
+// For one thread.
+template <class P>
+__device__ __forceinline__ void produce(char* ring, Barriers<P>& barriers, const CUtensorMap& map_a,
+                                        const CUtensorMap& map_b, int row, int column, int chunks) {
+  const int rank = P::kShared ? device::cluster_rank() : 0;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int stage = chunk % P::kStages;
+    const std::uint32_t parity = chunk / P::kStages % 2;
+    device::barrier_wait(barriers.empty + stage, parity ^ 1);
+    device::barrier_expect(barriers.full + stage, P::kStageBytes);
+    char* to = ring + stage * P::kStageBytes;
+    copy_box<P::kPanelsA>(to, map_a, row, chunk * kSide, barriers.full + stage);
+    to += kBoxBytes;
+    if constexpr (!P::kShared) {
+      for (int box = 0; box < P::kBoxesB; ++box) {
+        copy_box<P::kPanelsB>(to + box * kBoxBytes, map_b, column + box * kSide, chunk * kSide,
+                              barriers.full + stage);
+      }
+    } else if constexpr (P::kPanelsB) {
+      for (int box = rank * P::kBoxesB / 2; box < (rank + 1) * P::kBoxesB / 2; ++box) {
+        share_box<true>(to + box * kBoxBytes, map_b, column + box * kSide, chunk * kSide,
+                        barriers.full + stage);
+      }
+    } else {
+      for (int box = 0; box < P::kBoxesB; ++box) {
+        share_box<false>(to + box * kBoxBytes + rank * P::kBoxRowsB * 128, map_b,
+                         column + box * kSide + rank * P::kBoxRowsB, chunk * kSide,
+                         barriers.full + stage);
+      }
+    }
+  }
+}
+
+// What lies at `a` times what lies at `b`, 64 along k; commits it.
+template <class P>
+__device__ __forceinline__ void multiply(float (&sum)[P::kN / 2], const char* a, const char* b,
+                                         bool accumulate) {
+  constexpr int kStepA = (P::kPanelsA ? 16 * 128 : 32) / 16;
+  constexpr int kStepB = (P::kPanelsB ? 16 * 128 : 32) / 16;
+  const std::uint64_t from_a = device::wgmma_descriptor(a, kBoxBytes);
+  const std::uint64_t from_b = device::wgmma_descriptor(b, kBoxBytes);
+  device::wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) {
+    device::wgmma_bf16<P::kN, P::kPanelsA, P::kPanelsB>(
+        sum, from_a + step * kStepA, from_b + step * kStepB, accumulate || step > 0);
+  }
+  device::wgmma_commit();
+}
+
+// For the four warps.
+template <class P>
+__device__ __forceinline__ void consume(float (&sum)[P::kN / 2], char* ring, Barriers<P>& barriers,
+                                        int chunks) {
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int stage = chunk % P::kStages;
+    device::barrier_wait(barriers.full + stage, chunk / P::kStages % 2);
+    const char* from = ring + stage * P::kStageBytes;
+    multiply<P>(sum, from, from + kBoxBytes, chunk > 0);
+    device::wgmma_wait<1>();  // the products of the stage before are done
+    // Only stages that are filled again are released: the other block may have left.
+    const int before = chunk - 1;
+    if (before >= 0 && before + P::kStages < chunks && threadIdx.x < P::kCluster) {
+      std::uint64_t* const empty = barriers.empty + before % P::kStages;
+      if constexpr (P::kShared) {
+        device::barrier_arrive(empty, static_cast<int>(threadIdx.x));
+      } else {
+        device::barrier_arrive(empty);
+      }
+    }
+  }
+  device::wgmma_wait<0>();
+}
+
+#endif
+
+}  // namespace weft::kernels::fused_mlp

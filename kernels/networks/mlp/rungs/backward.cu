@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// The last layer, the loss and the way back to the first hidden layer. A block has 64 rows of the
+// batch and makes 64 columns of g1. What precedes g1 it makes for all columns, since that takes
+// less time than exchanging it:
+//
+//   logits   h2 W3^T + b3        a warp has 16 rows; fragments of mma.sync; both teams
+//   g3       (softmax - target) / rows, in the same registers
+//   g2       g3 W3 where h2 > 0  over h2, in shared memory
+//   g1       g2 W2 where h1 > 0  wgmma
+//
+// 64 columns of g2 and, in the first column of blocks, g3 and the losses go to memory.
+#include <cuda_bf16.h>
+
+#include <cstring>
+
+#include "engine/launch.h"
+#include "engine/tensor_map.h"
+#include "kernels/device/mma.cuh"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/warp.cuh"
+#include "kernels/networks/mlp/launchers.h"
+#include "kernels/networks/mlp/parts/product.cuh"
+#include "kernels/networks/mlp/parts/store.cuh"
+#include "kernels/softmax/parts/target.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using namespace fused_mlp;
+
+constexpr int kTeams = 2;  // of four warps, that share the columns of g2
+using Backward = Product<false, true, kSide, 1>;
+constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
+
+std::size_t shared_bytes(const Training& t) {
+  const std::size_t boxes = static_cast<std::size_t>(t.hidden2) / kSide * 2 * kBoxBytes;
+  return boxes + static_cast<std::size_t>(t.hidden2) / kSide * kLastBytes + 1024;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// A barrier of both teams.
+__device__ __forceinline__ void teams_sync() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kTeams * kConsumers) : "memory");
+}
+
+__device__ __forceinline__ float largest(float value) {
+  value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, 1));
+  return fmaxf(value, __shfl_xor_sync(0xffffffff, value, 2));
+}
+__device__ __forceinline__ float total(float value) {
+  value += __shfl_xor_sync(0xffffffff, value, 1);
+  return value + __shfl_xor_sync(0xffffffff, value, 2);
+}
+__device__ __forceinline__ int smallest(int value) {
+  value = min(value, __shfl_xor_sync(0xffffffff, value, 1));
+  return min(value, __shfl_xor_sync(0xffffffff, value, 2));
+}
+
+// Logits of a row, four in each of four lanes, to their gradient. Returns the loss; *hit says
+// whether the label has the largest, the first of equals.
+__device__ __forceinline__ float compare(float (&value)[4], const int (&column)[4], int label,
+                                         const Training& t, int* hit) {
+  float max = -INFINITY, right = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (column[i] >= t.classes) continue;
+    max = fmaxf(max, value[i]);
+    if (column[i] == label) right = value[i];
+  }
+  max = largest(max);
+  int best = t.classes;
+  float sum = 0.0f, power[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const bool there = column[i] < t.classes;
+    power[i] = there ? expf(value[i] - max) : 0.0f;
+    sum += power[i];
+    if (there && value[i] == max) best = min(best, column[i]);
+  }
+  sum = total(sum);
+  *hit = smallest(best) == label ? 1 : 0;
+  const float scale = 1.0f / static_cast<float>(t.rows), inverse = scale / sum;
+  const Target target(scale, t.label_smoothing, t.classes);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float wanted = column[i] == label ? target.label : target.other;
+    value[i] = column[i] < t.classes ? power[i] * inverse - wanted : 0.0f;
+  }
+  return logf(sum) - (total(right) - max);
+}
+
+// 0xffff for each of the two values that is above zero.
+__device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
+  __nv_bfloat162 values, zero;
+  std::memcpy(&values, &pair, sizeof(values));
+  zero.x = zero.y = __ushort_as_bfloat16(0);
+  return __hgt2_mask(values, zero);
+}
+
+#endif
+
+__global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
+    mlp_backward_kernel(const __grid_constant__ CUtensorMap map_h2,
+                        const __grid_constant__ CUtensorMap map_w2,
+                        const __grid_constant__ CUtensorMap map_w3, Training t) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __shared__ std::uint64_t h2_there, w2_there;
+  const Exchange& e = t.exchange;
+  const int chunks = t.hidden2 / kSide;
+  char* const h2 = aligned_shared();
+  char* const w2 = h2 + chunks * kBoxBytes;
+  char* const w3 = w2 + chunks * kBoxBytes;
+  const int row0 = static_cast<int>(blockIdx.x) * kSide;
+  const int column0 = static_cast<int>(blockIdx.y) * kSide;
+  const int team = static_cast<int>(threadIdx.x) / kConsumers;
+  const int thread = static_cast<int>(threadIdx.x) % kConsumers, lane = thread % 32;
+  const int group = lane / 4, member = lane % 4, row = thread / 32 * 16 + group;  // and row + 8
+  device::overlap_allow();
+  if (threadIdx.x == 0) {
+    device::barrier_init(&h2_there, 1);
+    device::barrier_init(&w2_there, 1);
+    device::fence_barrier_init();
+  }
+  __syncthreads();
+  device::overlap_wait();
+  if (threadIdx.x == kTeams * kConsumers) {
+    device::barrier_expect(&h2_there, chunks * (kBoxBytes + kLastBytes));
+    for (int c = 0; c < chunks; ++c) {
+      copy_box<false>(h2 + c * kBoxBytes, map_h2, row0, c * kSide, &h2_there);
+      copy_box<false>(w3 + c * kLastBytes, map_w3, 0, c * kSide, &h2_there);
+    }
+    device::barrier_expect(&w2_there, chunks * kBoxBytes);
+    for (int c = 0; c < chunks; ++c) {
+      copy_box<true>(w2 + c * kBoxBytes, map_w2, column0, c * kSide, &w2_there);
+    }
+  }
+  const float* weight3 = t.state.parameters + t.weight3();
+  std::uint32_t mask[2][8];  // h1 where g1 will be
+  if (team == 0) {
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      mask[i / 8][i % 8] = *reinterpret_cast<const std::uint32_t*>(
+          e.h1 + (row0 + row + i / 8 * 8) * e.pitch1 + column0 + i % 8 * 8 + 2 * member);
+    }
+  }
+  if (team < kTeams) {
+    // Where a lane of a fragment finds the first of four steps along k, and the others.
+    const int matrix_row = lane % 8 + lane / 8 % 2 * 8;
+    const char* const a_lane = h2 + (thread / 32 * 16 + matrix_row) * 128;
+    const char* const b_lane = w3 + (lane / 16 * 8 + lane % 8) * 128;
+    const char* const c_lane = w3 + matrix_row * 128;
+    int along_a[4], along_b[4];
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      along_a[step] = (2 * step + lane / 16 ^ lane % 8) * 16;
+      along_b[step] = (2 * step + lane / 8 % 2 ^ lane % 8) * 16;
+    }
+    device::barrier_wait(&h2_there, 0);
+    float logits[2][4] = {};
+#pragma unroll 1
+    for (int c = 0; c < chunks; ++c) {
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        std::uint32_t a[4], b[4];
+        device::load_matrices(a, a_lane + c * kBoxBytes + along_a[step]);
+        device::load_matrices(b, b_lane + c * kLastBytes + along_b[step]);
+        device::mma_m16n8k16_bf16(logits[0], a, {b[0], b[1]});
+        device::mma_m16n8k16_bf16(logits[1], a, {b[2], b[3]});
+      }
+    }
+    const int column[4] = {2 * member, 2 * member + 1, 8 + 2 * member, 9 + 2 * member};
+    const float* bias = weight3 + t.classes * t.hidden2;
+    const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
+    std::uint32_t g3[4];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at = row0 + row + 8 * half;
+      const bool there = at < t.rows;
+      const int label = there ? labels[at] : 0;
+      float value[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        value[i] =
+            logits[i / 2][2 * half + i % 2] + (column[i] < t.classes ? bias[column[i]] : 0.0f);
+      }
+      int hit = 0;
+      float loss = compare(value, column, label, t, &hit);
+      if (label < 0 || label >= t.classes) {
+        loss = NAN;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) value[i] = NAN;
+      }
+      g3[half] = there ? device::bf16_pair(value[0], value[1]) : 0;
+      g3[2 + half] = there ? device::bf16_pair(value[2], value[3]) : 0;
+      if (blockIdx.y == 0 && team == 0) {
+        Bfloat16* to = e.g3 + std::int64_t{at} * kSide + 2 * member;
+        *reinterpret_cast<std::uint32_t*>(to) = g3[half];
+        *reinterpret_cast<std::uint32_t*>(to + 8) = g3[2 + half];
+        if (there && member == 0) e.loss[at] = loss, e.hit[at] = hit;
+      }
+    }
+    teams_sync();  // both teams have read h2
+    char* const words = h2 + row * 128 + 4 * member;
+#pragma unroll 1
+    for (int c = team; c < chunks; c += kTeams) {
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        std::uint32_t b[4];
+        float g2[2][4] = {};
+        device::load_matrices_transposed(b, c_lane + c * kLastBytes + along_a[step]);
+        device::mma_m16n8k16_bf16(g2[0], g3, {b[0], b[1]});
+        device::mma_m16n8k16_bf16(g2[1], g3, {b[2], b[3]});
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {  // tile and half of the rows
+          auto* word = reinterpret_cast<std::uint32_t*>(words + c * kBoxBytes + i % 2 * 8 * 128 +
+                                                        (2 * step + i / 2 ^ group) * 16);
+          const float* pair = g2[i / 2] + i % 2 * 2;
+          *word = device::bf16_pair(pair[0], pair[1]) & above_zero(*word);
+        }
+      }
+    }
+    device::wgmma_fence_shared();
+  }
+  __syncthreads();  // g2 is complete
+  if (team == 1) {
+    for (int c = static_cast<int>(blockIdx.y); c < chunks; c += static_cast<int>(gridDim.y)) {
+#pragma unroll
+      for (int i = thread; i < kSide * 8; i += kConsumers) {
+        *reinterpret_cast<uint4*>(e.g2 + std::int64_t{row0 + i / 8} * t.hidden2 + c * kSide +
+                                  i % 8 * 8) =
+            *reinterpret_cast<const uint4*>(h2 + c * kBoxBytes + i / 8 * 128 +
+                                            (i % 8 ^ i / 8 % 8) * 16);
+      }
+    }
+  }
+  if (team != 0) return;
+  device::barrier_wait(&w2_there, 0);
+  float sum[kSide / 2];
+  for (int c = 0; c < chunks; ++c) {
+    multiply<Backward>(sum, h2 + c * kBoxBytes, w2 + c * kBoxBytes, c > 0);
+  }
+  device::wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < kSide / 2; ++i) {
+    const std::uint32_t keep = above_zero(mask[i / 2 % 2][i / 4]);
+    if ((i % 2 == 0 ? keep & 0xffff : keep >> 16) == 0) sum[i] = 0.0f;
+  }
+  store_tile(e.g1 + std::int64_t{row0} * t.hidden1 + column0, t.hidden1, sum);
+#else
+  (void)map_h2, (void)map_w2, (void)map_w3, (void)t;
+  __trap();
+#endif
+}
+
+}  // namespace
+
+void fused_mlp_backward_four_kernels_bf16(const Training& t, const Stream& stream) {
+  const Exchange& e = t.exchange;
+  const CUtensorMap map_h2 =
+      matrix_map(e.h2, TensorMapType::bf16, {t.rows, t.hidden2, e.pitch2}, kSide);
+  const CUtensorMap map_w2 =
+      matrix_map(e.w2, TensorMapType::bf16, {t.hidden2, t.hidden1, t.hidden1}, kSide);
+  const CUtensorMap map_w3 =
+      matrix_map(e.w3, TensorMapType::bf16, {t.classes, t.hidden2, t.hidden2}, kMostClasses);
+  const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
+                  static_cast<unsigned>(t.hidden1 / kSide));
+  const Launch config{grid, kTeams * kConsumers + 32, shared_bytes(t), stream};
+  launch(mlp_backward_kernel, config.overlapped(), map_h2, map_w2, map_w3, t);
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it. Neighbouring rows share W.
+#include "engine/launch.h"
+#include "engine/tensor_map.h"
+#include "kernels/device/overlap.cuh"
+#include "kernels/device/quad.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/networks/mlp/launchers.h"
+#include "kernels/networks/mlp/parts/product.cuh"
+#include "kernels/networks/mlp/parts/store.cuh"
+
+namespace weft::kernels::cuda {
+namespace {
+
+using namespace fused_mlp;
+
+// Of even steps and of odd ones, and which step it is.
+struct Inputs {
+  CUtensorMap map[2];
+  const std::int64_t* step;
+  std::int64_t ahead;
+};
+
+template <class Forward>
+__global__ void __launch_bounds__(kThreads, 1)
+    mlp_forward_kernel(const __grid_constant__ Inputs inputs,
+                       const __grid_constant__ CUtensorMap map_w, Bfloat16* __restrict__ h,
+                       std::int64_t pitch, const float* __restrict__ bias, int chunks) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __shared__ Barriers<Forward> barriers;
+  char* ring = aligned_shared();
+  const int row = static_cast<int>(blockIdx.x) * kSide,
+            column = static_cast<int>(blockIdx.y) * kSide;
+  device::overlap_allow();
+  barriers.init();
+  // No kernel that starts early is in flight while this is written: the first kernel of a call does
+  // not start early.
+  const auto odd = (*inputs.step + inputs.ahead) % 2;
+  device::overlap_wait();
+  if (threadIdx.x >= kConsumers) {
+    if (threadIdx.x == kConsumers) {
+      produce<Forward>(ring, barriers, inputs.map[odd], map_w, row, column, chunks);
+    }
+    return;
+  }
+  const int member = static_cast<int>(threadIdx.x) % 4;
+  float2 offset[kSide / 8];
+#pragma unroll
+  for (int j = 0; j < kSide / 8; ++j) {
+    const float* from = bias + column + 8 * j + 2 * member;
+    offset[j] = {from[0], from[1]};
+  }
+  float sum[kSide / 2];
+  consume<Forward>(sum, ring, barriers, chunks);
+#pragma unroll
+  for (int i = 0; i < kSide / 2; ++i) {
+    const float value = sum[i] + (i % 2 == 0 ? offset[i / 4].x : offset[i / 4].y);
+    sum[i] = value < 0 ? 0 : value;  // keeps NaN
+  }
+  store_tile(h + row * pitch + column, pitch, sum);
+#else
+  (void)inputs, (void)map_w, (void)h, (void)pitch, (void)bias, (void)chunks;
+  __trap();
+#endif
+}
+
+template <class Forward>
+void launch_layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
+                  const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
+                  bool overlap, const Stream& stream) {
+  const auto map = [&](const Bfloat16* data) {
+    return matrix_map(data, TensorMapType::bf16, {t.rows, in, pitch_x}, kSide);
+  };
+  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, in}, Forward::kBoxRowsB);
+  const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
+                  static_cast<unsigned>(out / kSide));
+  const Launch config{grid, kThreads, Forward::kSharedBytes, stream, Forward::kCluster, overlap};
+  launch(mlp_forward_kernel<Forward>, config, Inputs{{map(x[0]), map(x[1])}, t.state.step, t.ahead},
+         map_w, h, pitch, bias, divide_up(in, kSide));
+}
+
+void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
+           const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
+           bool overlap, const Stream& stream) {
+  const bool pairs = divide_up(t.rows, kSide) % 2 == 0;
+  const auto launch = pairs ? launch_layer<Product<false, false, kSide, 13, true>>
+                            : launch_layer<Product<false, false, kSide, 13>>;
+  launch(t, x, pitch_x, in, w, bias, h, pitch, out, overlap, stream);
+}
+
+}  // namespace
+
+void fused_mlp_forward_four_kernels_bf16(const Training& t, const Stream& stream) {
+  const Exchange& e = t.exchange;
+  const float* p = t.state.parameters;
+  layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, p + std::int64_t{t.hidden1} * t.inputs,
+        e.h1, e.pitch1, t.hidden1, t.ahead > 0, stream);
+  layer(t, {e.h1, e.h1}, e.pitch1, t.hidden1, e.w2,
+        p + t.weight2() + std::int64_t{t.hidden2} * t.hidden1, e.h2, e.pitch2, t.hidden2, true,
+        stream);
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Where a window lies, and which windows cover an element, for the rungs whose threads gather.
+#pragma once
+
+#include "kernels/pool/launchers.h"
+
+namespace weft::kernels::cuda {
+
+// The shape as the kernels see it. A plane has less than 2^31 elements, so int is enough within.
+struct Plane {
+  int h, w, oh, ow;
+  int kh, kw, stride_h, stride_w, pad_h, pad_w;
+};
+
+inline Plane plane_of(const PoolDims& d) {
+  const auto narrow = [](std::int64_t extent) { return static_cast<int>(extent); };
+  return {narrow(d.h),  narrow(d.w),        narrow(d.oh()),     narrow(d.ow()),  narrow(d.kh),
+          narrow(d.kw), narrow(d.stride_h), narrow(d.stride_w), narrow(d.pad_h), narrow(d.pad_w)};
+}
+
+// Of each element of a window in its mean.
+inline float weight_of(const PoolDims& d) {
+  return 1.0f / static_cast<float>(d.kh * d.kw);
+}
+
+// Plane, row and column of element `index` of planes of rows x cols.
+template <class Index>
+struct Position {
+  Index plane;
+  int row, col;
+
+  __device__ __forceinline__ Position(Index index, int rows, int cols) {
+    const Index size = static_cast<Index>(rows) * static_cast<Index>(cols);
+    plane = index / size;
+    const unsigned rest = static_cast<unsigned>(index - plane * size);
+    row = static_cast<int>(rest / static_cast<unsigned>(cols));
+    col = static_cast<int>(rest - static_cast<unsigned>(row) * static_cast<unsigned>(cols));
+  }
+};
+
+// Elements [begin, end) of an axis.
+struct Range {
+  int begin, end;
+};
+
+// What of window p lies inside [0, size).
+__device__ __forceinline__ Range window_range(int p, int stride, int pad, int kernel, int size) {
+  const int begin = p * stride - pad;
+  return {max(begin, 0), min(begin + kernel, size)};
+}
+
+// The windows of [0, windows) that cover element i.
+__device__ __forceinline__ Range windows_over(int i, int stride, int pad, int kernel, int windows) {
+  const unsigned end = static_cast<unsigned>(i) + static_cast<unsigned>(pad);
+  const unsigned size = static_cast<unsigned>(kernel), step = static_cast<unsigned>(stride);
+  const int begin = end < size ? 0 : static_cast<int>((end - size) / step) + 1;
+  return {begin, min(static_cast<int>(end / step) + 1, windows)};
+}
+
+}  // namespace weft::kernels::cuda

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "measure/command.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "engine/error.h"
+#include "engine/timer.h"
+
+namespace weft::measure {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.flush();
+  if (!out) throw Error(ErrorKind::data, str("cannot write ", path));
+}
+
+std::vector<FamilyBench> chosen(const std::vector<std::string>& names) {
+  std::vector<FamilyBench> families;
+  for (const std::string& name : names) {
+    if (name == "all") {
+      families.clear();
+      for (const FamilyBench* family : family_benches()) families.push_back(*family);
+      return families;
+    }
+    const std::size_t colon = std::min(name.find(':'), name.size());
+    const FamilyBench* family = find_family_bench(name.substr(0, colon));
+    if (family == nullptr || (colon < name.size() && name.substr(colon + 1) != family->more_name)) {
+      throw Error(ErrorKind::usage, str("no benchmark '", name, "' of kernel families"));
+    }
+    families.push_back(*family);
+    if (colon < name.size()) families.back().problems = family->more;
+  }
+  return families;
+}
+
+void print_row(const Row& row, const Machine& machine) {
+  if (!row.error.empty()) {
+    fmt::print("  {:<26} {}\n", row.name, row.error);
+  } else {
+    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.name,
+               time_text(row.timing.median), time_text(row.timing.p10), time_text(row.timing.p90),
+               row.timing.count, rate_text(row), share_text(row, machine),
+               row.ok() ? "ok" : fault_text(row));
+    if (!row.which.empty()) fmt::print("  {:<26}   {}\n", "", row.which);
+  }
+  std::fflush(stdout);
+}
+
+void print_series(const Series& series) {
+  fmt::print("\n{}\n  {:<26}", series.title, "");
+  for (const std::string& column : series.columns) fmt::print(" {:>8}", column);
+  for (std::size_t i = 0; i < series.names.size(); ++i) {
+    fmt::print("\n  {:<26}", series.names[i]);
+    for (const Row* row : series.cells[i]) {
+      fmt::print(" {:>8}", row == nullptr ? "" : cell_text(*row));
+    }
+  }
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
+  const std::vector<FamilyBench> families = chosen(request.families);
+  if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
+  const Context context{Stream(request.device), static_cast<std::uint64_t>(request.seed)};
+  const Machine machine = measure_machine(context.stream);
+  fmt::print("{}, measured: {}\n", machine.name, peaks_text(machine));
+  std::vector<Row> rows;
+  std::string times;
+  for (const FamilyBench& family : families) {
+    const Timer timer;
+    const std::size_t before = rows.size();
+    std::string problem;
+    const auto seen = [&](const Row& row) {
+      if (row.problem != problem) {
+        problem = row.problem;
+        fmt::print("\n{}: {}\n  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.family,
+                   row.problem, "variant", "median", "p10", "p90", "count", "rate", "of bound",
+                   "check");
+      }
+      print_row(row, machine);
+    };
+    Counts left_out;
+    for (Row& row : run_family(family, peers, context, {request.seconds, 30}, seen, &left_out)) {
+      rows.push_back(std::move(row));
+    }
+    const auto own = std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
+                                   [](const Row& row) { return !row.peer; });
+    fmt::print("\n{}\n", left_out_text(family.family, left_out, static_cast<std::size_t>(own)));
+    for (const Series& series : series_of(rows, family.family)) print_series(series);
+    times += fmt::format("  {:<26} {:>9} {:>12}\n", family.family, time_text(timer.seconds()),
+                         rows.size() - before);
+  }
+  fmt::print("\n  {:<26} {:>9} {:>12}\n{}", "family", "took", "measurements", times);
+  if (!request.json.empty()) {
+    std::string text = machine_json(machine) + "\n";
+    for (const Row& row : rows) text += row_json(row, machine) + "\n";
+    write_file(request.json, text);
+  }
+  if (!request.report.empty()) write_file(request.report, report_html(rows, machine));
+  int wrong = 0;  // a yardstick that misses a bound is shown, and is not this program's failure
+  for (const Row& row : rows) wrong += row.ok() || row.peer ? 0 : 1;
+  if (wrong > 0) {
+    fmt::print(stderr, "weft: error: {} of {} measurements failed\n", wrong, rows.size());
+  }
+  return wrong == 0 ? 0 : static_cast<int>(ErrorKind::check_failed);
+}
+
+std::vector<std::string> to_arguments(const BenchRequest& request) {
+  std::vector<std::string> words = {
+      to_string(request.device), str(request.seconds), str(request.seed),
+      str(request.threads),      request.json,         request.report};
+  words.insert(words.end(), request.families.begin(), request.families.end());
+  return words;
+}
+
+BenchRequest parse_arguments(const std::vector<std::string>& words) {
+  if (words.size() < 7) {
+    throw Error(ErrorKind::usage, "weft-bench is started by `weft bench`: see weft bench --help");
+  }
+  BenchRequest request;
+  request.device = parse_device(words[0]);
+  request.seconds = std::strtod(words[1].c_str(), nullptr);
+  request.seed = std::strtoll(words[2].c_str(), nullptr, 10);
+  request.threads = std::strtoll(words[3].c_str(), nullptr, 10);
+  request.json = words[4];
+  request.report = words[5];
+  request.families.assign(words.begin() + 6, words.end());
+  return request;
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Results as JSON: one object per row, one for the machine.
+#include <nlohmann/json.hpp>
+
+#include "measure/run.h"
+
+namespace weft::measure {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a row competes with: tf32x3 is as accurate as fp32.
+Arithmetic accuracy_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::tf32x3 ? Arithmetic::fp32 : arithmetic;
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const KernelUsage& kernel) {
+  return {{"kernel", kernel.name},
+          {"symbol", kernel.symbol},
+          {"grid", kernel.grid},
+          {"block", kernel.block},
+          {"registers", kernel.registers},
+          {"shared_bytes", kernel.shared_bytes},
+          {"local_bytes", kernel.local_bytes},
+          {"blocks_per_multiprocessor", kernel.blocks_per_multiprocessor},
+          {"occupancy", kernel.occupancy},
+          {"limited_by", kernel.limit}};
+}
+
+}  // namespace
+
+std::string row_json(const Row& row, const Machine& machine) {
+  Json json = {{"schema_version", 1},
+               {"event", "measurement"},
+               {"family", row.family},
+               {"problem", row.problem},
+               {"variant", row.name},
+               {"yardstick", row.peer},
+               {"arithmetic", kernels::name_of(accuracy_of(row.arithmetic))},
+               {"computes_in", kernels::name_of(row.arithmetic)},
+               {"device", to_string(machine.device)},
+               {"ok", row.ok()}};
+  if (!row.error.empty()) {
+    json["error"] = row.error;
+    return line_of(json);
+  }
+  if (!row.rung.empty()) json["rung"] = row.rung;
+  if (!row.which.empty()) json["which"] = row.which;
+  if (!row.misnamed.empty()) json["misnamed"] = row.misnamed;
+  json["check"] = row.verdict.text;
+  json["compared"] = row.verdict.compared;
+  json["seconds"] = row.timing.median;
+  json["seconds_p10"] = row.timing.p10;
+  json["seconds_p90"] = row.timing.p90;
+  json["samples"] = row.timing.count;
+  json["calls_per_sample"] = row.timing.calls;
+  json["graph"] = row.timing.graph;
+  json["buffer_sets"] = row.sets;
+  json["bytes"] = row.bytes;
+  json["flops"] = row.flops;
+  json["bytes_per_second"] = row.bytes_per_second();
+  json["flops_per_second"] = row.flops_per_second();
+  json["share_of_bound"] = row.bound(machine) > 0 ? Json(row.share(machine)) : Json();
+  if (!row.table.empty()) {
+    json["table"] = row.table;
+    json["column"] = row.column;
+  }
+  if (!row.kernels.empty()) json["kernels"] = Json::array();
+  for (const KernelUsage& kernel : row.kernels) json["kernels"].push_back(json_of(kernel));
+  return line_of(json);
+}
+
+std::string usage_json(const KernelUsage& kernel) {
+  return line_of(json_of(kernel));
+}
+
+std::string machine_json(const Machine& machine) {
+  return line_of({{"schema_version", 1},
+                  {"event", "machine"},
+                  {"device", to_string(machine.device)},
+                  {"name", machine.name},
+                  {"compute_capability", machine.compute_capability},
+                  {"multiprocessors", machine.multiprocessors},
+                  {"clock_mhz", machine.clock_mhz},
+                  {"driver", machine.driver},
+                  {"cuda", machine.cuda},
+                  {"cuda_architectures", machine.architectures},
+                  {"isa", machine.isa},
+                  {"threads", machine.threads},
+                  {"commit", machine.commit},
+                  {"copy_bytes_per_second", machine.copy},
+                  {"peak_bytes_per_second", machine.bandwidth},
+                  {"peak_fp32_flops_per_second", machine.fp32},
+                  {"peak_tf32_flops_per_second", machine.tf32},
+                  {"peak_bf16_flops_per_second", machine.bf16}});
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "measure/problems/conv_relu_pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/conv_relu_pool/cpu/templates.h"
+#include "kernels/pool/pool.h"
+#include "measure/families.h"
+#include "measure/problems/conv.h"
+
+namespace weft::measure {
+namespace {
+
+using kernels::ConvDims;
+using kernels::ConvPass;
+using kernels::ReluPoolDims;
+
+// What is measured besides the rungs of the table, which run in the first mode that they have; and
+// conv2d_forward with its choice of rung, then max_pool2d_forward.
+struct NamedCall {
+  std::string_view name, rung;  // empty: the separate layers
+  kernels::ComputeMode mode;
+};
+constexpr NamedCall kCalls[] = {
+    {"wgmma", "wgmma", kernels::ComputeMode::tf32},
+    {"wgmma_bf16", "wgmma", kernels::ComputeMode::bf16},
+    {"separate_layers", "", kernels::ComputeMode::fp32},
+    {"separate_layers_tf32", "", kernels::ComputeMode::tf32},
+    {"separate_layers_bf16", "", kernels::ComputeMode::bf16},
+};
+
+NamedCall call_of(std::string_view name) {
+  for (const NamedCall& call : kCalls) {
+    if (call.name == name) return call;
+  }
+  return {name, name, kernels::ComputeMode::fp32};
+}
+
+std::int64_t inputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
+}
+std::int64_t outputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.oc * d.rows() * d.columns();
+}
+std::int64_t weights(const ReluPoolDims& d) {
+  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
+}
+double footprint(const ReluPoolDims& d) {
+  return 4.0 * static_cast<double>(inputs(d) + weights(d)) + 5.0 * static_cast<double>(outputs(d));
+}
+int sets_of(const ReluPoolDims& d, const Context& context) {
+  return sets_for(footprint(d), context.stream.device());
+}
+
+// A window's argmax, or that it is cut, as a network might have them.
+std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t seed) {
+  const std::vector<float> values = random_values(outputs(d), seed, 0, 1);
+  std::vector<std::uint8_t> argmax(values.size());
+  const float window = static_cast<float>(d.ph * d.pw);
+  std::transform(values.begin(), values.end(), argmax.begin(), [&](float value) {
+    const float choice = value * (window + 1);  // as often cut as any one element chosen
+    return choice < window ? static_cast<std::uint8_t>(choice) : kernels::kReluPoolCut;
+  });
+  return argmax;
+}
+
+}  // namespace
+
+ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with,
+                           bool masked)
+    : Work(made_with),
+      dims(d),
+      pass(which),
+      host_x_(random_values(inputs(d), made_with.seed)),
+      host_y_(random_values(outputs(d), made_with.seed + 1)),
+      host_w_(random_values(weights(d), made_with.seed + 2)),
+      host_argmax_(random_argmax(d, made_with.seed + 3)),
+      x_(host_x_, sets_of(d, made_with), made_with.stream),
+      y_(host_y_, sets_of(d, made_with), made_with.stream),
+      w_(host_w_, sets_of(d, made_with), made_with.stream),
+      argmax_(host_argmax_, sets_of(d, made_with), made_with.stream),
+      host_mask_(random_values(masked ? inputs(d) : 0, made_with.seed + 4)),
+      mask_(host_mask_, sets_of(d, made_with), made_with.stream) {
+  const char* name = pass == ConvPass::forward         ? "with ReLU and max pooling, forward "
+                     : pass == ConvPass::backward_data ? "with ReLU and max pooling, backward data "
+                                                       : "with ReLU and max pooling, backward "
+                                                         "weights ";
+  problem = str(name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc,
+                " filters ", d.conv.kh, "x", d.conv.kw, masked ? ", masked" : "");
+  bytes = footprint(d) + (masked ? 4.0 * static_cast<double>(inputs(d)) : 0);
+  const double windows = static_cast<double>(outputs(d));
+  const double computed = pass == ConvPass::forward ? static_cast<double>(d.ph * d.pw) : 1;
+  flops = 2.0 * windows * computed * static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
+  by_flops = true;
+  sets = sets_of(d, made_with);
+  map_ = Tensor(Shape{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()}, DType::f32, made_with.stream);
+}
+
+bool ReluPoolWork::can_run(std::string_view variant) const {
+  const NamedCall call = call_of(variant);
+  if (call.rung.empty()) return pass == ConvPass::forward;
+  return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode}, context.stream.device());
+}
+
+std::vector<Variant> ReluPoolWork::further_variants() const {
+  const Device device = context.stream.device();
+  const bool tensor_cores = device.is_cuda() && device_properties(device).compute_capability >= 80;
+  std::vector<Variant> variants;
+  for (const NamedCall& call : kCalls) {
+    if (call.mode != kernels::ComputeMode::fp32 && !tensor_cores) continue;
+    if (call.name == call.rung) continue;
+    std::optional<Arithmetic> arithmetic = Arithmetic::fp32;
+    if (device.is_cuda()) {
+      const std::string_view conv = kernels::conv_choice({pass, dims.conv, call.mode}, device).rung;
+      arithmetic = call.rung.empty()
+                       ? kernels::conv_arithmetic(conv, pass, call.mode)
+                       : kernels::conv_relu_pool_rungs().find(call.rung)->arithmetic.in(call.mode);
+    }
+    variants.push_back({std::string(call.name), call.rung.empty() ? kernels::kAutomatic : call.rung,
+                        arithmetic.value_or(Arithmetic::fp32)});
+  }
+  return variants;
+}
+
+Rotated<float>& ReluPoolWork::output() {
+  return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
+}
+
+kernels::Workspace ReluPoolWork::scratch(std::size_t needed) {
+  if (scratch_.bytes() < needed) {
+    scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, context.stream);
+  }
+  return {scratch_.raw(), scratch_.bytes()};
+}
+
+void ReluPoolWork::call(std::string_view variant, int set) {
+  const Stream& stream = context.stream;
+  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  const NamedCall named = call_of(variant);
+  kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
+  if (named.rung.empty()) {
+    const kernels::ConvDims& d = dims.conv;
+    const kernels::ConvOptions apart{.mode = named.mode};
+    const kernels::PoolDims pool{d.n, d.oc, d.oh(), d.ow(), dims.ph, dims.pw, dims.ph, dims.pw};
+    const std::size_t needed = conv2d_workspace_bytes(pass, d, apart, stream.device());
+    kernels::conv2d_forward(map_.data<float>(), x_[set], w_[set], nullptr, d,
+                            kernels::Epilogue::relu, apart, scratch(needed), stream);
+    kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
+  } else if (pass == ConvPass::forward) {
+    kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x_[set], w_[set], nullptr, dims,
+                                      options, stream);
+  } else if (pass == ConvPass::backward_data) {
+    if (!host_mask_.empty()) options.relu_mask = mask_[set];
+    kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
+                                            kOverwrite, options, stream);
+  } else {
+    const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, options, stream.device());
+    kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x_[set],
+                                               dims, kOverwrite, options, scratch(needed), stream);
+  }
+}
+
+// Forward and backward data: the first and the last image; backward weights: all of it.
+Verdict ReluPoolWork::check(int set, Arithmetic arithmetic) {
+  const std::vector<float> found = output().host(set);
+  const auto doubles = [](const std::vector<float>& values, std::int64_t from, std::int64_t count) {
+    return std::vector<double>(values.begin() + from, values.begin() + from + count);
+  };
+  Comparison comparison;
+  // A random walk of `length` roundings, with room for unlucky signs.
+  const auto compare = [&](const std::vector<double>& expected, std::int64_t from,
+                           std::int64_t length) {
+    const double eps = std::ldexp(1.0, -23), k = static_cast<double>(length);
+    const double rounded =
+        arithmetic == Arithmetic::fp32 ? 0 : 2 * product_error(arithmetic) * std::sqrt(k);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      comparison.add(found[static_cast<std::size_t>(from) + i], expected[i],
+                     4 * eps * (k / 6 + 2 + std::fabs(expected[i])) + rounded);
+    }
+  };
+  const std::vector<double> w = doubles(host_w_, 0, weights(dims));
+  if (pass == ConvPass::backward_weights) {
+    std::vector<double> dw(w.size());
+    kernels::cpu::conv2d_relu_pool_backward_weights<double>(
+        dw.data(), nullptr, doubles(host_y_, 0, outputs(dims)).data(), host_argmax_.data(),
+        doubles(host_x_, 0, inputs(dims)).data(), dims, kernels::GradientMode::overwrite);
+    compare(dw, 0, dims.conv.n * dims.rows() * dims.columns());
+    return comparison.verdict();
+  }
+  ReluPoolDims image = dims;
+  image.conv.n = 1;
+  const std::int64_t x_size = inputs(image), y_size = outputs(image);
+  const std::int64_t taps = dims.conv.kh * dims.conv.kw;
+  for (const std::int64_t n : {std::int64_t{0}, dims.conv.n - 1}) {
+    if (pass == ConvPass::forward) {
+      std::vector<double> y(static_cast<std::size_t>(y_size));
+      kernels::cpu::conv2d_relu_pool_forward<double>(
+          y.data(), nullptr, doubles(host_x_, n * x_size, x_size).data(), w.data(), nullptr, image);
+      compare(y, n * y_size, dims.conv.c * taps);
+    } else {
+      std::vector<double> dx(static_cast<std::size_t>(x_size));
+      kernels::cpu::conv2d_relu_pool_backward_data<double>(
+          dx.data(), doubles(host_y_, n * y_size, y_size).data(), host_argmax_.data() + n * y_size,
+          w.data(), image, kernels::GradientMode::overwrite);
+      for (std::size_t i = 0; !host_mask_.empty() && i < dx.size(); ++i) {
+        if (!(host_mask_[static_cast<std::size_t>(n * x_size) + i] > 0)) dx[i] = 0;
+      }
+      compare(dx, n * x_size, dims.conv.oc * taps);
+    }
+  }
+  return comparison.verdict();
+}
+
+namespace {
+
+std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
+  return std::make_unique<ReluPoolWork>(ReluPoolDims{layer_of(size)}, ConvPass::forward, context);
+}
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  return shaped({&size, 1}, context);
+}
+
+std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device device) {
+  return choices_by_mode_and_pass([&](ConvPass pass, kernels::ComputeMode mode) {
+    return kernels::conv_relu_pool_choice({pass, ReluPoolDims{layer_of(size)}, mode}, device);
+  });
+}
+
+// LeNet's two layers, and the second of convnet.
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
+  const std::int64_t few = device.is_cpu() ? 16 : 256, many = device.is_cpu() ? 16 : 1024;
+  const ConvDims layers[] = {
+      {.n = few, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
+      {.n = few, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5},
+      {.n = many, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3}};
+  for (const ConvDims& layer : layers) {
+    for (const auto pass :
+         {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
+      const bool data = pass == ConvPass::backward_data;
+      if (data && layer.c == 1) continue;  // nobody asks for the gradient of an image
+      all.push_back([=](const Context& c) {
+        return std::make_unique<ReluPoolWork>(ReluPoolDims{layer}, pass, c, data && layer.c == 32);
+      });
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+extern const FamilyBench conv_relu_pool_bench = {
+    .family = "conv_relu_pool",
+    .size_meaning =
+        "images of 16 x 28 x 28 under 32 filters of 3 x 3, or images, channels, height, "
+        "width, filters and their side as 16x16x28x28x32x3",
+    .default_size = 16,
+    .largest_size = 65536,
+    .sized = sized,
+    .problems = problems,
+    .shape_extents = 6,
+    .shaped = shaped,
+    .choices = choices};
+
+}  // namespace weft::measure

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Convolution with ReLU and max pooling for the harness, fused and as separate layers.
+#pragma once
+
+#include "kernels/conv_relu_pool/conv_relu_pool.h"
+#include "measure/harness.h"
+
+namespace weft::measure {
+
+class ReluPoolWork final : public Work {
+ public:
+  // masked: backward data with the mask of a ReLU before the layer.
+  ReluPoolWork(const kernels::ReluPoolDims& dims, kernels::ConvPass pass, const Context& context,
+               bool masked = false);
+
+  bool can_run(std::string_view variant) const override;
+  // "separate_layers": conv2d_forward with its choice of rung, then max_pool2d_forward, in each
+  // mode; and rungs in bf16.
+  std::vector<Variant> further_variants() const override;
+  void call(std::string_view variant, int set) override;
+  void reset() override { output().clear(); }
+  Verdict check(int set, Arithmetic arithmetic) override;
+  std::vector<Bytes> written(int set) override { return {output().bytes(set)}; }
+
+  const kernels::ReluPoolDims dims;
+  const kernels::ConvPass pass;
+
+ private:
+  Rotated<float>& output();
+  kernels::Workspace scratch(std::size_t bytes);
+
+  std::vector<float> host_x_, host_y_, host_w_;
+  std::vector<std::uint8_t> host_argmax_;  // of the backward passes: any is as good
+  Rotated<float> x_, y_, w_;               // or the gradients of x, y and w
+  Rotated<std::uint8_t> argmax_;
+  std::vector<float> host_mask_;  // empty without
+  Rotated<float> mask_;
+  Tensor map_, scratch_;  // the map that separate layers store
+};
+
+}  // namespace weft::measure

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+#include "measure/problems/gemm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "engine/error.h"
+#include "kernels/activation/activation.h"
+#include "measure/families.h"
+
+namespace weft::measure {
+namespace {
+
+using kernels::Bfloat16;
+using kernels::GemmStorage;
+
+std::int64_t element_bytes(const GemmProblem& p) {
+  return p.storage == GemmStorage::bf16 ? sizeof(Bfloat16) : sizeof(float);
+}
+
+double footprint(const GemmProblem& p) {
+  const double m = static_cast<double>(p.dims.m), n = static_cast<double>(p.dims.n);
+  const double k = static_cast<double>(p.dims.k);
+  return static_cast<double>(element_bytes(p)) * (m * k + k * n + m * n);
+}
+
+// Random values that the storage can hold.
+std::vector<float> random_matrix(const GemmProblem& p, std::int64_t elements, std::uint64_t seed) {
+  std::vector<float> values = random_values(elements, seed);
+  if (p.storage == GemmStorage::bf16) {
+    for (float& value : values) value = kernels::to_float(kernels::to_bfloat16(value));
+  }
+  return values;
+}
+
+std::vector<std::uint8_t> stored(const GemmProblem& p, const std::vector<float>& values) {
+  std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(element_bytes(p)));
+  if (p.storage == GemmStorage::fp32) {
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Bfloat16 value = kernels::to_bfloat16(values[i]);
+    std::memcpy(&bytes[i * sizeof(value)], &value, sizeof(value));
+  }
+  return bytes;
+}
+
+template <std::size_t kNames>
+bool among(const std::string_view (&names)[kNames], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+constexpr std::string_view kStrips[] = {"strip_k1", "strip_k2", "strip_k3", "strip_k4",
+                                        "strip_k3k4"};
+constexpr int kStripWidths[] = {32, 64, 128, 256};
+
+// Ways of calling gemm() that are no rungs: the choice, and what overlapping is worth.
+struct NamedOptions {
+  std::string_view name;
+  kernels::GemmOptions options;
+};
+constexpr NamedOptions kCalls[] = {
+    {"cluster_tf32, no overlap",
+     {.variant = "cluster_tf32", .mode = kernels::ComputeMode::tf32, .overlap = false}},
+    {"automatic", {}},
+    {"automatic tf32", {.mode = kernels::ComputeMode::tf32}},
+    {"automatic bf16", {.mode = kernels::ComputeMode::bf16}},
+};
+
+kernels::GemmOptions options_of(std::string_view variant) {
+  for (const NamedOptions& call : kCalls) {
+    if (call.name == variant) return call.options;
+  }
+  const kernels::Rung* rung = kernels::gemm_rungs().find(variant);
+  return {.variant = variant,
+          .mode = rung != nullptr ? mode_of(*rung) : kernels::ComputeMode::fp32};
+}
+
+std::string_view describe(LayerPass pass) {
+  switch (pass) {
+    case LayerPass::forward:
+      return " forward, bias";
+    case LayerPass::forward_relu:
+      return " forward, bias, ReLU";
+    case LayerPass::data:
+      return " backward data, mask";
+    case LayerPass::weights:
+      return " backward weights, row sums";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+int GemmWork::sets_of(const Context& made_with) const {
+  return is_layer() ? 1 : sets_for(footprint(problem_), made_with.stream.device());
+}
+
+GemmWork::GemmWork(const GemmProblem& made_of, const Context& made_with)
+    : Work(made_with),
+      problem_(made_of),
+      host_a_(random_matrix(made_of, made_of.dims.m * made_of.dims.k, made_with.seed)),
+      host_b_(random_matrix(made_of, made_of.dims.k * made_of.dims.n, made_with.seed + 1)),
+      host_bias_(random_values(is_layer() ? made_of.dims.n : 0, made_with.seed + 2)),
+      host_mask_(
+          random_values(is_layer() ? made_of.dims.m * made_of.dims.n : 0, made_with.seed + 3)),
+      a_(stored(made_of, host_a_), sets_of(made_with), made_with.stream),
+      b_(stored(made_of, host_b_), sets_of(made_with), made_with.stream),
+      c_(made_of.dims.m * made_of.dims.n * element_bytes(made_of), sets_of(made_with),
+         made_with.stream),
+      bias_(host_bias_, 1, made_with.stream),
+      mask_(host_mask_, 1, made_with.stream),
+      row_sums_(is_layer() ? made_of.dims.m : 0, 1, made_with.stream) {
+  const kernels::GemmDims& d = problem_.dims;
+  problem = str(d.m, " x ", d.n, " x ", d.k, d.transpose_a ? ", A^T" : "",
+                d.transpose_b ? ", B^T" : "", bf16() ? ", bfloat16" : "");
+  if (is_layer()) problem = str(problem_.layer, describe(problem_.pass), ": ", problem);
+  if (problem_.strip_width > 0) {
+    table = str(problem, ", TFLOP/s by SIMD width, ", problem_.strip_results, " results");
+    column = str(problem_.strip_width);
+    problem += str(", width ", problem_.strip_width, ", ", problem_.strip_results, " results");
+  }
+  bytes = footprint(problem_);
+  flops = 2.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k);
+  by_flops = true;
+  sets = sets_of(made_with);
+}
+
+std::vector<Variant> GemmWork::further_variants() const {
+  std::vector<Variant> variants;
+  if (!is_layer()) return variants;
+  const Device device = context.stream.device();
+  for (const auto& [name, options] : kCalls) {
+    std::string_view rung = options.variant;
+    if (rung == kernels::kAutomatic) {
+      rung = kernels::gemm_choice({problem_.dims, problem_.storage, options.mode}, device).rung;
+    }
+    const auto arithmetic = kernels::gemm_rungs().find(rung)->arithmetic.in(options.mode);
+    variants.push_back(
+        {std::string(name), options.variant,
+         device.is_cpu() ? Arithmetic::fp32 : arithmetic.value_or(Arithmetic::fp32)});
+  }
+  return variants;
+}
+
+bool GemmWork::can_run(std::string_view variant) const {
+  const Device device = context.stream.device();
+  const kernels::GemmOptions options = options_of(variant);
+  const kernels::GemmProblem asked{problem_.dims, problem_.storage, options.mode};
+  if (!kernels::gemm_takes(options.variant, asked, device)) return false;
+  for (const NamedOptions& call : kCalls) {
+    if (call.name == variant) return true;
+  }
+  const kernels::GemmDims& d = problem_.dims;
+  if (problem_.strip_width > 0) return among(kStrips, variant);
+  if (is_layer() && device.is_cuda()) {  // rungs that are meant for such products
+    constexpr std::string_view kMeant[] = {"register_tiled", "split_k",      "mma_tf32",
+                                           "tf32x3",         "cluster_tf32", "cluster_tf32x3",
+                                           "wgmma_tf32",     "wgmma_tf32x3"};
+    return among(kMeant, variant);
+  }
+  if (variant == "cluster_tf32x3" && d.k > 4096 && !is_layer()) return false;  // its sums drift
+  if (problem_.fast_only) {
+    const kernels::Rung* rung = kernels::gemm_rungs().find(variant);
+    return arithmetic_of(*rung) != Arithmetic::fp32 || variant == "operand_reuse" || bf16();
+  }
+  // At 8192 cubed the lower rungs take as long together as all else, and tell nothing new.
+  constexpr std::string_view kSlow[] = {"uncoalesced", "naive", "tiled_16", "tiled_32", "tiled"};
+  const bool slow = among(kStrips, variant) || among(kSlow, variant);
+  if (device.is_cuda() && slow && flops > 5e11) return false;
+  // The triple loop on a CPU takes minutes where others take a second.
+  return device.is_cuda() || variant != "naive" || flops <= 5e9;
+}
+
+bool GemmWork::takes_flag(std::string_view flag, std::string_view variant) const {
+  if (flag == "--results")
+    return among(kStrips, variant) && variant != "strip_k1" && variant != "strip_k2";
+  return flag == "--transpose" || (flag == "--tile" && variant == "tiled");
+}
+
+void GemmWork::call(std::string_view variant, int set) {
+  kernels::GemmOptions options = options_of(variant);
+  if (problem_.strip_width > 0) {
+    options.strip_width = problem_.strip_width;
+    options.strip_results = problem_.strip_results;
+  }
+  if (bf16()) {
+    kernels::gemm(static_cast<Bfloat16*>(c(set)), static_cast<const Bfloat16*>(a(set)),
+                  static_cast<const Bfloat16*>(b(set)), nullptr, problem_.dims, options,
+                  context.stream);
+    return;
+  }
+  const LayerPass pass = problem_.pass;
+  const bool adds = pass == LayerPass::forward || pass == LayerPass::forward_relu;
+  if (pass == LayerPass::forward_relu) options.epilogue = kernels::Epilogue::relu;
+  if (pass == LayerPass::data) options.relu_mask = mask_[0];
+  if (pass == LayerPass::weights) options.row_sums = row_sums_[0];
+  kernels::gemm(static_cast<float*>(c(set)), static_cast<const float*>(a(set)),
+                static_cast<const float*>(b(set)), adds ? bias_[0] : nullptr, problem_.dims,
+                options, context.stream);
+}
+
+void GemmWork::finish_layer(int set) {
+  const kernels::GemmDims& d = problem_.dims;
+  auto* result = static_cast<float*>(c(set));
+  if (problem_.pass == LayerPass::data) {
+    kernels::activation_backward(result, result, mask_[0], d.m * d.n, kernels::Activation::relu,
+                                 kernels::GradientMode::overwrite, context.stream);
+  } else if (problem_.pass == LayerPass::weights) {
+    kernels::bias_backward(row_sums_[0], static_cast<const float*>(a(set)), d.k, d.m, 1,
+                           kernels::GradientMode::overwrite, context.stream);
+  }
+}
+
+double GemmWork::finished(std::int64_t i, std::int64_t j, double sum) const {
+  const auto bias = [&] { return static_cast<double>(host_bias_[static_cast<std::size_t>(j)]); };
+  switch (problem_.pass) {
+    case LayerPass::forward:
+      return sum + bias();
+    case LayerPass::forward_relu:
+      return std::max(sum + bias(), 0.0);
+    case LayerPass::data:
+      return host_mask_[static_cast<std::size_t>(i * problem_.dims.n + j)] > 0 ? sum : 0;
+    default:
+      return sum;
+  }
+}
+
+void GemmWork::check_row_sums(Comparison& comparison, double unit) const {
+  const kernels::GemmDims& d = problem_.dims;
+  const std::vector<float> found = row_sums_.host(0);
+  for (std::int64_t i = 0; i < d.m; ++i) {
+    double sum = 0, squares = 0;
+    for (std::int64_t p = 0; p < d.k; ++p) {
+      const auto at = static_cast<std::size_t>(d.transpose_a ? p * d.m + i : i * d.k + p);
+      const double value = static_cast<double>(host_a_[at]);
+      sum += value;
+      squares += value * value;
+    }
+    const double bound =
+        6 * unit * std::sqrt(squares) +
+        4 * std::ldexp(1.0, -23) * (std::fabs(sum) + std::sqrt(squares * static_cast<double>(d.k)));
+    comparison.add(static_cast<double>(found[static_cast<std::size_t>(i)]), sum, bound);
+  }
+}
+
+void GemmWork::compute_exact() {
+  const kernels::GemmDims& d = problem_.dims;
+  const std::int64_t step_a = d.transpose_a ? d.m : 1, step_b = d.transpose_b ? 1 : d.n;
+  std::vector<std::int64_t> sample = sample_indices(d.m * d.n, 1024, context.seed);
+  if (bf16() && d.n > 1) sample.push_back(1);  // so that the first word is compared as a whole
+  for (const std::int64_t at : sample) {
+    const std::int64_t i = at / d.n, j = at % d.n;
+    const float* left = host_a_.data() + (d.transpose_a ? i : i * d.k);
+    const float* right = host_b_.data() + (d.transpose_b ? j * d.k : j);
+    double sum = 0, squares = 0;
+    for (std::int64_t p = 0; p < d.k; ++p) {
+      const double product =
+          static_cast<double>(left[p * step_a]) * static_cast<double>(right[p * step_b]);
+      sum += product;
+      squares += product * product;
+    }
+    exact_.push_back({at, sum, squares});
+  }
+}
+
+Verdict GemmWork::check(int set, Arithmetic arithmetic) {
+  const kernels::GemmDims& d = problem_.dims;
+  const std::vector<std::uint8_t> found = c_.host(set);
+  const auto result = [&](std::int64_t at) {
+    const std::uint8_t* from = found.data() + at * element_bytes(problem_);
+    float value;
+    Bfloat16 narrow;
+    std::memcpy(&narrow, from, sizeof(narrow));
+    if (bf16()) return kernels::to_float(narrow);
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  };
+  // Products of two bfloat16 are exact; the result is rounded once.
+  const double relative = bf16() ? std::ldexp(1.0, -8) * 1.001 : 0;
+  if (bf16()) arithmetic = Arithmetic::fp32;
+  if (exact_.empty()) compute_exact();
+  Comparison comparison;
+  for (const auto& [at, sum, squares] : exact_) {
+    const std::int64_t i = at / d.n, j = at % d.n;
+    // Independent errors of the products, and rounding of the running fp32 sum.
+    const double bound = 6 * product_error(arithmetic) * std::sqrt(squares) +
+                         4 * std::ldexp(1.0, -23) *
+                             (std::fabs(sum) + std::sqrt(squares * static_cast<double>(d.k))) +
+                         relative * std::fabs(sum);
+    comparison.add(static_cast<double>(result(at)), finished(i, j, sum), bound);
+  }
+  if (problem_.pass == LayerPass::weights) {
+    check_row_sums(comparison, product_error(arithmetic));
+  }
+  return comparison.verdict();
+}
+
+namespace {
+
+kernels::GemmDims dims_of(std::span<const std::int64_t> size) {
+  if (size.size() == 1) return {.m = size[0], .n = size[0], .k = size[0]};
+  return {.m = size[0], .n = size[1], .k = size[2]};
+}
+
+// A variant that takes bfloat16 on this device asks for matrices of that.
+std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
+  GemmProblem problem{.dims = dims_of(size)};
+  const Parameters& asked = context.parameters;
+  problem.dims.transpose_a = asked.transpose.find('a') != std::string::npos;
+  problem.dims.transpose_b = asked.transpose.find('b') != std::string::npos;
+  if (among(kStrips, context.variant) && (context.block > 0 || asked.results > 0)) {
+    problem.strip_width = context.block > 0 ? context.block : 128;
+    if (asked.results > 0) problem.strip_results = static_cast<int>(asked.results);
+    if (std::ranges::find(kStripWidths, problem.strip_width) == std::end(kStripWidths)) {
+      throw Error(ErrorKind::usage, str("--block: the strip rungs take 32, 64, 128 or 256 threads, "
+                                        "found ",
+                                        problem.strip_width));
+    }
+    if (problem.strip_results != 2 && problem.strip_results != 4) {
+      throw Error(ErrorKind::usage,
+                  str("--results: the strip rungs take 2 or 4, found ", problem.strip_results));
+    }
+  }
+  const kernels::Rung* rung = kernels::gemm_rungs().find(context.variant);
+  if (rung != nullptr && rung->arithmetic.fp32 == Arithmetic::bf16) {
+    problem.storage = GemmStorage::bf16;
+  }
+  return std::make_unique<GemmWork>(problem, context);
+}
+std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
+  return shaped({&size, 1}, context);
+}
+
+// On this device, and where that is no H200 on one too: every mode, and transposed operands where
+// they change the choice.
+std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device device) {
+  using kernels::ComputeMode;
+  constexpr struct {
+    std::string_view name;
+    ComputeMode mode;
+    GemmStorage storage;
+  } kModes[] = {{"fp32", ComputeMode::fp32, GemmStorage::fp32},
+                {"tf32", ComputeMode::tf32, GemmStorage::fp32},
+                {"bf16", ComputeMode::bf16, GemmStorage::fp32},
+                {"bfloat16 matrices", ComputeMode::fp32, GemmStorage::bf16}};
+  std::vector<NamedChoice> all;
+  const auto add = [&](std::string_view where, const auto& choice_of) {
+    for (const auto& [name, mode, storage] : kModes) {
+      kernels::GemmDims dims = dims_of(size);
+      const kernels::Choice plain = choice_of(dims, storage, mode);
+      all.push_back({str(name, where), plain});
+      for (int transposed = 1; transposed < 4; ++transposed) {
+        dims.transpose_a = (transposed & 1) != 0;
+        dims.transpose_b = (transposed & 2) != 0;
+        const kernels::Choice choice = choice_of(dims, storage, mode);
+        if (choice.rung == plain.rung) continue;
+        all.push_back(
+            {str(name, dims.transpose_a ? ", A^T" : "", dims.transpose_b ? ", B^T" : "", where),
+             choice});
+      }
+    }
+  };
+  add("", [&](const kernels::GemmDims& dims, GemmStorage storage, ComputeMode mode) {
+    return kernels::gemm_choice({dims, storage, mode}, device);
+  });
+  if (device.is_cuda() && device_properties(device).compute_capability == 90) return all;
+  add(", on an H200", [](const kernels::GemmDims& dims, GemmStorage storage, ComputeMode mode) {
+    return kernels::gemm_choice_on_h200({dims, storage, mode});
+  });
+  return all;
+}
+
+std::vector<GemmProblem> gpu_problems() {
+  std::vector<GemmProblem> all;
+  for (const std::int64_t n : {1024, 2048, 4096, 8192}) all.push_back({{.m = n, .n = n, .k = n}});
+  // The first layer of the MLP: forward, and its weight gradient.
+  all.push_back({{.m = 256, .n = 512, .k = 784, .transpose_b = true}});
+  all.push_back({{.m = 512, .n = 784, .k = 256, .transpose_a = true}});
+  const auto transposed = [](std::int64_t n, bool a, bool b) {
+    return kernels::GemmDims{.m = n, .n = n, .k = n, .transpose_a = a, .transpose_b = b};
+  };
+  for (const std::int64_t n : {1024, 2048, 4096, 8192}) {
+    for (const bool a : {false, true}) {
+      all.push_back({.dims = transposed(n, a, !a), .fast_only = true});
+    }
+  }
+  for (const std::int64_t n : {1024, 2048, 4096, 8192}) {
+    all.push_back({{.m = n, .n = n, .k = n}, GemmStorage::bf16});
+  }
+  for (const bool a : {false, true}) {
+    all.push_back({transposed(4096, a, !a), GemmStorage::bf16});
+  }
+  // The tables of the course: every strip rung with every width.
+  for (const int results : {2, 4}) {
+    for (const int width : {32, 64, 128, 256}) {
+      all.push_back({.dims = {.m = 2048, .n = 2048, .k = 2048},
+                     .strip_width = width,
+                     .strip_results = results});
+    }
+  }
+  return all;
+}
+
+std::vector<GemmProblem> cpu_problems() {
+  return {{{.m = 256, .n = 256, .k = 256}},
+          {{.m = 1024, .n = 1024, .k = 1024}},
+          {{.m = 256, .n = 512, .k = 784, .transpose_b = true}},
+          {{.m = 512, .n = 784, .k = 256, .transpose_a = true}}};
+}
+
+// The linear layers of the built-in networks, in all passes.
+std::vector<GemmProblem> layer_problems() {
+  struct Layer {
+    std::string_view name;
+    std::int64_t in, out;
+    bool first, last;  // of its network: no gradient of the data, no ReLU
+  };
+  constexpr Layer kLayers[] = {
+      {"mlp fc1", 784, 512, true, false},       {"mlp fc2", 512, 512, false, false},
+      {"mlp fc3", 512, 10, false, true},        {"lenet5 fc1", 400, 120, false, false},
+      {"lenet5 fc2", 120, 84, false, false},    {"lenet5 fc3", 84, 10, false, true},
+      {"convnet fc1", 9216, 128, false, false},
+  };
+  std::vector<GemmProblem> all;
+  for (const std::int64_t n : {256, 1024}) {
+    for (const Layer& layer : kLayers) {
+      if (n == 1024 && layer.name.substr(0, 6) == "lenet5") continue;
+      const auto add = [&](const kernels::GemmDims& dims, LayerPass pass) {
+        all.push_back({.dims = dims, .layer = layer.name, .pass = pass});
+      };
+      add({.m = n, .n = layer.out, .k = layer.in, .transpose_b = true},
+          layer.last ? LayerPass::forward : LayerPass::forward_relu);
+      if (!layer.first) add({.m = n, .n = layer.in, .k = layer.out}, LayerPass::data);
+      add({.m = layer.out, .n = layer.in, .k = n, .transpose_a = true}, LayerPass::weights);
+    }
+  }
+  return all;
+}
+
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> made_of(
+    const std::vector<GemmProblem>& problems) {
+  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
+  for (const GemmProblem& one : problems) {
+    all.push_back([one](const Context& c) { return std::make_unique<GemmWork>(one, c); });
+  }
+  return all;
+}
+
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+  return made_of(device.is_cuda() ? gpu_problems() : cpu_problems());
+}
+std::vector<std::function<std::unique_ptr<Work>(const Context&)>> layers(Device) {
+  return made_of(layer_problems());
+}
+
+}  // namespace
+
+extern const FamilyBench gemm_bench = {
+    .family = "gemm",
+    .size_meaning = "rows and columns of square matrices, or m, n and k as 256x512x784",
+    .default_size = 512,
+    .largest_size = 32768,
+    .sized = sized,
+    .problems = problems,
+    .more_name = "layers",
+    .more = layers,
+    .shape_extents = 3,
+    .shaped = shaped,
+    .choices = choices};
+
+}  // namespace weft::measure

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// How far a classifier's answer can be trusted: probabilities that mean what they say, and a
+// threshold below which an answer is "unsure".
+//
+//   temperature   Softmax is taken of logits / temperature, which makes the held-out labels most
+//                 likely (Guo, Pleiss, Sun and Weinberger, On Calibration of Modern Neural
+//                 Networks, ICML 2017). It moves no class before another.
+//   threshold     The energy log(sum(exp(logits))) is low for what is unlike the training images,
+//                 also where softmax is certain (Liu, Wang, Owens and Li, Energy-based
+//                 Out-of-distribution Detection, NeurIPS 2020). Complicated pictures excite a
+//                 network more than simple ones, so it is related to how complicated a picture is
+//                 (after Serrà et al., Input Complexity and Out-of-distribution Detection with
+//                 Likelihood-based Generative Models, ICLR 2020). kRefusedShare of the held-out
+//                 images lie below the threshold.
+//
+// Both are fitted on images that the network was not trained on. models/README.md shows what other
+// scores would refuse.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace weft::models {
+
+inline constexpr double kRefusedShare = 0.0075;
+inline constexpr int kCalibrationBins = 15;
+
+struct Calibration {
+  double temperature = 1;                                       // > 0
+  double threshold = -std::numeric_limits<double>::infinity();  // of familiarity()
+  std::int64_t images = 0;  // that it was fitted on; 0: nothing was fitted, nothing is refused
+};
+
+// `logits` is (images, classes), `variation` the total_variation() of each image. The temperature
+// stays 1 when every label has the largest logit: then no temperature is the most likely one.
+Calibration fit_calibration(std::span<const float> logits, std::span<const std::uint8_t> labels,
+                            std::span<const double> variation);
+
+// The sum of the differences between neighbouring pixels of an image (height, width), 255 being 1:
+// about twice the length of its strokes.
+double total_variation(std::span<const std::uint8_t> pixels, std::int64_t width);
+// The energy of the logits over the square root of the variation; -infinity for a flat picture.
+double familiarity(std::span<const float> logits, double variation);
+// Not finite when a logit is not.
+std::vector<double> softmax(std::span<const float> logits, double temperature);
+
+// The mean distance, 0..1, between what is said and what comes true: predictions are sorted by
+// their probability into kCalibrationBins bins of equal width, and each bin's accuracy is compared
+// with its mean probability. `probabilities` is (images, classes).
+double expected_calibration_error(std::span<const float> probabilities,
+                                  std::span<const std::uint8_t> labels);
+
+}  // namespace weft::models

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "models/classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/error.h"
+
+namespace weft::models {
+
+Classifier::Classifier(const Model& model, const Stream& stream,
+                       const layers::KernelChoice& kernels)
+    : info_(model.info), stream_(stream), weights_(*model.net, stream, layers::Phase::inference) {
+  copy_from_host(weights_.parameters.view<float>(), model.parameters, stream_);
+  copy_from_host(weights_.buffers.view<float>(), model.buffers, stream_);
+  plan_.emplace(*model.net, weights_, 1, layers::Phase::inference, kernels, 0, nullptr, stream_);
+}
+
+Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
+  std::vector<float> x;
+  for (const std::uint8_t pixel : pixels) {
+    x.push_back((static_cast<float>(pixel) / 255.0f - info_.mean) / info_.stddev);
+  }
+  copy_from_host(plan_->input(), x, stream_);
+  plan_->forward(stream_);
+  Answer answer;
+  answer.logits = to_host(plan_->output(), stream_);
+  answer.probabilities = softmax(answer.logits, info_.calibration.temperature);
+  if (!std::isfinite(answer.probabilities.front())) {
+    throw Error(ErrorKind::data, "the model's answer is not a number: its weights are damaged");
+  }
+  answer.familiarity = familiarity(answer.logits, total_variation(pixels, info_.network.width));
+  answer.unsure = answer.familiarity < info_.calibration.threshold;
+  answer.ranking.resize(answer.logits.size());
+  std::iota(answer.ranking.begin(), answer.ranking.end(), std::size_t{0});
+  std::stable_sort(answer.ranking.begin(), answer.ranking.end(), [&](std::size_t a, std::size_t b) {
+    return answer.logits[a] > answer.logits[b];
+  });
+  return answer;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pages of `weft kernel watch` in a headless Chromium: kernels are stepped through.
+
+    python3 tests/browser/test_watch.py build/cpu/weft [--pictures FOLDER]
+
+--pictures also writes what the pages look like: light, dark, and 380 pixels wide. Exits with 77 where
+there is no browser.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import chromium
+
+
+def check(holds, what):
+    if not holds:
+        sys.exit(f"test_watch: {what}")
+
+
+class Page:
+    def __init__(self, browser, weft, names, folder):
+        self.browser, self.names = browser, names
+        file = folder / f"{names[0].replace('/', '-')}-{len(names)}.html"
+        subprocess.run([weft, "kernel", "watch", *names, "--size", "64" if names[0].startswith("gemm") else "4096",
+                        "--out", file], check=True, stdout=subprocess.DEVNULL)
+        browser.call("Page.navigate", url=file.as_uri())
+        browser.wait_for("document.body && document.body.dataset.ready === 'yes'")
+
+    def text(self, part, run=0):
+        return self.browser.evaluate(f"runs[{run}].part('{part}').textContent")
+
+    def sentence(self, run=0):
+        return self.text("sentence", run)
+
+    def line(self, run=0):
+        """The line of source that is marked: "file.cu:27"."""
+        return self.browser.evaluate(
+            f"runs[{run}].open.split('/').pop() + ':' + runs[{run}].root.querySelector('.source .current').dataset.line")
+
+    def state(self, run=0):
+        return self.text("where", run), self.sentence(run), self.line(run)
+
+    def keys(self, *keys):
+        for key in keys:
+            self.browser.key(key)
+
+
+def step_through(page):
+    """Arrow keys, phases, the slider, a click on a line."""
+    start = page.state()
+    page.keys("ArrowRight")
+    second = page.state()
+    check(start[0].startswith("Step 1 of ") and second[0].startswith("Step 2 of "), f"not a step on: {start}, {second}")
+    seen = {start, second}
+    for _ in range(12):
+        page.keys("ArrowRight")
+        seen.add(page.state())
+    for _ in range(13):
+        page.keys("ArrowLeft")
+    check(page.state() == start, f"{page.names}: thirteen steps on and back again lead elsewhere")
+    page.keys("n")
+    check("phase 2" in page.text("where"), f"n does not go to the next phase: {page.text('where')}")
+    for _ in range(4):
+        seen.add(page.state())
+        page.keys("ArrowRight")
+    check(len({sentence for _, sentence, _ in seen}) > 2, f"{page.names}: the sentence stays the same")
+    check(len({line for _, _, line in seen}) > 2, f"{page.names}: the line stays the same")
+    page.keys("p")
+    check("phase 2" in page.text("where"), f"p does not go back to the start of the phase: {page.text('where')}")
+    page.keys("n", "p")
+    check("phase 2" in page.text("where"), f"p does not go back a phase: {page.text('where')}")
+    page.keys("ArrowDown")
+    check(page.browser.evaluate("runs[0].warp") == 1, "the arrow down does not go to the next warp")
+    page.keys("ArrowUp")
+    page.browser.evaluate("slider.value = 0; slider.dispatchEvent(new Event('input')); 0")
+    check(page.state() == start, f"the slider does not go to the start: {page.state()}")
+    last = page.browser.evaluate("""(() => { const rows = runs[0].root.querySelectorAll('.source .ran');
+        rows[rows.length - 1].click(); return runs[0].open.split('/').pop() + ':' + rows[rows.length - 1].dataset.line; })()""")
+    check(page.line() == last, f"a click on line {last} leads to {page.line()}")
+    check(page.browser.evaluate("Number(slider.value) === runs[0].at"), "the slider does not follow the click")
+
+
+def pictures_agree_with_counts(page):
+    """The pictures are worked out in the browser, what they cost in the program."""
+    wrong = page.browser.evaluate("""runs.flatMap(run => run.events).filter(one => one.what === "request" &&
+        (one.shared ? passesOf(one).count : sectorsOf(one).size) !== one.transactions).length""")
+    requests = page.browser.evaluate("runs.flatMap(run => run.events).filter(one => one.what === 'request').length")
+    check(requests > 20 and wrong == 0, f"{page.names}: {wrong} of {requests} pictures show another cost")
+
+
+def bank_conflicts(page):
+    """Of the tree of reduce/interleaved: in phase p + 1 the words are 2^p apart."""
+    for phase, apart in ((2, 2), (3, 4), (4, 8)):
+        page.keys("n")
+        found = set()
+        while f"phase {phase}" in page.text("where"):
+            passes = page.browser.evaluate("runs[0].part('memory').querySelectorAll('text.row').length - 1")
+            found.add((page.sentence(), passes))
+            page.keys("ArrowRight")
+        page.keys("p")
+        wanted = f"32 lanes read words {apart} apart, up to {apart} words in one bank"
+        check(any(text.startswith(wanted) and f": {apart} passes instead of 1." in text and passes == apart
+                  for text, passes in found), f"phase {phase} shows no '{wanted}': {found}")
+
+
+def breaking(page):
+    text = page.text("broken")
+    check("kogge_stone.cuh" in text and "race: kernel scan_kogge_stone_kernel" in text, f"no race is found: {text}")
+    page.browser.evaluate("runs[0].root.querySelector('[data-broken]').click()")
+    check(page.browser.evaluate("runs[0].root.querySelectorAll('.taken-out').length === 1 && "
+                                "runs[0].root.querySelectorAll('.race').length >= 1"), "the race's lines are not marked")
+
+
+def two_in_step(page):
+    check(page.browser.evaluate("document.querySelector('.difference').textContent")
+          .startswith("Against scan/kogge_stone, scan/brent_kung has "), "no sentence tells the difference")
+    before = page.state(0), page.state(1)
+    page.keys("n", "ArrowRight", "ArrowRight")
+    after = page.state(0), page.state(1)
+    check(before[0] != after[0] and before[1] != after[1], "the two do not go in step")
+
+
+def looks(page, name, folder):
+    for theme, width in (("light", 1300), ("dark", 1300), ("light", 380), ("dark", 380)):
+        page.browser.theme(theme)
+        page.browser.size(width, 900, 2 if width < 500 else 1, mobile=width < 500)
+        check(page.browser.evaluate(f"document.documentElement.scrollWidth <= {width}"), f"{name}: wider than {width}")
+        if folder:
+            page.browser.screenshot(folder / f"watch-{name}-{theme}-{width}.png", whole=False)
+    page.browser.theme("light")
+    page.browser.size(1300, 900)
+
+
+def run(arguments, folder):
+    weft = arguments.weft.resolve()
+    browser = chromium.Chromium(chromium.find())
+    try:
+        for name in ("scan/kogge_stone", "reduce/interleaved", "gemm/tiled"):
+            page = Page(browser, weft, [name], folder)
+            step_through(page)
+            pictures_agree_with_counts(page)
+            if name == "scan/kogge_stone":
+                breaking(page)
+            page.keys("Home")
+            if name == "reduce/interleaved":
+                bank_conflicts(page)
+            looks(page, name.replace("/", "-"), arguments.pictures)
+            print(f"{name}: {page.text('where')}: {page.sentence()}")
+        page = Page(browser, weft, ["scan/kogge_stone", "scan/brent_kung"], folder)
+        pictures_agree_with_counts(page)
+        two_in_step(page)
+        looks(page, "two", arguments.pictures)
+        outside = [event["params"]["request"]["url"] for event in browser.events
+                   if event["method"] == "Network.requestWillBeSent" and
+                   not event["params"]["request"]["url"].startswith(("file:", "data:"))]
+        check(not outside, f"the page asked others: {outside}")
+        failures = [event["params"] for event in browser.events
+                    if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
+        check(not failures, f"the console has errors: {failures}")
+    finally:
+        browser.close()
+    print("the pages are well")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft", type=pathlib.Path)
+    parser.add_argument("--pictures", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if not chromium.find():
+        print("skipped: no Chromium here (Debian: apt-get install chromium)")
+        sys.exit(77)
+    if arguments.pictures:
+        arguments.pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="weft-watch-") as folder:
+        run(arguments, pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// What weft predict reads, and the table that it writes: folders, patterns, standard input, CSV,
+// and bad pictures among good ones. The network is untrained: its answers do not matter here.
+#include "data/image.h"
+#include "tests/cli/program.h"
+#include "tests/cli/untrained_model.h"
+
+namespace weft::test {
+namespace {
+
+class PredictInputs : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write_untrained_model(folder() / "model.safetensors");
+  }
+
+  // A white sheet with a black bar at column `at`.
+  void write_picture(const std::string& name, std::size_t at = 20) {
+    std::vector<std::uint8_t> pixels(40 * 40, 255);
+    for (std::size_t y = 8; y < 32; ++y) {
+      for (std::size_t x = at; x < at + 4; ++x) pixels[40 * y + x] = 0;
+    }
+    fs::create_directories((folder() / name).parent_path());
+    data::write_png(folder() / name, pixels, 40, 40, 1);
+  }
+
+  Outcome predict(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"predict", "model.safetensors"});
+    return weft(arguments);
+  }
+
+  // The files that were read, in their order.
+  std::vector<std::string> files_of(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = arguments;
+    all.push_back("--json");
+    const Outcome outcome = predict(all);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::vector<std::string> files;
+    for (const nlohmann::json& event : json_lines(outcome.out)) files.push_back(event.at("image"));
+    return files;
+  }
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(PredictInputs, AFolderStandsForItsPictures) {
+  for (const char* name : {"scans/page10.png", "scans/page9.png", "scans/B.PNG",
+                           "scans/.hidden.png", "scans/deeper/c.png"}) {
+    write_picture(name);
+  }
+  write("scans/notes.txt", "no picture, and nobody says that it is one");
+  EXPECT_EQ(files_of({"scans"}), (Names{"scans/B.PNG", "scans/page9.png", "scans/page10.png"}));
+  EXPECT_EQ(files_of({"scans/deeper/", "scans/B.PNG"}),
+            (Names{"scans/deeper/c.png", "scans/B.PNG"}));
+  fs::create_directory(folder() / "empty");
+  expect_error(predict({"empty"}), 3, "empty: no pictures in this folder");
+}
+
+TEST_F(PredictInputs, APatternThatTheShellLeft) {
+  for (const char* name : {"a1.png", "a2.png", "b1.png", "[x].png"}) write_picture(name);
+  EXPECT_EQ(files_of({"a*.png"}), (Names{"a1.png", "a2.png"}));
+  EXPECT_EQ(files_of({"?1.png"}), (Names{"a1.png", "b1.png"}));
+  EXPECT_EQ(files_of({"[ab]1.png"}), (Names{"a1.png", "b1.png"}));
+  EXPECT_EQ(files_of({"[x].png"}), (Names{"[x].png"}));  // a file of that very name
+  expect_error(predict({"c*.png"}), 3, "c*.png: no file has a name like this");
+}
+
+TEST_F(PredictInputs, StandardInput) {
+  write_picture("a.png");
+  const Outcome piped = shell("cat a.png | \"$WEFT\" predict model.safetensors - a.png --json");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  const std::vector<nlohmann::json> events = json_lines(piped.out);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].at("image"), "standard input");
+  EXPECT_EQ(events[0].at("logits"), events[1].at("logits"));
+  expect_error(shell("printf hello | \"$WEFT\" predict model.safetensors -"), 3,
+               "standard input: not a picture");
+  expect_error(predict({"-"}), 3, "standard input: empty file");
+  expect_error(predict({"-", "a.png", "-"}), 2, "give it once");
+  const Outcome endless = shell("cat a.png /dev/zero | \"$WEFT\" predict model.safetensors -");
+  expect_error(endless, 3, "standard input: 67108865 bytes, at most 67108864 are accepted");
+}
+
+TEST_F(PredictInputs, GifAndWebP) {
+  const fs::path corpus = fs::path(WEFT_TESTS_DIR) / "fuzz/corpus";
+  EXPECT_EQ(files_of({(corpus / "transparent.gif").string()}).size(), 1u);
+  const Outcome webp = predict({(corpus / "lossless.webp").string()});
+  if (data::reads_webp()) {
+    EXPECT_EQ(webp.exit_code, 0) << webp.err;
+  } else {
+    expect_error(webp, 3, "install libwebp-dev and build it again");
+  }
+  expect_error(predict({(corpus / "animated.webp").string()}), 3, "animated.webp: picture of an");
+}
+
+TEST_F(PredictInputs, BadPicturesAreListedLast) {
+  write_picture("a.png");
+  write_picture("z.png");
+  write("bad.png", "this is no picture");
+  const Outcome outcome = predict({"bad.png", "a.png", "none.png", "z.png", "no*.gif"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  const std::vector<std::string> answers = lines_of(outcome.out);
+  ASSERT_EQ(answers.size(), 2u) << outcome.out;
+  EXPECT_TRUE(answers[0].starts_with("a.png") && answers[1].starts_with("z.png")) << outcome.out;
+  const std::vector<std::string> errors = lines_of(outcome.err);
+  ASSERT_EQ(errors.size(), 4u) << outcome.err;
+  EXPECT_EQ(errors[0], "weft: 3 of 5 pictures were not read:");
+  EXPECT_TRUE(errors[1].starts_with("weft: error: bad.png: not a picture")) << errors[1];
+  EXPECT_TRUE(errors[2].starts_with("weft: error: none.png: ")) << errors[2];
+  EXPECT_TRUE(errors[3].starts_with("weft: error: no*.gif: no file")) << errors[3];
+  // On a terminal that shows both, too.
+  const Outcome mixed =
+      shell("\"$WEFT\" predict model.safetensors bad.png a.png none.png z.png 2>&1");
+  const std::vector<std::string> lines = lines_of(mixed.out);
+  ASSERT_EQ(lines.size(), 5u) << mixed.out;
+  EXPECT_TRUE(lines[1].starts_with("z.png")) << mixed.out;
+}
+
+TEST_F(PredictInputs, CsvHoldsARowForEachFile) {
+  write_picture("plain.png");
+  write_picture("comma, \"quoted\".png", 10);
+  write("two\nlines.png", "no picture, in a file with a bad name");
+  const Outcome outcome = predict(
+      {"plain.png", "comma, \"quoted\".png", "two\nlines.png", "--csv", "out.csv", "--top-k", "2"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  const std::string csv = read("out.csv");
+  EXPECT_TRUE(csv.starts_with(
+      "file,label,class,probability,unsure,inverted,error,class_2,probability_2\nplain.png,"))
+      << csv;
+  EXPECT_NE(csv.find("\n\"comma, \"\"quoted\"\".png\","), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n\"two\nlines.png\",,,,,,\"two"), std::string::npos) << csv;
+  EXPECT_TRUE(csv.ends_with("\",,\n")) << csv;
+  const std::string first = lines_of(csv)[1];
+  EXPECT_EQ(std::count(first.begin(), first.end(), ','), 8) << first;
+  EXPECT_NE(first.find(",yes,,"), std::string::npos) << first;
+  EXPECT_EQ(
+      std::ranges::count_if(fs::directory_iterator(folder()),
+                            [](const auto& entry) { return entry.path().extension() == ".tmp"; }),
+      0);
+}
+
+TEST_F(PredictInputs, CsvNeverReplacesAPictureOrStaysHalfWritten) {
+  write_picture("a.png");
+  const std::string before = read("a.png");
+  // The name of the table was forgotten, and the first picture stands in its place.
+  expect_error(predict({"--csv", "a.png", "a.png"}), 2, "--csv: expected a name ending in .csv");
+  EXPECT_TRUE(read("a.png") == before);
+  expect_error(predict({"a.png", "--csv", "none/out.csv"}), 3, "--csv: there is no folder none");
+  write("out.csv", "old");
+  std::vector<std::string> many(100, "a.png");  // 27 bytes each in the table, 17 on stdout
+  many.insert(many.end(), {"--csv", "out.csv"});
+  file_size_limit_ = 2100;
+  expect_error(predict(many), 3, "out.csv");
+  file_size_limit_ = 0;
+  EXPECT_EQ(read("out.csv"), "old");
+}
+
+}  // namespace
+}  // namespace weft::test

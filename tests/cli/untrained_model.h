@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// An untrained network in a file, which is enough to read pictures with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "models/model.h"
+
+namespace weft::test {
+
+inline void write_untrained_model(const std::filesystem::path& path) {
+  models::Model model;
+  for (int label = 0; label < 10; ++label) model.info.class_names.push_back(std::to_string(label));
+  model.net = models::make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(1);
+  model.buffers = model.net->initial_buffers();
+  models::write_safetensors(path, models::model_content(model));
+}
+
+}  // namespace weft::test

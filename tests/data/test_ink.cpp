@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Which marks of a picture are characters, and in which order they are read.
+#include "data/ink.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace weft::data {
+namespace {
+
+constexpr float kPaper = 220, kInk = 40;
+
+Plane sheet(std::int64_t width, std::int64_t height) {
+  return Plane(width, height, kPaper);
+}
+
+void fill(Plane& plane, const InkBox& box, float value = kInk) {
+  for (std::int64_t y = box.top; y < box.bottom(); ++y) {
+    for (std::int64_t x = box.left; x < box.right(); ++x) plane.at(x, y) = value;
+  }
+}
+
+// A photograph is smoothed, which moves edges by a pixel.
+void expect_box(const InkBox& found, const InkBox& expected, std::int64_t slack = 0) {
+  EXPECT_LE(std::abs(found.left - expected.left), slack);
+  EXPECT_LE(std::abs(found.top - expected.top), slack);
+  EXPECT_LE(std::abs(found.right() - expected.right()), slack);
+  EXPECT_LE(std::abs(found.bottom() - expected.bottom()), slack);
+}
+
+TEST(Ink, RowsAreReadFromTheTopAndEachFromTheLeft) {
+  Plane page = sheet(300, 200);
+  const InkBox boxes[] = {
+      {20, 30, 30, 50}, {90, 22, 8, 50}, {150, 40, 30, 48}, {10, 120, 30, 50}, {200, 110, 30, 50}};
+  for (const int i : {4, 2, 0, 3, 1}) fill(page, boxes[i]);
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    SCOPED_TRACE(i);
+    expect_box(marks[i].box, boxes[i]);
+    EXPECT_EQ(marks[i].row, i < 3 ? 0 : 1);
+  }
+}
+
+TEST(Ink, TheLooseBarOfAFiveBelongsToIt) {
+  Plane page = sheet(200, 100);
+  fill(page, {30, 36, 30, 44});  // the body, then its bar
+  fill(page, {45, 22, 25, 8});
+  fill(page, {120, 20, 30, 60});  // another character
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 2u);
+  expect_box(marks[0].box, {30, 22, 40, 58});
+  expect_box(marks[1].box, {120, 20, 30, 60});
+}
+
+TEST(Ink, WhatLiesAlongTheBorderIsNoWriting) {
+  Plane page = sheet(300, 200);
+  fill(page, {0, 0, 300, 15});  // a table above and to the left
+  fill(page, {0, 0, 20, 200});
+  fill(page, {150, 60, 30, 90});
+  ASSERT_TRUE(is_dark_on_light(page));
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {150, 60, 30, 90}, 2);
+}
+
+TEST(Ink, ACharacterMayTouchTheBorder) {
+  Plane page = sheet(300, 200);
+  fill(page, {150, 0, 30, 90});
+  std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {150, 0, 30, 90});
+  // Even in the corner, when it is all that there is.
+  page = sheet(300, 200);
+  fill(page, {0, 0, 30, 90});
+  marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {0, 0, 30, 90});
+}
+
+TEST(Ink, PolarityIsThatOfTheGroundUnderTheInk) {
+  Plane page(300, 300, 20);  // a dark table all around the sheet
+  fill(page, {50, 50, 200, 200}, kPaper);
+  fill(page, {140, 90, 20, 100});
+  for (std::int64_t y = 0; y < 300; ++y) {  // brighter to the right, as no drawing is
+    for (std::int64_t x = 0; x < 300; ++x) page.at(x, y) *= 0.8f + 0.0006f * static_cast<float>(x);
+  }
+  EXPECT_TRUE(is_dark_on_light(page));
+  for (float& value : page.values) value = 255 - value;
+  EXPECT_FALSE(is_dark_on_light(page));
+}
+
+TEST(Ink, PrintedRulesAreTakenOut) {
+  Plane page = sheet(400, 300);
+  for (std::int64_t y = 20; y < 300; y += 30) fill(page, {0, y, 400, 2}, 150);
+  for (std::int64_t x = 10; x < 400; x += 30) fill(page, {x, 0, 2, 300}, 150);
+  fill(page, {180, 80, 30, 100});
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {180, 80, 30, 100}, 3);
+}
+
+}  // namespace
+}  // namespace weft::data

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// What lenet5 reads in photographs of MNIST's test digits. Needs MNIST in $WEFT_DATA_DIR.
+// $WEFT_PHOTOGRAPHS is the number of photographs of each kind, and half the number of pages; 20
+// take a minute on one core, and 100 are what the promises are measured with.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "data/mnist.h"
+#include "data/preprocess.h"
+#include "models/classifier.h"
+#include "tests/cli/program.h"
+#include "tests/data/pictures.h"
+#include "tests/e2e/photograph.h"
+
+namespace weft::test {
+namespace {
+
+std::size_t photographs() {
+  const char* const number = std::getenv("WEFT_PHOTOGRAPHS");
+  return number == nullptr ? 20 : static_cast<std::size_t>(std::stoul(number));
+}
+
+constexpr std::uint64_t kSeed = 906'113;  // not one that was used while the steps were built
+
+class Photographs : public ProgramTest {
+ protected:
+  const std::size_t digits_wanted_ = photographs();
+
+  void SetUp() override {
+    const char* files = std::getenv("WEFT_DATA_DIR");
+    if (files == nullptr) GTEST_SKIP() << "WEFT_DATA_DIR does not name a folder with MNIST";
+    ProgramTest::SetUp();
+    environment_["WEFT_DATA_DIR"] = fs::absolute(files).string();
+    const Outcome outcome = weft({"train", "--device", "cpu", "--recipe", "fast", "--progress",
+                                  "off", "--dataset", "mnist", "--out", "run"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    model_.emplace(models::load_model(folder() / "run"));
+    classifier_.emplace(*model_, Stream(Device::cpu()));
+    mnist_ = data::load_dataset("mnist", {});
+    for (std::size_t i = 0; digits_.size() < digits_wanted_ && i < mnist_.test.labels.size(); ++i) {
+      if (read({pixels_of(i), 28 * 28}) == label_of(i)) digits_.push_back(i);
+    }
+    ASSERT_EQ(digits_.size(), digits_wanted_);
+  }
+
+  const std::uint8_t* pixels_of(std::size_t image) const {
+    return mnist_.test.images.data() + 28 * 28 * image;
+  }
+  int label_of(std::size_t image) const { return mnist_.test.labels[image]; }
+  int read(std::span<const std::uint8_t> pixels) {
+    return static_cast<int>(classifier_->classify(pixels).ranking.front());
+  }
+
+  // How many of the digits are read right when `draw(image, number)` shows them.
+  template <class Draw>
+  std::size_t right(const Draw& draw) {
+    std::vector<std::vector<std::uint8_t>> prepared(digits_wanted_);
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < digits_wanted_; ++i) {
+      try {
+        prepared[i] = data::prepare_image(draw(digits_[i], i), data::Preprocess::mnist,
+                                          data::Invert::automatic, "photograph")
+                          .pixels;
+      } catch (const Error&) {  // no ink found: not right
+      }
+    }
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < digits_wanted_; ++i) {
+      if (!prepared[i].empty() && read(prepared[i]) == label_of(digits_[i])) ++count;
+    }
+    return count;
+  }
+
+  std::optional<models::Model> model_;
+  std::optional<models::Classifier> classifier_;
+  data::Dataset mnist_;
+  std::vector<std::size_t> digits_;  // that the model reads as they are
+};
+
+// A PNG whose ink is white and whose ground is transparent.
+data::GreyImage white_on_transparency(const std::uint8_t* digit) {
+  constexpr int kScale = 10, kLarge = 28 * kScale;
+  Bytes rows;
+  for (int y = 0; y < kLarge; ++y) {
+    rows.push_back(0);  // no filter
+    for (int x = 0; x < kLarge; ++x) {
+      rows.insert(rows.end(), {255, 255, 255, digit[y / kScale * 28 + x / kScale]});
+    }
+  }
+  return data::decode_grey_image(
+      make_png({.width = kLarge, .height = kLarge, .colour = kPngRgbAlpha, .rows = rows}), "x");
+}
+
+// A photograph that the camera stored lying on its side, as telephones do: orientation 6.
+data::GreyImage stored_sideways(const Photograph& scene, std::uint64_t seed) {
+  const data::Bytes rgb = Camera(scene, seed).take();
+  data::Bytes turned;
+  for (std::int64_t x = scene.width - 1; x >= 0; --x) {
+    for (std::int64_t y = 0; y < scene.height; ++y) {
+      const std::uint8_t* pixel = &rgb[static_cast<std::size_t>(3 * (y * scene.width + x))];
+      turned.insert(turned.end(), pixel, pixel + 3);
+    }
+  }
+  data::Bytes jpeg = encode_jpeg(turned, scene.height, scene.width, 90);
+  const Bytes exif = exif_segment(6);
+  jpeg.insert(jpeg.begin() + 2, exif.begin(), exif.end());
+  return data::decode_grey_image(jpeg, "x");
+}
+
+TEST_F(Photographs, AreReadAsWellAsCleanDigits) {
+  for (const auto& [kind, name, least] : kKinds) {
+    const auto number = static_cast<std::uint64_t>(kind);
+    const std::size_t count = right([&, kind = kind](std::size_t image, std::size_t i) {
+      const std::uint64_t seed = kSeed + 1000 * number + i;
+      Dice dice(seed);
+      return take_photograph(photograph_of(pixels_of(image), kind, dice), seed + 500);
+    });
+    RecordProperty(name, static_cast<int>(count));
+    std::printf("%3zu of %zu  %s\n", count, digits_wanted_, name);
+    EXPECT_GE(100 * count, static_cast<std::size_t>(least) * digits_wanted_) << name;
+  }
+  const std::size_t white = right(
+      [&](std::size_t image, std::size_t) { return white_on_transparency(pixels_of(image)); });
+  const std::size_t sideways = right([&](std::size_t image, std::size_t i) {
+    Dice dice(kSeed + i);
+    return stored_sideways(photograph_of(pixels_of(image), Kind::shadow, dice), kSeed);
+  });
+  std::printf("%3zu of %zu  white ink on transparency\n", white, digits_wanted_);
+  std::printf("%3zu of %zu  stored sideways, Exif orientation 6\n", sideways, digits_wanted_);
+  EXPECT_GE(100 * white, 95 * digits_wanted_);
+  EXPECT_GE(100 * sideways, 95 * digits_wanted_);
+}
+
+// Edits (digits missed, added or misread) between what was written and what was read.
+std::size_t edits(const std::string& written, const std::string& found) {
+  std::vector<std::size_t> row(found.size() + 1);
+  for (std::size_t j = 0; j <= found.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= written.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= found.size(); ++j) {
+      const std::size_t change = diagonal + (written[i - 1] == found[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+TEST_F(Photographs, PagesAreReadInOrder) {
+  const std::size_t kPages = 2 * digits_wanted_;
+  std::vector<std::string> written(kPages);
+  std::vector<std::vector<data::PreparedImage>> marks(kPages);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t page = 0; page < kPages; ++page) {
+    const std::uint64_t seed = kSeed + 100'000 + page;
+    Dice dice(seed);
+    const std::int64_t count = dice.whole(3, 8), lines = dice.whole(1, 2);
+    std::vector<std::vector<const std::uint8_t*>> rows(static_cast<std::size_t>(lines));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::size_t image =
+          digits_[static_cast<std::size_t>(dice.whole(0, digits_wanted_ - 1))];
+      rows[lines == 2 && 2 * i >= count + 1 ? 1 : 0].push_back(pixels_of(image));
+      written[page] += std::to_string(label_of(image));
+    }
+    try {
+      marks[page] = data::prepare_marks(take_photograph(page_of(rows, dice), seed + 500),
+                                        data::Invert::automatic, "page");
+    } catch (const Error&) {  // no ink found: all are missed
+    }
+  }
+  std::size_t all = 0, wrong = 0;
+  for (std::size_t page = 0; page < kPages; ++page) {
+    std::string found;
+    for (const data::PreparedImage& mark : marks[page]) found += std::to_string(read(mark.pixels));
+    all += written[page].size();
+    wrong += std::min(written[page].size(), edits(written[page], found));
+  }
+  std::printf("%zu of %zu digits on %zu pages\n", all - wrong, all, kPages);
+  EXPECT_LE(static_cast<double>(wrong), 0.05 * static_cast<double>(all));
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The order of the house: sizes of files and folders, and what must be written once.
+
+    python3 tests/house.py [ROOT]
+
+Prints each breach in a line and exits with 1 when there is one.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+MOST_LINES = 400   # of a source
+MOST_FILES = 25    # of a folder
+SOURCES = {".h", ".cpp", ".cu", ".cuh"}
+SHORT_SOURCES = ["engine", "host_cuda", "kernels", "layers", "models"]
+SMALL_FOLDERS = ["host_cuda", "kernels", "examples"]
+README_LINES = {"README.md": 130, "kernels/**/README.md": 120}
+
+
+def tracked(root: pathlib.Path) -> list[pathlib.Path]:
+    """The files of the project: what git tracks, or everything but builds where there is no git."""
+    try:
+        names = subprocess.run(["git", "-C", root, "ls-files"], check=True, capture_output=True,
+                               text=True).stdout.split()
+        return [root / name for name in names if (root / name).exists()]
+    except (OSError, subprocess.CalledProcessError):
+        return [path for path in root.rglob("*") if path.is_file() and
+                not any(part.startswith(("build", ".")) for part in path.relative_to(root).parts)]
+
+
+def lines_of(path: pathlib.Path) -> int:
+    return path.read_text().count("\n")
+
+
+def breaches(root: pathlib.Path) -> list[str]:
+    files = tracked(root)
+    found = []
+
+    def inside(path: pathlib.Path, folders: list[str]) -> bool:
+        return path.relative_to(root).parts[0] in folders
+
+    sources = [path for path in files if path.suffix in SOURCES]
+    if len(sources) < 100:
+        found.append(f"only {len(sources)} sources found")
+    for path in sources:
+        if inside(path, SHORT_SOURCES) and lines_of(path) > MOST_LINES:
+            found.append(f"{path.relative_to(root)}: {lines_of(path)} lines, more than {MOST_LINES}")
+    folders: dict[pathlib.Path, int] = {}
+    for path in files:
+        if inside(path, SMALL_FOLDERS):
+            folders[path.parent] = folders.get(path.parent, 0) + 1
+    for folder, count in sorted(folders.items()):
+        if count > MOST_FILES:
+            found.append(f"{folder.relative_to(root)}: {count} files, more than {MOST_FILES}")
+    for pattern, most in README_LINES.items():
+        for path in root.glob(pattern):
+            if lines_of(path) > most:
+                found.append(f"{path.relative_to(root)}: {lines_of(path)} lines, more than {most}")
+    # One definition of what everybody needs.
+    definitions = [path for path in sources
+                   if re.search(r"^(?!.*return).*\bdivide_up\([^)]*\) *\{", path.read_text(), re.M)]
+    if len(definitions) != 1:
+        found.append("divide_up is defined in " +
+                     (", ".join(str(path.relative_to(root)) for path in definitions) or "no file"))
+    return found
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__ + "/../..").resolve()
+    found = breaches(root)
+    for line in found:
+        print(line)
+    print(f"house: {len(found)} breaches")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/conv_relu_pool/conv_relu_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "kernels/conv_relu_pool/cpu/templates.h"
+#include "kernels/pool/pool.h"
+#include "tests/support/compare.h"
+#include "tests/support/device_test.h"
+#include "tests/support/guarded.h"
+#include "tests/support/random.h"
+#include "tests/support/small.h"
+
+namespace weft::test {
+namespace {
+
+using namespace weft::kernels;
+using Bytes = std::vector<std::uint8_t>;
+
+std::vector<ReluPoolDims> relu_pool_cases() {
+  return {
+      {{1, 1, 3, 3, 1, 2, 2}},                // one window
+      {{3, 1, 28, 28, 6, 5, 5, 1, 1, 2, 2}},  // lenet5
+      {{7, 6, 14, 14, 16, 5, 5}},
+      {{2, 32, 26, 26, 64, 3, 3}},  // convnet: channels come in turns
+      {{3, 1, 9, 7, 5, 3, 3}},      // odd maps: the last row and column are not used
+      {{2, 4, 12, 10, 33, 3, 3, 1, 1, 1, 1}},
+      {{2, 3, 11, 9, 4, 3, 3, 2, 1, 1, 0}},  // strided
+      {{2, 3, 9, 9, 4, 5, 5, 2, 2, 2, 2}},
+      {{3, 2, 7, 6, 3, 2, 4, 1, 2, 1, 3}},
+      {{2, 5, 6, 6, 7, 1, 1}},              // 1 x 1
+      {{5, 2, 8, 8, 3, 3, 3, 1, 1, 3, 3}},  // padding beyond the kernel
+      {{1, 20, 7, 7, 20, 3, 3, 1, 1, 4, 3}},
+      {{1, 1, 3, 3, 5, 3, 3}, 1, 1},  // kernel = image, no pooling
+      {{2, 3, 15, 15, 2, 7, 7, 1, 1, 3, 3}, 3, 2},
+      {{4, 2, 9, 9, 2, 5, 5, 1, 1, 0, 1}, 3, 3},
+      {{1, 2, 120, 9, 3, 3, 3, 1, 1, 1, 1}},
+      {{1, 2, 150, 150, 3, 3, 3, 1, 1, 1, 1}},  // larger than shared memory
+      {{600, 1, 6, 6, 2, 3, 3}},                // chunks of more than one image
+      {{300, 2, 8, 8, 16, 5, 5, 1, 1, 1, 1}},   // several images in a block
+      {{2, 40, 30, 51, 70, 3, 3, 1, 1, 0, 1}},  // several tiles, blocks of filters and channels
+      {{1, 70, 11, 12, 40, 3, 3, 1, 1, 2, 2}},
+      {{2, 5, 60, 7, 8, 3, 3, 1, 1, 1, 2}},
+      {{300, 16, 14, 14, 32, 3, 3, 1, 1, 1, 1}},  // several tiles of images to a multiprocessor
+  };
+}
+
+std::string name_of(const ReluPoolDims& dims) {
+  const ConvDims& d = dims.conv;
+  return str("x(", d.n, ",", d.c, ",", d.h, ",", d.w, ") w(", d.oc, ",", d.c, ",", d.kh, ",", d.kw,
+             ") stride(", d.stride_h, ",", d.stride_w, ") pad(", d.pad_h, ",", d.pad_w, ") window(",
+             dims.ph, ",", dims.pw, ")");
+}
+
+std::int64_t inputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
+}
+std::int64_t outputs(const ReluPoolDims& d) {
+  return d.conv.n * d.conv.oc * d.rows() * d.columns();
+}
+std::int64_t weights(const ReluPoolDims& d) {
+  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
+}
+double flops(const ReluPoolDims& d) {
+  return 2.0 * static_cast<double>(outputs(d) * d.ph * d.pw) *
+         static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
+}
+
+template <class T>
+struct PoolResults {
+  std::vector<T> y, dx, dw, db;
+  Bytes argmax;
+};
+
+struct PoolProblem {
+  ReluPoolDims d;
+  GradientMode mode;
+  std::vector<float> x, w, bias, dy, dx, dw, db;  // the last three: before an accumulating pass
+
+  PoolProblem(const ReluPoolDims& dims, bool integers, GradientMode mode_) : d(dims), mode(mode_) {
+    const auto values = [&](std::int64_t n, std::uint64_t seed) {
+      return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
+    };
+    x = values(inputs(d), 1);
+    w = values(weights(d), 2);
+    bias = values(d.conv.oc, 3);
+    dy = values(outputs(d), 4);
+    dx = values(inputs(d), 5);
+    dw = values(weights(d), 6);
+    db = values(d.conv.oc, 7);
+  }
+
+  PoolResults<double> expected() const {
+    const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
+               dy64 = to_double(dy);
+    PoolResults<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw),
+                          to_double(db), Bytes(dy.size())};
+    cpu::conv2d_relu_pool_forward<double>(r.y.data(), r.argmax.data(), x64.data(), w64.data(),
+                                          bias64.data(), d);
+    cpu::conv2d_relu_pool_backward_data<double>(r.dx.data(), dy64.data(), r.argmax.data(),
+                                                w64.data(), d, mode);
+    cpu::conv2d_relu_pool_backward_weights<double>(r.dw.data(), r.db.data(), dy64.data(),
+                                                   r.argmax.data(), x64.data(), d, mode);
+    return r;
+  }
+
+  // The backward passes start from `argmax`, so that a near tie cannot tell them apart. What the
+  // rung does not take stays empty.
+  PoolResults<float> run(const Bytes& argmax, const ReluPoolOptions& options, const Stream& stream,
+                         std::int64_t misalign = 0) const {
+    const auto takes = [&](ConvPass pass) {
+      return conv_relu_pool_takes(options.variant, {pass, d, options.mode}, stream.device());
+    };
+    PoolResults<float> r;
+    const auto output = [&](const std::vector<float>& before) {
+      Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
+      if (mode == GradientMode::accumulate) memory.set(before);
+      return memory;
+    };
+    const Guarded<float> x_(x, stream, misalign), w_(w, stream, misalign);
+    const Guarded<float> bias_(bias, stream, misalign), dy_(dy, stream, misalign);
+    const Guarded<std::uint8_t> given(argmax, stream, misalign);
+    Guarded<float> y_(outputs(d), stream, misalign);
+    Guarded<std::uint8_t> argmax_(outputs(d), stream, misalign);
+    Guarded<float> dx_ = output(dx), dw_ = output(dw), db_ = output(db);
+    if (takes(ConvPass::forward)) {
+      conv2d_relu_pool_forward(y_.data(), argmax_.data(), x_.data(), w_.data(), bias_.data(), d,
+                               options, stream);
+      r.y = y_.get(), r.argmax = argmax_.get();
+    }
+    if (takes(ConvPass::backward_data)) {
+      conv2d_relu_pool_backward_data(dx_.data(), dy_.data(), given.data(), w_.data(), d, mode,
+                                     options, stream);
+      r.dx = dx_.get();
+    }
+    if (takes(ConvPass::backward_weights)) {
+      const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, options, stream.device()), stream);
+      conv2d_relu_pool_backward_weights(dw_.data(), db_.data(), dy_.data(), given.data(), x_.data(),
+                                        d, mode, options, {scratch.data(), scratch.bytes()},
+                                        stream);
+      r.dw = dw_.get(), r.db = db_.get();
+    }
+    return r;
+  }
+};
+
+// A random walk of `length` roundings of sums of size sqrt(length) / 3, with room for unlucky
+// signs; `unit` is the rounding of each operand. `few` windows may all be cut, and then every
+// gradient is zero.
+Bound bound(std::int64_t length, double unit, bool integers, bool few) {
+  const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(length);
+  if (integers) return {0, 0, few};
+  return {4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1), 4 * eps, few};
+}
+
+void expect_equal(const PoolResults<float>& found, const PoolResults<double>& expected,
+                  const PoolProblem& p, const ReluPoolOptions& options, bool integers) {
+  const ComputeMode mode = options.mode;
+  const ConvDims& d = p.d.conv;
+  const bool few = outputs(p.d) <= 5;
+  const std::int64_t taps = d.kh * d.kw, windows = d.n * p.d.rows() * p.d.columns();
+  const double unit = mode == ComputeMode::fp32   ? 0
+                      : mode == ComputeMode::tf32 ? std::ldexp(1.0, -11)
+                                                  : std::ldexp(1.0, -8);
+  const char* name = mode == ComputeMode::fp32   ? " in fp32"
+                     : mode == ComputeMode::tf32 ? " in tf32"
+                                                 : " in bf16";
+  const std::string what = str(options.variant, " ", name_of(p.d), name);
+  if (!found.y.empty()) {
+    EXPECT_TRUE(compare(found.y, expected.y, bound(d.c * taps, unit, integers, few), what + " y"));
+  }
+  if (!found.dx.empty()) {
+    EXPECT_TRUE(
+        compare(found.dx, expected.dx, bound(d.oc * taps, unit, integers, few), what + " dx"));
+  }
+  if (!found.dw.empty()) {
+    EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows, unit, integers, few), what + " dw"));
+    // The bias is a plain sum of dy: nothing is rounded for it.
+    EXPECT_TRUE(compare(found.db, expected.db, bound(windows, 0, integers, few), what + " db"));
+  }
+}
+
+class ReluPool : public DeviceTest {
+ protected:
+  // Every rung in the modes that it computes differently in, and automatic where one does.
+  std::vector<ReluPoolOptions> calls() const {
+    std::vector<ReluPoolOptions> all;
+    for (const ComputeMode mode : {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
+      const std::size_t before = all.size();
+      for (const Rung& rung : conv_relu_pool_rungs()) {
+        const bool new_arithmetic =
+            mode == ComputeMode::fp32 || rung.arithmetic.in(mode) != Arithmetic::fp32;
+        if (new_arithmetic && ladder::refusal(rung, mode, device()).empty()) {
+          all.push_back({.variant = rung.name, .mode = mode});
+        }
+      }
+      if (all.size() > before) all.push_back({.mode = mode});
+    }
+    return all;
+  }
+};
+
+TEST_P(ReluPool, MatchesTheOracle) {
+  std::map<std::string_view, int> compared;
+  int turn = 0;
+  for (const ReluPoolDims& d : relu_pool_cases()) {
+    if (too_large(flops(d))) continue;
+    const GradientMode mode = turn++ % 2 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
+    const PoolProblem problem(d, false, mode);
+    const PoolResults<double> expected = problem.expected();
+    for (const ReluPoolOptions& options : calls()) {
+      const PoolResults<float> found = problem.run(expected.argmax, options, stream());
+      expect_equal(found, expected, problem, options, false);
+      compared[options.variant] += !found.y.empty() + !found.dx.empty() + !found.dw.empty();
+    }
+  }
+  for (const ReluPoolOptions& options : calls()) {
+    EXPECT_GT(compared[options.variant], 0) << options.variant << " took nothing";
+  }
+}
+
+// Small integers tie often: the lowest index must win.
+TEST_P(ReluPool, IsExactOnIntegers) {
+  for (const ReluPoolDims& d : relu_pool_cases()) {
+    if (too_large(flops(d))) continue;
+    const PoolProblem problem(d, true, GradientMode::accumulate);
+    const PoolResults<double> expected = problem.expected();
+    for (const ReluPoolOptions& options : calls()) {
+      const PoolResults<float> found = problem.run(expected.argmax, options, stream());
+      expect_equal(found, expected, problem, options, true);
+      if (!found.y.empty()) {
+        EXPECT_EQ(found.argmax, expected.argmax) << name_of(d);
+      }
+    }
+  }
+}
+
+// The same as the layers it stands for, one after the other.
+TEST_P(ReluPool, EqualsTheUnfusedLayers) {
+  const ReluPoolDims d{{9, 6, 14, 15, 16, 5, 5, 1, 1, 1, 0}};
+  const PoolProblem p(d, true, GradientMode::overwrite);
+  const Bytes argmax = p.expected().argmax;
+  const PoolResults<float> fused = p.run(argmax, {}, stream());
+
+  const std::int64_t maps = d.conv.n * d.conv.oc * d.conv.oh() * d.conv.ow();
+  const PoolDims pool{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()};
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream()),
+      dy(p.dy, stream());
+  Guarded<float> z(maps, stream()), dz(maps, stream()), y(outputs(d), stream());
+  Guarded<std::int32_t> indices(outputs(d), stream());
+  Guarded<float> dx(inputs(d), stream()), dw(weights(d), stream()), db(d.conv.oc, stream());
+  const auto scratch = [&](ConvPass pass) {
+    return Buffer(conv2d_workspace_bytes(pass, d.conv, {}, device()), stream());
+  };
+  const Buffer forward = scratch(ConvPass::forward), data = scratch(ConvPass::backward_data),
+               filters = scratch(ConvPass::backward_weights);
+  conv2d_forward(z.data(), x.data(), w.data(), bias.data(), d.conv, Epilogue::relu, {},
+                 {forward.data(), forward.bytes()}, stream());
+  max_pool2d_forward(y.data(), indices.data(), z.data(), pool, stream());
+  max_pool2d_backward(dz.data(), dy.data(), indices.data(), pool, GradientMode::overwrite,
+                      stream());
+  std::vector<float> gradient = dz.get();
+  const std::vector<float> map = z.get();
+  for (std::size_t i = 0; i < map.size(); ++i) gradient[i] = map[i] > 0 ? gradient[i] : 0;
+  dz.set(gradient);
+  conv2d_backward_data(dx.data(), dz.data(), w.data(), d.conv, GradientMode::overwrite, {},
+                       {data.data(), data.bytes()}, stream());
+  conv2d_backward_weights(dw.data(), db.data(), dz.data(), x.data(), d.conv,
+                          GradientMode::overwrite, {}, {filters.data(), filters.bytes()}, stream());
+  EXPECT_EQ(fused.y, y.get());
+  EXPECT_EQ(fused.dx, dx.get());
+  EXPECT_EQ(fused.dw, dw.get());
+  EXPECT_EQ(fused.db, db.get());
+}
+
+TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{5, 6, 14, 14, 16, 5, 5}}, ReluPoolDims{{3, 32, 26, 26, 64, 3, 3}}}) {
+    if (too_large(flops(d))) continue;
+    const PoolProblem problem(d, false, GradientMode::accumulate);
+    const Bytes argmax = problem.expected().argmax;
+    for (const ReluPoolOptions& options : calls()) {
+      const PoolResults<float> two = problem.run(argmax, options, stream());
+      for (const std::int64_t misalign : {0, 1, 2, 3}) {
+        const PoolResults<float> one = problem.run(argmax, options, stream(), misalign);
+        EXPECT_TRUE(one.y == two.y && one.dx == two.dx && one.dw == two.dw && one.db == two.db &&
+                    one.argmax == two.argmax)
+            << name_of(d) << " misaligned by " << misalign;
+      }
+    }
+  }
+}
+
+TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
+  const ReluPoolDims d{{2, 3, 8, 8, 4, 3, 3, 1, 1, 1, 1}};
+  PoolProblem p(d, true, GradientMode::overwrite);
+  p.bias.assign(p.bias.size(), 0.0f);
+  const PoolResults<double> expected = p.expected();
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), dy(p.dy, stream());
+  const Guarded<std::uint8_t> argmax(expected.argmax, stream());
+  Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
+  conv2d_relu_pool_forward(y.data(), nullptr, x.data(), w.data(), nullptr, d, {}, stream());
+  const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, {}, device()), stream());
+  conv2d_relu_pool_backward_weights(dw.data(), nullptr, dy.data(), argmax.data(), x.data(), d,
+                                    GradientMode::overwrite, {}, {scratch.data(), scratch.bytes()},
+                                    stream());
+  EXPECT_TRUE(compare(y.get(), expected.y, exact()));
+  EXPECT_TRUE(compare(dw.get(), expected.dw, exact()));
+}
+
+TEST_P(ReluPool, MasksTheGradientOfTheData) {
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{2, 3, 9, 8, 4, 3, 3, 1, 1, 1, 1}}, ReluPoolDims{{2, 32, 26, 26, 64, 3, 3}},
+        ReluPoolDims{{2, 3, 11, 9, 4, 3, 3, 2, 1, 1, 0}}}) {
+    if (too_large(flops(d))) continue;
+    const std::vector<float> x = random_integers(inputs(d), 8, -1, 2);
+    const Guarded<float> mask(x, stream());
+    for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
+      const PoolProblem p(d, true, mode);
+      PoolResults<double> expected = p.expected();
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!(x[i] > 0)) expected.dx[i] = 0;
+      }
+      for (ReluPoolOptions options : calls()) {
+        options.relu_mask = mask.data();
+        expect_equal(p.run(expected.argmax, options, stream()), expected, p, options, true);
+      }
+    }
+  }
+}
+
+TEST_P(ReluPool, ANanWinsAndIsCut) {
+  const ReluPoolDims d{{1, 1, 4, 4, 1, 3, 3, 1, 1, 1, 1}};
+  PoolProblem p(d, true, GradientMode::overwrite);
+  p.x[5] = std::nanf("");
+  const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream());
+  Guarded<float> y(4, stream());
+  Guarded<std::uint8_t> argmax(4, stream());
+  conv2d_relu_pool_forward(y.data(), argmax.data(), x.data(), w.data(), bias.data(), d, {},
+                           stream());
+  for (const float value : y.get()) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(argmax.get(), Bytes(4, kReluPoolCut));
+}
+
+TEST_P(ReluPool, NothingToComputeIsNothingWritten) {
+  // No images; then maps that are smaller than a window.
+  for (const ReluPoolDims& d :
+       {ReluPoolDims{{0, 2, 6, 6, 3, 3, 3}}, ReluPoolDims{{1, 2, 3, 3, 3, 3, 3}}}) {
+    Guarded<float> y(4, stream()), dx(18, stream()), dw(54, stream()), db(3, stream());
+    Guarded<std::uint8_t> argmax(4, stream());
+    const Bytes before = argmax.get();
+    conv2d_relu_pool_forward(y.data(), argmax.data(), dx.data(), dw.data(), nullptr, d, {},
+                             stream());
+    for (const float value : y.get()) EXPECT_TRUE(std::isnan(value));
+    EXPECT_EQ(argmax.get(), before);
+    conv2d_relu_pool_backward_data(dx.data(), y.data(), argmax.data(), dw.data(), d,
+                                   GradientMode::overwrite, {}, stream());
+    for (const float value : dx.get()) EXPECT_TRUE(d.conv.n == 0 ? std::isnan(value) : value == 0);
+    conv2d_relu_pool_backward_weights(dw.data(), db.data(), y.data(), argmax.data(), dx.data(), d,
+                                      GradientMode::overwrite, {}, {}, stream());
+    EXPECT_EQ(dw.get(), std::vector<float>(54));
+    EXPECT_EQ(db.get(), std::vector<float>(3));
+  }
+}
+
+TEST_P(ReluPool, RefusesWhatItCannotDo) {
+  const auto refused = [&](const ReluPoolDims& d, const std::string& part,
+                           const ReluPoolOptions& options = {}) {
+    try {
+      conv2d_relu_pool_forward(nullptr, nullptr, nullptr, nullptr, nullptr, d, options, stream());
+      ADD_FAILURE() << "not refused: " << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refused({{1, 1, 64, 64, 1, 3, 3}, 16, 16}, "found 16 x 16");
+  refused({{1, 1, 4, 4, 1, 3, 3}, 0, 2}, "found 0 x 2");
+  refused({{1, 1, 4, 4, 1, 5, 3}}, "larger than the padded image");
+  refused({{1, 1, 4, 4, 1, 3, 3}}, "choose from automatic, gather", {.variant = "direct"});
+  if (device().is_cpu()) return;
+  refused({{1, 1, 4, 4, 1, 3, 3}}, "it rounds operands", {.variant = "wgmma"});
+  refused({{1, 1, 8, 8, 1, 3, 3, 2, 2}}, "with stride 1", {.variant = "staged_images"});
+  refused({{1, 1, 150, 150, 1, 3, 3}}, "48 KiB; gather can", {.variant = "staged_images"});
+}
+
+WEFT_ON_EACH_DEVICE(ReluPool);
+
+// The oracle's gradients against central differences of its own forward pass, for the loss
+// sum(y dy) with a random dy. A step of 1e-5 moves no value across a kink of this problem.
+TEST(ReluPoolOracle, GradientsMatchCentralDifferences) {
+  const PoolProblem p({{2, 2, 7, 8, 3, 3, 2, 1, 1, 1, 0}}, false, GradientMode::overwrite);
+  const PoolResults<double> gradients = p.expected();
+  std::vector<double> x = to_double(p.x), w = to_double(p.w), bias = to_double(p.bias);
+  const std::vector<double> dy = to_double(p.dy);
+  const auto loss = [&] {
+    std::vector<double> y(dy.size());
+    cpu::conv2d_relu_pool_forward<double>(y.data(), nullptr, x.data(), w.data(), bias.data(), p.d);
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * dy[i];
+    return sum;
+  };
+  const auto differences = [&](std::vector<double>& values) {
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double value = values[i], step = 1e-5;
+      values[i] = value + step;
+      const double above = loss();
+      values[i] = value - step;
+      result[i] = (above - loss()) / (2 * step);
+      values[i] = value;
+    }
+    return result;
+  };
+  const Bound close{1e-8, 1e-6};
+  EXPECT_TRUE(compare(gradients.dx, differences(x), close, "dx"));
+  EXPECT_TRUE(compare(gradients.dw, differences(w), close, "dw"));
+  EXPECT_TRUE(compare(gradients.db, differences(bias), close, "db"));
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// What holds for the ladder of every family: names and sentences, files and rows, what `automatic`
+// takes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "kernels/catalogue.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/automatic.h"
+#include "tests/support/device_test.h"
+
+namespace weft::test {
+namespace {
+
+using namespace weft::kernels;
+namespace fs = std::filesystem;
+
+const fs::path kKernels = fs::path(WEFT_SOURCE_DIR) / "kernels";
+
+// The folder of a family, of which networks have one of another name.
+fs::path folder_of(std::string_view family) {
+  if (family == "fused_cnn") return kKernels / "networks/cnn";
+  if (family == "fused_mlp") return kKernels / "networks/mlp";
+  return kKernels / family;
+}
+
+TEST(Ladders, FamiliesAndRungsHaveNamesAndSentences) {
+  std::set<std::string_view> families;
+  for (const Family& family : catalogue()) {
+    EXPECT_TRUE(families.insert(family.name).second) << family.name << " twice";
+    EXPECT_FALSE(family.summary.empty()) << family.name;
+    EXPECT_EQ(find_family(family.name), &family);
+    const Rungs rungs = family.rungs();
+    ASSERT_GT(rungs.size(), 0u) << family.name;
+    std::set<std::string_view> names;
+    for (const Rung& rung : rungs) {
+      EXPECT_TRUE(names.insert(rung.name).second) << family.name << "/" << rung.name << " twice";
+      EXPECT_FALSE(rung.summary.empty() || rung.prefer.empty()) << family.name << "/" << rung.name;
+      EXPECT_TRUE(rung.on_cpu || rung.on_cuda) << family.name << "/" << rung.name;
+      EXPECT_EQ(rungs.find(rung.name), &rung);
+      EXPECT_EQ(rung_name(family.name, rung.name).data(), rung.name.data());
+    }
+    EXPECT_EQ(rungs.find("frobnicate"), nullptr);
+    EXPECT_EQ(rung_name(family.name, "automatic"), "automatic");
+    try {
+      static_cast<void>(rung_name(family.name, "frobnicate"));
+      ADD_FAILURE() << family.name << " knows frobnicate";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find(rungs[0].name), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GE(families.size(), 19u);
+  EXPECT_EQ(find_family("frobnicate"), nullptr);
+}
+
+// NAME.cu, or NAME_PASS.cu, belongs to the rung NAME.
+TEST(Ladders, EveryFileOfARungHasARow) {
+  int files = 0;
+  for (const Family& family : catalogue()) {
+    if (family.name.starts_with("fused_")) continue;  // the kernels of a step, not rungs
+    const fs::path folder = folder_of(family.name) / "rungs";
+    ASSERT_TRUE(fs::is_directory(folder)) << folder;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string stem = entry.path().stem().string();
+      bool known = false;
+      for (const Rung& rung : family.rungs()) {
+        known = known || stem == rung.name || stem.starts_with(std::string(rung.name) + "_");
+      }
+      EXPECT_TRUE(known) << entry.path() << ": the table of " << family.name << " has no such row";
+      ++files;
+    }
+    for (const Rung& rung : family.rungs()) {
+      if (!rung.on_cuda) continue;
+      EXPECT_TRUE(fs::exists(folder / (std::string(rung.name) + ".cu")))
+          << family.name << "/" << rung.name << " has no file of its own";
+    }
+  }
+  EXPECT_GT(files, 80);
+}
+
+// On every device that there is, also on a machine without a GPU.
+TEST(Ladders, GemmChoosesOnlyWhatTakesTheProblem) {
+  const GemmDevice devices[] = {{75, false}, {80, false}, {89, false}, {90, true}, {100, false}};
+  int choices = 0;
+  for (const GemmDevice& device : devices) {
+    for (const std::int64_t m : {1, 64, 512, 4096, 100000}) {
+      for (const std::int64_t n : {10, 512, 8192}) {
+        for (const std::int64_t k : {0, 64, 784, 9216}) {
+          for (int bits = 0; bits < 8; ++bits) {
+            for (const ComputeMode mode :
+                 {ComputeMode::fp32, ComputeMode::tf32, ComputeMode::bf16}) {
+              const GemmStorage storage = (bits & 4) != 0 ? GemmStorage::bf16 : GemmStorage::fp32;
+              if (storage == GemmStorage::bf16 && device.compute_capability < 80) continue;
+              const GemmDims dims{m, n, k, (bits & 1) != 0, (bits & 2) != 0};
+              const Choice choice = gemm_automatic({dims, storage, mode, true}, device);
+              const Rung* rung = gemm_rungs().find(choice.rung);
+              ASSERT_NE(rung, nullptr) << choice.rung << " is no rung";
+              EXPECT_FALSE(choice.reason.empty()) << choice.rung;
+              EXPECT_TRUE(rung->arithmetic.in(mode)) << choice.rung;
+              EXPECT_LE(rung->compute_capability, device.compute_capability) << choice.rung;
+              EXPECT_TRUE(!rung->exactly_sm_90a || device.hopper) << choice.rung;
+              // Tensor maps of no columns do not exist.
+              EXPECT_TRUE(rung->compute_capability < 90 || k > 0) << choice.rung;
+              ++choices;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(choices, 5000);
+}
+
+class LaddersHere : public DeviceTest {};
+
+TEST_P(LaddersHere, ConvolutionChoosesWhatTakesTheProblem) {
+  for (const std::int64_t n : {0, 1, 64}) {
+    for (const std::int64_t c : {1, 6, 64}) {
+      for (const std::int64_t oc : {6, 32, 256}) {
+        for (const std::int64_t kernel : {1, 3, 5}) {
+          for (const std::int64_t stride : {1, 2}) {
+            for (const ConvPass pass :
+                 {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
+              const ConvDims dims{.n = n,
+                                  .c = c,
+                                  .h = 14,
+                                  .w = 14,
+                                  .oc = oc,
+                                  .kh = kernel,
+                                  .kw = kernel,
+                                  .stride_h = stride,
+                                  .stride_w = stride};
+              const ConvProblem problem{pass, dims};
+              const Choice choice = conv_choice(problem, device());
+              EXPECT_TRUE(conv_takes(choice.rung, problem, device())) << choice.rung;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// A rung that was named and cannot take a shape is refused, with the reason and a rung that can.
+TEST_P(LaddersHere, ANamedRungIsRefusedWithAReason) {
+  const auto message = [&](std::string_view variant, const GemmDims& dims) -> std::string {
+    try {
+      gemm(static_cast<float*>(nullptr), nullptr, nullptr, nullptr, dims, {.variant = variant},
+           stream());
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "not refused";
+  };
+  const std::string elsewhere = device().is_cpu() ? "tiled" : "packed";
+  EXPECT_NE(message(elsewhere, {8, 8, 8}).find("does not run on"), std::string::npos);
+  EXPECT_NE(message("fastest", {8, 8, 8}).find("choose from automatic, uncoalesced, naive"),
+            std::string::npos);
+  if (device().is_cpu()) return;
+  const std::string rounded = message("mma_tf32", {8, 8, 8});
+  EXPECT_NE(rounded.find("gemm variant mma_tf32 cannot run this: it rounds"), std::string::npos)
+      << rounded;
+  EXPECT_NE(rounded.find(" can"), std::string::npos) << rounded;
+}
+
+WEFT_ON_EACH_DEVICE(LaddersHere);
+
+}  // namespace
+}  // namespace weft::test

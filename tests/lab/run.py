@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Runs programs as students write them with `weft lab run`, and looks at what it says.
+
+    python3 tests/lab/run.py WEFT FOLDER
+
+Each program of programs/ has to end with 0 and print what its lines "// prints: ..." say. Each case
+of CASES is a program of a few lines, with the exit code and a piece of the message that it has to
+get. FOLDER is for the cache and for what is written.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+KERNEL = "__global__ void k(int* p) { p[threadIdx.x] = 1; }\n"
+# name: (source, words behind `lab run`, exit code, piece of stdout or stderr)
+CASES = {
+    "out_of_bounds": (KERNEL + "int main() { int* p; cudaMalloc(&p, 40);\n k<<<1, 32>>>(p);\n}\n", [], 1,
+                      "out of bounds: kernel k, block (0, 0, 0), thread (10, 0, 0), after 0 barriers writes "
+                      "4 bytes at byte 0 past the end of a device allocation of 40 bytes, at case.cu:1"),
+    "race": ("__global__ void k() {\n __shared__ int s;\n s = threadIdx.x;\n}\n"
+             "int main() { k<<<1, 32>>>(); }\n", [], 1, "writes shared s at byte 0 at case.cu:3"),
+    "race_in_a_template": ("template <int N> __global__ void k(int x) {\n __shared__ int s[N];\n"
+                           " s[0] = threadIdx.x + x;\n}\nint main() { k<4><<<1, 32>>>(1); }\n", [], 1,
+                           "race: kernel k<4>"),
+    "missing_barrier_dynamic": ("extern __shared__ float s[];\n__global__ void k(float* p) {\n"
+                                " s[threadIdx.x] = 1;\n p[threadIdx.x] = s[threadIdx.x ^ 1];\n}\n"
+                                "int main() { float* p; cudaMalloc(&p, 256); k<<<1, 64, 256>>>(p); }\n", [], 1,
+                                "dynamic shared memory at byte 4 at case.cu:4"),
+    "assertion": ("#include <cassert>\n__global__ void k(int n) {\n assert(threadIdx.x < n);\n}\n"
+                  "int main() { k<<<1, 8>>>(4); }\n", [], 1, "assertion failed: kernel k, block (0, 0, 0), "
+                  "thread (4, 0, 0), after 0 barriers: threadIdx.x < n at case.cu:3"),
+    "orders": ("__global__ void k(int* p) { atomicExch(p, (int)threadIdx.x); }\n"
+               "int main() { int* p; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); k<<<1, 32>>>(p); }\n", ["--schedules", "4"], 1,
+               "kernel k leaves other results when its threads run in another order"),
+    "prints_once": ('#include <cstdio>\n__global__ void k() { printf("hello"); }\n'
+                    'int main() { k<<<1, 1>>>(); printf("!\\n"); }\n', ["--schedules", "4"], 0, "hello!\n"),
+    "does_not_compile": ("int main() {\n  return nothing;\n}\n", [], 2, "case.cu:2:10: error"),
+    "old_shuffle": ("__global__ void k() {\n __shfl_down(1, 2);\n}\nint main() {}\n", [], 2,
+                    "case.cu:2: __shfl_down is gone since CUDA 9: use __shfl_down_sync"),
+    "thrust": ("#include <thrust/sort.h>\nint main() {}\n", [], 2, "case.cu:1: Thrust is not there"),
+    "curand_when_asked": ("#ifdef RANDOM\n#include <curand.h>\n#endif\nint main() {}\n", [], 0, ""),
+    "inline_ptx": ('__global__ void k() {\n int a;\n asm volatile("mov.u32 %0, %%laneid;" : "=r"(a));\n}\n'
+                   "int main() {}\n", [], 2, "case.cu:3: the lab has no inline PTX"),
+    "texture": ("texture<float, 2> t;\nint main() {}\n", [], 2, "case.cu:1: texture references are gone"),
+    "launch_in_a_kernel": (KERNEL + "__global__ void outer(int* p) {\n k<<<1, 1>>>(p);\n}\n"
+                           "int main() { outer<<<1, 1>>>(nullptr); }\n", [], 1,
+                           "launches a kernel at case.cu:3: the lab has no dynamic parallelism"),
+    "too_many_threads": (KERNEL + "#include <cstdio>\nint main() { k<<<1, 2000>>>(nullptr);\n"
+                         'printf("%s, ", cudaGetErrorString(cudaPeekAtLastError()));\n'
+                         'printf("%s, ", cudaGetErrorString(cudaGetLastError()));\n'
+                         'printf("%s\\n", cudaGetErrorString(cudaGetLastError())); }\n', [], 0,
+                         "invalid configuration argument, invalid configuration argument, no error\n"),
+    "too_much_shared_memory": ("#include <cstdio>\n__global__ void k() {}\nint main() {\n"
+                               " k<<<1, 1, 50000>>>(); printf(\"%s, \", cudaGetErrorName(cudaGetLastError()));\n"
+                               " cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 50000);\n"
+                               " k<<<1, 1, 50000>>>(); printf(\"%s\\n\", cudaGetErrorName(cudaGetLastError())); }\n",
+                               [], 0, "cudaErrorInvalidValue, cudaSuccess\n"),
+    "exit_code_and_arguments": ("#include <cstdlib>\nint main(int argc, char** argv) { exit(atoi(argv[1])); }\n",
+                                ["FILE", "7"], 7, ""),
+    "flags_behind_the_file": ('#include <cstdio>\nint main(int, char** v) { puts(v[1]); }\n',
+                              ["FILE", "--counts"], 0, "--counts\n"),
+    "signal": ("int main() { *(volatile int*)8 = 1; }\n", [], 139, "was ended by signal 11"),
+    "counts": (KERNEL + "int main() { int* p; cudaMalloc(&p, 256); k<<<1, 64>>>(p); }\n", ["--counts"], 0,
+               r"global store +2 +32\.0 +4\.0 +4\.0 +case\.cu:1"),
+    "counts_after_exit": (KERNEL + "#include <cstdlib>\nint main() { int* p; cudaMalloc(&p, 256);\n"
+                          "k<<<1, 64>>>(p); exit(3); }\n", ["--counts"], 3,
+                          r"global store +2 +32\.0 +4\.0 +4\.0 +case\.cu:1"),
+    "macros": ("#define BLOCKS 1\n#define RUN(kernel, ...) \\\n  kernel<<<BLOCKS, 32>>>(__VA_ARGS__)\n" + KERNEL +
+               "int main() { int* p; cudaMalloc(&p, 128);\n RUN(k, p);\n RUN(k, p + 1);\n}\n", [], 1,
+               "at case.cu:4"),
+    "strings_and_comments": ('#include <cstdio>\n// a<<<b, c>>>(d)\nconst char* s = R"(x<<<1, 1>>>(); __shfl(0))";\n'
+                             "/* extern __shared__ int x[]; */\nint main() { puts(s); }\n", [], 0,
+                             "x<<<1, 1>>>(); __shfl(0)\n"),
+    "host_statics": ("#include <cstdio>\nint next() { static int n = 0; static int zero; return ++n + zero; }\n"
+                     "__global__ void k(int* p) {\n __shared__ int s[2]; s[threadIdx.x] = 5; __syncthreads();\n"
+                     " p[blockIdx.x * 2 + threadIdx.x] = s[1 - threadIdx.x];\n}\nint main() { int* p; cudaMalloc(&p, 32); next();\n"
+                     ' k<<<4, 2>>>(p);\n printf("%d\\n", next());\n}\n', ["--schedules", "3"], 0, "2\n"),
+    "device_variables": ("#include <cstdio>\n__device__ int a[3] = {1, 2, 3}, sum;\n__device__ const int b = 4;\n"
+                         "__managed__ float m = 1;\nnamespace n { __device__ volatile int late; }\n"
+                         "__device__ int f(int x) { return x + b; }\n"
+                         "__global__ void k() { sum = f(a[0] + a[1] + a[2]); m += 1; n::late = 1; }\n"
+                         "int main() { int s; k<<<1, 1>>>(); cudaDeviceSynchronize();\n"
+                         ' cudaMemcpyFromSymbol(&s, sum, sizeof s); printf("%d %g\\n", s, m); }\n', [], 0, "10 2\n"),
+    "no_nvcc_or_gpu": ("int main() {}\n", ["--device", "cuda"], 4, "weft: error: --device cuda needs "),
+}
+
+
+class Runner:
+    def __init__(self, weft: str, folder: pathlib.Path):
+        self.weft = weft
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "LC_ALL": "C"}
+
+    def run(self, words: list[str], where: pathlib.Path, **more: str) -> subprocess.CompletedProcess:
+        return subprocess.run([self.weft, "lab", "run", *words], cwd=where, capture_output=True, text=True,
+                              timeout=120, env={**self.environment, **more})
+
+    def program(self, path: pathlib.Path) -> str:
+        expected = "".join(line + "\n" for line in re.findall(r"^// prints: (.*)$", path.read_text(), re.M))
+        done = self.run([str(path.relative_to(ROOT))], ROOT)
+        if not expected:
+            return f"{path.name} does not say what it prints"
+        if done.returncode != 0 or done.stdout != expected:
+            return f"{path.name}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        return ""
+
+    def transcript(self, page: pathlib.Path) -> str:
+        """The commands of a page's console blocks print what stands below them."""
+        where = self.folder / "transcript"
+        shutil.copytree(ROOT / "examples/lab", where / "examples/lab")
+        (where / "run").write_text(f'#!/bin/sh\nexec "{self.weft}" "$@"\n')
+        (where / "run").chmod(0o755)
+        text = "".join(re.findall(r"^```console\n(.*?)^```", page.read_text(), re.M | re.S))
+        commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+        script = "".join(f"cat <<'END'\n$ {command}\nEND\n(exit $status)\n{command}\nstatus=$?\n"
+                         for command in commands)
+        done = subprocess.run(["bash"], input=script, cwd=where, text=True, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**self.environment, "LC_ALL": "C.UTF-8"})
+        if not commands or done.stdout != text:
+            return f"{page.name} says:\n{text}and its commands print:\n{done.stdout}"
+        return ""
+
+    def case(self, name: str) -> str:
+        source, words, code, piece = CASES[name]
+        where = self.folder / name
+        where.mkdir()
+        (where / "case.cu").write_text(source)
+        words = ["case.cu" if word == "FILE" else word for word in words]
+        if "case.cu" not in words:
+            words = [*words, "case.cu"]
+        more = {"PATH": "/nowhere", "CUDACXX": ""} if name == "no_nvcc_or_gpu" else {}
+        done = self.run(words, where, **more)
+        text = done.stdout + done.stderr
+        if done.returncode != code or not (piece in text or re.search(piece, text)):
+            return f"{name}: expected {code} and '{piece}', found {done.returncode}:\n{text}"
+        return ""
+
+
+def interrupted(runner: Runner) -> str:
+    """SIGINT reaches the program, and its end is the lab's."""
+    where = runner.folder / "interrupted"
+    where.mkdir()
+    (where / "case.cu").write_text('#include <cstdio>\nint main() { puts("on"); fflush(stdout); for (;;) {} }\n')
+    child = subprocess.Popen([runner.weft, "lab", "run", "case.cu"], cwd=where, stdout=subprocess.PIPE, text=True,
+                             env=runner.environment)
+    child.stdout.readline()
+    child.send_signal(signal.SIGINT)
+    code = child.wait(timeout=60)
+    child.stdout.close()
+    return "" if code == 130 else f"interrupted: exit code {code}"
+
+
+def watched(runner: Runner) -> str:
+    """--watch writes a page with the source, the requests and what they cost, and keeps the exit code."""
+    where = runner.folder / "watched"
+    where.mkdir()
+    (where / "case.cu").write_text(
+        "__global__ void strided(int* p) { p[8 * threadIdx.x] = 1; }\n"
+        "int main() { int* p; cudaMalloc(&p, 1024);\n strided<<<1, 32>>>(p);\n return 5; }\n")
+    done = runner.run(["--watch", "page.html", "case.cu"], where)
+    page = (where / "page.html").read_text() if (where / "page.html").exists() else ""
+    for piece in ("strided(int* p)", "32 bytes apart: 32 sectors instead of 4; 128 of 1024 bytes are used", '"kernel":"strided"'):
+        if piece not in page:
+            return f"watched: exit code {done.returncode}, no '{piece}' on the page:\n{done.stdout}{done.stderr}"
+    if done.returncode != 5 or "case.cu:1: 32.0 sectors for each request, where 4.0 would do" not in done.stderr:
+        return f"watched: exit code {done.returncode}:\n{done.stderr}"
+    refused = runner.run(["--watch", "nowhere/page.html", "case.cu"], where)
+    if refused.returncode != 3:
+        return f"watched: without a folder {refused.returncode}:\n{refused.stderr}"
+    return ""
+
+
+def main() -> int:
+    runner = Runner(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve())
+    programs = sorted((HERE / "programs").glob("*.cu")) + sorted((ROOT / "examples/lab").glob("*.cu"))
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        results = [*pool.map(runner.program, programs), *pool.map(runner.case, CASES),
+                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), watched(runner)]
+    failures = [one for one in results if one]
+    for one in failures:
+        print(one)
+    print(f"lab: {len(programs)} programs, {len(CASES)} cases, {len(failures)} failures")
+    if len(programs) < 30:
+        print("expected at least 30 programs")
+        return 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
