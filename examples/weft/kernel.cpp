@@ -59,7 +59,7 @@ int list_kernels(bool json) {
       text += rung_lines(info, terminal);
     }
   }
-  write_out(text + fmt::format("\n{} kernel show FAMILY/VARIANT says what a variant does.\n",
+  write_out(text + fmt::format("\nWhat a variant does:\n  {} kernel show FAMILY/VARIANT\n",
                                program_name()));
   return 0;
 }
