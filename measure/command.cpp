@@ -75,7 +75,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
   const Machine machine = measure_machine(context.stream);
   fmt::print("{}, measured: {}\n", machine.name, peaks_text(machine));
   std::vector<Row> rows;
-  std::string times;
+  std::string times, lines = machine_json(machine) + "\n";
   for (const FamilyBench& family : families) {
     const Timer timer;
     const std::size_t before = rows.size();
@@ -91,8 +91,11 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
     };
     Counts left_out;
     for (Row& row : run_family(family, peers, context, {request.seconds, 30}, seen, &left_out)) {
+      lines += row_json(row, machine) + "\n";
       rows.push_back(std::move(row));
     }
+    // After each family, so that a run that is ended early keeps what it measured.
+    if (!request.json.empty()) write_file(request.json, lines);
     const auto own = std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
                                    [](const Row& row) { return !row.peer; });
     fmt::print("\n{}\n", left_out_text(family.family, left_out, static_cast<std::size_t>(own)));
@@ -101,11 +104,6 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
                          rows.size() - before);
   }
   fmt::print("\n  {:<26} {:>9} {:>12}\n{}", "family", "took", "measurements", times);
-  if (!request.json.empty()) {
-    std::string text = machine_json(machine) + "\n";
-    for (const Row& row : rows) text += row_json(row, machine) + "\n";
-    write_file(request.json, text);
-  }
   if (!request.report.empty()) write_file(request.report, report_html(rows, machine));
   int wrong = 0;  // a yardstick that misses a bound is shown, and is not this program's failure
   for (const Row& row : rows) wrong += row.ok() || row.peer ? 0 : 1;
