@@ -166,7 +166,20 @@ bool is_dark_on_light(const Plane& picture) {
     const float to_dark = std::fabs(dark.values[i] - ground.values[i]);
     ++(to_bright < to_dark ? dark_ink : light_ink);
   }
-  return dark_ink >= light_ink;
+  constexpr std::int64_t kClose = 40;  // percent
+  if (100 * std::max(dark_ink, light_ink) > (100 + kClose) * std::min(dark_ink, light_ink)) {
+    return dark_ink >= light_ink;
+  }
+  // The edge of a shadow beside the ink makes the vote close. Strokes are thinner than the ground
+  // between them and that edge.
+  constexpr std::int64_t kThin = 11;
+  const Plane filled = closing(small, kThin, kThin), cleared = opening(small, kThin, kThin);
+  double thin_dark = 0, thin_light = 0;
+  for (std::size_t i = 0; i < gap.values.size(); ++i) {
+    thin_dark += may_vote.values[i] * (filled.values[i] - small.values[i]);
+    thin_light += may_vote.values[i] * (small.values[i] - cleared.values[i]);
+  }
+  return thin_dark >= thin_light;
 }
 
 }  // namespace weft::data
