@@ -24,10 +24,8 @@ import ladder_chart  # noqa: E402
 import measured_rungs  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The newest first: what a problem of `weft bench` takes stands in the first file that has it.
-KERNELS = [ROOT / f"bench/results/{name}.jsonl" for name in
-           ("kernels-ladders-h200", "kernels-conv-h200", "kernels-nbody-h200", "kernels-tensor-h200", "kernels-core-h200",
-            "kernels-fused-h200", "kernels-h200")]
+# What `weft bench all` measured, at one commit.
+KERNELS = [ROOT / "bench/results/kernels-h200.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
 
