@@ -47,7 +47,7 @@ struct Rung {
   std::string_view summary;  // one sentence: what this rung changes and teaches
   std::string_view prefer;   // a clause: when to take it
   bool on_cpu = false;
-  bool on_cuda = false;         // Is there a CUDA version? The same in every build.
+  bool on_cuda = true;          // Is there a CUDA version? The same in every build.
   int compute_capability = 0;   // the least: 80 for sm_80; 0 for any that Weft supports
   bool exactly_sm_90a = false;  // it needs Hopper's own instructions, which no later GPU has
   ArithmeticByMode arithmetic = always(Arithmetic::fp32);  // on a GPU

@@ -69,8 +69,7 @@ constexpr Rung kRungs[] = {
      .summary = "one pass in 16-byte pieces, several in flight per thread: memory bandwidth is the "
                 "whole story",
      .prefer = "always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
 };
 
 }  // namespace

@@ -68,8 +68,7 @@ constexpr Rung kRungs[] = {
      .summary =
          "one block per row: one thread draws the place and the distortion, all threads sample",
      .prefer = "always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
 };
 
 }  // namespace

@@ -58,15 +58,13 @@ constexpr BatchNormRow kBatchNormRows[] = {
               .summary = "one block per channel: the mean, then the centred squares, then the "
                          "output, without cancellation",
               .prefer = "on a CPU, and for many channels",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_two_pass),
      .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_two_pass)},
     {.rung = {.name = "split",
               .summary = "several blocks per channel: mean and squares in one walk, merged part by "
                          "part, then the output",
               .prefer = "for few channels on a GPU",
-              .on_cuda = true,
               .needs = "less than 2^31 values per channel, and its workspace"},
      .splits = true,
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_split),

@@ -63,8 +63,7 @@ constexpr ConvRow kConvRows[] = {
     {.rung = {.name = "direct",
               .summary = "the sums as written: one thread per output, no extra memory",
               .prefer = "for layers of few channels whose image and filters fit in shared memory",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .on_cpu_as_written = true,
      .forward = WEFT_FORWARD(conv2d_forward_direct),
      .backward_data = WEFT_DATA(conv2d_backward_data_direct),
@@ -73,7 +72,6 @@ constexpr ConvRow kConvRows[] = {
     {.rung = {.name = "direct_constant",
               .summary = "filters in constant memory: one access serves a warp",
               .prefer = "to see what the constant cache gains",
-              .on_cuda = true,
               .needs =
                   "filters of at most 16384 weights; one stream at a time; no weight gradient"},
      .forward = WEFT_FORWARD(conv2d_forward_direct_constant),
@@ -84,7 +82,6 @@ constexpr ConvRow kConvRows[] = {
                   "a tile of the image with its halo in shared memory, read once for all its "
                   "windows",
               .prefer = "to see what shared memory gains",
-              .on_cuda = true,
               .needs = "one window fits in 48 KiB; no weight gradient"},
      .forward = WEFT_FORWARD(conv2d_forward_tiled),
      .backward_data = WEFT_DATA(conv2d_backward_data_tiled),
@@ -92,7 +89,6 @@ constexpr ConvRow kConvRows[] = {
     {.rung = {.name = "im2col_gemm",
               .summary = "every window is copied to a column of a matrix, then one GEMM per batch",
               .prefer = "to see what the copies cost",
-              .on_cuda = true,
               .arithmetic = {fp32, tf32, bf16},
               .needs = "sm_80 in ComputeMode tf32 and bf16"},
      .forward = WEFT_FORWARD(conv2d_forward_im2col_gemm),
@@ -103,8 +99,7 @@ constexpr ConvRow kConvRows[] = {
               .summary =
                   "the same GEMM, its operand read from the image through a table of offsets",
               .prefer = "on a CPU, and for many weights on a GPU without tensor cores",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm),
      .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm)},
@@ -112,7 +107,6 @@ constexpr ConvRow kConvRows[] = {
               .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by "
                          "channels",
               .prefer = "from 16 channels and filters on, where wgmma cannot run",
-              .on_cuda = true,
               .compute_capability = 80,
               .arithmetic = {tf32x3, tf32, bf16}},
      .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm_tensor_core),
@@ -125,7 +119,6 @@ constexpr ConvRow kConvRows[] = {
               .summary = "the copy engine gathers: a window's tap is a box of the image, moved by "
                          "the tap",
               .prefer = "for many channels on Hopper",
-              .on_cuda = true,
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = {tf32x3, tf32, bf16},
@@ -140,7 +133,6 @@ constexpr ConvRow kConvRows[] = {
               .summary = "images stay in shared memory as they came: a table of offsets makes them "
                          "operands",
               .prefer = "for small layers of 4 channels and 8 filters or more",
-              .on_cuda = true,
               .compute_capability = 80,
               .arithmetic = {tf32x3, tf32, tf32},
               .needs = "96 KiB for an image and all filters; data gradients: stride 1"},

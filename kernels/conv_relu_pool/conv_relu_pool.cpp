@@ -52,15 +52,13 @@ struct ReluPoolRow {
 constexpr ReluPoolRow kReluPoolRows[] = {
     {.rung = {.name = "gather",
               .summary = "the formula as written: a thread computes all of a window for one filter",
-              .prefer = "for shapes that the others are not written for",
-              .on_cuda = true},
+              .prefer = "for shapes that the others are not written for"},
      WEFT_PASSES(gather)},
     {.rung = {.name = "staged_images",
               .summary = "images wait in shared memory; a thread computes a window for up to 8 "
                          "filters in registers",
               .prefer = "for few channels, and on a CPU",
               .on_cpu = true,
-              .on_cuda = true,
               .needs =
                   "on a GPU: kernels of 3 x 3 or 5 x 5 with stride 1 under windows of 2 x 2; a "
                   "channel of an image fits in 48 KiB"},
@@ -71,7 +69,6 @@ constexpr ReluPoolRow kReluPoolRows[] = {
                   "tensor cores: weights stay in shared memory, warps of their own round the "
                   "images and lay them out as operands",
               .prefer = "for channels and filters that fill a tenth of a tile or more, on Hopper",
-              .on_cuda = true,
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = {{}, Arithmetic::tf32, Arithmetic::bf16},

@@ -28,22 +28,19 @@ constexpr DivergenceRow kDivergenceRows[] = {
     {.rung = {.name = "branch_by_thread",
               .summary = "even threads square, odd ones cube: every warp does both, one after the "
                          "other",
-              .prefer = "to see what divergence costs",
-              .on_cuda = true},
+              .prefer = "to see what divergence costs"},
      .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_thread)},
     {.rung = {.name = "predicated",
               .summary =
                   "no branch: each thread multiplies by its value or by 1, so that all do as "
                   "much as the longer side",
               .prefer = "where the sides are short or alike, and on a CPU",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_predicated)},
     {.rung = {.name = "branch_by_warp",
               .summary = "of two warps one takes the even elements and one the odd: all threads of "
                          "a warp agree",
-              .prefer = "where the sides are long and data can be shared out by side",
-              .on_cuda = true},
+              .prefer = "where the sides are long and data can be shared out by side"},
      .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_warp)},
 };
 

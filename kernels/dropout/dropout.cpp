@@ -35,8 +35,7 @@ constexpr Rung kRungs[] = {
      .summary =
          "the mask is computed from a counter, not stored: backward draws the same numbers again",
      .prefer = "always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
 };
 
 }  // namespace

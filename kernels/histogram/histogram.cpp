@@ -41,22 +41,19 @@ constexpr HistogramRow kHistogramRows[] = {
     {.rung = {.name = "compare_and_swap",
               .summary = "an atomic addition made of atomicCAS: a thread tries until no other came "
                          "between its look and its store",
-              .prefer = "to see what an atomic is made of; global_atomics is faster",
-              .on_cuda = true},
+              .prefer = "to see what an atomic is made of; global_atomics is faster"},
      .launcher = WEFT_HISTOGRAM(histogram_compare_and_swap)},
     {.rung = {.name = "global_atomics",
               .summary =
                   "one thread and one atomic in memory per value: the fullest bin sets the time",
               .prefer = "for so many bins that values seldom meet",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .launcher = WEFT_HISTOGRAM(histogram_global_atomics)},
     {.rung = {.name = "privatized",
               .summary = "each block counts in shared memory, one value per thread, then adds to "
                          "memory; on the CPU each thread has its own counts",
               .prefer = "on a CPU, as long as the tables fit in memory",
               .on_cpu = true,
-              .on_cuda = true,
               .needs = kSharedCounts},
      .launcher = WEFT_HISTOGRAM(histogram_privatized),
      .private_counts = true},
@@ -64,7 +61,6 @@ constexpr HistogramRow kHistogramRows[] = {
               .summary = "blocks that fit the machine loop over many values: private counts are "
                          "cleared and added once per block",
               .prefer = "to see what fewer blocks gain",
-              .on_cuda = true,
               .needs = kSharedCounts},
      .launcher = WEFT_HISTOGRAM(histogram_privatized_coarsened),
      .private_counts = true},
@@ -72,7 +68,6 @@ constexpr HistogramRow kHistogramRows[] = {
               .summary =
                   "loads of 16 bytes, several in flight: the atomics, not the loads, are the limit",
               .prefer = "on a GPU, as long as the bins fit in shared memory",
-              .on_cuda = true,
               .needs = kSharedCounts},
      .launcher = WEFT_HISTOGRAM(histogram_vectorized),
      .private_counts = true},
@@ -80,7 +75,6 @@ constexpr HistogramRow kHistogramRows[] = {
               .summary =
                   "byte counters that one lane owns in its own bank: no atomics and no conflicts",
               .prefer = "to see counting without atomics",
-              .on_cuda = true,
               .needs = "bytes"},
      .launcher = WEFT_HISTOGRAM(histogram_lane_private),
      .bytes_only = true},
@@ -88,15 +82,13 @@ constexpr HistogramRow kHistogramRows[] = {
               .summary = "a counter per bin and bank, shared by the warps: atomics that never "
                          "conflict and that nothing waits for",
               .prefer = "for 2^26 bytes and more",
-              .on_cuda = true,
               .needs = "bytes"},
      .launcher = WEFT_HISTOGRAM(histogram_lane_private_atomics),
      .bytes_only = true},
     {.rung = {.name = "multi_pass",
               .summary = "more bins than fit shared memory: rows of blocks count a range of bins "
                          "each",
-              .prefer = "for bins that fit shared memory in two to four passes",
-              .on_cuda = true},
+              .prefer = "for bins that fit shared memory in two to four passes"},
      .launcher = WEFT_HISTOGRAM(histogram_multi_pass)},
 };
 

@@ -49,13 +49,11 @@ constexpr Rung kRungs[] = {
     {.name = "warp_per_row",
      .summary = "mean squared error: one warp per row writes the loss and its gradient in one pass",
      .prefer = "for mean squared error, always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
     {.name = "block",
      .summary = "running totals: one block adds a batch in double and in a fixed order",
      .prefer = "for the totals of an epoch, always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
 };
 
 }  // namespace

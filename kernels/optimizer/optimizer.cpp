@@ -56,8 +56,7 @@ constexpr Rung kRungs[] = {
     {.name = "vectorized",
      .summary = "the whole update in one pass over the flat buffers, 16 bytes at a time",
      .prefer = "always",
-     .on_cpu = true,
-     .on_cuda = true},
+     .on_cpu = true},
 };
 
 }  // namespace

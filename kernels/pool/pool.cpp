@@ -67,14 +67,12 @@ constexpr PoolRow kPoolRows[] = {
                   "each thread gathers one value: outputs read their window, inputs find the "
                   "windows that chose them, so backward needs no atomics",
               .prefer = "for windows of other sizes and strides, and on a CPU",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      WEFT_PASSES(gather)},
     {.rung = {.name = "vectorized",
               .summary = "a thread makes two windows, or the rows of dx under them, from 16-byte "
                          "vectors: what argmax does not point to gets zeros as it goes",
               .prefer = "wherever it takes the windows",
-              .on_cuda = true,
               .needs = "windows of 2x2, or of 3x3 padded by at most 1; stride 2; at most 2^30 of "
                        "them"},
      WEFT_PASSES(vectorized),
@@ -84,7 +82,6 @@ constexpr PoolRow kPoolRows[] = {
                          "the sigmoid while it is in a register",
               .prefer = "for means with bias and sigmoid",
               .on_cpu = true,
-              .on_cuda = true,
               .needs = "a bias for each channel"},
      .bias_sigmoid_forward =
          WEFT_LAUNCHER(AvgPoolBiasSigmoidForward, avg_pool2d_forward_fused_bias_sigmoid),

@@ -47,12 +47,14 @@ constexpr ScanRow kScanRows[] = {
     {.rung = {.name = "sequential",
               .summary = "one loop: each result is the one before it and one more element",
               .prefer = "to read first",
-              .on_cpu = true},
+              .on_cpu = true,
+              .on_cuda = false},
      .on_cpu = &ScanCpu::sequential},
     {.rung = {.name = "threaded",
               .summary = "threads sum chunks, one scans the sums, threads scan the chunks",
               .prefer = "always, on a CPU",
-              .on_cpu = true},
+              .on_cpu = true,
+              .on_cuda = false},
      .on_cpu = &ScanCpu::threaded,
      .workspace =
          [](std::int64_t n, std::size_t element_bytes) {
@@ -62,29 +64,25 @@ constexpr ScanRow kScanRows[] = {
     {.rung = {.name = "kogge_stone",
               .summary = "in shared memory each element adds the one 1, 2, 4, ... places to its "
                          "left: n log n additions, two barriers a step",
-              .prefer = "to read first on a GPU",
-              .on_cuda = true},
+              .prefer = "to read first on a GPU"},
      .launcher = WEFT_SCAN(scan_kogge_stone),
      .workspace = of_blocks},
     {.rung = {.name = "kogge_stone_double_buffered",
               .summary =
                   "reads one buffer and writes another, so that one barrier a step is enough",
-              .prefer = "to see what half of the barriers gains",
-              .on_cuda = true},
+              .prefer = "to see what half of the barriers gains"},
      .launcher = WEFT_SCAN(scan_kogge_stone_double_buffered),
      .workspace = of_blocks},
     {.rung = {.name = "warp_scan",
               .summary =
                   "warps scan in registers by shuffles, only their totals meet in shared memory",
-              .prefer = "to see what shuffles gain",
-              .on_cuda = true},
+              .prefer = "to see what shuffles gain"},
      .launcher = WEFT_SCAN(scan_warp_scan),
      .workspace = of_blocks},
     {.rung = {.name = "brent_kung",
               .summary =
                   "a tree up and a tree down: 2n additions and half the threads, twice the steps",
-              .prefer = "to see what fewer additions gain",
-              .on_cuda = true},
+              .prefer = "to see what fewer additions gain"},
      .launcher = WEFT_SCAN(scan_brent_kung),
      .workspace =
          [](std::int64_t n, std::size_t element_bytes) {
@@ -93,8 +91,7 @@ constexpr ScanRow kScanRows[] = {
     {.rung = {.name = "three_kernel",
               .summary = "scan of tiles held in registers, scan of their totals, add: full-width "
                          "loads, but four passes over memory",
-              .prefer = "to see what loads of 16 bytes gain",
-              .on_cuda = true},
+              .prefer = "to see what loads of 16 bytes gain"},
      .launcher = WEFT_SCAN(scan_three_kernel),
      .workspace =
          [](std::int64_t n, std::size_t element_bytes) {
@@ -102,16 +99,14 @@ constexpr ScanRow kScanRows[] = {
          }},
     {.rung = {.name = "grid_sync",
               .summary = "one cooperative kernel sums, waits for the grid, and scans: three passes",
-              .prefer = "for 2^21 to 2^23 elements, whose second reading comes from the L2 cache",
-              .on_cuda = true},
+              .prefer = "for 2^21 to 2^23 elements, whose second reading comes from the L2 cache"},
      .launcher = WEFT_SCAN(scan_grid_sync),
      .workspace = [](std::int64_t,
                      std::size_t element_bytes) { return kScanGridBlocks * element_bytes; }},
     {.rung = {.name = "decoupled_lookback",
               .summary = "one pass: a tile learns what comes before it from the descriptors that "
                          "running tiles publish",
-              .prefer = "on GPUs before sm_80",
-              .on_cuda = true},
+              .prefer = "on GPUs before sm_80"},
      .launcher = WEFT_SCAN(scan_decoupled_lookback),
      .workspace =
          [](std::int64_t n, std::size_t element_bytes) {
@@ -121,7 +116,6 @@ constexpr ScanRow kScanRows[] = {
               .summary = "one pass: blocks sweep together, and publish the totals of tiles two "
                          "rounds before they store them",
               .prefer = "for all other lengths from sm_80 on",
-              .on_cuda = true,
               .compute_capability = 80,
               .needs = "96 KiB of shared memory in a block (sm_80 and later)"},
      .launcher = WEFT_SCAN(scan_lookahead)},

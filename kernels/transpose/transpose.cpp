@@ -31,36 +31,31 @@ constexpr TransposeRow kTransposeRows[] = {
               .summary = "one thread per element: reads follow the rows of x and coalesce, writes "
                          "are a row of y apart",
               .prefer = "to read first, or to check a result",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_naive)},
     {.rung = {.name = "tiled",
               .summary =
                   "a tile is turned in shared memory, so that reads and writes coalesce; its "
                   "columns lie in one bank",
               .prefer = "on a CPU, and to see bank conflicts",
-              .on_cpu = true,
-              .on_cuda = true},
+              .on_cpu = true},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_tiled),
      .blocked = true},
     {.rung = {.name = "padded",
               .summary =
                   "one float more in each row of the tile: its columns spread over all banks",
-              .prefer = "to see what padding gains",
-              .on_cuda = true},
+              .prefer = "to see what padding gains"},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_padded)},
     {.rung = {.name = "swizzled",
               .summary = "the same without the padding: element (i, j) of the tile is stored at "
                          "column i XOR j",
-              .prefer = "for extents that are no multiple of 4",
-              .on_cuda = true},
+              .prefer = "for extents that are no multiple of 4"},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_swizzled)},
     {.rung = {.name = "vectorized",
               .summary =
                   "a thread turns 4 x 4 elements in registers: every load and store, also of "
                   "shared memory, has 16 bytes",
-              .prefer = "for extents that are multiples of 4",
-              .on_cuda = true},
+              .prefer = "for extents that are multiples of 4"},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_vectorized)},
 };
 

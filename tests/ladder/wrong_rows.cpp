@@ -17,7 +17,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {.rung = {.name = "naive", .summary = "one thread", .prefer = "never", .on_cuda = true},
+    {.rung = {.name = "naive", .summary = "one thread", .prefer = "never"},
 #if WRONG == 1  // the launchers of two rows are swapped
      .launch = WEFT_LAUNCHER(Square, square_tiled)},
 #elif WRONG == 2  // a row has no launcher
@@ -35,7 +35,7 @@ constexpr Row kRows[] = {
 #if WRONG != 4  // a row says when to prefer it
               .prefer = "always",
 #endif
-              .on_cuda = true},
+              .on_cpu = true},
 #if WRONG == 1
      .launch = WEFT_LAUNCHER(Square, square_naive)},
 #elif WRONG == 3

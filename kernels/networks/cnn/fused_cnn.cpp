@@ -43,7 +43,6 @@ constexpr FusedCnnRow kFusedCnnRows[] = {
                          "gradients and updates parameters",
               .prefer = "to see what meeting inside a kernel gains",
               .on_cpu = true,
-              .on_cuda = true,
               .needs = kNeeds},
      .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_two_kernels)},
     {.rung = {.name = "persistent",
@@ -51,7 +50,6 @@ constexpr FusedCnnRow kFusedCnnRows[] = {
                          "images are fetched while parameters are updated",
               .prefer = "for training",
               .on_cpu = true,
-              .on_cuda = true,
               .needs = kNeeds},
      .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_persistent)},
     {.rung = {.name = "resident_weights",
@@ -59,7 +57,6 @@ constexpr FusedCnnRow kFusedCnnRows[] = {
                          "registers, and takes image after image",
               .prefer = "for inference",
               .on_cpu = true,
-              .on_cuda = true,
               .needs = kNeeds},
      .infer = WEFT_LAUNCHER(FusedCnnInfer, fused_cnn_infer_resident_weights)},
 };

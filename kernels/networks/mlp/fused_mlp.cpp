@@ -38,7 +38,6 @@ constexpr FusedMlpRow kFusedMlpRows[] = {
                          "images of the next step; bf16 in memory",
               .prefer = "in bf16 on Hopper",
               .on_cpu = true,
-              .on_cuda = true,
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = always(Arithmetic::bf16),
