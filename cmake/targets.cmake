@@ -104,6 +104,17 @@ function(weft_library folder)
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
   elseif(folder STREQUAL "models")
+    # The built-in networks are a part of the library.
+    file(GLOB networks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/networks/*.net)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${networks})
+    set(table "// From models/networks.\n")
+    foreach(network ${networks})
+      get_filename_component(name ${network} NAME_WLE)
+      file(READ ${network} text)
+      string(APPEND table "{\"${name}\", R\"net(${text})net\"},\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/networks/network_files.inc CONTENT "${table}" @ONLY)
+    target_include_directories(weft_models PRIVATE ${PROJECT_BINARY_DIR}/networks)
     # Bookkeeping and JSON around the kernels: -O3 only makes it slow to compile.
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     target_link_libraries(weft_models PRIVATE $<BUILD_INTERFACE:fmt::fmt>

@@ -23,6 +23,13 @@ class Arena {
     bytes_[region] = std::max(bytes_[region], bytes);
   }
 
+  // What allocate() will take.
+  std::size_t needed_bytes() const {
+    std::size_t total = 0;
+    for (const std::size_t bytes : bytes_) total += round_up(bytes, kAlignment);
+    return total;
+  }
+
   void allocate(const Stream& stream) {
     std::size_t total = 0;
     for (const std::size_t bytes : bytes_) {

@@ -71,7 +71,11 @@ struct LayerContext {
   // where x is not above 0.
   bool mask_input_gradient = false;
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
+  ConstFloatView other;      // the second operand of a Fork or an Add; see residual.h
 };
+
+// The ends of a residual block; see residual.h.
+enum class Junction { none, fork, shortcut, add };
 
 // What a Plan may do with a layer. The defaults are always safe.
 struct LayerTraits {
@@ -85,6 +89,7 @@ struct LayerTraits {
   bool backward_reads_output = true;  // if not, what follows may overwrite y
   bool relu = false;
   bool identity_in_inference = false;
+  Junction junction = Junction::none;
 };
 
 struct ForwardCall {

@@ -46,7 +46,7 @@ Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
       buffer_count_ += spec.shape.elements();
     }
   }
-  output_shape(1);  // throws, naming the layer, when two neighbours do not fit
+  output_shapes(1);
 }
 
 Shape Sequential::input_shape(std::int64_t batch) const {
@@ -57,9 +57,53 @@ Shape Sequential::input_shape(std::int64_t batch) const {
 }
 
 Shape Sequential::output_shape(std::int64_t batch) const {
+  return layers_.empty() ? input_shape(batch) : output_shapes(batch).back();
+}
+
+std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
+  // Of a residual block that is open.
+  struct Block {
+    const Layer* fork;
+    Shape input, sum;  // the sum is that of the block's layers once the shortcut has begun
+    bool in_shortcut = false;
+  };
+  std::vector<Block> blocks;
+  std::vector<Shape> shapes;
   Shape shape = input_shape(batch);
-  for (const auto& layer : layers_) shape = layer->output_shape(shape);
-  return shape;
+  for (const auto& layer : layers_) {
+    const Junction junction = layer->traits().junction;
+    const bool closes = junction == Junction::shortcut || junction == Junction::add;
+    if (closes &&
+        (blocks.empty() || (junction == Junction::shortcut && blocks.back().in_shortcut))) {
+      throw Error(ErrorKind::usage,
+                  str(layer->name(), ": ", layer->describe(), " expects an open Fork before it"));
+    }
+    shape = layer->output_shape(shape);
+    if (junction == Junction::fork) blocks.push_back({layer.get(), shape, shape});
+    if (junction == Junction::shortcut) {
+      Block& block = blocks.back();
+      block.sum = shape;
+      block.in_shortcut = true;
+      shape = block.input;
+    }
+    if (junction == Junction::add) {
+      const Block block = blocks.back();
+      blocks.pop_back();
+      const Shape& sum = block.in_shortcut ? block.sum : shape;
+      const Shape& shortcut = block.in_shortcut ? shape : block.input;
+      if (sum != shortcut) {
+        throw Error(ErrorKind::usage,
+                    str(layer->name(), ": ", layer->describe(), " expects two operands of one ",
+                        "shape, found ", sum, " and by the shortcut ", shortcut));
+      }
+    }
+    shapes.push_back(shape);
+  }
+  if (!blocks.empty()) {
+    throw Error(ErrorKind::usage,
+                str(blocks.back().fork->name(), ": Fork expects an Add after it"));
+  }
+  return shapes;
 }
 
 std::vector<float> Sequential::initial_parameters(std::uint64_t seed) const {

@@ -3,6 +3,7 @@
 // everything one batch size needs.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,12 +36,15 @@ struct ClassifierLoss {
 
 class Sequential {
  public:
-  // `sample` is the shape of one input without the batch axis: (1, 28, 28).
+  // `sample` is the shape of one input without the batch axis: (1, 28, 28). Throws usage, naming
+  // the layer, when two neighbours do not fit, two layers have one name, or a residual block is
+  // not closed or adds two shapes.
   Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers);
 
   const Shape& sample_shape() const { return sample_; }
   Shape input_shape(std::int64_t batch) const;  // (batch, sample...)
   Shape output_shape(std::int64_t batch) const;
+  std::vector<Shape> output_shapes(std::int64_t batch) const;  // of each layer
   std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
 
   // Parameters first, then buffers, in layer order, with the offset of each in its flat buffer.
@@ -68,6 +72,20 @@ struct Weights {
   Tensor parameters;  // (parameter_count,)
   Tensor gradients;   // (parameter_count,), allocated but not cleared; empty for inference
   Tensor buffers;     // (buffer_count,)
+};
+
+// What a plan takes of a device's memory besides the weights, found without taking it.
+struct PlanBytes {
+  std::size_t activations = 0, gradients = 0, workspace = 0, caches = 0;
+};
+PlanBytes plan_bytes(const Sequential& net, std::int64_t batch, Phase phase,
+                     const KernelChoice& kernels, Device device);
+
+// The memory of a plan: a region for each activation, gradient and cache that is alive at a time,
+// and one for all workspaces.
+struct Arenas {
+  Arena activations, gradients, caches, workspace;
+  std::array<Arena*, 4> all() { return {&activations, &gradients, &caches, &workspace}; }
 };
 
 // Memory and kernel choices of one Sequential for one batch size on one device. Building a plan
@@ -111,6 +129,7 @@ class Plan {
     Epilogue epilogue = Epilogue::none;
     bool masked = false;  // dy comes with the ReLU's backward done
     FloatView x, y, dx, dy;
+    FloatView incoming;  // dy before the backward of a ReLU in the epilogue, which makes dy of it
     LayerContext context;
   };
 
@@ -123,7 +142,7 @@ class Plan {
   const Sequential* net_;
   std::int64_t batch_;
   Phase phase_;
-  Arena activations_, gradients_, caches_, workspace_;
+  Arenas arenas_;
   std::vector<FloatView> parameter_views_, gradient_views_, buffer_views_;
   std::vector<std::unique_ptr<Layer>> joined_;  // layers that stand for several of the net
   std::unique_ptr<Branch> branch_;              // training with fusion only

@@ -14,6 +14,10 @@ namespace weft::models {
 
 void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what) {
   if (set.count <= 0) throw Error(ErrorKind::usage, str("the ", what, " images are none"));
+  if (network.channels != 1) {
+    throw Error(ErrorKind::usage, str("the network expects ", network.channels, " channels, the ",
+                                      what, " images have 1"));
+  }
   if (set.height != network.height || set.width != network.width) {
     throw Error(ErrorKind::usage,
                 str("the network expects images of ", network.height, " x ", network.width,

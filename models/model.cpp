@@ -16,9 +16,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kInfoKey = "weft";
-constexpr std::int64_t kMaxClasses = 1024;
+constexpr std::int64_t kMaxExtent = 1024;  // of classes and channels
 
-// The network of this name with as many classes as its last parameter, a bias, has in the file.
+// The network of this name with as many classes and channels as its last and its first parameter
+// have in the file.
 NetworkOptions options_for(const SafeTensors& content, std::string_view name) {
   NetworkOptions options;
   options.name = name;
@@ -27,9 +28,13 @@ NetworkOptions options_for(const SafeTensors& content, std::string_view name) {
   for (const layers::NamedSlice& slice : net->slices()) {
     if (slice.trainable) last = content.find(slice.name);
   }
-  if (last != nullptr && last->shape.rank() == 1 && last->shape[0] >= 1 &&
-      last->shape[0] <= kMaxClasses) {
+  const auto within = [](std::int64_t extent) { return extent >= 1 && extent <= kMaxExtent; };
+  if (last != nullptr && last->shape.rank() >= 1 && within(last->shape[0])) {
     options.classes = last->shape[0];
+  }
+  const NamedTensor* first = content.find(net->slices().front().name);
+  if (first != nullptr && first->shape.rank() == 4 && within(first->shape[1])) {
+    options.channels = first->shape[1];
   }
   return options;
 }

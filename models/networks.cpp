@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
+#include "data/file_io.h"
 #include "engine/names.h"
 #include "layers/activation.h"
 #include "layers/batch_norm2d.h"
@@ -13,6 +15,9 @@
 #include "layers/flatten.h"
 #include "layers/linear.h"
 #include "layers/pool2d.h"
+#include "layers/residual.h"
+#include "models/json_check.h"
+#include "models/network_text.h"
 
 namespace weft::models {
 
@@ -20,147 +25,213 @@ namespace {
 
 using layers::Window;
 
-// Images and class counts from files are limited before anything is sized by them.
-constexpr std::int64_t kMaxSide = 1024, kMaxClasses = 65536;
+// Images and class counts from files are limited before anything is sized by them, and so are
+// networks.
+constexpr std::int64_t kMaxSide = 1024, kMaxClasses = 65536, kMaxChannels = 1024;
+constexpr std::int64_t kMaxParameters = std::int64_t{1} << 32;  // 16 GiB of floats
+constexpr std::int64_t kMaxActivation = std::int64_t{1} << 28;  // of one layer for one image
+constexpr std::size_t kMaxName = 64;
 
-// Appends layers, following the shape of the data through them.
-class Builder {
- public:
-  explicit Builder(const NetworkOptions& options)
-      : sample_{1, options.height, options.width}, shape_{1, 1, options.height, options.width} {}
-
-  template <class Layer, class... Arguments>
-  void add(Arguments&&... arguments) {
-    layers_.push_back(std::make_unique<Layer>(std::forward<Arguments>(arguments)...));
-    shape_ = layers_.back()->output_shape(shape_);
-  }
-  void convolution(const char* name, std::int64_t channels, const Window& window) {
-    add<layers::Conv2d>(name, shape_[1], channels, window);
-  }
-  void linear(const char* name, std::int64_t features) {
-    if (shape_.rank() > 2) add<layers::Flatten>("flatten");
-    add<layers::Linear>(name, shape_[1], features);
-  }
-  void batch_norm(const char* name) { add<layers::BatchNorm2d>(name, shape_[1]); }
-  // The largest value of each plane.
-  void global_max(const char* name) {
-    const std::int64_t h = shape_[2], w = shape_[3];
-    add<layers::MaxPool2d>(name, Window{h, w, h, w});
-  }
-  std::unique_ptr<layers::Sequential> finish() {
-    return std::make_unique<layers::Sequential>(sample_, std::move(layers_));
-  }
-
- private:
-  Shape sample_, shape_;
-  std::vector<std::unique_ptr<layers::Layer>> layers_;
+// The files of models/networks, written down at build time.
+constexpr std::pair<std::string_view, std::string_view> kFiles[] = {
+#include "network_files.inc"
 };
 
-std::unique_ptr<layers::Sequential> make_mlp(const NetworkOptions& options) {
-  Builder net(options);
-  net.linear("fc1", 512);
-  net.add<layers::ReLU>("relu1");
-  net.linear("fc2", 512);
-  net.add<layers::ReLU>("relu2");
-  net.linear("fc3", options.classes);
-  return net.finish();
-}
-
-template <class Activation, class Pooling>
-std::unique_ptr<layers::Sequential> make_lenet5(const NetworkOptions& options) {
-  Builder net(options);
-  net.convolution("conv1", 6, Window::square(5, 1, 2));
-  net.add<Activation>("activation1");
-  net.add<Pooling>("pool1", Window::square(2, 2));
-  net.convolution("conv2", 16, Window::square(5));
-  net.add<Activation>("activation2");
-  net.add<Pooling>("pool2", Window::square(2, 2));
-  net.linear("fc1", 120);
-  net.add<Activation>("activation3");
-  net.linear("fc2", 84);
-  net.add<Activation>("activation4");
-  net.linear("fc3", options.classes);
-  return net.finish();
-}
-
-std::unique_ptr<layers::Sequential> make_convnet(const NetworkOptions& options) {
-  Builder net(options);
-  net.convolution("conv1", 32, Window::square(3));
-  net.add<layers::ReLU>("relu1");
-  net.convolution("conv2", 64, Window::square(3));
-  net.add<layers::ReLU>("relu2");
-  net.add<layers::MaxPool2d>("pool1", Window::square(2, 2));
-  if (options.dropout > 0) net.add<layers::Dropout>("dropout1", options.dropout / 2);
-  net.linear("fc1", 128);
-  net.add<layers::ReLU>("relu3");
-  if (options.dropout > 0) net.add<layers::Dropout>("dropout2", options.dropout);
-  net.linear("fc2", options.classes);
-  return net.finish();
-}
-
-std::unique_ptr<layers::Sequential> make_convnet_bn(const NetworkOptions& options) {
-  const Window same = Window::square(3, 1, 1), halve = Window::square(2, 2);
-  Builder net(options);
-  net.convolution("conv1", 32, Window::square(5, 1, 2));
-  net.add<layers::ReLU>("relu1");
-  net.add<layers::MaxPool2d>("pool1", halve);
-  net.batch_norm("bn1");
-  net.convolution("conv2", 64, same);
-  net.add<layers::ReLU>("relu2");
-  net.batch_norm("bn2");
-  net.convolution("conv3", 64, same);
-  net.add<layers::ReLU>("relu3");
-  net.add<layers::MaxPool2d>("pool2", halve);
-  net.batch_norm("bn3");
-  net.convolution("conv4", 128, same);
-  net.add<layers::ReLU>("relu4");
-  net.batch_norm("bn4");
-  net.convolution("conv5", 128, same);
-  net.add<layers::ReLU>("relu5");
-  net.batch_norm("bn5");
-  net.global_max("pool3");
-  net.linear("fc1", options.classes);
-  return net.finish();
+// Does not compile for a name without a file.
+consteval std::string_view text_of(std::string_view name) {
+  for (const auto& [stem, text] : kFiles) {
+    if (stem == name) return text;
+  }
+  throw "models/networks has no file of this name";
 }
 
 constexpr std::array kNetworks = {
-    NetworkInfo{
-        "mlp", "784-512-512-10 with ReLU: three matrix products", make_mlp, 5, {.peak = 0.05f}},
+    NetworkInfo{"mlp",
+                "784-512-512-10 with ReLU: three matrix products",
+                text_of("mlp"),
+                5,
+                {.peak = 0.05f}},
     NetworkInfo{"lenet5",
                 "two 5x5 convolutions with ReLU and max pooling, three linear layers",
-                make_lenet5<layers::ReLU, layers::MaxPool2d>,
+                text_of("lenet5"),
                 4,
                 {.peak = 0.05f}},
     NetworkInfo{"lenet5-classic",
                 "lenet5 as in 1998: sigmoid and average pooling",
-                make_lenet5<layers::Sigmoid, layers::AvgPool2d>,
+                text_of("lenet5-classic"),
                 8,
                 {.peak = 0.3f},
                 0},
     NetworkInfo{"convnet",
                 "two 3x3 convolutions (32 and 64 channels), one max pooling, two linear layers",
-                make_convnet,
+                text_of("convnet"),
                 3,
-                {.peak = 0.05f},
-                5e-4f,
-                true},
+                {.peak = 0.05f}},
     NetworkInfo{"convnet-bn",
                 "five convolutions (32 to 128 channels) with batch norm, one linear layer",
-                make_convnet_bn,
+                text_of("convnet-bn"),
+                4,
+                {.peak = 0.05f}},
+    NetworkInfo{"resnet9",
+                "eight convolutions (64 to 512 channels) with batch norm, two residual blocks",
+                text_of("resnet9"),
                 4,
                 {.peak = 0.05f}},
 };
-static_assert(std::ranges::all_of(kNetworks, [](const NetworkInfo& info) {
-  return !info.summary.empty() && info.epochs > 0;
-}));
+static_assert(std::size(kFiles) == kNetworks.size());
 
-void check(const NetworkOptions& options, const NetworkInfo& network) {
+// Makes layers of lines, following the shape of the data through them.
+class Builder {
+ public:
+  explicit Builder(const NetworkOptions& options)
+      : options_(options),
+        sample_{options.channels, options.height, options.width},
+        shape_{1, options.channels, options.height, options.width} {}
+
+  void add(const LayerLine& line) {
+    using enum LayerKind;
+    switch (line.kind) {
+      case conv:
+        require_image("conv");
+        return append<layers::Conv2d>("conv", shape_[1], line.features, line.window, line.bias);
+      case linear:
+        if (shape_.rank() > 2) append<layers::Flatten>("flatten");
+        return append<layers::Linear>(
+            "fc", shape_[1], line.features > 0 ? line.features : options_.classes, line.bias);
+      case batch_norm:
+        require_image("batch_norm");
+        return append<layers::BatchNorm2d>("bn", shape_[1]);
+      case relu:
+        return append<layers::ReLU>("relu");
+      case sigmoid:
+        return append<layers::Sigmoid>("sigmoid");
+      case tanh:
+        return append<layers::Tanh>("tanh");
+      case max_pool:
+        return append<layers::MaxPool2d>("pool", line.window);
+      case avg_pool:
+        return append<layers::AvgPool2d>("pool", line.window);
+      case global_max_pool:
+        return append<layers::MaxPool2d>("pool", whole_plane("global_max_pool"));
+      case global_avg_pool:
+        return append<layers::AvgPool2d>("pool", whole_plane("global_avg_pool"));
+      case flatten:
+        return append<layers::Flatten>("flatten");
+      case dropout:
+        return add_dropout(line);
+      case residual:
+        append<layers::Fork>("fork");
+        blocks_.push_back({shape_, shape_});
+        return;
+      case shortcut:
+        append<layers::Shortcut>("shortcut");
+        blocks_.back() = {shape_, blocks_.back().input, true};
+        shape_ = blocks_.back().input;
+        return;
+      case end:
+        return close_block();
+    }
+  }
+
+  std::unique_ptr<layers::Sequential> finish() {
+    if (shape_ != Shape{1, options_.classes}) {
+      throw Error(ErrorKind::data, str("expected ", options_.classes,
+                                       " values behind the last layer, as many as classes, found ",
+                                       Shape(shape_.extents().subspan(1))));
+    }
+    return std::make_unique<layers::Sequential>(sample_, std::move(layers_));
+  }
+
+ private:
+  struct Block {
+    Shape sum, input;
+    bool in_shortcut = false;
+  };
+
+  template <class Layer, class... Arguments>
+  void append(const std::string& name, Arguments&&... arguments) {
+    // "flatten" has no number as long as there is one.
+    const int number = ++numbers_[name];
+    const bool bare = name == "flatten" && number == 1;
+    auto layer = std::make_unique<Layer>(bare ? name : name + std::to_string(number),
+                                         std::forward<Arguments>(arguments)...);
+    shape_ = layer->output_shape(shape_);
+    for (const layers::ParameterSpec& spec : layer->parameters()) {
+      parameters_ += spec.shape.elements();
+      if (spec.shape.elements() > kMaxParameters || parameters_ > kMaxParameters) {
+        throw Error(ErrorKind::data, str("expected a network of at most ", kMaxParameters,
+                                         " parameters, found more"));
+      }
+    }
+    if (shape_.elements() > kMaxActivation) {
+      throw Error(ErrorKind::data, str("expected a layer of at most ", kMaxActivation,
+                                       " values for an image, found ", shape_.elements()));
+    }
+    layers_.push_back(std::move(layer));
+  }
+
+  void require_image(const char* word) const {
+    if (shape_.rank() == 4) return;
+    throw Error(ErrorKind::data, str(word, " expects an image, found ",
+                                     Shape(shape_.extents().subspan(1)), " from the layer before"));
+  }
+
+  Window whole_plane(const char* word) const {
+    require_image(word);
+    return {shape_[2], shape_[3], shape_[2], shape_[3]};
+  }
+
+  void add_dropout(const LayerLine& line) {
+    const float share = line.dropout_is_share ? line.dropout * options_.dropout : line.dropout;
+    if (share > 0 || !line.dropout_is_share) append<layers::Dropout>("dropout", share);
+  }
+
+  void close_block() {
+    const Block block = blocks_.back();
+    blocks_.pop_back();
+    const Shape& sum = block.in_shortcut ? block.sum : shape_;
+    const Shape& other = block.in_shortcut ? shape_ : block.input;
+    if (sum != other) {
+      const auto text = [](const Shape& shape) { return Shape(shape.extents().subspan(1)); };
+      throw Error(ErrorKind::data,
+                  str("the residual block gives ", text(sum), " and its shortcut ", text(other),
+                      block.in_shortcut ? "" : "; shortcut { ... } may change the shape"));
+    }
+    append<layers::Add>("add");
+  }
+
+  const NetworkOptions& options_;
+  Shape sample_, shape_;
+  std::vector<std::unique_ptr<layers::Layer>> layers_;
+  std::map<std::string, int> numbers_;  // of the layers so far, by the start of their names
+  std::vector<Block> blocks_;
+  std::int64_t parameters_ = 0;
+};
+
+// The name goes into names of folders, messages and files.
+void check_name(const NetworkOptions& options) {
+  const bool plain = std::ranges::all_of(options.name, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '_' || c == '-';
+  });
+  if (plain && options.name.size() <= kMaxName && is_network_file(options.name)) return;
+  throw Error(ErrorKind::usage,
+              str("expected a network's file to be named NAME.net, of at most ", kMaxName,
+                  " letters, digits and . _ -, found ", in_quotes(options.name)));
+}
+
+void check(const NetworkOptions& options) {
+  if (!options.definition.empty()) check_name(options);
   const auto within = [](std::int64_t value, std::int64_t limit) {
     return value >= 1 && value <= limit;
   };
   if (!within(options.height, kMaxSide) || !within(options.width, kMaxSide)) {
     throw Error(ErrorKind::usage, str("a network expects images of 1x1 to ", kMaxSide, "x",
                                       kMaxSide, ", found ", options.height, "x", options.width));
+  }
+  if (!within(options.channels, kMaxChannels)) {
+    throw Error(ErrorKind::usage, str("a network expects 1 to ", kMaxChannels, " channels, found ",
+                                      options.channels));
   }
   if (!within(options.classes, kMaxClasses)) {
     throw Error(ErrorKind::usage,
@@ -169,9 +240,15 @@ void check(const NetworkOptions& options, const NetworkInfo& network) {
   if (!(options.dropout >= 0 && options.dropout < 1)) {
     throw Error(ErrorKind::usage, str("dropout expects 0 <= p < 1, found ", options.dropout));
   }
-  if (options.dropout > 0 && !network.has_dropout) {
-    throw Error(ErrorKind::usage, str("network '", options.name, "' has no dropout; convnet has"));
-  }
+}
+
+// What stands in front of the line in a message.
+std::string where_of(const NetworkOptions& options) {
+  return options.definition.empty() ? options.name + ".net" : options.name;
+}
+
+bool has_rate(const std::vector<LayerLine>& lines) {
+  return std::ranges::any_of(lines, &LayerLine::dropout_is_share);
 }
 
 }  // namespace
@@ -184,10 +261,55 @@ const NetworkInfo& network_named(std::string_view name) {
   return row_named(kNetworks, "network", name);
 }
 
+bool is_network_file(std::string_view name) {
+  return name.ends_with(".net");
+}
+
+NetworkOptions read_network(const std::filesystem::path& file) {
+  const data::InputFile input(file);
+  if (input.size() > kMostNetworkBytes) {
+    throw Error(ErrorKind::data, str(file.string(), ":1:1: expected at most ", kMostNetworkBytes,
+                                     " bytes, found ", input.size()));
+  }
+  NetworkOptions options;
+  options.name = file.filename().string();
+  options.definition.resize(input.size());
+  input.read(std::as_writable_bytes(std::span(options.definition)), 0);
+  parse_network(options.definition, file.string());
+  check_name(options);
+  return options;
+}
+
+std::string_view definition_of(const NetworkOptions& options) {
+  return options.definition.empty() ? network_named(options.name).definition
+                                    : std::string_view(options.definition);
+}
+
+bool takes_dropout(const NetworkOptions& options) {
+  return has_rate(parse_network(definition_of(options), where_of(options)));
+}
+
 std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) {
-  const NetworkInfo& network = network_named(options.name);
-  check(options, network);
-  return network.make(options);
+  const std::string_view text = definition_of(options);
+  check(options);
+  const std::string where = where_of(options);
+  const std::vector<LayerLine> lines = parse_network(text, where);
+  if (options.dropout > 0 && !has_rate(lines)) {
+    throw Error(ErrorKind::usage,
+                str("network '", options.name, "' has no dropout with a rate; convnet has"));
+  }
+  Builder net(options);
+  const LayerLine* at = nullptr;
+  try {
+    for (const LayerLine& line : lines) {
+      at = &line;
+      net.add(line);
+    }
+    return net.finish();
+  } catch (const Error& error) {
+    throw Error(options.definition.empty() ? ErrorKind::usage : ErrorKind::data,
+                str(where, ":", at->line, ":", at->column, ": ", error.what()));
+  }
 }
 
 }  // namespace weft::models

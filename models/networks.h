@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The built-in networks, defined layer by layer.
+// A network is a text (models/network_text.h): a file of models/networks, which is a part of the
+// program, or one of a user's.
 //
-//   mlp             784-512-512-10, ReLU                                fc1 fc2 fc3
-//   lenet5          conv5x5(6, pad 2)-ReLU-maxpool2-conv5x5(16)-ReLU-maxpool2-
-//                   fc120-ReLU-fc84-ReLU-fc10                           conv1 conv2 fc1 fc2 fc3
-//   lenet5-classic  the same with sigmoid and average pooling
-//   convnet         conv3x3(32)-ReLU-conv3x3(64)-ReLU-maxpool2-fc128-ReLU-fc10, dropout optional
-//                   (pytorch/examples mnist)                            conv1 conv2 fc1 fc2
-//   convnet-bn      conv5x5(32, pad 2)-ReLU-maxpool2-bn-
-//                   conv3x3(64)-ReLU-bn-conv3x3(64)-ReLU-maxpool2-bn-
-//                   conv3x3(128)-ReLU-bn-conv3x3(128)-ReLU-bn-global max-fc10, with pad 1
-//                                                                       conv1..5 bn1..5 fc1
-//                   Batch norm comes last in a stage, where pooling has left a quarter of the
-//                   values, and where convolution, ReLU and pooling can be one kernel.
+// Layers that have tensors are named conv1, conv2, bn1, fc1, ... in the order of the text, through
+// residual blocks too, and so are those of the built-in networks in files written before.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,27 +18,41 @@
 namespace weft::models {
 
 struct NetworkOptions {
-  std::string name = "lenet5";
-  std::int64_t height = 28, width = 28;  // of the one-channel input image
+  std::string name = "lenet5";           // of a built-in network, or of a file: "tiny.net"
+  std::int64_t height = 28, width = 28;  // of the input image
   std::int64_t classes = 10;
-  float dropout = 0;  // convnet: before fc1 (half of it) and before fc2; 0: none
+  float dropout = 0;          // where the text says rate (half of it for rate/2); 0: no such layer
+  std::int64_t channels = 1;  // of the input image
+  std::string definition = {};  // the text of the file; empty for a built-in network
 };
 
-// One network: all that is known of it.
+// Does this name stand for a file, and not for a built-in network? A file's ends in ".net".
+bool is_network_file(std::string_view name);
+// The options for a file: its name without the folders, and its text. Throws data when it cannot be
+// read or is no network, as "FILE:LINE:COLUMN: ...".
+NetworkOptions read_network(const std::filesystem::path& file);
+
+// One built-in network: all that is known of it.
 struct NetworkInfo {
   std::string_view name;
   std::string_view summary;  // one line for --help and inspect
-  std::unique_ptr<layers::Sequential> (*make)(const NetworkOptions& options);
+  std::string_view definition;
   int epochs;  // these suit it at batch 64, in fp32
   Schedule schedule;
   float weight_decay = 5e-4f;
-  bool has_dropout = false;
 };
 
 std::span<const NetworkInfo> networks();
 const NetworkInfo& network_named(std::string_view name);  // or throws usage with the nearest name
 
-// Throws usage for an unknown name, with the nearest known one.
+// The text of a network; does it have layers that NetworkOptions::dropout is the rate of?
+std::string_view definition_of(const NetworkOptions& options);
+bool takes_dropout(const NetworkOptions& options);
+
+// Throws usage for an unknown name, with the nearest known one, for sizes out of range, and where a
+// built-in network does not fit the image. Throws data, as "NAME:LINE:COLUMN: ...", for a
+// definition that cannot be read, does not fit the image or is too large. Allocates no more than
+// the text asks for in layers: tensors are only counted.
 std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options);
 
 }  // namespace weft::models

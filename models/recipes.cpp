@@ -44,9 +44,14 @@ constexpr std::array kRecipes = {
 }  // namespace
 
 TrainConfig default_config(std::string_view network) {
-  const NetworkInfo& info = network_named(network);
   TrainConfig config;
   config.network.name = network;
+  if (is_network_file(network)) {
+    config.epochs = 4;
+    config.schedule.peak = 0.05f;
+    return config;
+  }
+  const NetworkInfo& info = network_named(network);
   config.epochs = info.epochs;
   config.schedule = info.schedule;
   config.weight_decay = info.weight_decay;

@@ -31,16 +31,24 @@ void add_network(Json& json, const NetworkOptions& network) {
   json["width"] = network.width;
   json["classes"] = network.classes;
   json["dropout"] = shortest(network.dropout);
+  json["channels"] = network.channels;
+  json["definition"] = network.definition;
 }
 
 NetworkOptions network_from(const Fields& fields) {
   NetworkOptions network;
-  network.name = parsed(fields, "network", [](auto name) { return network_named(name).name; });
+  if (fields.has("definition")) network.definition = fields.text("definition");
+  if (network.definition.empty()) {  // always so in older files
+    network.name = parsed(fields, "network", [](auto name) { return network_named(name).name; });
+  } else {
+    network.name = fields.text("network");
+  }
   network.height = fields.integer("height", 1, kMaxExtent);
   network.width = fields.integer("width", 1, kMaxExtent);
   network.classes = fields.integer("classes", 1, kMaxExtent);
   network.dropout = fields.single("dropout");
   if (network.dropout < 0 || network.dropout >= 1) fields.fail("expected a dropout in [0, 1)");
+  if (fields.has("channels")) network.channels = fields.integer("channels", 1, kMaxExtent);
   return network;
 }
 
@@ -250,7 +258,10 @@ TrainConfig train_config_from_json(std::string_view text, const TrainConfig& sta
                                    const std::string& where) {
   check_json(text, {}, where);
   Json settings = json_of(start);
-  replace_values(settings, Json::parse(text), where);
+  const Json values = Json::parse(text);
+  // The name of a built-in network is all of its definition.
+  if (values.is_object() && values.contains("network")) settings["definition"] = "";
+  replace_values(settings, values, where);
   return config_from({settings, where});
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// weft inspect: the layers of a model file, their cost, and the memory that running them takes.
+// weft inspect: the layers of a model file or of a network, their cost, and the memory that running
+// them takes. Nothing of that memory is taken.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "examples/weft/input/flags.h"
@@ -10,13 +13,15 @@
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
 #include "models/model.h"
+#include "models/networks.h"
 
 namespace weft::cli {
 namespace {
 
 struct InspectFlags {
-  std::string model;
-  bool json = false;
+  std::string model, input;  // input: "1x28x28"
+  std::int64_t classes = 0;
+  bool json = false, definition = false;
 };
 
 struct LayerRow {
@@ -29,20 +34,22 @@ struct PlanMemory {
   std::int64_t batch = 0;
   layers::Phase phase = layers::Phase::inference;
   std::size_t weights = 0;  // with batch norm's buffers; in training with gradients and velocity
-  std::size_t activations = 0, gradients = 0, workspace = 0, cache = 0;
-  std::size_t total() const { return weights + activations + gradients + workspace + cache; }
+  layers::PlanBytes plan;
+  std::size_t total() const {
+    return weights + plan.activations + plan.gradients + plan.workspace + plan.caches;
+  }
 };
 
 std::vector<LayerRow> layer_rows(const layers::Sequential& net) {
-  std::vector<std::int64_t> extents = {1};
-  for (const std::int64_t extent : net.sample_shape().extents()) extents.push_back(extent);
-  Shape shape{std::span<const std::int64_t>(extents)};
+  const std::vector<Shape> shapes = net.output_shapes(1);
+  const Shape input = net.input_shape(1);
   std::vector<LayerRow> rows;
-  for (const auto& layer : net.layers()) {
-    LayerRow row{layer->name(), layer->describe(), "", 0, layer->forward_flops(shape)};
-    shape = layer->output_shape(shape);
-    row.output = to_string(Shape(shape.extents().subspan(1)));
-    for (const layers::ParameterSpec& spec : layer->parameters()) {
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    const layers::Layer& layer = *net.layers()[i];
+    const Shape& before = i == 0 ? input : shapes[i - 1];
+    LayerRow row{layer.name(), layer.describe(), to_string(Shape(shapes[i].extents().subspan(1))),
+                 0, layer.forward_flops(before)};
+    for (const layers::ParameterSpec& spec : layer.parameters()) {
       row.parameters += spec.shape.elements();
     }
     rows.push_back(std::move(row));
@@ -51,20 +58,13 @@ std::vector<LayerRow> layer_rows(const layers::Sequential& net) {
 }
 
 PlanMemory plan_memory(const layers::Sequential& net, std::int64_t batch, layers::Phase phase) {
-  const Stream stream(Device::cpu());
-  layers::Weights weights(net, stream, phase);
-  const std::size_t velocity = weights.gradients.bytes();
-  const Tensor step(Shape{1}, DType::i64, stream);
-  zero_bytes(step.raw(), step.bytes(), stream);
-  const layers::Plan plan(net, weights, batch, phase, {}, 0, step.data<std::int64_t>(), stream);
-  return {
-      batch,
-      phase,
-      weights.parameters.bytes() + weights.gradients.bytes() + velocity + weights.buffers.bytes(),
-      plan.activation_bytes(),
-      plan.gradient_bytes(),
-      plan.workspace_bytes(),
-      plan.cache_bytes()};
+  const auto bytes = [](std::int64_t floats) {
+    return static_cast<std::size_t>(floats) * sizeof(float);
+  };
+  // In training with gradients and velocity.
+  const std::size_t copies = phase == layers::Phase::training ? 3 : 1;
+  return {batch, phase, copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
+          layers::plan_bytes(net, batch, phase, {}, Device::cpu())};
 }
 
 std::string_view name_of(layers::Phase phase) {
@@ -79,6 +79,8 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   event["recognised"] = info.recognised;
   event["dataset"] = info.dataset;
   event["class_names"] = info.class_names;
+  event["definition"] = models::definition_of(info.network);
+  event["channels"] = info.network.channels;
   event["height"] = info.network.height;
   event["width"] = info.network.width;
   event["mean"] = info.mean;
@@ -97,10 +99,10 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
     event["memory"].push_back({{"batch", plan.batch},
                                {"phase", name_of(plan.phase)},
                                {"weight_bytes", plan.weights},
-                               {"activation_bytes", plan.activations},
-                               {"gradient_bytes", plan.gradients},
-                               {"workspace_bytes", plan.workspace},
-                               {"cache_bytes", plan.cache},
+                               {"activation_bytes", plan.plan.activations},
+                               {"gradient_bytes", plan.plan.gradients},
+                               {"workspace_bytes", plan.plan.workspace},
+                               {"cache_bytes", plan.plan.caches},
                                {"total_bytes", plan.total()}});
   }
   return json_line(event);
@@ -116,12 +118,20 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
   if (info.test_accuracy >= 0) {
     trained += fmt::format(", test accuracy {:.2f} %", 100 * info.test_accuracy);
   }
+  const models::NetworkOptions& network = info.network;
+  const std::string image =
+      fmt::format("{} x {} x {} pixels", network.channels, network.height, network.width);
+  if (info.class_names.empty()) {
+    return format_pairs({{"network", network.name + ", not trained"},
+                         {"classes", format_count(network.classes)},
+                         {"input", image}},
+                        terminal);
+  }
   return format_pairs(
-      {{"network", info.network.name + (info.recognised ? " (recognised from its tensors)" : "")},
+      {{"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
        {"data", printable(info.dataset)},
        {"classes", classes},
-       {"input", fmt::format("1 x {} x {} pixels, (pixel / 255 - {:.4f}) / {:.4f}",
-                             info.network.height, info.network.width, info.mean, info.stddev)},
+       {"input", fmt::format("{}, (pixel / 255 - {:.4f}) / {:.4f}", image, info.mean, info.stddev)},
        {"trained", trained}},
       terminal);
 }
@@ -154,8 +164,8 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
   const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
   for (const PlanMemory& plan : memory) {
     cells.push_back({fmt::format("{}, batch {}", name_of(plan.phase), plan.batch),
-                     bytes(plan.weights), bytes(plan.activations), bytes(plan.gradients),
-                     bytes(plan.workspace), bytes(plan.cache), bytes(plan.total())});
+                     bytes(plan.weights), bytes(plan.plan.activations), bytes(plan.plan.gradients),
+                     bytes(plan.plan.workspace), bytes(plan.plan.caches), bytes(plan.total())});
   }
   return format_table({{"memory on the CPU", Align::left},
                        {"weights"},
@@ -170,8 +180,55 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
          "column gradients is those of the activations.\n";
 }
 
+// "3x32x32" into channels, height and width.
+void set_input(models::NetworkOptions& network, const std::string& text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::int64_t* const extents[] = {&network.channels, &network.height, &network.width};
+  for (std::int64_t* extent : extents) {
+    const bool first = extent == extents[0];
+    if (!first && at != end && *at == 'x') ++at;
+    const auto [after, error] = std::from_chars(at, end, *extent);
+    if (error != std::errc{}) break;
+    at = after;
+    if (extent == extents[2] && at == end) return;
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("--input expects CHANNELSxHEIGHTxWIDTH, such as 3x32x32, found {}",
+                          printable(text)));
+}
+
+// A model file, or else a network that is not trained: a FILE.net, or a built-in one by its name.
+models::Model subject_of(const InspectFlags& flags) {
+  std::error_code ignored;
+  const bool is_file = models::is_network_file(flags.model);
+  const auto has_name = [&](const auto& info) { return info.name == flags.model; };
+  const bool is_built_in = !std::filesystem::exists(flags.model, ignored) &&
+                           std::ranges::any_of(models::networks(), has_name);
+  if (!is_file && !is_built_in) {
+    if (!flags.input.empty() || flags.classes > 0) {
+      throw Error(
+          ErrorKind::usage,
+          "--input and --classes are for networks that are not trained: FILE.net or a name");
+    }
+    return models::load_model(flags.model);
+  }
+  models::Model model;
+  models::NetworkOptions& network = model.info.network;
+  if (is_file) network = models::read_network(flags.model);
+  if (is_built_in) network.name = flags.model;
+  if (!flags.input.empty()) set_input(network, flags.input);
+  if (flags.classes > 0) network.classes = flags.classes;
+  model.net = models::make_network(network);
+  return model;
+}
+
 int run_inspect(const InspectFlags& flags) {
-  const models::Model model = models::load_model(flags.model);
+  const models::Model model = subject_of(flags);
+  if (flags.definition) {
+    write_out(std::string(models::definition_of(model.info.network)));
+    return 0;
+  }
   const std::vector<LayerRow> rows = layer_rows(*model.net);
   const std::vector<PlanMemory> memory = {
       plan_memory(*model.net, 1, layers::Phase::inference),
@@ -193,7 +250,16 @@ int run_inspect(const InspectFlags& flags) {
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* sub = app.add_subcommand("inspect", "Show a model's layers, cost and memory");
-  add_model(*sub, flags->model);
+  sub->add_option("MODEL", flags->model,
+                  "a run directory, a .safetensors file, a FILE.net or a built-in network")
+      ->type_name("")
+      ->required();
+  sub->add_option("--input", flags->input,
+                  "image of a network that is not trained; default 1x28x28")
+      ->type_name("CxHxW");
+  add_whole(*sub, "--classes", flags->classes, 1, 65536, "its classes; default 10");
+  sub->add_flag("--definition", flags->definition,
+                "print the network's text, to start a FILE.net with");
   sub->add_flag("--json", flags->json, "one JSON object instead of tables");
   sub->callback([flags, &action] { action = [flags] { return run_inspect(*flags); }; });
 }

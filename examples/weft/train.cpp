@@ -100,6 +100,7 @@ std::future<data::Dataset> in_the_background(Load load) {
 int run_train(const TrainFlags& flags) {
   if (!flags.resume.empty()) {
     const models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    check_same_network(flags, config);
     const Device device = select_device(flags.device);
     announce_device(flags.device, device);
     auto loading = in_the_background(
@@ -125,9 +126,10 @@ int run_train(const TrainFlags& flags) {
   config.network.height = dataset.train.height;
   config.network.width = dataset.train.width;
   config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
-  const fs::path run_dir = flags.out.empty()
-                               ? next_free_run(config.network.name + "-" + config.dataset)
-                               : fs::path(flags.out);
+  const fs::path run_dir =
+      flags.out.empty()
+          ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
+          : fs::path(flags.out);
   models::Trainer trainer(config, dataset, run_dir, stream);
   return train(trainer, flags, dataset, run_dir, stream);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Feeds the files of folders to fuzz_picture.cpp, without libFuzzer: a test for every compiler.
+// Feeds the files of folders to fuzz_*.cpp, without libFuzzer: a test for every compiler.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

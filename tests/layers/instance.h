@@ -64,9 +64,20 @@ class Instance {
   // The network in double.
   Values reference(const Values& x, const std::vector<double>& parameters) const {
     Values current = x;
+    std::vector<Values> by_shortcut;  // of the blocks that are open: what will be added
     const double* p = parameters.data();
     for (std::size_t i = 0; i < reference_.size(); ++i) {
       const layers::Layer& layer = *net.layers()[i];
+      const layers::Junction junction = layer.traits().junction;
+      if (junction == layers::Junction::fork) by_shortcut.push_back(current);
+      if (junction == layers::Junction::shortcut) std::swap(by_shortcut.back(), current);
+      if (junction == layers::Junction::add) {
+        for (std::size_t k = 0; k < current.data.size(); ++k) {
+          current.data[k] += by_shortcut.back().data[k];
+        }
+        by_shortcut.pop_back();
+      }
+      if (junction != layers::Junction::none) continue;
       Values y(layer.output_shape(current.shape));
       reference_[i].forward(y, current, p);
       for (const layers::ParameterSpec& spec : layer.parameters()) p += spec.shape.elements();

@@ -16,7 +16,8 @@ inline std::vector<ReferenceLayer> everything() {
                max_pool2d("pool1", layers::Window::square(2, 2)), batch_norm2d("bn", 4),
                tanh("tanh"), avg_pool2d("pool2", layers::Window::square(2, 2)), flatten("flatten"),
                dropout("drop", 0.25f, Instance::kSeed, 7, 0), linear("fc1", 16, 12), relu("relu2"),
-               linear("fc2", 12, 4), sigmoid("sigmoid"));
+               fork("fork"), linear("fc3", 12, 12), shortcut("shortcut"), linear("fc4", 12, 12),
+               add("add"), linear("fc2", 12, 4), sigmoid("sigmoid"));
 }
 
 // The rows of a batch do not influence each other here.

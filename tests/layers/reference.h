@@ -18,6 +18,7 @@
 #include "layers/flatten.h"
 #include "layers/linear.h"
 #include "layers/pool2d.h"
+#include "layers/residual.h"
 #include "layers/softmax.h"
 
 namespace weft::test {
@@ -47,12 +48,13 @@ struct ReferenceLayer {
   ReferenceFunction forward;
 };
 
-inline ReferenceLayer linear(const char* name, std::int64_t in, std::int64_t out) {
-  return {std::make_unique<layers::Linear>(name, in, out),
+inline ReferenceLayer linear(const char* name, std::int64_t in, std::int64_t out,
+                             bool bias = true) {
+  return {std::make_unique<layers::Linear>(name, in, out, bias),
           [=](Values& y, const Values& x, const double* p) {
             for (std::int64_t n = 0; n < x.shape[0]; ++n) {
               for (std::int64_t o = 0; o < out; ++o) {
-                double sum = p[out * in + o];
+                double sum = bias ? p[out * in + o] : 0;
                 for (std::int64_t i = 0; i < in; ++i) sum += p[o * in + i] * x.at(n * in + i);
                 y.at(n * out + o) = sum;
               }
@@ -77,13 +79,13 @@ void for_each_tap(const Shape& out, const Shape& in, const layers::Window& windo
 }
 
 inline ReferenceLayer conv2d(const char* name, std::int64_t in, std::int64_t out,
-                             const layers::Window& window) {
-  return {std::make_unique<layers::Conv2d>(name, in, out, window),
+                             const layers::Window& window, bool bias = true) {
+  return {std::make_unique<layers::Conv2d>(name, in, out, window, bias),
           [=](Values& y, const Values& x, const double* w) {
             const std::int64_t taps = window.kernel_h * window.kernel_w;
             const std::int64_t plane = y.shape[2] * y.shape[3];
             for (std::int64_t k = 0; k < y.shape.elements(); ++k) {
-              y.at(k) = w[out * in * taps + k / plane % out];
+              y.at(k) = bias ? w[out * in * taps + k / plane % out] : 0;
             }
             for_each_tap(y.shape, x.shape, window,
                          [&](auto n, auto o, auto p, auto q, auto i, auto j, auto tap) {
@@ -156,6 +158,17 @@ inline ReferenceLayer dropout(const char* name, float p, std::uint64_t seed, std
 inline ReferenceLayer flatten(const char* name) {
   return {std::make_unique<layers::Flatten>(name),
           [](Values& y, const Values& x, const double*) { y.data = x.data; }};
+}
+
+// The ends of a residual block; Instance::reference() knows what they do.
+inline ReferenceLayer fork(const char* name) {
+  return {std::make_unique<layers::Fork>(name), nullptr};
+}
+inline ReferenceLayer shortcut(const char* name) {
+  return {std::make_unique<layers::Shortcut>(name), nullptr};
+}
+inline ReferenceLayer add(const char* name) {
+  return {std::make_unique<layers::Add>(name), nullptr};
 }
 
 // In training: normalised by the statistics of the batch itself.

@@ -164,6 +164,64 @@ TEST_P(Gradients, BatchNormBetweenConvolutionAndReLU) {
         random_floats(4 * 64, 23), 4, {1e-4, 1e-4});
 }
 
+// Blocks in every arrangement that a plan treats in its own way. What goes two ways is read twice
+// and its gradient is a sum; layers that run in place, ReLUs in epilogues, their masks and branches
+// stand at each end of a way.
+TEST_P(Gradients, ResidualBlocks) {
+  const Window same = Window::square(3, 1, 1);
+  for (const bool fuse : {true, false}) {
+    SCOPED_TRACE(fuse ? "fused" : "apart");
+    const auto check_block = [&](const Shape& sample, std::vector<ReferenceLayer> layers,
+                                 std::uint32_t seed, const Bound& bound = {4e-5, 4e-5}) {
+      SCOPED_TRACE(seed);
+      check(sample, std::move(layers), random_floats(3 * sample.elements(), seed), 3, bound,
+            {.fuse = fuse});
+    };
+    // The shortcut is the block's input, which a ReLU in an epilogue made.
+    check_block({2, 5, 5},
+                stack(conv2d("c1", 2, 3, same), relu("r1"), fork("f"), conv2d("c2", 3, 3, same),
+                      relu("r2"), add("a"), conv2d("c3", 3, 2, same)),
+                41);
+    // The first and the last layer of both ways run in place.
+    check_block({6},
+                stack(linear("l1", 6, 7), fork("f"), tanh("t1"), linear("l2", 7, 7), sigmoid("s1"),
+                      shortcut("s"), sigmoid("s2"), linear("l3", 7, 7), tanh("t2"), add("a"),
+                      tanh("t3"), linear("l4", 7, 3)),
+                42);
+    // Products whose weight gradients run on a branch, with ReLUs between them.
+    check_block({6},
+                stack(linear("l1", 6, 7), relu("r1"), fork("f"), linear("l2", 7, 9), relu("r2"),
+                      linear("l3", 9, 5), relu("r3"), shortcut("s"), linear("l4", 7, 5), relu("r4"),
+                      add("a"), relu("r5"), linear("l5", 5, 3)),
+                43);
+    // A block of one layer that has no parameters, at the network's input and at its output.
+    check_block({7}, stack(fork("f"), sigmoid("s"), add("a")), 44);
+    check_block({7}, stack(fork("f"), add("a")), 45);
+    check_block({7}, stack(fork("f"), flatten("x"), shortcut("s"), tanh("t"), add("a")), 46);
+    // Blocks in a block, in both of its ways, and one behind another.
+    check_block({5},
+                stack(fork("f1"), linear("l1", 5, 4), fork("f2"), fork("f3"), tanh("t1"), add("a3"),
+                      linear("l2", 4, 4), add("a2"), shortcut("s1"), linear("l3", 5, 4), fork("f4"),
+                      sigmoid("s2"), shortcut("s4"), linear("l4", 4, 4), add("a4"), add("a1"),
+                      fork("f5"), tanh("t2"), add("a5")),
+                47);
+    // As in a residual network of images, with batch norm and a projection of half the size.
+    check_block(
+        {2, 6, 6},
+        stack(conv2d("c1", 2, 3, same), batch_norm2d("b1", 3), tanh("t1"), fork("f1"),
+              conv2d("c2", 3, 4, Window::square(3, 2, 1)), batch_norm2d("b2", 4), tanh("t2"),
+              conv2d("c3", 4, 4, same), batch_norm2d("b3", 4), shortcut("s1"),
+              conv2d("c4", 3, 4, Window::square(1, 2)), batch_norm2d("b4", 4), add("a1"),
+              tanh("t3"), avg_pool2d("p", Window::square(3, 3)), flatten("x"), linear("l", 4, 3)),
+        48, {2e-4, 2e-4});
+  }
+}
+
+TEST_P(Gradients, GlobalAveragePooling) {
+  check_layer({3, 5, 4}, avg_pool2d("pool", {5, 4, 5, 4, 0, 0}));
+  check_layer({17, 1, 1}, avg_pool2d("pool", {1, 1, 1, 1, 0, 0}));
+}
+
 // Smooth, so that the rounding of a reduced precision cannot move a value across a kink.
 TEST_P(Gradients, EveryKernelChoice) {
   using kernels::ComputeMode;

@@ -105,6 +105,39 @@ TEST_P(Plans, ShareWeights) {
   EXPECT_GT(training.cache_bytes(), 0u);
 }
 
+TEST_P(Plans, TakeTheBytesThatWereFoundWithoutTakingThem) {
+  Instance instance(kSample, everything(), stream());
+  for (const Phase phase : {Phase::inference, Phase::training}) {
+    for (const bool fuse : {true, false}) {
+      const layers::KernelChoice kernels{.fuse = fuse};
+      const Plan plan = instance.plan(5, phase, kernels);
+      const layers::PlanBytes bytes = layers::plan_bytes(instance.net, 5, phase, kernels, device());
+      EXPECT_EQ(bytes.activations, plan.activation_bytes());
+      EXPECT_EQ(bytes.gradients, plan.gradient_bytes());
+      EXPECT_EQ(bytes.workspace, plan.workspace_bytes());
+      EXPECT_EQ(bytes.caches, plan.cache_bytes());
+      EXPECT_GT(bytes.activations, 0u);
+    }
+  }
+}
+
+// All tensors are 4 x 64 floats: 1024 bytes. Inference needs the plan's input, that of the block,
+// and two that its layers take turns in; the sum lies in one that is free by then. Backward needs
+// the gradient of the sum and two more, of which the last one takes the sum of both ways.
+TEST_P(Plans, ReuseTheMemoryOfAResidualBlock) {
+  Instance instance(
+      {64},
+      stack(linear("l1", 64, 64), fork("f"), linear("l2", 64, 64), sigmoid("s1"),
+            linear("l3", 64, 64), add("a"), linear("l4", 64, 64), linear("l5", 64, 64)),
+      stream());
+  const Plan inference = instance.plan(4, Phase::inference);
+  EXPECT_EQ(inference.activation_bytes(), 4 * 1024u);
+  const Plan training = instance.plan(4, Phase::training, {.fuse = false});
+  EXPECT_EQ(training.gradient_bytes(), 3 * 1024u);
+  // The input and one for each layer but the sigmoid, which runs in place.
+  EXPECT_EQ(training.activation_bytes(), 7 * 1024u);
+}
+
 TEST_P(Plans, TakeTailBatchesAndSingleRows) {
   Instance instance(kSample, row_wise(), stream());
   const std::vector<float> x = random_floats(8 * kPixels, 57), dy = random_floats(8 * 4, 58);
@@ -257,7 +290,11 @@ TEST_P(Plans, ShowEveryLayersOwnOutputInInferenceWithoutFusion) {
   const std::vector<float> output = forward(plan, x);
   const auto shown = [&](std::size_t layer) { return to_host(plan.activation(layer), stream()); };
   const std::size_t count = instance.net.layers().size();
+  bool in_block = false;  // which is a network from its last layer on
   for (std::size_t i = 0; i < count; ++i) {
+    const layers::Junction junction = instance.net.layers()[i]->traits().junction;
+    if (junction != layers::Junction::none) in_block = junction != layers::Junction::add;
+    if (in_block) continue;
     std::vector<ReferenceLayer> head = everything();
     head.erase(head.begin() + static_cast<std::ptrdiff_t>(i) + 1, head.end());
     Instance first(kSample, std::move(head), stream());

@@ -50,6 +50,37 @@ TEST(Sequential, RefusesLayersThatDoNotFit) {
   }
 }
 
+TEST(Sequential, RefusesResidualBlocksThatDoNotClose) {
+  const auto complaint = [](std::vector<ReferenceLayer> list) -> std::string {
+    try {
+      Sequential({4}, take_layers(list));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 4), add("a"))), "");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 4))), "f: Fork expects an Add after it");
+  EXPECT_EQ(complaint(stack(linear("l", 4, 4), add("a"))), "a: Add expects an open Fork before it");
+  EXPECT_EQ(complaint(stack(fork("f"), shortcut("s"), shortcut("t"), add("a"))),
+            "t: Shortcut expects an open Fork before it");
+  EXPECT_EQ(complaint(stack(fork("f"), linear("l", 4, 3), add("a"))),
+            "a: Add expects two operands of one shape, found (1, 3) and by the shortcut (1, 4)");
+  EXPECT_EQ(
+      complaint(stack(fork("f"), linear("l", 4, 3), shortcut("s"), linear("m", 4, 2), add("a"))),
+      "a: Add expects two operands of one shape, found (1, 3) and by the shortcut (1, 2)");
+}
+
+TEST(Sequential, FollowsTheShapesThroughAResidualBlock) {
+  auto list = stack(linear("l1", 4, 6), fork("f"), linear("l2", 6, 3), shortcut("s"),
+                    linear("l3", 6, 3), add("a"));
+  const Sequential net({4}, take_layers(list));
+  const std::vector<Shape> expected{{2, 6}, {2, 6}, {2, 3}, {2, 6}, {2, 3}, {2, 3}};
+  EXPECT_EQ(net.output_shapes(2), expected);
+  EXPECT_EQ(net.output_shape(5), Shape({5, 3}));
+}
+
 TEST(Sequential, RefusesEqualNames) {
   auto list = stack(linear("fc", 4, 4), linear("fc", 4, 4));
   EXPECT_THROW(Sequential({4}, take_layers(list)), Error);

@@ -96,6 +96,64 @@ INSTANTIATE_TEST_SUITE_P(All, EachNetwork, testing::ValuesIn(network_list()),
                            return label;
                          });
 
+// A file of its own is a part of the model, and what was known of a network by its name alone, in
+// files written before, loads as it did.
+TEST(NetworkInModelFile, RoundTripsAndIsNotTrusted) {
+  const TemporaryFolder folder;
+  Model model;
+  model.info.network.name = "own.net";
+  model.info.network.definition =
+      "conv 4 3x3 pad 1\nresidual {\n  conv 4 3x3 pad 1\n  batch_norm\n}\nlinear classes\n";
+  model.info.network.channels = 3;
+  model.info.network.height = 9;
+  model.info.class_names.assign(10, "c");
+  model.net = make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(7);
+  model.buffers = model.net->initial_buffers();
+  const SafeTensors good = model_content(model);
+  write_safetensors(folder / "m.safetensors", good);
+  const Model read = load_model(folder / "m.safetensors");
+  EXPECT_EQ(read.info.network.name, "own.net");
+  EXPECT_EQ(read.info.network.definition, model.info.network.definition);
+  EXPECT_EQ(read.net->sample_shape(), Shape({3, 9, 28}));
+  EXPECT_EQ(read.parameters, model.parameters);
+  EXPECT_EQ(read.buffers, model.buffers);
+  EXPECT_NE(good.find("conv2.weight"), nullptr);
+
+  const auto refuses = [&](const std::string& message, auto change) {
+    SafeTensors content = good;
+    auto json = nlohmann::json::parse(content.metadata.at("weft"));
+    change(json);
+    content.metadata["weft"] = json.dump();
+    write_safetensors(folder / "m.safetensors", content);
+    return throws(ErrorKind::data, message, [&] { load_model(folder / "m.safetensors"); });
+  };
+  using J = nlohmann::json;
+  EXPECT_TRUE(refuses("m.safetensors: own.net:1:1: expected a layer",
+                      [](J& j) { j["definition"] = "bonv 4 3x3"; }));
+  EXPECT_TRUE(refuses("own.net:2:1: expected a network of at most", [](J& j) {
+    j["definition"] = "linear 1048576\nlinear 1048576\nlinear classes";
+  }));
+  EXPECT_TRUE(
+      refuses("tensor conv1.weight: expected shape (4, 3, 5, 5), found (4, 3, 3, 3)", [](J& j) {
+        std::string text = j["definition"];
+        j["definition"] = text.replace(0, 16, "conv 4 5x5 pad 2");
+      }));
+  EXPECT_TRUE(refuses("named NAME.net", [](J& j) { j["network"] = "../../x.net"; }));
+  EXPECT_TRUE(refuses("named NAME.net", [](J& j) { j["network"] = "lenet5"; }));
+  EXPECT_TRUE(refuses("unknown network", [](J& j) { j["definition"] = ""; }));
+  EXPECT_TRUE(refuses("\"definition\"", [](J& j) { j["definition"] = 3; }));
+  EXPECT_TRUE(refuses("\"channels\"", [](J& j) { j["channels"] = 1 << 20; }));
+
+  SafeTensors older = model_content(fresh_model("lenet5"));
+  auto json = nlohmann::json::parse(older.metadata.at("weft"));
+  json.erase("definition");
+  json.erase("channels");
+  older.metadata["weft"] = json.dump();
+  write_safetensors(folder / "older.safetensors", older);
+  EXPECT_EQ(load_model(folder / "older.safetensors").parameters, fresh_model("lenet5").parameters);
+}
+
 class ModelFile : public testing::Test {
  protected:
   ModelFile() : content_(model_content(fresh_model("mlp"))) {}

@@ -10,6 +10,12 @@ namespace weft::cli {
 models::Model load_picture_model(const std::string& path) {
   models::Model model = models::load_model(path);
   const models::NetworkOptions& network = model.info.network;
+  if (network.channels != 1) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: the network reads {} channels; pictures are prepared as grey, with 1",
+                    path, network.channels));
+  }
   if (network.height != kPictureSide || network.width != kPictureSide) {
     throw Error(
         ErrorKind::usage,

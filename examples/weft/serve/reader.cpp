@@ -38,7 +38,9 @@ Reader::Reader(const models::Model& model)
   const auto layers = model.net->layers();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const layers::LayerTraits traits = layers[i]->traits();
-    if (!traits.view && !traits.identity_in_inference) visible_.push_back(i);
+    const bool marks =
+        traits.junction == layers::Junction::fork || traits.junction == layers::Junction::shortcut;
+    if (!traits.view && !traits.identity_in_inference && !marks) visible_.push_back(i);
   }
 }
 
@@ -50,14 +52,10 @@ std::string Reader::describe() const {
                                                       {"layers", nlohmann::ordered_json::array()}});
   const Classes classes(model_.info.class_names);
   for (const std::string& name : classes.names) event["classes"].push_back(name);
-  Shape shape = model_.net->input_shape(1);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < model_.net->layers().size(); ++i) {
+  const std::vector<Shape> shapes = model_.net->output_shapes(1);
+  for (const std::size_t i : visible_) {
     const layers::Layer& layer = *model_.net->layers()[i];
-    shape = layer.output_shape(shape);
-    if (next == visible_.size() || visible_[next] != i) continue;
-    ++next;
-    const auto extents = shape.extents().subspan(1);
+    const auto extents = shapes[i].extents().subspan(1);
     event["layers"].push_back({{"name", layer.name()},
                                {"description", layer.describe()},
                                {"shape", std::vector(extents.begin(), extents.end())}});

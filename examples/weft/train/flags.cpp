@@ -33,31 +33,45 @@ models::TrainConfig unasked(models::TrainConfig config) {
   return config;
 }
 
-models::TrainConfig read_config(const std::string& path, const std::string& model) {
+// The network that --model names, of which a file is read.
+models::NetworkOptions asked_network(const std::string& model) {
+  if (models::is_network_file(model)) return models::read_network(model);
+  models::NetworkOptions network;
+  network.name = model.empty() ? kModel : model;
+  return network;
+}
+
+models::TrainConfig read_config(const std::string& path, const models::NetworkOptions& asked) {
   const data::InputFile file(path);
   if (file.size() > kMostConfigBytes) {
     throw Error(ErrorKind::data, fmt::format("{}: more than 1 MiB, expected a config.json", path));
   }
   std::string text(file.size(), '\0');
   file.read(std::as_writable_bytes(std::span(text)), 0);
-  const auto with_defaults_of = [&](const std::string& network) {
-    return models::train_config_from_json(text, unasked(models::default_config(network)), path);
+  const auto with_defaults_of = [&](const models::NetworkOptions& network) {
+    models::TrainConfig start = unasked(models::default_config(network.name));
+    start.network.definition = network.definition;
+    return models::train_config_from_json(text, start, path);
   };
   // A part of a config.json has the other settings of its network.
-  return with_defaults_of(with_defaults_of(model.empty() ? kModel : model).network.name);
+  return with_defaults_of(with_defaults_of(asked).network);
 }
 
 // The settings that the flags change.
 models::TrainConfig start_of(const TrainFlags& flags) {
+  const models::NetworkOptions asked = asked_network(flags.model);
   models::TrainConfig config;
   if (!flags.config.empty()) {
-    config = read_config(flags.config, flags.model);
+    config = read_config(flags.config, asked);
   } else if (!flags.recipe.empty()) {
     config = unasked(models::recipe_config(flags.recipe));
   } else {
-    config = unasked(models::default_config(flags.model.empty() ? kModel : flags.model));
+    config = unasked(models::default_config(asked.name));
   }
-  if (!flags.model.empty()) config.network.name = flags.model;
+  if (!flags.model.empty()) {
+    config.network.name = asked.name;
+    config.network.definition = asked.definition;
+  }
   return config;
 }
 
@@ -75,7 +89,10 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
          "take the settings from this file, the config.json of a run or a part of one; other "
          "flags change single ones")
       ->type_name("FILE");
-  app.add_option("--model", flags.model, fmt::format("network: {}; default {}", names, kModel))
+  app.add_option(
+         "--model", flags.model,
+         fmt::format("network: {}; or FILE.net, a text with a layer in each line; default {}",
+                     names, kModel))
       ->type_name("NAME");
   add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
   app.option_defaults()->group("Data");
@@ -106,7 +123,8 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
            "factor on the initial weights; 2.45 gives He's for ReLU");
   add_real(app, "--ema", flags.ema, 0, 0.999999,
            "average the weights, keeping this share of the average at each step");
-  add_real(app, "--dropout", flags.dropout, 0, 0.99, "dropout before the last layer of convnet");
+  add_real(app, "--dropout", flags.dropout, 0, 0.99,
+           "dropout before the last layer of convnet; rate in a FILE.net");
   add_whole(app, "--seed", flags.seed, 0, std::numeric_limits<std::int64_t>::max(),
             "seed of weights, order and augmentation; default 1");
 
@@ -132,33 +150,15 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
 void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
-    for (const char* name : {"--config",
-                             "--log-every",
-                             "--calibration-split",
-                             "--recipe",
-                             "--model",
-                             "--dataset",
-                             "--limit-train",
-                             "--val-split",
-                             "--augment",
-                             "--no-augment",
-                             "--batch-size",
-                             "--lr",
-                             "--lr-schedule",
-                             "--warmup",
-                             "--momentum",
-                             "--nesterov",
-                             "--no-nesterov",
-                             "--weight-decay",
-                             "--label-smoothing",
-                             "--init-gain",
-                             "--ema",
-                             "--dropout",
-                             "--seed",
-                             "--precision",
-                             "--impl",
-                             "--out",
-                             "--dry-run"}) {
+    for (const char* name : {"--config",      "--log-every",    "--calibration-split",
+                             "--recipe",      "--dataset",      "--limit-train",
+                             "--val-split",   "--augment",      "--no-augment",
+                             "--batch-size",  "--lr",           "--lr-schedule",
+                             "--warmup",      "--momentum",     "--nesterov",
+                             "--no-nesterov", "--weight-decay", "--label-smoothing",
+                             "--init-gain",   "--ema",          "--dropout",
+                             "--seed",        "--precision",    "--impl",
+                             "--out",         "--dry-run"}) {
       if (!given(name)) continue;
       throw Error(
           ErrorKind::usage,
@@ -173,10 +173,12 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   if (given("--recipe") && given("--config")) {
     throw Error(ErrorKind::usage, "--recipe and --config exclude each other");
   }
-  const std::string model = start_of(flags).network.name;
-  if (given("--dropout") && flags.dropout > 0 && !models::network_named(model).has_dropout) {
+  const models::NetworkOptions network = start_of(flags).network;
+  if (given("--dropout") && flags.dropout > 0 && !models::takes_dropout(network)) {
     throw Error(ErrorKind::usage,
-                fmt::format("--dropout is for convnet; {} has none", printable(model)));
+                fmt::format("--dropout is for convnet, and for files that say dropout rate; {} has "
+                            "none",
+                            network.name));
   }
   if (given("--calibration-split") && flags.val_split > 0) {
     throw Error(ErrorKind::usage,
@@ -221,6 +223,16 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   return config;
 }
 
+void check_same_network(const TrainFlags& flags, const models::TrainConfig& run) {
+  if (flags.model.empty()) return;
+  const models::NetworkOptions asked = asked_network(flags.model);
+  if (models::definition_of(asked) == models::definition_of(run.network)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} differs from the network that the run in {} began with, {}; without "
+                          "--model the run goes on with its own copy",
+                          printable(flags.model), printable(flags.resume), run.network.name));
+}
+
 layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,
                                   Device device) {
   DeviceFlags chosen = flags.device;
@@ -242,12 +254,8 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
   const std::int64_t images = limited - held_out;
   const std::int64_t steps = divide_up(images, config.batch_size);
 
-  const Stream stream(device);
-  layers::Weights weights(*net, stream);
-  const Tensor step(Shape{1}, DType::i64, stream);
-  const layers::Plan plan(*net, weights, std::min(config.batch_size, images),
-                          layers::Phase::training, config.kernels, config.seed,
-                          step.data<std::int64_t>(), stream);
+  const layers::PlanBytes plan = layers::plan_bytes(
+      *net, std::min(config.batch_size, images), layers::Phase::training, config.kernels, device);
   const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
   const std::size_t weights_bytes = (config.ema_decay > 0 ? 4 : 3) * parameters;
   const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
@@ -265,10 +273,9 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
                                {"lr", models::shortest(config.schedule.peak)},
                                {"lr_schedule", models::name_of(config.schedule.kind)},
                                {"ema_decay", models::shortest(config.ema_decay)}});
-    event["bytes"] = {
-        {"weights", weights_bytes},           {"activations", plan.activation_bytes()},
-        {"gradients", plan.gradient_bytes()}, {"workspace", plan.workspace_bytes()},
-        {"cache", plan.cache_bytes()},        {"images", data}};
+    event["bytes"] = {{"weights", weights_bytes},    {"activations", plan.activations},
+                      {"gradients", plan.gradients}, {"workspace", plan.workspace},
+                      {"cache", plan.caches},        {"images", data}};
     write_out(json_line(event));
     return 0;
   }
@@ -289,9 +296,8 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
        {"augment", augmentation_text(config.augmentation)},
        {"average", average_text(config)},
        {"weights", bytes(weights_bytes) + " with gradients and velocity"},
-       {"activations",
-        bytes(plan.activation_bytes() + plan.gradient_bytes()) + " with their gradients"},
-       {"workspace", bytes(plan.workspace_bytes() + plan.cache_bytes())},
+       {"activations", bytes(plan.activations + plan.gradients) + " with their gradients"},
+       {"workspace", bytes(plan.workspace + plan.caches)},
        {"images", bytes(data)},
        {"run", flags.out.empty() ? "nothing is written by --dry-run"
                                  : printable(flags.out) + " (not written by --dry-run)"}},

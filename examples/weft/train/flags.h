@@ -33,6 +33,9 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags);
 // The settings; of the kernels those of --config or --recipe. Its data set is empty when none was
 // asked for.
 models::TrainConfig config_from(const TrainFlags& flags);
+// Throws usage when --model is given beside --resume and is not the network of the run: a file may
+// have changed since the run began.
+void check_same_network(const TrainFlags& flags, const models::TrainConfig& run);
 // The kernels of `config` with --precision and --impl for this device; a recipe's precision is left
 // out on the CPU.
 layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// A residual block is a stretch of a Sequential between two layers: Fork, which sends its input two
+// ways, and Add, which adds what arrives.
+//
+//   fork -> conv bn relu ... ------------> add        the shortcut is the input of the block
+//   fork -> conv bn relu ... shortcut conv -> add     the shortcut has layers of its own
+//
+// In front of the layers of a shortcut stands the layer Shortcut, whose output is the output of its
+// Fork. Blocks may lie in each other. Sequential checks that they are closed and that the shapes
+// meet. The second operand of Fork and Add is LayerContext::other, which a Plan sets. Forward of
+// Fork and backward of Add copy nothing in place; the sums cannot be in place.
+#pragma once
+
+#include "layers/layer.h"
+
+namespace weft::layers {
+
+// y = x. Backward: dx = dy + other, where `other` is the gradient that came back by the shortcut.
+class Fork final : public Layer {
+ public:
+  explicit Fork(std::string name) : Layer(std::move(name)) {}
+
+  std::string_view type() const override { return "Fork"; }
+  std::string describe() const override { return "Fork"; }
+  double forward_flops(const Shape&) const override { return 0; }
+  LayerTraits traits() const override {
+    return {.in_place = true, .backward_reads_output = false, .junction = Junction::fork};
+  }
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override { return input; }
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
+};
+
+// Where the shortcut begins. Nothing is called for it.
+class Shortcut final : public Layer {
+ public:
+  explicit Shortcut(std::string name) : Layer(std::move(name)) {}
+
+  std::string_view type() const override { return "Shortcut"; }
+  std::string describe() const override { return "Shortcut"; }
+  double forward_flops(const Shape&) const override { return 0; }
+  LayerTraits traits() const override { return {.junction = Junction::shortcut}; }
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override { return input; }
+  // Throws usage: a Plan never calls it.
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
+};
+
+// y = x + other, where x is the output of the block's layers and `other` that of the shortcut.
+// Backward: dx = dy, which is the gradient of both.
+class Add final : public Layer {
+ public:
+  explicit Add(std::string name) : Layer(std::move(name)) {}
+
+  std::string_view type() const override { return "Add"; }
+  std::string describe() const override { return "Add"; }
+  LayerTraits traits() const override {
+    return {.in_place = true, .backward_reads_output = false, .junction = Junction::add};
+  }
+
+ protected:
+  Shape do_output_shape(const Shape& input) const override { return input; }
+  void do_forward(const ForwardCall& call) const override;
+  void do_backward(const BackwardCall& call) const override;
+};
+
+}  // namespace weft::layers
