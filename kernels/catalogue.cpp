@@ -47,7 +47,7 @@ constexpr Family kFamilies[] = {
      divergence_rungs},
     {"batch_norm", "batch normalisation, training, inference and backward", batch_norm_rungs},
     {"dropout", "dropout from counter-based random numbers", dropout_rungs},
-    {"optimizer", "stochastic gradient descent over the flat parameters", optimizer_rungs},
+    {"optimizer", "SGD and AdamW over the flat parameters", optimizer_rungs},
     {"batch", "shuffles, augments and normalises a batch of images", batch_rungs},
     {"fused_cnn", "a small convolutional network as a whole: whole training steps, and inference",
      fused_cnn_rungs},

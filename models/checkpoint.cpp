@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/json_check.h"
 #include "models/state_dict.h"
 
 namespace weft::models {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr const char* kRunKey = "weft_run";
 const std::string kParameter = "parameter.";
-const std::string kVelocity = "velocity.";
 const std::string kBuffer = "buffer.";
 const std::string kAverage = "average.";
 const std::string kBest = "best.";
@@ -20,6 +20,25 @@ void add_weights(SafeTensors& content, const std::string& prefix, const layers::
                  const HostWeights& weights) {
   add_tensors(content, prefix, net, SliceKind::parameters, weights.parameters);
   add_tensors(content, prefix, net, SliceKind::buffers, weights.buffers);
+}
+
+std::string prefix_of(std::string_view state) {
+  return std::string(state) + ".";
+}
+
+// A run goes on with the optimizer that it began with: the moments of one mean nothing to another.
+void check_optimizer(const SafeTensors& content, Optimizer optimizer, const std::string& where) {
+  for (const Optimizer other : {Optimizer::sgd, Optimizer::adamw}) {
+    if (other == optimizer) continue;
+    for (const std::string_view state : state_names(other)) {
+      for (const NamedTensor& tensor : content.tensors) {
+        if (!tensor.name.starts_with(prefix_of(state))) continue;
+        throw Error(ErrorKind::data,
+                    str(where, ": the config says ", name_of(optimizer), ", but tensor ",
+                        in_quotes(tensor.name), " was written by ", name_of(other)));
+      }
+    }
+  }
 }
 
 // Weights are what has rows of inputs; biases and batch norm's factors stay as they are.
@@ -41,7 +60,8 @@ Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& data
   checkpoint.state.data = fingerprint_of(dataset);
   checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
   scale_weights(checkpoint.weights.parameters, net, config.init_gain);
-  checkpoint.velocity.assign(checkpoint.weights.parameters.size(), 0);
+  checkpoint.states.assign(state_names(config.optimizer).size(),
+                           std::vector<float>(checkpoint.weights.parameters.size()));
   if (config.ema_decay > 0) checkpoint.average = checkpoint.weights;
   return checkpoint;
 }
@@ -51,7 +71,10 @@ SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Seque
   content.metadata = {{"format", "pt"}, {kRunKey, to_json(checkpoint.state)}};
   const HostWeights& weights = checkpoint.weights;
   add_tensors(content, kParameter, net, SliceKind::parameters, weights.parameters);
-  add_tensors(content, kVelocity, net, SliceKind::parameters, checkpoint.velocity);
+  const auto names = state_names(checkpoint.state.config.optimizer);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    add_tensors(content, prefix_of(names[i]), net, SliceKind::parameters, checkpoint.states[i]);
+  }
   add_tensors(content, kBuffer, net, SliceKind::buffers, weights.buffers);
   if (checkpoint.state.config.ema_decay > 0) {
     add_weights(content, kAverage, net, checkpoint.average);
@@ -72,13 +95,22 @@ Checkpoint checkpoint_of(const SafeTensors& content, const layers::Sequential& n
                          const std::string& where) {
   Checkpoint checkpoint;
   checkpoint.state = run_state_of(content, where);
-  const std::string prefixes[] = {kParameter, kVelocity, kBuffer, kAverage, kBest};
+  const Optimizer optimizer = checkpoint.state.config.optimizer;
+  check_optimizer(content, optimizer, where);
+  std::vector<std::string> prefixes = {kParameter, kBuffer, kAverage, kBest};
+  for (const std::string_view state : state_names(optimizer)) prefixes.push_back(prefix_of(state));
   check_no_others(content, prefixes, net, where);
   const auto flat = [&](const std::string& prefix, SliceKind kind) {
     return flat_values(content, prefix, net, kind, where);
   };
   checkpoint.weights = {flat(kParameter, SliceKind::parameters), flat(kBuffer, SliceKind::buffers)};
-  checkpoint.velocity = flat(kVelocity, SliceKind::parameters);
+  for (const std::string_view state : state_names(optimizer)) {
+    checkpoint.states.push_back(flat(prefix_of(state), SliceKind::parameters));
+  }
+  if (optimizer == Optimizer::adamw &&
+      std::ranges::any_of(checkpoint.states[1], [](float square) { return square < 0; })) {
+    throw Error(ErrorKind::data, str(where, ": a mean of squares (exp_avg_sq) is below 0"));
+  }
   if (checkpoint.state.config.ema_decay > 0) {
     checkpoint.average = {flat(kAverage, SliceKind::parameters),
                           flat(kAverage, SliceKind::buffers)};

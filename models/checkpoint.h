@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Checkpoint: all that a run needs to go on as if it had never stopped, in one safetensors file.
 //
-// Tensors are named parameter.NAME, velocity.NAME and buffer.NAME; average.NAME for the averaged
-// weights of a run with an ema_decay; best.NAME for the weights of the best epoch when there is a
-// validation split. The metadata entry "weft_run" holds the rest.
+// Tensors are named parameter.NAME, buffer.NAME, and velocity.NAME, or what else the optimizer
+// keeps (models/optimizer.h); average.NAME for the averaged weights of a run with an ema_decay;
+// best.NAME for the weights of the best epoch when there is a validation split. The metadata entry
+// "weft_run" holds the rest.
 #pragma once
 
 #include <string>
@@ -23,9 +24,9 @@ struct HostWeights {
 struct Checkpoint {
   RunState state;
   HostWeights weights;
-  std::vector<float> velocity;  // as parameters
-  HostWeights average;          // empty unless state.config.ema_decay > 0
-  HostWeights best;             // empty unless best_epoch(state.history) > 0
+  std::vector<std::vector<float>> states;  // one for each of state_names(), as parameters
+  HostWeights average;                     // empty unless state.config.ema_decay > 0
+  HostWeights best;                        // empty unless best_epoch(state.history) > 0
 
   // What is evaluated, saved as the model and exported.
   const HostWeights& evaluated() const { return state.config.ema_decay > 0 ? average : weights; }

@@ -58,6 +58,15 @@ TrainConfig default_config(std::string_view network) {
   return config;
 }
 
+void choose_optimizer(TrainConfig& config, Optimizer optimizer) {
+  if (config.optimizer == optimizer) return;
+  const TrainConfig of_network = default_config(config.network.name);
+  const bool sgd = optimizer == Optimizer::sgd;
+  config.optimizer = optimizer;
+  config.schedule.peak = sgd ? of_network.schedule.peak : 1e-3f;
+  config.weight_decay = sgd ? of_network.weight_decay : 0.01f;
+}
+
 std::span<const RecipeInfo> recipes() {
   return kRecipes;
 }

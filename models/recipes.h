@@ -12,6 +12,10 @@ namespace weft::models {
 // What suits this network at batch 64, in fp32; throws usage for an unknown one.
 TrainConfig default_config(std::string_view network);
 
+// Changes to this optimizer, with the rate and the weight decay that suit it: 1e-3 and 0.01 for
+// AdamW as in PyTorch, those of the network for SGD. Nothing changes when it has it already.
+void choose_optimizer(TrainConfig& config, Optimizer optimizer);
+
 struct RecipeInfo {
   std::string_view name;
   std::string_view summary;  // one line for --help

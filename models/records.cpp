@@ -97,9 +97,14 @@ Json json_of(const TrainConfig& config) {
                       {"warmup_fraction", config.schedule.warmup_fraction},
                       {"step_every_epochs", config.schedule.step_every_epochs},
                       {"step_factor", shortest(config.schedule.step_factor)}};
+  json["optimizer"] = name_of(config.optimizer);
   json["momentum"] = shortest(config.momentum);
   json["weight_decay"] = shortest(config.weight_decay);
   json["nesterov"] = config.nesterov;
+  json["beta1"] = config.beta1;
+  json["beta2"] = config.beta2;
+  json["epsilon"] = config.epsilon;
+  json["clip_norm"] = shortest(config.clip_norm);
   json["label_smoothing"] = shortest(config.label_smoothing);
   json["init_gain"] = shortest(config.init_gain);
   json["ema_decay"] = shortest(config.ema_decay);
@@ -138,6 +143,11 @@ TrainConfig config_from(const Fields& fields) {
   config.weight_decay = fields.single("weight_decay");
   config.nesterov = fields.boolean("nesterov");
   // Not in older runs:
+  if (fields.has("optimizer")) config.optimizer = parsed(fields, "optimizer", parse_optimizer);
+  if (fields.has("beta1")) config.beta1 = fields.number("beta1");
+  if (fields.has("beta2")) config.beta2 = fields.number("beta2");
+  if (fields.has("epsilon")) config.epsilon = fields.number("epsilon");
+  if (fields.has("clip_norm")) config.clip_norm = fields.single("clip_norm");
   if (fields.has("label_smoothing")) config.label_smoothing = fields.single("label_smoothing");
   if (fields.has("init_gain")) config.init_gain = fields.single("init_gain");
   if (fields.has("ema_decay")) config.ema_decay = fields.single("ema_decay");

@@ -9,6 +9,9 @@ namespace weft::models {
 
 namespace {
 
+const double kBelowOne = std::nextafter(1.0, 0.0);
+constexpr double kLeastEpsilon = 1e-30;  // a float holds it with all its digits
+
 // NaN lies in no range.
 template <class T>
 void require_range(const char* setting, T value, T low, T high) {
@@ -24,6 +27,10 @@ void validate(const TrainConfig& config) {
   require_range<std::int64_t>("a batch size", config.batch_size, 1, kMaxBatchSize);
   require_range("a momentum", config.momentum, 0.0f, std::nextafter(1.0f, 0.0f));
   require_range("a weight decay", config.weight_decay, 0.0f, 1e6f);
+  require_range("a beta1", config.beta1, 0.0, kBelowOne);
+  require_range("a beta2", config.beta2, 0.0, kBelowOne);
+  require_range("an epsilon", config.epsilon, kLeastEpsilon, 1.0);
+  require_range("a norm to clip to", config.clip_norm, 0.0f, 1e18f);
   require_range("a label smoothing", config.label_smoothing, 0.0f, std::nextafter(1.0f, 0.0f));
   require_range("a gain of the initial weights", config.init_gain, 0.0f, 100.0f);
   require_range("a moving average's decay", config.ema_decay, 0.0f, std::nextafter(1.0f, 0.0f));

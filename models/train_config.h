@@ -9,6 +9,7 @@
 #include "kernels/batch/batch.h"
 #include "layers/layer.h"
 #include "models/networks.h"
+#include "models/optimizer.h"
 #include "models/schedule.h"
 
 namespace weft::models {
@@ -19,9 +20,12 @@ struct TrainConfig {
   int epochs = 3;
   std::int64_t batch_size = 64;
   Schedule schedule;
-  float momentum = 0.9f;
+  Optimizer optimizer = Optimizer::sgd;
+  float momentum = 0.9f;  // of SGD
   float weight_decay = 5e-4f;
-  bool nesterov = true;
+  bool nesterov = true;                               // of SGD
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // of AdamW
+  float clip_norm = 0;        // > 0: gradients are clipped to this global norm
   float label_smoothing = 0;  // this share of the target is spread over all classes
   float init_gain = 1;        // of the initial weights; 1: PyTorch's, sqrt(6): He's, for ReLU
   // > 0: an exponential moving average of weights and buffers, which keeps this share of itself at

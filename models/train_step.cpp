@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/networks/cnn/fused_cnn.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "models/fused_cnn.h"
 #include "models/fused_mlp.h"
@@ -12,14 +13,16 @@
 namespace weft::models {
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
-                         std::int64_t images_used, std::span<const float> lr_table, bool averages,
-                         const Stream& stream)
+                         std::int64_t images_used, std::span<const float> lr_table,
+                         Optimizer optimizer, bool averages, const Stream& stream)
     : images(set, images_used, stream),
       weights(net, stream),
-      velocity(Shape{net.parameter_count()}, DType::f32, stream),
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
       totals(stream) {
+  for (std::size_t i = 0; i < state_names(optimizer).size(); ++i) {
+    states.emplace_back(Shape{net.parameter_count()}, DType::f32, stream);
+  }
   if (averages) average.emplace(net, stream, layers::Phase::inference);
 }
 
@@ -40,7 +43,9 @@ HostWeights read_weights(const layers::Weights& weights, const Stream& stream) {
 void TrainMemory::write(const Checkpoint& from, const Stream& stream) {
   write_weights(weights, from.weights, stream);
   if (average) write_weights(*average, from.average, stream);
-  copy_from_host(velocity.view<float>(), std::span(from.velocity), stream);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    copy_from_host(states[i].view<float>(), std::span(from.states[i]), stream);
+  }
   copy_from_host(step.view<std::int64_t>(), std::span(&from.state.step, 1), stream);
   totals.write(from.state.totals, stream);
 }
@@ -48,7 +53,8 @@ void TrainMemory::write(const Checkpoint& from, const Stream& stream) {
 void TrainMemory::read(Checkpoint& into, const Stream& stream) const {
   into.weights = read_weights(weights, stream);
   if (average) into.average = read_weights(*average, stream);
-  into.velocity = to_host(velocity.view<float>(), stream);
+  into.states.clear();
+  for (const Tensor& state : states) into.states.push_back(to_host(state.view<float>(), stream));
 }
 
 namespace {
@@ -63,8 +69,50 @@ void gather(float* x, std::int32_t* labels, std::int64_t rows, TrainMemory& memo
 }
 
 float* velocity_of(TrainMemory& memory, const StepOptions& options) {
-  return options.sgd.momentum == 0 ? nullptr : memory.velocity.data<float>();
+  return options.sgd.momentum == 0 ? nullptr : memory.states[0].data<float>();
 }
+
+// The optimizer's part of a step. The norm of the gradients stays on the device.
+class Update {
+ public:
+  Update(TrainMemory& memory, const StepOptions& options, const Stream& stream)
+      : memory_(memory),
+        options_(options),
+        sum_of_squares_(Shape{1}, DType::f32, stream),
+        workspace_(options.clip_norm > 0 ? kernels::reduce_workspace_bytes(
+                                               memory.weights.gradients.elements(), stream.device())
+                                         : 0,
+                   stream) {}
+
+  void queue(const Stream& stream) {
+    float* parameters = memory_.weights.parameters.data<float>();
+    const float* gradients = memory_.weights.gradients.data<float>();
+    const std::int64_t n = memory_.weights.gradients.elements();
+    const float* lr = memory_.lr.data<float>();
+    const auto* step = memory_.step.data<std::int64_t>();
+    kernels::GradientClip clip;
+    if (options_.clip_norm > 0) {
+      clip = {sum_of_squares_.data<float>(), options_.clip_norm};
+      kernels::reduce(sum_of_squares_.data<float>(), gradients, n,
+                      kernels::Reduction::sum_of_squares, {workspace_.data(), workspace_.bytes()},
+                      stream);
+    }
+    if (options_.optimizer == Optimizer::adamw) {
+      kernels::adamw_update(parameters, memory_.states[0].data<float>(),
+                            memory_.states[1].data<float>(), gradients, n, lr, step, options_.adamw,
+                            clip, kernels::kAutomatic, stream);
+    } else {
+      kernels::sgd_update(parameters, velocity_of(memory_, options_), gradients, n, lr, step,
+                          options_.sgd, clip, stream);
+    }
+  }
+
+ private:
+  TrainMemory& memory_;
+  StepOptions options_;
+  Tensor sum_of_squares_;  // (1,)
+  Buffer workspace_;
+};
 
 // A kernel or two per layer, recorded as graphs.
 class LayerStep final : public TrainStep {
@@ -73,6 +121,7 @@ class LayerStep final : public TrainStep {
             std::int64_t rows, const Stream& stream)
       : memory_(memory),
         options_(options),
+        update_(memory, options, stream),
         plan_(net, memory.weights, rows, layers::Phase::training, options.kernels, options.seed,
               memory.step.data<std::int64_t>(), stream),
         labels_(Shape{rows}, DType::i32, stream),
@@ -108,16 +157,13 @@ class LayerStep final : public TrainStep {
                             .smoothing = options_.label_smoothing,
                             .totals = memory_.totals.data()},
                            kernels::GradientMode::overwrite, stream);
-    auto* step = memory_.step.data<std::int64_t>();
-    layers::Weights& weights = memory_.weights;
-    kernels::sgd_update(weights.parameters.data<float>(), velocity_of(memory_, options_),
-                        weights.gradients.data<float>(), weights.parameters.elements(),
-                        memory_.lr.data<float>(), step, options_.sgd, stream);
+    update_.queue(stream);
+    const layers::Weights& weights = memory_.weights;
     if (memory_.average) {
       update_average(memory_.average->parameters, weights.parameters, stream);
       update_average(memory_.average->buffers, weights.buffers, stream);
     }
-    kernels::advance_step(step, stream);
+    kernels::advance_step(memory_.step.data<std::int64_t>(), stream);
   }
 
   void update_average(Tensor& average, const Tensor& values, const Stream& stream) {
@@ -127,6 +173,7 @@ class LayerStep final : public TrainStep {
 
   TrainMemory& memory_;
   StepOptions options_;
+  Update update_;
   layers::Plan plan_;
   Tensor labels_, predictions_, loss_;  // (rows,)
   std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
@@ -238,12 +285,14 @@ class FusedMlpStep final : public TrainStep {
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream) {
+  const bool fits =
+      options.optimizer == Optimizer::sgd && options.clip_norm == 0 && !memory.average;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
-  if (dims && !memory.average && options.label_smoothing == 0) {
+  if (dims && fits && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
   }
   const auto mlp = fused_mlp_dims(net, options.kernels, stream.device());
-  if (mlp && !memory.average) {
+  if (mlp && fits) {
     return std::make_unique<FusedMlpStep>(*mlp, memory, options, rows, stream);
   }
   return std::make_unique<LayerStep>(net, memory, options, rows, stream);

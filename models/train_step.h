@@ -14,24 +14,26 @@
 #include "models/checkpoint.h"
 #include "models/device_totals.h"
 #include "models/evaluate.h"
+#include "models/optimizer.h"
 
 namespace weft::models {
 
 // What all steps of a run share. Everything that changes from step to step lives on the device.
 struct TrainMemory {
   TrainMemory(const layers::Sequential& net, const data::ImageSet& set, std::int64_t images_used,
-              std::span<const float> lr_table, bool averages, const Stream& stream);
+              std::span<const float> lr_table, Optimizer optimizer, bool averages,
+              const Stream& stream);
 
   // Both block.
   void write(const Checkpoint& from, const Stream& stream);
-  void read(Checkpoint& into, const Stream& stream) const;  // weights, velocity, average
+  void read(Checkpoint& into, const Stream& stream) const;  // weights, states, average
   // The weights that stand for the model: the average when there is one.
   layers::Weights& evaluated() { return average ? *average : weights; }
 
   DeviceImages images;
   layers::Weights weights;
   std::optional<layers::Weights> average;  // parameters and buffers, when averaged
-  Tensor velocity;                         // (parameters,), f32
+  std::vector<Tensor> states;              // (parameters,), f32, of the optimizer
   Tensor lr;                               // (steps of the run,), f32
   Tensor step;                             // (1,), i64
   DeviceTotals totals;
@@ -42,7 +44,10 @@ struct StepOptions {
   kernels::BatchOrder order;
   kernels::Augmentation augmentation;
   kernels::Normalization normalization;
-  kernels::SgdOptions sgd;
+  Optimizer optimizer = Optimizer::sgd;
+  kernels::SgdOptions sgd;      // of this optimizer
+  kernels::AdamwOptions adamw;  // or of this one
+  float clip_norm = 0;          // > 0: gradients are clipped to this global norm
   float label_smoothing = 0;
   float ema_decay = 0;  // of TrainMemory::average
   layers::KernelChoice kernels;
@@ -59,9 +64,10 @@ class TrainStep {
 };
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
-// options.kernels allows it, nothing is averaged and, in a CNN, no label smoothed; else layer by
-// layer. On a GPU this runs a step on whatever is in memory, because the first launch of a kernel
-// loads it, which must not happen during a capture; write the state afterwards.
+// options.kernels allows it, the optimizer is SGD without clipping, nothing is averaged and, in a
+// CNN, no label smoothed; else layer by layer. On a GPU this runs a step on whatever is in memory,
+// because the first launch of a kernel loads it, which must not happen during a capture; write the
+// state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream);

@@ -108,7 +108,7 @@ struct Trainer::State {
   RunDirectory directory;
   ModelInfo info;  // of the data set; info_after() fills in the rest
   std::unique_ptr<layers::Sequential> net;
-  Checkpoint checkpoint;  // its weights and velocity are those last read from the device
+  Checkpoint checkpoint;  // its weights and states are those last read from the device
   std::optional<Checkpoint> uncommitted;  // the end of an epoch that is not in the directory yet
   Timer since_commit;
   std::function<void()> committed;  // the observer's
@@ -137,7 +137,11 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
   options.augmentation = config().augmentation;
   options.normalization = {info.mean, info.stddev};
+  options.optimizer = config().optimizer;
   options.sgd = {config().momentum, config().weight_decay, config().nesterov};
+  options.adamw = {config().beta1, config().beta2, config().epsilon,
+                   static_cast<double>(config().weight_decay)};
+  options.clip_norm = config().clip_norm;
   options.label_smoothing = config().label_smoothing;
   options.ema_decay = config().ema_decay;
   options.kernels = config().kernels;
@@ -145,7 +149,8 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   check_position(checkpoint.state, steps_per_epoch(), "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
-  memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().ema_decay > 0, stream);
+  memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().optimizer,
+                                         config().ema_decay > 0, stream);
   memory->write(checkpoint, stream);  // a step is run once before it is recorded
   if (images >= batch) {
     full_step = make_train_step(*net, *memory, options, batch, stream);
@@ -277,13 +282,13 @@ void Trainer::State::commit(const Checkpoint& what) {
   if (committed && directory.writes()) committed();
 }
 
-// Fetches weights and velocity, and refuses to go on with what must not be saved.
+// Fetches weights and states, and refuses to go on with what must not be saved.
 void Trainer::State::read_weights() {
   memory->read(checkpoint, stream);
-  const bool finite = all_finite(checkpoint.weights.parameters) &&
-                      all_finite(checkpoint.weights.buffers) && all_finite(checkpoint.velocity) &&
-                      all_finite(checkpoint.average.parameters) &&
-                      all_finite(checkpoint.average.buffers);
+  const bool finite =
+      all_finite(checkpoint.weights.parameters) && all_finite(checkpoint.weights.buffers) &&
+      std::ranges::all_of(checkpoint.states, all_finite) &&
+      all_finite(checkpoint.average.parameters) && all_finite(checkpoint.average.buffers);
   if (!finite) throw_diverged("a weight is not finite");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trainer: SGD over a data set that lives on the device, with metrics, checkpoints and resume.
+// Trainer: SGD or AdamW over a data set that lives on the device, with metrics, checkpoints and
+// resume.
 //
 // A step is gather, forward, loss, backward, update and a step counter on the device; the host only
 // queues it (on a GPU as one CUDA graph) and reads the totals about twenty times a second. A step
@@ -34,12 +35,12 @@ enum class TrainEnd { finished, interrupted };
 // The run directory: config.json, metrics.jsonl, metrics.csv, model.safetensors (last),
 // best.safetensors (best by validation accuracy, only with a validation split),
 // optimizer.safetensors, state.json. optimizer.safetensors is the one commit point. It holds the
-// parameters, velocity and buffers, the best ones too, and in its metadata the config, the history
-// and the step. One rename replaces it when the run starts, when it ends (also by an interruption
-// or an error), and after an epoch, but at most four times a second. The other files follow from it
-// and are rewritten on resume. kill -9 loses at most one epoch, or a quarter of a second of shorter
-// ones. With an ema_decay the average of the weights is evaluated, and model.safetensors and
-// best.safetensors hold it.
+// parameters, the optimizer's states and buffers, the best ones too, and in its metadata the
+// config, the history and the step. One rename replaces it when the run starts, when it ends (also
+// by an interruption or an error), and after an epoch, but at most four times a second. The other
+// files follow from it and are rewritten on resume. kill -9 loses at most one epoch, or a quarter
+// of a second of shorter ones. With an ema_decay the average of the weights is evaluated, and
+// model.safetensors and best.safetensors hold it.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it

@@ -14,6 +14,7 @@
 #include "examples/weft/output/tables.h"
 #include "models/model.h"
 #include "models/networks.h"
+#include "models/optimizer.h"
 
 namespace weft::cli {
 namespace {
@@ -33,7 +34,8 @@ struct LayerRow {
 struct PlanMemory {
   std::int64_t batch = 0;
   layers::Phase phase = layers::Phase::inference;
-  std::size_t weights = 0;  // with batch norm's buffers; in training with gradients and velocity
+  models::Optimizer optimizer = models::Optimizer::sgd;  // of training
+  std::size_t weights = 0;  // with batch norm's buffers; in training with gradients and states
   layers::PlanBytes plan;
   std::size_t total() const {
     return weights + plan.activations + plan.gradients + plan.workspace + plan.caches;
@@ -57,13 +59,15 @@ std::vector<LayerRow> layer_rows(const layers::Sequential& net) {
   return rows;
 }
 
-PlanMemory plan_memory(const layers::Sequential& net, std::int64_t batch, layers::Phase phase) {
+PlanMemory plan_memory(const layers::Sequential& net, std::int64_t batch, layers::Phase phase,
+                       models::Optimizer optimizer = models::Optimizer::sgd) {
   const auto bytes = [](std::int64_t floats) {
     return static_cast<std::size_t>(floats) * sizeof(float);
   };
-  // In training with gradients and velocity.
-  const std::size_t copies = phase == layers::Phase::training ? 3 : 1;
-  return {batch, phase, copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
+  // In training with gradients and what the optimizer keeps of each parameter.
+  const std::size_t copies =
+      phase == layers::Phase::training ? 2 + models::state_names(optimizer).size() : 1;
+  return {batch, phase, optimizer, copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
           layers::plan_bytes(net, batch, phase, {}, Device::cpu())};
 }
 
@@ -96,8 +100,11 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
                                {"flops", row.flops}});
   }
   for (const PlanMemory& plan : memory) {
+    const bool trains = plan.phase == layers::Phase::training;
+    const std::string optimizer(trains ? models::name_of(plan.optimizer) : "");
     event["memory"].push_back({{"batch", plan.batch},
                                {"phase", name_of(plan.phase)},
+                               {"optimizer", or_null(trains, optimizer)},
                                {"weight_bytes", plan.weights},
                                {"activation_bytes", plan.plan.activations},
                                {"gradient_bytes", plan.plan.gradients},
@@ -163,9 +170,11 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
   std::vector<std::vector<std::string>> cells;
   const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
   for (const PlanMemory& plan : memory) {
-    cells.push_back({fmt::format("{}, batch {}", name_of(plan.phase), plan.batch),
-                     bytes(plan.weights), bytes(plan.plan.activations), bytes(plan.plan.gradients),
-                     bytes(plan.plan.workspace), bytes(plan.plan.caches), bytes(plan.total())});
+    const bool adamw = plan.optimizer == models::Optimizer::adamw;
+    cells.push_back(
+        {fmt::format("{}{}, batch {}", name_of(plan.phase), adamw ? " by adamw" : "", plan.batch),
+         bytes(plan.weights), bytes(plan.plan.activations), bytes(plan.plan.gradients),
+         bytes(plan.plan.workspace), bytes(plan.plan.caches), bytes(plan.total())});
   }
   return format_table({{"memory on the CPU", Align::left},
                        {"weights"},
@@ -175,9 +184,10 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
                        {"cache"},
                        {"total"}},
                       cells, terminal) +
-         "In training the weights are three times as large, with their gradients and velocity. "
-         "The\n"
-         "column gradients is those of the activations.\n";
+         "In training by SGD the weights are three times as large, with their gradients and "
+         "velocity, and\n"
+         "by AdamW four times, with two moments. The column gradients is those of the "
+         "activations.\n";
 }
 
 // "3x32x32" into channels, height and width.
@@ -234,6 +244,7 @@ int run_inspect(const InspectFlags& flags) {
       plan_memory(*model.net, 1, layers::Phase::inference),
       plan_memory(*model.net, 64, layers::Phase::inference),
       plan_memory(*model.net, 64, layers::Phase::training),
+      plan_memory(*model.net, 64, layers::Phase::training, models::Optimizer::adamw),
   };
   if (flags.json) {
     write_out(as_json(model, rows, memory));

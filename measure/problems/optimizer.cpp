@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The SGD update of a flat parameter buffer. It works in place, so what the timed calls leave
-// behind depends on how many there were: the oracle makes as many steps, for a sample of elements.
+// The problems of the optimizer, and the SGD update of a flat parameter buffer. It works in place,
+// so what the timed calls leave behind depends on how many there were: the oracle makes as many
+// steps, for a sample of elements.
 #include <cmath>
 
 #include "kernels/optimizer/optimizer.h"
 #include "measure/families.h"
+#include "measure/problems/adamw.h"
 
 namespace weft::measure {
 namespace {
@@ -34,7 +36,9 @@ class SgdWork final : public Work {
     sets = sets_of(n, options, made_with);
   }
 
-  bool can_run(std::string_view) const override { return true; }
+  bool can_run(std::string_view variant) const override {
+    return kernels::optimizer_takes(variant, kernels::UpdateRule::sgd, context.stream.device());
+  }
   void call(std::string_view, int set) override {
     kernels::sgd_update(p_[set], options_.momentum > 0 ? v_[set] : nullptr, g_[set], p_.size(),
                         lr_[0], step_[0], options_, context.stream);
@@ -93,18 +97,26 @@ constexpr kernels::SgdOptions kPlain = {}, kMomentum = {0.9f, 5e-4f, false},
                               kNesterov = {0.9f, 5e-4f, true};
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return std::make_unique<SgdWork>(size, kNesterov, context);
+  return adamw_work(size, true, context);  // all rungs compute it
 }
 
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
   const auto problem = [](std::int64_t n, const kernels::SgdOptions& options) {
     return [=](const Context& c) { return std::make_unique<SgdWork>(n, options, c); };
   };
+  const auto adamw = [](std::int64_t n, bool clipped) {
+    return [=](const Context& c) { return adamw_work(n, clipped, c); };
+  };
   constexpr std::int64_t kLenet = 61706, kConvnet = 1199882;
-  if (device.is_cpu()) return {problem(kLenet, kNesterov), problem(kConvnet, kNesterov)};
+  if (device.is_cpu()) {
+    return {problem(kLenet, kNesterov), problem(kConvnet, kNesterov), adamw(kLenet, false),
+            adamw(kConvnet, false), adamw(kConvnet, true)};
+  }
   constexpr std::int64_t kLarge = std::int64_t{1} << 25;
   return {problem(kLenet, kNesterov), problem(kConvnet, kNesterov), problem(kLarge, kPlain),
-          problem(kLarge, kMomentum), problem(kLarge, kNesterov)};
+          problem(kLarge, kMomentum), problem(kLarge, kNesterov),   adamw(kLenet, false),
+          adamw(kConvnet, false),     adamw(kConvnet, true),        adamw(kLarge, false),
+          adamw(kLarge, true)};
 }
 
 }  // namespace

@@ -235,10 +235,15 @@ TEST_F(Models, InspectListsLayersAndMemory) {
   EXPECT_EQ(events[0].at("parameters"), 61706);
   EXPECT_GT(events[0].at("memory")[2].at("activation_bytes").get<std::int64_t>(),
             events[0].at("memory")[0].at("activation_bytes").get<std::int64_t>());
-  // The weights of inference, and in training their gradients and velocity too, are in the total.
+  // The weights of inference, and in training their gradients and what the optimizer keeps, are in
+  // the total: a velocity for SGD, two moments for AdamW.
   const auto parameters = events[0].at("parameters").get<std::int64_t>();
+  EXPECT_EQ(events[0].at("memory").back().at("optimizer"), "adamw");
   for (const nlohmann::json& plan : events[0].at("memory")) {
-    EXPECT_EQ(plan.at("weight_bytes"), (plan.at("phase") == "training" ? 12 : 4) * parameters);
+    const nlohmann::json& optimizer = plan.at("optimizer");
+    EXPECT_EQ(optimizer.is_null(), plan.at("phase") == "inference");
+    const int copies = optimizer.is_null() ? 1 : optimizer == "adamw" ? 4 : 3;
+    EXPECT_EQ(plan.at("weight_bytes"), 4 * copies * parameters);
     std::int64_t sum = 0;
     for (const char* part : {"weight", "activation", "gradient", "workspace", "cache"}) {
       sum += plan.at(std::string(part) + "_bytes").get<std::int64_t>();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Weft and PyTorch read each other's model files. Needs Python with torch, numpy and safetensors.
+"""Weft and PyTorch read each other's model files, and AdamW takes the same steps in both. Needs Python with torch, numpy and safetensors.
 
     python3 tests/interop/torch_interop.py --weft build/cpu/weft [--data-dir DIR] [MODEL.safetensors...]
 
@@ -10,6 +10,10 @@ For mlp, lenet5 and convnet:
                     must agree with `weft predict --json` to 1e-4
   PyTorch -> weft   a module trained briefly in PyTorch is saved by safetensors.torch.save_file;
                     `weft eval --json` must name the network and find PyTorch's own accuracy
+For an mlp on one batch, without clipping and with it:
+  AdamW             weft's weights and moments after 1, 2, 10 and 100 steps, by a run that is resumed
+                    each time, must be as near to PyTorch's in double as PyTorch's own in float are:
+                    at most %(times)d times their distance, and %(least).0e of the way for roundings
 The MNIST test set is read from --data-dir or $WEFT_DATA_DIR. Exit code 0: all agree, 1: not.
 """
 import argparse
@@ -33,6 +37,9 @@ from torch_networks import NETWORKS  # noqa: E402
 MEAN, STDDEV = 0.1307, 0.3081
 TOLERANCE = 1e-4
 LOGIT_IMAGES = 32
+ADAMW_STEPS, ADAMW_BATCH = (1, 2, 10, 100), 256
+ADAMW_TIMES, ADAMW_LEAST = 4, 5e-5
+__doc__ %= {"times": ADAMW_TIMES, "least": ADAMW_LEAST}
 
 
 def read_idx(folder, kind, what):
@@ -118,6 +125,69 @@ def check_torch_to_weft(program, name, train_set, test_set, folder, data_dir):
     return ok
 
 
+def adamw_in_torch(start, images, labels, dtype, clip_norm):
+    """{step: tensors named as in weft's checkpoint}, after each of ADAMW_STEPS."""
+    module = NETWORKS["mlp"]().to(dtype).train()
+    module.load_state_dict({name: value.to(dtype) for name, value in start.items()})
+    optimizer = torch.optim.AdamW(module.parameters())  # PyTorch's defaults
+    x, found = normalised(images).to(dtype), {}
+    for step in range(1, ADAMW_STEPS[-1] + 1):
+        optimizer.zero_grad()
+        cross_entropy(module(x), labels.long()).backward()
+        if clip_norm > 0:
+            torch.nn.utils.clip_grad_norm_(module.parameters(), clip_norm)
+        optimizer.step()
+        if step in ADAMW_STEPS:
+            found[step] = {}
+            for name, parameter in module.named_parameters():
+                found[step]["parameter." + name] = parameter.detach().double().clone()
+                for state in ("exp_avg", "exp_avg_sq"):
+                    found[step][f"{state}.{name}"] = optimizer.state[parameter][state].double().clone()
+    return found
+
+
+def distance(a, b, state, zero=None):
+    """|a - b| / |b - zero| over all tensors of a state."""
+    names = [name for name in b if name.startswith(state + ".")]
+    apart = sum(((a[name].double() - b[name]) ** 2).sum() for name in names)
+    way = sum(((b[name] - (zero[name].double() if zero else 0)) ** 2).sum() for name in names)
+    return (apart / way).sqrt().item()
+
+
+def check_adamw(program, clip_norm, train_set, folder, data_dir):
+    images, labels = (part[:ADAMW_BATCH] for part in train_set)
+    run = folder / f"adamw-{clip_norm}"
+    common = ("train", "--model", "mlp", "--dataset", "mnist", "--data-dir", data_dir, "--limit-train",
+              ADAMW_BATCH, "--batch-size", ADAMW_BATCH, "--calibration-split", 0, "--lr-schedule", "constant",
+              "--progress", "off", "--json")
+    # A step of 1e-9 is less than a rounding of nearly all weights: these are the ones to start from.
+    weft(program, *common, "--epochs", 1, "--lr", 1e-9, "--weight-decay", 0, "--optimizer", "adamw",
+         "--out", folder / f"start-{clip_norm}")
+    start = load_file(folder / f"start-{clip_norm}" / "model.safetensors")
+    zero = {"parameter." + name: value for name, value in start.items()}
+    exact, single = (adamw_in_torch(start, images, labels, dtype, clip_norm)
+                     for dtype in (torch.float64, torch.float32))
+    all_ok = True
+    for step in ADAMW_STEPS:
+        if step == ADAMW_STEPS[0]:
+            weft(program, *common, "--optimizer", "adamw", "--clip-norm", clip_norm, "--epochs", ADAMW_STEPS[-1],
+                 "--stop-after", step, "--out", run)
+        else:
+            weft(program, "train", "--resume", run, "--data-dir", data_dir, "--stop-after", step,
+                 "--progress", "off", "--json")
+        found = load_file(run / "optimizer.safetensors")
+        errors = []
+        ok = set(found) == set(exact[step])
+        for state in ("parameter", "exp_avg", "exp_avg_sq") if ok else ():
+            of = zero if state == "parameter" else None
+            error, peer = (distance(x, exact[step], state, of) for x in (found, single[step]))
+            ok = ok and error <= ADAMW_TIMES * peer + ADAMW_LEAST
+            errors.append(f"{state} {error:.1e} (PyTorch in float {peer:.1e})")
+        print(f"{'ok' if ok else 'FAILED'}  AdamW  clip {clip_norm:g}, step {step:3}: {', '.join(errors)}")
+        all_ok = all_ok and ok
+    return all_ok
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", required=True, help="the program")
@@ -138,6 +208,8 @@ def main():
                 models.append(folder / name / "model.safetensors")
         for path in models:
             verdicts.append(check_weft_to_torch(options.weft, path, test_set[0], folder))
+        for clip_norm in (0, 0.5):
+            verdicts.append(check_adamw(options.weft, clip_norm, train_set, folder, data_dir))
         for name in NETWORKS:
             verdicts.append(check_torch_to_weft(options.weft, name, train_set, test_set, folder, data_dir))
     return 0 if all(verdicts) else 1

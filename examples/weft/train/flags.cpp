@@ -48,13 +48,16 @@ models::TrainConfig read_config(const std::string& path, const models::NetworkOp
   }
   std::string text(file.size(), '\0');
   file.read(std::as_writable_bytes(std::span(text)), 0);
-  const auto with_defaults_of = [&](const models::NetworkOptions& network) {
+  const auto with_defaults_of = [&](const models::NetworkOptions& network,
+                                    models::Optimizer optimizer) {
     models::TrainConfig start = unasked(models::default_config(network.name));
     start.network.definition = network.definition;
+    models::choose_optimizer(start, optimizer);
     return models::train_config_from_json(text, start, path);
   };
-  // A part of a config.json has the other settings of its network.
-  return with_defaults_of(with_defaults_of(asked).network);
+  // A part of a config.json has the other settings of its network and its optimizer.
+  const models::TrainConfig part = with_defaults_of(asked, models::Optimizer::sgd);
+  return with_defaults_of(part.network, part.optimizer);
 }
 
 // The settings that the flags change.
@@ -71,6 +74,9 @@ models::TrainConfig start_of(const TrainFlags& flags) {
   if (!flags.model.empty()) {
     config.network.name = asked.name;
     config.network.definition = asked.definition;
+  }
+  if (!flags.optimizer.empty()) {
+    models::choose_optimizer(config, models::parse_optimizer(flags.optimizer));
   }
   return config;
 }
@@ -109,14 +115,25 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network");
   add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
             "images per step; default 64");
-  add_real(app, "--lr", flags.lr, 1e-9, 1000, "peak learning rate; default by network");
+  add_real(app, "--lr", flags.lr, 1e-9, 1000,
+           "peak learning rate; default by network, 0.001 with adamw");
   add_choice(app, "--lr-schedule", flags.schedule, {"constant", "step", "cosine", "one-cycle"},
              "how the learning rate changes; default one-cycle");
   add_real(app, "--warmup", flags.warmup, 0, 1, "share of one-cycle that goes up; default 0.25");
+  add_choice(app, "--optimizer", flags.optimizer, {"sgd", "adamw"},
+             "rule of the update; default sgd. adamw trains layer by layer, never in one kernel");
   add_real(app, "--momentum", flags.momentum, 0, 0.9999, "momentum of SGD; default 0.9");
   app.add_flag("--nesterov", flags.nesterov, "Nesterov's momentum: the default");
   app.add_flag("--no-nesterov", flags.no_nesterov, "classical momentum instead");
-  add_real(app, "--weight-decay", flags.weight_decay, 0, 10, "weight decay; default by network");
+  add_real(app, "--beta1", flags.beta1, 0, 0.999999, "adamw: decay of the mean; default 0.9");
+  add_real(app, "--beta2", flags.beta2, 0, 0.999999999,
+           "adamw: decay of the mean of squares; default 0.999");
+  add_real(app, "--epsilon", flags.epsilon, 1e-30, 1,
+           "adamw: added to the root of that mean; default 1e-8");
+  add_real(app, "--weight-decay", flags.weight_decay, 0, 10,
+           "weight decay; default by network, 0.01 with adamw, which decouples it");
+  add_real(app, "--clip-norm", flags.clip_norm, 0, 1e18,
+           "clip gradients to this norm over all parameters, layer by layer; default 0: do not");
   add_real(app, "--label-smoothing", flags.smoothing, 0, 0.9,
            "share of each label that is spread over all classes");
   add_real(app, "--init-gain", flags.gain, 0, 100,
@@ -154,7 +171,9 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
                              "--recipe",      "--dataset",      "--limit-train",
                              "--val-split",   "--augment",      "--no-augment",
                              "--batch-size",  "--lr",           "--lr-schedule",
-                             "--warmup",      "--momentum",     "--nesterov",
+                             "--warmup",      "--momentum",     "--optimizer",
+                             "--beta1",       "--beta2",        "--epsilon",
+                             "--clip-norm",   "--nesterov",
                              "--no-nesterov", "--weight-decay", "--label-smoothing",
                              "--init-gain",   "--ema",          "--dropout",
                              "--seed",        "--precision",    "--impl",
@@ -173,7 +192,18 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   if (given("--recipe") && given("--config")) {
     throw Error(ErrorKind::usage, "--recipe and --config exclude each other");
   }
-  const models::NetworkOptions network = start_of(flags).network;
+  const models::TrainConfig start = start_of(flags);
+  const models::NetworkOptions& network = start.network;
+  const bool adamw = start.optimizer == models::Optimizer::adamw;
+  for (const char* name : {"--momentum", "--nesterov", "--no-nesterov"}) {
+    if (!adamw || !given(name)) continue;
+    throw Error(ErrorKind::usage,
+                fmt::format("{} is for sgd; adamw has --beta1 and --beta2", name));
+  }
+  for (const char* name : {"--beta1", "--beta2", "--epsilon"}) {
+    if (adamw || !given(name)) continue;
+    throw Error(ErrorKind::usage, fmt::format("{} is for --optimizer adamw", name));
+  }
   if (given("--dropout") && flags.dropout > 0 && !models::takes_dropout(network)) {
     throw Error(ErrorKind::usage,
                 fmt::format("--dropout is for convnet, and for files that say dropout rate; {} has "
@@ -209,6 +239,10 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   config.nesterov =
       (config.nesterov || flags.nesterov) && !flags.no_nesterov && config.momentum > 0;
   if (flags.weight_decay >= 0) config.weight_decay = static_cast<float>(flags.weight_decay);
+  if (flags.beta1 >= 0) config.beta1 = flags.beta1;
+  if (flags.beta2 >= 0) config.beta2 = flags.beta2;
+  if (flags.epsilon > 0) config.epsilon = flags.epsilon;
+  if (flags.clip_norm >= 0) config.clip_norm = static_cast<float>(flags.clip_norm);
   if (flags.smoothing >= 0) config.label_smoothing = static_cast<float>(flags.smoothing);
   if (flags.gain >= 0) config.init_gain = static_cast<float>(flags.gain);
   if (flags.ema >= 0) config.ema_decay = static_cast<float>(flags.ema);
@@ -257,7 +291,9 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
   const layers::PlanBytes plan = layers::plan_bytes(
       *net, std::min(config.batch_size, images), layers::Phase::training, config.kernels, device);
   const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
-  const std::size_t weights_bytes = (config.ema_decay > 0 ? 4 : 3) * parameters;
+  const std::size_t copies =
+      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
+  const std::size_t weights_bytes = copies * parameters;
   const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
   if (flags.json) {
     nlohmann::ordered_json event =
@@ -270,6 +306,9 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
                                {"train_images", images},
                                {"steps_per_epoch", steps},
                                {"steps", steps * config.epochs},
+                               {"optimizer", models::name_of(config.optimizer)},
+                               {"clip_norm", models::shortest(config.clip_norm)},
+                               {"weight_decay", models::shortest(config.weight_decay)},
                                {"lr", models::shortest(config.schedule.peak)},
                                {"lr_schedule", models::name_of(config.schedule.kind)},
                                {"ema_decay", models::shortest(config.ema_decay)}});
@@ -291,11 +330,12 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) 
         fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
                     counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
        {"rate", schedule_text(config.schedule)},
-       {"update", fmt::format("SGD, momentum {:g}{}, weight decay {:g}", config.momentum,
-                              config.nesterov ? " (Nesterov)" : "", config.weight_decay)},
+       {"update", update_text(config)},
        {"augment", augmentation_text(config.augmentation)},
        {"average", average_text(config)},
-       {"weights", bytes(weights_bytes) + " with gradients and velocity"},
+       {"weights",
+        fmt::format("{} with gradients and {}", bytes(weights_bytes),
+                    config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},
        {"activations", bytes(plan.activations + plan.gradients) + " with their gradients"},
        {"workspace", bytes(plan.workspace + plan.caches)},
        {"images", bytes(data)},

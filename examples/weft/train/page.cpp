@@ -183,6 +183,7 @@ Pairs recipe(const TrainFacts& facts) {
            fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
           {"data", fmt::format("{}, {}", facts.dataset.name, facts.dataset.source)},
           {"recipe", recipe_text(config)},
+          {"update", update_text(config)},
           {"learning rate", schedule_text(config.schedule)},
           {"augmentation", augmentation_text(config.augmentation)},
           {"average", average_text(config)},

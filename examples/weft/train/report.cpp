@@ -35,10 +35,26 @@ double images_per_second(const models::EpochRecord& record) {
 std::string recipe_text(const models::TrainConfig& config) {
   std::string text =
       fmt::format("{}, batch {}, ", counted(config.epochs, "epoch"), config.batch_size);
-  if (config.momentum > 0) {
+  if (config.optimizer == models::Optimizer::adamw) {
+    text += fmt::format("AdamW {:g}, {:g}, ", config.beta1, config.beta2);
+  } else if (config.momentum > 0) {
     text += fmt::format("{} {:g}, ", config.nesterov ? "Nesterov" : "momentum", config.momentum);
   }
+  if (config.clip_norm > 0) text += fmt::format("clipped to norm {:g}, ", config.clip_norm);
   return text + fmt::format("weight decay {:g}, seed {}", config.weight_decay, config.seed);
+}
+
+std::string update_text(const models::TrainConfig& config) {
+  std::string text = config.optimizer == models::Optimizer::adamw
+                         ? fmt::format("AdamW, betas {:g} and {:g}, epsilon {:g}", config.beta1,
+                                       config.beta2, config.epsilon)
+                         : fmt::format("SGD, momentum {:g}{}", config.momentum,
+                                       config.nesterov ? " (Nesterov)" : "");
+  text += fmt::format(", weight decay {:g}", config.weight_decay);
+  if (config.clip_norm > 0) {
+    text += fmt::format(", gradients clipped to norm {:g}", config.clip_norm);
+  }
+  return text;
 }
 
 std::string augmentation_text(const kernels::Augmentation& augmentation) {
@@ -91,6 +107,8 @@ void TrainReport::start(const TrainFacts& facts) {
                           {"batch_size", config.batch_size},
                           {"lr", models::shortest(config.schedule.peak)},
                           {"lr_schedule", models::name_of(config.schedule.kind)},
+                          {"optimizer", models::name_of(config.optimizer)},
+                          {"clip_norm", models::shortest(config.clip_norm)},
                           {"momentum", models::shortest(config.momentum)},
                           {"nesterov", config.nesterov},
                           {"weight_decay", models::shortest(config.weight_decay)},

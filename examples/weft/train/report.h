@@ -49,6 +49,7 @@ class TrainReport {
 };
 
 std::string recipe_text(const models::TrainConfig& config);  // "3 epochs, batch 64, ..."
+std::string update_text(const models::TrainConfig& config);  // "SGD, momentum 0.9 (Nesterov), ..."
 std::string augmentation_text(const kernels::Augmentation& augmentation);  // "none" or its limits
 std::string average_text(const models::TrainConfig& config);  // "none" or what is averaged
 std::string schedule_text(const models::Schedule& schedule);  // "one-cycle, up to 0.05"

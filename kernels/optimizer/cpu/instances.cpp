@@ -7,6 +7,7 @@ namespace weft::kernels::WEFT_ISA {
 
 extern const OptimizerCpu optimizer_cpu = {
     cpu::sgd_update<float>,
+    cpu::adamw_update<float>,
     cpu::ema_update<float>,
 };
 

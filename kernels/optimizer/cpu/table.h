@@ -9,7 +9,11 @@ namespace weft::kernels {
 
 struct OptimizerCpu {
   void (*sgd_update)(float* parameters, float* velocity, const float* gradients, std::int64_t n,
-                     const float* lr, const std::int64_t* step, const SgdOptions& options);
+                     const float* lr, const std::int64_t* step, const SgdOptions& options,
+                     const GradientClip& clip);
+  void (*adamw_update)(float* parameters, float* first, float* second, const float* gradients,
+                       std::int64_t n, const float* lr, const std::int64_t* step,
+                       const AdamwOptions& options, const GradientClip& clip);
   void (*ema_update)(float* average, const float* values, std::int64_t n, float decay,
                      const std::int64_t* step);
 };

@@ -15,7 +15,7 @@
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/cnn/parts/arguments.h"
 #include "kernels/networks/cnn/parts/thread.cuh"
-#include "kernels/optimizer/parts/rule.cuh"
+#include "kernels/optimizer/parts/sgd.cuh"
 
 namespace weft::kernels::fused_cnn {
 
@@ -227,7 +227,7 @@ __device__ __forceinline__ void update_parameters(ParameterMemory& memory, const
     }
     if (index >= 0) {
       SgdRule{rate, momentum, t.sgd.weight_decay, t.sgd.nesterov}.apply(parameter, velocity,
-                                                                       gradient);
+                                                                        gradient);
       t.parameters[index] = parameter;
       if (momentum != 0.0f) t.velocity[index] = velocity;
     }

@@ -15,7 +15,7 @@
 #include "kernels/networks/mlp/launchers.h"
 #include "kernels/networks/mlp/parts/gather.cuh"
 #include "kernels/networks/mlp/parts/product.cuh"
-#include "kernels/optimizer/parts/rule.cuh"
+#include "kernels/optimizer/parts/sgd.cuh"
 
 namespace weft::kernels::cuda {
 namespace {

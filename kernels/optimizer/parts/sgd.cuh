@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The update of one parameter, as optimizer.h defines it, for every kernel that makes it.
+// SGD's update of one parameter, as optimizer.h defines it, for every kernel that makes it.
 #pragma once
 
 namespace weft::kernels {
