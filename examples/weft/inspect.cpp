@@ -67,7 +67,8 @@ PlanMemory plan_memory(const layers::Sequential& net, std::int64_t batch, layers
   // In training with gradients and what the optimizer keeps of each parameter.
   const std::size_t copies =
       phase == layers::Phase::training ? 2 + models::state_names(optimizer).size() : 1;
-  return {batch, phase, optimizer, copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
+  return {batch, phase, optimizer,
+          copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
           layers::plan_bytes(net, batch, phase, {}, Device::cpu())};
 }
 
