@@ -5,9 +5,12 @@
 namespace weft::host_cuda {
 
 // How many orders of its threads each grid runs in, on the same input; the results must be the same
-// bits. 1 unless WEFT_HOST_CUDA_SCHEDULES says otherwise.
+// bits. 1 unless WEFT_HOST_CUDA_SCHEDULES says otherwise, up to 1000.
 void set_schedules(int count);
 // Does a grid run in an order after the first?
 bool repeating();
+// How many multiprocessors the device says that it has, by which many kernels choose their grids:
+// 4, or WEFT_HOST_CUDA_MULTIPROCESSORS, up to 1024.
+int multiprocessors();
 
 }  // namespace weft::host_cuda

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // From a launch to running grids: limits, schedules, and what a device says about a kernel.
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <mutex>
 
@@ -18,16 +20,23 @@ namespace {
 
 constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;
-constexpr std::uint64_t kBlocksPerMultiprocessor = 2, kMultiprocessors = 4;
+constexpr std::uint64_t kBlocksPerMultiprocessor = 2;
+constexpr int kMostMultiprocessors = 1024, kMostSchedules = 1000;
 
-int schedules_from_environment() {
-  const char* text = std::getenv("WEFT_HOST_CUDA_SCHEDULES");
-  const int count = text == nullptr ? 1 : std::atoi(text);
-  return count > 0 ? count : 1;
+int from_environment(const char* name, int otherwise, int most) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return otherwise;
+  int count = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [after, error] = std::from_chars(text, end, count);
+  if (error != std::errc{} || after != end || count < 1 || count > most) {
+    throw Error(ErrorKind::usage, str(name, ": expected a whole number from 1 to ", most));
+  }
+  return count;
 }
 
 int& schedule_count() {
-  static int count = schedules_from_environment();
+  static int count = from_environment("WEFT_HOST_CUDA_SCHEDULES", 1, kMostSchedules);
   return count;
 }
 
@@ -73,6 +82,12 @@ bool repeating() {
   return repeats;
 }
 
+int multiprocessors() {
+  static const int count =
+      from_environment("WEFT_HOST_CUDA_MULTIPROCESSORS", 4, kMostMultiprocessors);
+  return count;
+}
+
 cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> call) {
   Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes, false, std::move(call)};
   const std::uint64_t threads = std::uint64_t{grid.block.x} * grid.block.y * grid.block.z;
@@ -86,7 +101,8 @@ cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> 
     if (config.attrs[i].id != cudaLaunchAttributeCooperative) return cudaErrorNotSupported;
     grid.cooperative = config.attrs[i].val.cooperative != 0;
   }
-  if (grid.cooperative && blocks > kBlocksPerMultiprocessor * kMultiprocessors) {
+  const auto most_at_once = kBlocksPerMultiprocessor * static_cast<unsigned>(multiprocessors());
+  if (grid.cooperative && blocks > most_at_once) {
     return cudaErrorCooperativeLaunchTooLarge;
   }
   submit(config.stream, [grid = std::move(grid)] { run_schedules(grid); });

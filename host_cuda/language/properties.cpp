@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "host_cuda/host_cuda.h"
 #include "host_cuda/language/runtime_api.h"
 
 // sm_80 is what the layer knows the instructions of; so variants that need newer ones are refused.
@@ -14,7 +15,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::snprintf(p.name, sizeof p.name, "host-cuda, kernels up to sm_80 on the CPU");
   p.major = 8;
   p.minor = 0;
-  p.multiProcessorCount = 4;
+  p.multiProcessorCount = weft::host_cuda::multiprocessors();
   p.totalGlobalMem = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   p.totalConstMem = 64 * 1024;
