@@ -6,11 +6,12 @@
 
 Images lie on the GPU; a step gathers its batch by index_select, so that nothing crosses the bus.
 With CUDA graphs the whole step (gather, forward, loss, backward, update, next position) is one
-graph. An epoch is 60000 / batch steps; the median of several epochs is reported. The time of a step
-does not depend on the pixels, so they are random. bf16 is torch.autocast. Prints one JSON object per
-network and mode.
+graph. An epoch is 60000 / batch steps, or 50000 / batch of colour images for resnet9; the median of several
+epochs is reported. The time of a step does not depend on the pixels, so they are random. bf16 is torch.autocast.
+Networks for colour images run with channels last, too. Prints one JSON object per network and mode.
 """
 import argparse
+import itertools
 import json
 import statistics
 import sys
@@ -18,23 +19,24 @@ import time
 
 import torch
 from torch.nn.functional import cross_entropy
-from torch_networks import NETWORKS
+from torch_networks import COLOUR, NETWORKS
 
-IMAGES = 60000
 RUNS = "mlp:64,mlp:256,lenet5:64,lenet5:256,convnet:64,convnet:256"
 
 
 class Training:
     """One network, its data and optimizer; step() reads no value on the host."""
 
-    def __init__(self, name, batch, autocast):
+    def __init__(self, name, batch, autocast, memory_format):
         torch.manual_seed(1)
-        self.model = NETWORKS[name]().cuda().train()
+        self.model = (NETWORKS | COLOUR)[name]().cuda().train().to(memory_format=memory_format)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, nesterov=True,
                                          weight_decay=5e-4)
-        self.images = torch.randn(IMAGES, 1, 28, 28, device="cuda")
-        self.labels = torch.randint(0, 10, (IMAGES,), device="cuda")
-        self.order = torch.randperm(IMAGES, device="cuda")
+        shape = (50000, 3, 32, 32) if name in COLOUR else (60000, 1, 28, 28)
+        self.count = shape[0]
+        self.images = torch.randn(shape, device="cuda").to(memory_format=memory_format)
+        self.labels = torch.randint(0, 10, (self.count,), device="cuda")
+        self.order = torch.randperm(self.count, device="cuda")
         self.positions = torch.arange(batch, device="cuda")
         self.batch, self.autocast = batch, autocast
 
@@ -46,7 +48,7 @@ class Training:
             loss = cross_entropy(self.model(images), labels)
         loss.backward()
         self.optimizer.step()
-        self.positions.add_(self.batch).remainder_(IMAGES)
+        self.positions.add_(self.batch).remainder_(self.count)
 
 
 def captured(training):
@@ -63,8 +65,8 @@ def captured(training):
     return graph.replay
 
 
-def epoch_seconds(step, batch, epochs):
-    steps = max(1, IMAGES // batch)
+def epoch_seconds(step, images, batch, epochs):
+    steps = max(1, images // batch)
     times = []
     for _ in range(epochs + 1):
         torch.cuda.synchronize()
@@ -72,7 +74,7 @@ def epoch_seconds(step, batch, epochs):
         for _ in range(steps):
             step()
         torch.cuda.synchronize()
-        times.append((time.perf_counter() - begin) * IMAGES / batch / steps)
+        times.append((time.perf_counter() - begin) * images / batch / steps)
     return statistics.median(times[1:])
 
 
@@ -89,12 +91,16 @@ def main():
     torch.backends.cudnn.benchmark = True
     for run in options.runs.split(","):
         name, batch = run.split(":")[0], int(run.split(":")[1])
-        for mode in ("eager", "graphs"):
-            training = Training(name, batch, options.precision == "bf16")
+        formats = {"": torch.contiguous_format}
+        if name in COLOUR:
+            formats["-channels-last"] = torch.channels_last
+        for mode, suffix in itertools.product(("eager", "graphs"), formats):
+            training = Training(name, batch, options.precision == "bf16", formats[suffix])
             step = training.step if mode == "eager" else captured(training)
-            print(json.dumps({"yardstick": f"pytorch-cuda-{mode}", "model": name, "batch": batch,
-                              "precision": options.precision,
-                              "epoch_seconds": round(epoch_seconds(step, batch, options.epochs), 6),
+            seconds = epoch_seconds(step, training.count, batch, options.epochs)
+            print(json.dumps({"yardstick": f"pytorch-cuda-{mode}{suffix}", "model": name, "batch": batch,
+                              "precision": options.precision, "images": training.count,
+                              "epoch_seconds": round(seconds, 6),
                               "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}), flush=True)
 
 

@@ -38,4 +38,22 @@ def convnet_bn():
                     ("pool3", nn.MaxPool2d(7)), ("flatten", nn.Flatten()), ("fc1", nn.Linear(128, 10)))
 
 
+class Residual(nn.Sequential):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+def _block(inputs, outputs):
+    return [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+
+
+def resnet9():
+    """Of colour images, without Weft's parameter names."""
+    return nn.Sequential(*_block(3, 64), *_block(64, 128), nn.MaxPool2d(2),
+                         Residual(*_block(128, 128), *_block(128, 128)), *_block(128, 256), nn.MaxPool2d(2),
+                         *_block(256, 512), nn.MaxPool2d(2), Residual(*_block(512, 512), *_block(512, 512)),
+                         nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(512, 10, bias=False))
+
+
+COLOUR = {"resnet9": resnet9}  # of 50,000 images of 3 x 32 x 32, as CIFAR-10 has them
 NETWORKS = {"mlp": mlp, "lenet5": lenet5, "convnet": convnet, "convnet-bn": convnet_bn}

@@ -35,6 +35,8 @@ class Run:
     precision: str = "fp32"
     fuse: bool = True
     recipe: str = ""  # decides all but `fuse`
+    dataset: str = "mnist"
+    images: int = 0  # of the training set; 0: all
 
     def flags(self):
         if self.recipe:
@@ -45,6 +47,8 @@ class Run:
             flags += ["--precision", self.precision]
         if not self.fuse:
             flags += ["--impl", "fuse=off"]
+        if self.images:
+            flags += ["--limit-train", self.images]
         return [str(flag) for flag in flags]
 
     def name(self):
@@ -61,15 +65,17 @@ RUNS = {
              Run("mlp", 10, 1024, 3, "tf32"), Run("mlp", 10, 1024, 3, "bf16"), Run("mlp", 10, 1024, 3, "bf16", False),
              Run("convnet", 4, 64, 3), Run("convnet", 4, 256, 3), Run("convnet", 4, 1024, 3),
              Run("convnet", 4, 1024, 3, "tf32"), Run("convnet", 4, 1024, 3, "bf16"),
-             Run("convnet", 4, 1024, 3, "bf16", False)],
+             Run("convnet", 4, 1024, 3, "bf16", False),
+             Run("resnet9", 3, 512, 1, "bf16", dataset="shapes", images=50000)],
 }
 
 
 def train(weft, device, threads, run, seed):
     """The events that one process prints, and its seconds from start to end."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [weft, "train", *run.flags(), "--seed", str(seed), "--device", device, "--dataset", "mnist",
-                   "--calibration-split", "0", "--json", "--progress", "off", "--out", f"{folder}/run"]
+        command = [weft, "train", *run.flags(), "--seed", str(seed), "--device", device,
+                   "--dataset", run.dataset, "--calibration-split", "0", "--json", "--progress", "off",
+                   "--out", f"{folder}/run"]
         if threads:
             command += ["--threads", str(threads)]
         begin = time.perf_counter()
