@@ -27,7 +27,8 @@ install_page(zsh/site-functions/_weft completion zsh)
 install_page(fish/vendor_completions.d/weft.fish completion fish)
 foreach(folder engine kernels layers data models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
+          PATTERN "onnx" EXCLUDE)  # a part of the program, not of the package
 endforeach()
 install(FILES bench/train.py bench/machine.py bench/torch_cpu.py bench/torch_cuda.py
               bench/torch_networks.py DESTINATION share/weft/bench)

@@ -15,6 +15,8 @@ class BatchNorm2d final : public Layer {
  public:
   BatchNorm2d(std::string name, std::int64_t channels, float eps = 1e-5f, float momentum = 0.1f);
 
+  float eps() const { return eps_; }
+
   std::string_view type() const override { return "BatchNorm2d"; }
   std::string describe() const override { return str("BatchNorm2d(", channels_, ")"); }
   std::size_t cache_bytes(const Shape& input) const override;

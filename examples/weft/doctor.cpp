@@ -13,6 +13,7 @@
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
 #include "kernels/isa.h"
+#include "models/onnx/onnx.h"
 
 namespace weft::cli {
 namespace {
@@ -75,6 +76,7 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
     event["isa"] = kernels::name_of(kernels::cpu_isa());
     event["threads"] = omp_get_max_threads();
     event["webp"] = data::reads_webp();
+    event["onnx"] = models::knows_onnx();
     event["mnist_folder"] = mnist.folder;
     event["mnist_state"] = mnist.state;
     event["stdout_is_terminal"] = terminal.interactive;
@@ -100,6 +102,8 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
                                               : mnist.folder + ", " + mnist.state));
   pairs.emplace_back("WebP", data::reads_webp() ? "pictures are read"
                                                 : "pictures are refused: built without libwebp");
+  pairs.emplace_back("ONNX", models::knows_onnx() ? "files are read and written"
+                                                  : "not known: built without libonnx-dev");
   pairs.emplace_back("terminal", !terminal.interactive
                                      ? "no: plain output"
                                      : fmt::format("{} columns, {}", terminal.width,

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"
@@ -191,24 +191,6 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
          "activations.\n";
 }
 
-// "3x32x32" into channels, height and width.
-void set_input(models::NetworkOptions& network, const std::string& text) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  std::int64_t* const extents[] = {&network.channels, &network.height, &network.width};
-  for (std::int64_t* extent : extents) {
-    const bool first = extent == extents[0];
-    if (!first && at != end && *at == 'x') ++at;
-    const auto [after, error] = std::from_chars(at, end, *extent);
-    if (error != std::errc{}) break;
-    at = after;
-    if (extent == extents[2] && at == end) return;
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("--input expects CHANNELSxHEIGHTxWIDTH, such as 3x32x32, found {}",
-                          printable(text)));
-}
-
 // A model file, or else a network that is not trained: a FILE.net, or a built-in one by its name.
 models::Model subject_of(const InspectFlags& flags) {
   std::error_code ignored;
@@ -228,7 +210,10 @@ models::Model subject_of(const InspectFlags& flags) {
   models::NetworkOptions& network = model.info.network;
   if (is_file) network = models::read_network(flags.model);
   if (is_built_in) network.name = flags.model;
-  if (!flags.input.empty()) set_input(network, flags.input);
+  if (!flags.input.empty()) {
+    const auto extents = parse_image_extents("--input", flags.input);
+    std::tie(network.channels, network.height, network.width) = std::tuple_cat(extents);
+  }
   if (flags.classes > 0) network.classes = flags.classes;
   model.net = models::make_network(network);
   return model;

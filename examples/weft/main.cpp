@@ -79,6 +79,8 @@ int run(std::vector<std::string> arguments) {
   add_serve(app, action);
   add_eval(app, action);
   add_inspect(app, action);
+  add_export(app, action);
+  add_import(app, action);
   add_data(app, action);
   add_doctor(app, action);
   add_kernel(app, action);

@@ -148,6 +148,22 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, boo
   app.option_defaults()->group(before);
 }
 
+std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const std::string& text) {
+  std::array<std::int64_t, 3> extents = {};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (i > 0 && at != end && *at == 'x') ++at;
+    const auto [after, error] = std::from_chars(at, end, extents[i]);
+    if (error != std::errc{} || extents[i] < 1 || extents[i] > 1024) break;
+    at = after;
+    if (i + 1 == extents.size() && at == end) return extents;
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("{} expects CHANNELSxHEIGHTxWIDTH, such as 3x32x32, found {}", flag,
+                          printable(text)));
+}
+
 void require_folder_of(const std::string& flag, const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();

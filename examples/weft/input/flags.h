@@ -3,6 +3,7 @@
 // misspelt words, and the flags that several of them take.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -37,6 +38,8 @@ void add_eval(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
 void add_nbody(CLI::App& app, Action& action);
 void add_scan(CLI::App& app, Action& action);
 void add_histogram(CLI::App& app, Action& action);
@@ -53,6 +56,9 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& val
                        std::int64_t low, std::int64_t high, const std::string& help);
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
                       double high, const std::string& help);
+// "3x32x32": the channels, height and width of an image. Throws usage, naming the flag, for other
+// text.
+std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const std::string& text);
 // An option that takes one of a few words.
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
                         const Names& choices, const std::string& help);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Named arrays in NumPy's .npz format, as numpy.savez writes it: a ZIP archive whose members are
+// .npy files, stored without compression (PKWARE, APPNOTE.TXT 6.3, sections 4.3 and 4.4).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::data {
+
+struct NpzArray {
+  std::string name;                 // numpy.load()[name]; the member is NAME.npy
+  std::vector<std::int64_t> shape;  // outermost first; empty: a scalar, one element
+  std::span<const float> values;    // in C order; written as "f4"
+};
+
+// Crash-safe as write_file_atomically() is. The same arrays give the same bytes. Throws usage for
+// two arrays of one name, values that are not as many as the shape says, more than 65,535 arrays,
+// and for 4 GiB or more in all, which would need the ZIP64 extension.
+void write_npz(const std::filesystem::path& path, std::span<const NpzArray> arrays);
+
+}  // namespace weft::data

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// weft export: a trained model as a file that other programs read.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "data/npz.h"
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/output/json_lines.h"
+#include "models/onnx/onnx.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportFlags {
+  std::string model, format, out;
+  bool json = false;
+};
+
+// Tensors only: the format has no place for anything else.
+void write_arrays(const fs::path& path, const models::Model& model) {
+  const models::SafeTensors content = models::model_content(model);
+  std::vector<data::NpzArray> arrays;
+  for (const models::NamedTensor& tensor : content.tensors) {
+    const auto extents = tensor.shape.extents();
+    arrays.push_back({tensor.name, {extents.begin(), extents.end()}, tensor.values});
+  }
+  data::write_npz(path, arrays);
+}
+
+struct Format {
+  std::string_view name;
+  void (*write)(const fs::path& path, const models::Model& model);
+};
+
+constexpr Format kFormats[] = {
+    {"onnx", models::write_onnx},
+    {"npz", write_arrays},
+    {"safetensors",
+     [](const fs::path& path, const models::Model& model) {
+       models::write_safetensors(path, models::model_content(model));
+     }},
+};
+
+// model.onnx in the run, or beside the file.
+fs::path output_path(const ExportFlags& flags) {
+  if (!flags.out.empty()) return flags.out;
+  if (flags.format == "safetensors") {
+    throw Error(ErrorKind::usage, "--format safetensors copies the model: say where to with --out");
+  }
+  std::error_code ignored;
+  fs::path path = flags.model;
+  if (fs::is_directory(path, ignored)) path /= "model";
+  return path.replace_extension(flags.format);
+}
+
+int run_export(const ExportFlags& flags) {
+  const fs::path out = output_path(flags);
+  require_folder_of("--out", out.string());
+  const models::Model model = models::load_model(flags.model);
+  row_named(kFormats, "format", flags.format).write(out, model);
+  if (flags.json) {
+    print_event("export",
+                {{"format", flags.format}, {"file", out.string()}, {"bytes", fs::file_size(out)}});
+    return 0;
+  }
+  write_out(fmt::format("{} has {}, {}\n", printable(out.string()),
+                        printable(model.info.network.name),
+                        format_bytes(static_cast<double>(fs::file_size(out)))));
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<ExportFlags>();
+  CLI::App* sub = app.add_subcommand("export", "Write a model as ONNX, npz or safetensors");
+  add_model(*sub, flags->model);
+  add_choice(*sub, "--format", flags->format, names_of(kFormats),
+             "onnx: for other programs; npz: the tensors for NumPy; safetensors: a copy")
+      ->required();
+  sub->add_option("--out", flags->out, "default model.onnx or model.npz, beside the model")
+      ->type_name("FILE");
+  sub->add_flag("--json", flags->json, "one JSON object instead of text");
+  sub->callback([flags, &action] { action = [flags] { return run_export(*flags); }; });
+}
+
+}  // namespace weft::cli

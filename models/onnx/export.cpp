@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// A Sequential as an ONNX graph: one node a layer, named as the layer is.
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+
+#include "data/file_io.h"
+#include "layers/batch_norm2d.h"
+#include "layers/conv2d.h"
+#include "layers/linear.h"
+#include "layers/pool2d.h"
+#include "models/onnx/onnx.h"
+#include "models/records.h"
+
+namespace weft::models {
+
+namespace {
+
+using layers::Junction;
+using layers::Layer;
+using layers::Window;
+
+constexpr std::int64_t kIrVersion = 8;  // that came with opset 17
+constexpr std::int64_t kMostFileBytes = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMostGraphBytes = std::int64_t{16} << 20;  // the file without its tensors
+
+onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  return attribute;
+}
+
+void add_number(onnx::NodeProto& node, const char* name, std::int64_t value) {
+  onnx::AttributeProto& attribute = add_attribute(node, name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+void add_numbers(onnx::NodeProto& node, const char* name,
+                 std::initializer_list<std::int64_t> values) {
+  onnx::AttributeProto& attribute = add_attribute(node, name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
+void add_window(onnx::NodeProto& node, const Window& window) {
+  add_numbers(node, "kernel_shape", {window.kernel_h, window.kernel_w});
+  add_numbers(node, "strides", {window.stride_h, window.stride_w});
+  add_numbers(node, "pads", {window.pad_h, window.pad_w, window.pad_h, window.pad_w});
+}
+
+// Follows the data through the layers, and adds a node for each that does something in inference.
+class GraphWriter {
+ public:
+  GraphWriter(onnx::GraphProto& graph, std::string input)
+      : graph_(graph), value_(std::move(input)) {}
+
+  // `input` is the shape in front of the layer.
+  void add(const Layer& layer, const Shape& input) {
+    switch (layer.traits().junction) {
+      case Junction::fork:
+        return blocks_.push_back({value_, {}});
+      case Junction::shortcut:
+        std::swap(value_, blocks_.back().input);
+        blocks_.back().sum = std::exchange(blocks_.back().input, {});
+        return;
+      case Junction::add:
+        return close_block(layer);
+      case Junction::none:
+        break;
+    }
+    if (!layer.traits().identity_in_inference) add_layer(layer, input);
+  }
+
+  // Gives what the last layer makes this name.
+  void finish(const std::string& output) {
+    if (graph_.node_size() == 0) add_node("Identity", "output");
+    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, output);
+  }
+
+ private:
+  struct Block {
+    std::string input, sum;  // `sum` is what the block's layers made, once the shortcut has begun
+  };
+
+  onnx::NodeProto& add_node(const char* type, const std::string& name) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(type);
+    node.set_name(name);
+    node.add_input(std::exchange(value_, name));
+    node.add_output(name);
+    return node;
+  }
+
+  void close_block(const Layer& layer) {
+    const Block block = blocks_.back();
+    blocks_.pop_back();
+    std::string other = block.input;
+    if (!block.sum.empty()) {  // value_ is what the shortcut made
+      other = value_;
+      value_ = block.sum;
+    }
+    add_node("Add", layer.name()).add_input(other);
+  }
+
+  void add_layer(const Layer& layer, const Shape& input) {
+    const std::string_view type = layer.type();
+    const std::string& name = layer.name();
+    if (const auto* conv = dynamic_cast<const layers::Conv2d*>(&layer)) {
+      onnx::NodeProto& node = add_node("Conv", name);
+      add_tensors(node, layer);
+      add_window(node, conv->window());
+    } else if (dynamic_cast<const layers::Linear*>(&layer) != nullptr) {
+      onnx::NodeProto& node = add_node("Gemm", name);
+      add_tensors(node, layer);
+      add_number(node, "transB", 1);
+    } else if (const auto* norm = dynamic_cast<const layers::BatchNorm2d*>(&layer)) {
+      onnx::NodeProto& node = add_node("BatchNormalization", name);
+      add_tensors(node, layer);
+      onnx::AttributeProto& epsilon = add_attribute(node, "epsilon");
+      epsilon.set_type(onnx::AttributeProto::FLOAT);
+      epsilon.set_f(norm->eps());
+    } else if (const auto* pool = dynamic_cast<const layers::Pool2d*>(&layer)) {
+      add_pool(*pool, input);
+    } else if (type == "ReLU") {
+      add_node("Relu", name);
+    } else if (type == "Sigmoid" || type == "Tanh" || type == "Flatten") {
+      add_node(type.data(), name);
+    } else {
+      throw Error(ErrorKind::usage, str(name, ": ONNX export does not know the layer ", type));
+    }
+  }
+
+  static void add_tensors(onnx::NodeProto& node, const Layer& layer) {
+    for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
+    for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
+  }
+
+  void add_pool(const layers::Pool2d& pool, const Shape& input) {
+    const bool is_max = pool.type() == "MaxPool2d";
+    const Window& window = pool.window();
+    const bool whole = window.kernel_h == input[2] && window.kernel_w == input[3] &&
+                       window.pad_h == 0 && window.pad_w == 0;
+    if (whole) {
+      add_node(is_max ? "GlobalMaxPool" : "GlobalAveragePool", pool.name());
+      return;
+    }
+    onnx::NodeProto& node = add_node(is_max ? "MaxPool" : "AveragePool", pool.name());
+    add_window(node, window);
+    if (!is_max) add_number(node, "count_include_pad", 1);
+  }
+
+  onnx::GraphProto& graph_;
+  std::string value_;          // the output of the layer before
+  std::vector<Block> blocks_;  // that are open
+};
+
+// The extents behind that of the batch.
+void set_value(onnx::ValueInfoProto& value, const char* name, const Shape& shape) {
+  value.set_name(name);
+  onnx::TypeProto::Tensor& tensor = *value.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx::TensorProto::FLOAT);
+  tensor.mutable_shape()->add_dim()->set_dim_param("batch");
+  for (int i = 1; i < shape.rank(); ++i) {
+    tensor.mutable_shape()->add_dim()->set_dim_value(shape[i]);
+  }
+}
+
+void add_metadata(onnx::ModelProto& file, const char* key, std::string_view value) {
+  onnx::StringStringEntryProto& entry = *file.add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(std::string(value));
+}
+
+void add_initializer(onnx::GraphProto& graph, const NamedTensor& tensor) {
+  onnx::TensorProto& out = *graph.add_initializer();
+  out.set_name(tensor.name);
+  out.set_data_type(onnx::TensorProto::FLOAT);
+  for (const std::int64_t extent : tensor.shape.extents()) out.add_dims(extent);
+  out.set_raw_data(tensor.values.data(), tensor.values.size() * sizeof(float));  // little-endian
+}
+
+}  // namespace
+
+void write_onnx(const std::filesystem::path& path, const Model& model) {
+  const layers::Sequential& net = *model.net;
+  const std::int64_t values = net.parameter_count() + net.buffer_count();
+  if (values > (kMostFileBytes - kMostGraphBytes) / std::int64_t{sizeof(float)}) {
+    throw Error(ErrorKind::usage, str(path.string(), ": an ONNX file is smaller than 2 GiB, and ",
+                                      "this model has ", values, " numbers of 4 bytes"));
+  }
+  onnx::ModelProto file;
+  file.set_ir_version(kIrVersion);
+  file.set_producer_name("weft");
+  onnx::OperatorSetIdProto& opset = *file.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(kOnnxOpset);
+  add_metadata(file, "weft", to_json(model.info));
+  add_metadata(file, "definition", definition_of(model.info.network));
+
+  onnx::GraphProto& graph = *file.mutable_graph();
+  graph.set_name(model.info.network.name);
+  set_value(*graph.add_input(), "input", net.input_shape(1));
+  set_value(*graph.add_output(), "logits", net.output_shape(1));
+  GraphWriter writer(graph, "input");
+  const std::vector<Shape> shapes = net.output_shapes(1);
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    writer.add(*net.layers()[i], i == 0 ? net.input_shape(1) : shapes[i - 1]);
+  }
+  writer.finish("logits");
+  {
+    const SafeTensors content = model_content(model);
+    for (const NamedTensor& tensor : content.tensors) add_initializer(graph, tensor);
+  }
+  std::string bytes;
+  if (!file.SerializeToString(&bytes)) {
+    throw Error(ErrorKind::usage, str(path.string(), ": the model is too large for an ONNX file"));
+  }
+  data::write_file_atomically(path, bytes);
+}
+
+}  // namespace weft::models

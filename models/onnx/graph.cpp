@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "models/onnx/graph.h"
+
+#include "engine/error.h"
+#include "models/json_check.h"
+#include "models/network_text.h"
+#include "models/onnx/operators.h"
+
+namespace weft::models {
+
+namespace {
+
+// Constants and nodes that do nothing come on top of the layers.
+constexpr int kMostNodes = 8 * static_cast<int>(kMostNetworkLayers);
+constexpr std::int64_t kLeastOpset = 7;  // which gave Add and BatchNormalization their meaning
+
+}  // namespace
+
+std::string place_of(const onnx::NodeProto& node, const std::string& where) {
+  const std::string& name =
+      node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+  return str(where, ": node ", in_quotes(name), " (", in_quotes(node.op_type()), ")");
+}
+
+void refuse_node(const onnx::NodeProto& node, const std::string& where,
+                 const std::string& problem) {
+  throw Error(ErrorKind::data, str(place_of(node, where), ": ", problem));
+}
+
+OnnxGraph::OnnxGraph(const onnx::ModelProto& model, std::string where) : where_(std::move(where)) {
+  const onnx::GraphProto& graph = model.graph();
+  check_opset(model);
+  if (graph.node_size() > kMostNodes) {
+    fail(str("expected at most ", kMostNodes, " nodes, found ", graph.node_size()));
+  }
+  add_initializers(graph);
+  find_input(graph);
+  for (const onnx::NodeProto& node : graph.node()) add_node(node);
+  if (graph.output_size() != 1) {
+    fail(str("expected a graph with one output, found ", graph.output_size()));
+  }
+  const auto output = values_.find(graph.output(0).name());
+  if (output == values_.end()) {
+    fail(str("no node makes the output ", in_quotes(graph.output(0).name())));
+  }
+  output_ = output->second;
+}
+
+const onnx::TensorProto* OnnxGraph::constant(const std::string& name) const {
+  const auto found = constants_.find(name);
+  return found == constants_.end() ? nullptr : found->second;
+}
+
+void OnnxGraph::fail(const std::string& problem) const {
+  throw Error(ErrorKind::data, str(where_, ": ", problem));
+}
+
+void OnnxGraph::check_opset(const onnx::ModelProto& model) const {
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    if (opset.version() >= kLeastOpset) return;
+    fail(str("expected operators of set ", kLeastOpset, " or later, found ", opset.version()));
+  }
+  fail("does not say which set of ONNX operators it has");
+}
+
+void OnnxGraph::add_initializers(const onnx::GraphProto& graph) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    if (!constants_.emplace(tensor.name(), &tensor).second) {
+      fail(str("two initializers are named ", in_quotes(tensor.name())));
+    }
+  }
+  if (graph.sparse_initializer_size() > 0) fail("has sparse tensors, which Weft does not read");
+}
+
+void OnnxGraph::find_input(const onnx::GraphProto& graph) {
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (constants_.contains(input.name())) continue;  // older files list their initializers too
+    if (input_ != nullptr) {
+      fail(str("expected a graph with one input, found ", in_quotes(input_->name()), " and ",
+               in_quotes(input.name())));
+    }
+    input_ = &input;
+  }
+  if (input_ == nullptr) fail("expected a graph with one input, found none");
+  const onnx::TypeProto& type = input_->type();
+  if (!type.has_tensor_type() || type.tensor_type().elem_type() != onnx::TensorProto::FLOAT) {
+    fail(str("expected the input ", in_quotes(input_->name()), " to be of FLOAT"));
+  }
+  values_.emplace(input_->name(), 0);
+  steps_.push_back({});
+}
+
+void OnnxGraph::add_node(const onnx::NodeProto& node) {
+  if (node.output_size() == 0 || node.output(0).empty()) {
+    refuse_node(node, where_, "has no output");
+  }
+  if (constants_.contains(node.output(0)) || values_.contains(node.output(0))) {
+    refuse_node(node, where_, str("its output ", in_quotes(node.output(0)), " is there already"));
+  }
+  if (!is_operator_known(node)) refuse_node(node, where_, "Weft has no layer for this operator");
+  if (node.op_type() == "Constant") {
+    if (node.attribute_size() != 1 || !node.attribute(0).has_t()) {
+      refuse_node(node, where_, "expected one tensor as its value");
+    }
+    constants_.emplace(node.output(0), &node.attribute(0).t());
+    return;
+  }
+  for (const std::string& name : node.input()) {
+    if (name.empty() || constants_.contains(name) || values_.contains(name)) continue;
+    refuse_node(
+        node, where_,
+        str("reads ", in_quotes(name), ", which no initializer and no node before it ", "gives"));
+  }
+  if (node.op_type() == "Identity" && node.input_size() == 1) {
+    if (const onnx::TensorProto* tensor = constant(node.input(0))) {
+      constants_.emplace(node.output(0), tensor);
+      return;
+    }
+    if (const auto value = values_.find(node.input(0)); value != values_.end()) {
+      values_.emplace(node.output(0), value->second);
+      return;
+    }
+  }
+  add_step(node);
+}
+
+void OnnxGraph::add_step(const onnx::NodeProto& node) {
+  OnnxStep step{&node};
+  for (const std::string& name : node.input()) {
+    const auto value = values_.find(name);
+    if (value == values_.end()) continue;
+    if (step.input >= 0 && (step.other >= 0 || node.op_type() != "Add")) {
+      refuse_node(node, where_,
+                  str("reads several values that depend on the input; Weft has Add for two"));
+    }
+    (step.input < 0 ? step.input : step.other) = value->second;
+  }
+  if (step.input < 0) {
+    refuse_node(node, where_, "makes a value that does not depend on the input");
+  }
+  step.dominator = step.is_sum() ? common_dominator(step.input, step.other) : step.input;
+  step.depth = steps_[static_cast<std::size_t>(step.dominator)].depth + 1;
+  values_.emplace(node.output(0), static_cast<int>(steps_.size()));
+  steps_.push_back(step);
+}
+
+// After K. Cooper, T. Harvey and K. Kennedy, A Simple, Fast Dominance Algorithm, 2001: where there
+// are no cycles and the steps are in order, one pass suffices.
+int OnnxGraph::common_dominator(int a, int b) const {
+  const auto step = [&](int index) -> const OnnxStep& {
+    return steps_[static_cast<std::size_t>(index)];
+  };
+  while (a != b) {
+    int& deeper = step(a).depth >= step(b).depth ? a : b;
+    deeper = step(deeper).dominator;
+  }
+  return a;
+}
+
+}  // namespace weft::models

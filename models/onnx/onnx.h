@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Models as ONNX files (https://onnx.ai), to be run by other programs, and back.
+//
+// The files are read and written with the ONNX project's own protobuf definitions. A build without
+// them has these functions too: they throw usage and say what to install. docs/onnx.md tells which
+// operators stand for which layers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+
+namespace weft::models {
+
+inline constexpr std::int64_t kOnnxOpset = 17;
+
+// Was this program built with the ONNX definitions?
+bool knows_onnx();
+
+// The network in inference: the input "input" is (batch, channels, height, width) of normalised
+// pixels, and the output "logits" is (batch, classes). Tensors have the names that they have in
+// model.safetensors. The metadata entry "weft" is that of model.safetensors, and "definition" the
+// network's text. Crash-safe as write_file_atomically() is. Throws usage for a model whose file
+// would have 2 GiB or more, which no protobuf file can have.
+void write_onnx(const std::filesystem::path& path, const Model& model);
+
+// What a file that Weft did not write leaves open.
+struct OnnxImport {
+  // Of one image: channels, height, width. Needed where the file's input is no image of fixed size.
+  std::optional<std::array<std::int64_t, 3>> input = {};
+  std::optional<float> mean = {}, stddev = {};  // else those of the file, or MNIST's
+  std::vector<std::string> class_names = {};    // else those of the file, or "0", "1", ...
+};
+
+struct OnnxModel {
+  Model model;
+  bool softmax_dropped = false;  // the graph ended in one; Weft's probabilities come after logits
+};
+
+// Throws data for a file that is damaged or no network of Weft's layers, naming the node and its
+// operator, and usage for options that do not fit it. Takes memory in proportion to the file.
+OnnxModel read_onnx(const std::filesystem::path& path, const OnnxImport& options = {});
+
+}  // namespace weft::models

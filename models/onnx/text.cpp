@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "models/onnx/text.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "models/network_text.h"
+
+namespace weft::models {
+
+namespace {
+
+// Writes the lines between two steps. A sum is the end of a residual block, which begins at the
+// sum's dominator: the last step that both ways to the sum lead through.
+class TextWriter {
+ public:
+  explicit TextWriter(const OnnxGraph& graph)
+      : graph_(graph), written_(graph.steps().size(), false) {}
+
+  OnnxText write() {
+    if (graph_.output() == 0) {
+      throw Error(ErrorKind::data, str(graph_.where(), ": its output is its input"));
+    }
+    write_between(0, graph_.output());
+    if (open_.words.starts_with("linear ")) {  // the last one: another data set may have others
+      const std::string number = std::to_string(open_.features);
+      open_.words.replace(open_.words.find(number), number.size(), "classes");
+    }
+    flush();
+    for (const Line& line : lines_) {
+      text_.definition += line.words + "\n";
+      text_.nodes.push_back(line.node);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  struct Line {
+    const onnx::NodeProto* node;
+    std::string words;
+  };
+
+  const OnnxStep& step(int index) const { return graph_.steps()[static_cast<std::size_t>(index)]; }
+  [[noreturn]] void fail(const OnnxStep& step, const std::string& problem) const {
+    refuse_node(*step.node, graph_.where(), problem);
+  }
+
+  void write_between(int from, int to) {
+    std::vector<int> way;
+    for (int at = to; at != from; at = step(at).dominator) way.push_back(at);
+    std::ranges::reverse(way);
+    for (const int at : way) {
+      if (written_[static_cast<std::size_t>(at)]) {
+        fail(step(at), "two ways through the graph share it, which is no residual block");
+      }
+      written_[static_cast<std::size_t>(at)] = true;
+      if (step(at).is_sum()) {
+        write_block(step(at));
+      } else {
+        write_layer(at);
+      }
+    }
+  }
+
+  void write_block(const OnnxStep& sum) {
+    if (depth_ >= kMostNetworkDepth) {
+      fail(sum, str("expected residual blocks in each other to a depth of ", kMostNetworkDepth));
+    }
+    int main = sum.input, other = sum.other;
+    if (main == sum.dominator) std::swap(main, other);
+    if (main == sum.dominator) fail(sum, "adds a value to itself");
+    flush();
+    add_line(*sum.node, "residual {");
+    ++depth_;
+    write_between(sum.dominator, main);
+    flush();
+    if (other != sum.dominator) {
+      add_line(*sum.node, "} shortcut {", -1);
+      write_between(sum.dominator, other);
+      flush();
+    }
+    --depth_;
+    add_line(*sum.node, "}");
+  }
+
+  void write_layer(int at) {
+    const OnnxStep& here = step(at);
+    OnnxLayer layer = onnx_layer(*here.node, graph_);
+    if (layer.is_softmax) {
+      if (at != graph_.output()) {
+        fail(here, "expected the softmax to be the last operator");
+      }
+      text_.softmax_dropped = true;
+      return;
+    }
+    if (layer.is_bias) {
+      if (!open_.takes_bias) fail(here, "expected a MatMul in front of the Add of a tensor");
+      open_.words.resize(open_.words.rfind(" no_bias"));
+      open_.tensors.push_back(layer.tensors[0]);
+      open_.takes_bias = false;
+      return;
+    }
+    flush();
+    if (layer.features > 0) text_.classes = layer.features;
+    open_ = std::move(layer);
+  }
+
+  // Writes the layer that a bias might have followed.
+  void flush() {
+    if (open_.node == nullptr) return;
+    add_line(*open_.node, open_.words);
+    if (!open_.tensors.empty()) text_.layers.push_back(std::move(open_));
+    open_ = {};
+  }
+
+  void add_line(const onnx::NodeProto& node, const std::string& words, int indent = 0) {
+    lines_.push_back(
+        {&node, std::string(static_cast<std::size_t>(2 * (depth_ + indent)), ' ') + words});
+  }
+
+  const OnnxGraph& graph_;
+  std::vector<bool> written_;
+  std::vector<Line> lines_;
+  OnnxLayer open_;
+  int depth_ = 0;
+  OnnxText text_;
+};
+
+}  // namespace
+
+OnnxText onnx_text(const OnnxGraph& graph) {
+  return TextWriter(graph).write();
+}
+
+}  // namespace weft::models

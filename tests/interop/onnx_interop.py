@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Weft's networks run in onnxruntime, and come back. Needs Python with numpy, onnx and onnxruntime, also in $ONNX_PYTHON.
+
+    python3 tests/interop/onnx_interop.py --weft build/cpu/weft --random-model build/cpu/tests/random_model
+
+For every built-in network, and two of files with residual blocks, with random numbers:
+  weft -> onnx      the onnx package finds the exported file valid, and onnxruntime gives the logits of
+                    `weft predict --json` to %(limit).0e, absolute and of the largest; in batches of 1 and
+                    of all pictures. Its tensors are those of model.safetensors, bit by bit
+  weft -> npz       numpy.load gives the same tensors
+  onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
+                    gives the same tensors, and the same logits
+Where there is PyTorch (and it is said when there is none):
+  PyTorch -> weft   `weft predict` of an imported file gives the logits of the module that
+                    torch.onnx.export wrote, to %(limit).0e
+Exit code 0: all agree, 1: not, 77: a package is missing, nothing was compared.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+from importlib.util import find_spec
+
+sys.path[:0] = filter(None, [os.environ.get("ONNX_PYTHON")])
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+try:
+    import torch
+except ImportError:
+    torch = None
+
+LIMIT = 1e-5
+PICTURES = 16
+__doc__ %= {"limit": LIMIT}
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT_IN = sorted(path.stem for path in (ROOT / "models" / "networks").glob("*.net"))
+FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net"]
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command[:4]))}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def read_safetensors(path):
+    """The tensors of a file, {name: array}, and what it says of itself."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    info = json.loads(header.pop("__metadata__")["weft"])
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = np.frombuffer(data[8 + size:][begin:end], "<f4").reshape(entry["shape"])
+    return tensors, info
+
+
+def write_pictures(folder):
+    """Grey pictures of 28 x 28 pixels: their files, and the pixels (PICTURES, 1, 28, 28)."""
+    pixels = np.random.default_rng(3).integers(0, 256, (PICTURES, 1, 28, 28), dtype=np.uint8)
+    files = [folder / f"{index}.pgm" for index in range(PICTURES)]
+    for file, image in zip(files, pixels):
+        file.write_bytes(b"P5\n28 28\n255\n" + image.tobytes())
+    return files, pixels
+
+
+def logits_of(weft, model, pictures):
+    out = run(weft, "predict", model, *pictures, "--preprocess", "none", "--invert", "no", "--json")
+    return np.array([json.loads(line)["logits"] for line in out.splitlines()])
+
+
+def distance(found, expected):
+    """The largest difference, absolute or of the largest expected number, whichever is larger."""
+    if found.shape != expected.shape or not np.isfinite(expected).all():
+        return float("nan")
+    apart = np.abs(found - expected).max()
+    return max(apart, apart / np.abs(expected).max())
+
+
+def same_tensors(a, b):
+    return a.keys() == b.keys() and all(
+        a[name].shape == b[name].shape and a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+class Report:
+    def __init__(self):
+        self.failed = 0
+
+    def row(self, ok, way, what, text=""):
+        self.failed += not ok
+        print(f"{'ok' if ok else 'FAILED'}  {way:15}  {what:14}  {text}")
+
+
+def check_export(report, weft, name, model, pictures, pixels):
+    tensors, info = read_safetensors(model)
+    logits = logits_of(weft, model, pictures)
+    path = model.with_suffix(".onnx")
+    run(weft, "export", model, "--format", "onnx")
+    file = onnx.load(path)
+    onnx.checker.check_model(file, full_check=True)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    source, = session.get_inputs()
+    answer, = session.get_outputs()
+    named = (source.name, source.shape, answer.name, answer.shape) == (
+        "input", ["batch", 1, 28, 28], "logits", ["batch", 10])
+    images = ((pixels / 255 - np.mean(info["mean"])) / np.mean(info["stddev"])).astype(np.float32)
+    all_at_once = session.run(["logits"], {"input": images})[0]
+    one_by_one = np.concatenate([session.run(["logits"], {"input": image[None]})[0] for image in images])
+    error = max(distance(logits, all_at_once), distance(logits, one_by_one))
+    stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in file.graph.initializer}
+    metadata = session.get_modelmeta().custom_metadata_map
+    whole = named and same_tensors(stored, tensors) and json.loads(metadata["weft"]) == info
+    spread = np.abs(logits - logits.mean(axis=0)).max()
+    report.row(error <= LIMIT and whole and spread > 100 * LIMIT, "weft -> onnx", name,
+               f"largest error {error:.1e} of {np.abs(all_at_once).max():.2f}, limit {LIMIT:.0e}")
+    run(weft, "export", model, "--format", "npz")
+    with np.load(model.with_suffix(".npz")) as arrays:
+        report.row(same_tensors(dict(arrays), tensors), "weft -> npz", name)
+    return file, logits
+
+
+def check_import(report, weft, name, model, file, pictures, logits):
+    back = model.with_name(model.stem + "-back.safetensors")
+    run(weft, "import", model.with_suffix(".onnx"), "--out", back)
+    report.row(back.read_bytes() == model.read_bytes(), "onnx -> weft", name, "the same file")
+    del file.metadata_props[:]
+    foreign = model.with_name(model.stem + "-foreign.onnx")
+    onnx.save(file, foreign)
+    run(weft, "import", foreign, "--out", back)
+    found = logits_of(weft, back, pictures)
+    same = same_tensors(read_safetensors(back)[0], read_safetensors(model)[0])
+    report.row(same and np.array_equal(found, logits), "onnx -> weft", name, "the graph alone")
+
+
+def torch_modules():
+    from torch import nn
+
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv2d(1, 8, 3, stride=2, padding=1, bias=False)
+            self.bn1 = nn.BatchNorm2d(8, eps=1e-3)
+            self.conv2 = nn.Conv2d(8, 12, 3, padding=1)
+            self.short = nn.Conv2d(8, 12, 1)
+            self.conv3 = nn.Conv2d(12, 12, 3, padding=1)
+            self.pool = nn.AdaptiveAvgPool2d(1)
+            self.fc = nn.Linear(12, 10)
+
+        def forward(self, x):
+            x = torch.relu(self.bn1(self.conv1(x)))
+            x = torch.relu(self.conv2(x) + self.short(x))
+            x = x + torch.tanh(self.conv3(x))
+            return self.fc(torch.flatten(self.pool(x), 1))
+
+    class View(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.fc = nn.Conv2d(1, 4, 3, stride=3), nn.Linear(4 * 9 * 9, 10)
+
+        def forward(self, x):
+            return self.fc(torch.sigmoid(self.conv(x)).view(-1, 4 * 9 * 9))
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.fc = nn.Conv2d(1, 4, 3), nn.Linear(4, 10)
+
+        def forward(self, x):
+            return self.fc(torch.relu(self.conv(x)).mean((2, 3)))
+
+    torch.manual_seed(1)
+    lenet = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5),
+                          nn.Sigmoid(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(),
+                          nn.Dropout(0.5), nn.Linear(120, 10), nn.Softmax(1))
+    yield "lenet", lenet, lambda x: lenet[:-1](x)
+    residual = Residual()
+    with torch.no_grad():  # statistics that are not those of a new module
+        residual.bn1.running_mean.uniform_(-0.5, 0.5)
+        residual.bn1.running_var.uniform_(0.5, 1.5)
+    yield "residual", residual, residual
+    for module in (View(), Mean()):
+        yield type(module).__name__.lower(), module, module
+
+
+def export_from_torch(module, images, path, exporter):
+    if exporter == "torchscript":
+        torch.onnx.export(module, (images[:1],), path, dynamo=False, input_names=["x"],
+                          dynamic_axes={"x": {0: "n"}})
+    else:
+        torch.onnx.export(module, (images[:2],), path, dynamo=True, external_data=False, verbose=False,
+                          dynamic_shapes=({0: torch.export.Dim("n")},))
+
+
+def check_torch(report, weft, folder, pictures, pixels):
+    exporters = ["torchscript", "dynamo"] if find_spec("onnxscript") else ["torchscript"]
+    if len(exporters) == 1:
+        print("skipped  PyTorch -> weft by torch.export: there is no onnxscript here")
+    images = torch.from_numpy(((pixels / 255 - 0.5) / 0.25).astype(np.float32))
+    for name, module, logits in torch_modules():
+        module.eval()
+        with torch.no_grad():
+            expected = logits(images).numpy()
+        for exporter in exporters:
+            path = folder / f"torch-{name}-{exporter}.onnx"
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                export_from_torch(module, images, str(path), exporter)
+            model = path.with_suffix(".safetensors")
+            run(weft, "import", path, "--out", model, "--mean", 0.5, "--stddev", 0.25)
+            error = distance(logits_of(weft, model, pictures), expected)
+            report.row(error <= LIMIT, "PyTorch -> weft", name,
+                       f"{exporter}: largest error {error:.1e}, limit {LIMIT:.0e}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weft", required=True, type=pathlib.Path, help="the program")
+    parser.add_argument("--random-model", required=True, type=pathlib.Path,
+                        help="the test program that makes an untrained model")
+    options = parser.parse_args()
+    weft = options.weft.resolve()
+    report = Report()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pictures, pixels = write_pictures(folder)
+        for network in [*BUILT_IN, *FILES]:
+            label = pathlib.Path(network).stem
+            model = folder / f"{label}.safetensors"
+            run(options.random_model.resolve(), network, model)
+            file, logits = check_export(report, weft, label, model, pictures, pixels)
+            check_import(report, weft, label, model, file, pictures, logits)
+        if torch is None:
+            print("skipped  PyTorch -> weft: there is no PyTorch here")
+        else:
+            check_torch(report, weft, folder, pictures, pixels)
+    print("Weft and ONNX agree" if report.failed == 0 else f"{report.failed} differences")
+    sys.exit(1 if report.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
