@@ -14,6 +14,7 @@
 #include "host_cuda/checks/statics.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/host_cuda.h"
 
 namespace weft::host_cuda {
 
@@ -29,7 +30,8 @@ namespace {
 
 constexpr int kPatience = 10000;  // rounds in which threads only poll
 
-std::string failure;  // why the grid ended early
+std::string failure;                 // why the grid ended early
+bool (*stop_requested)() = nullptr;  // of set_stop()
 
 // Numbers for schedules; splitmix64.
 class Shuffler {
@@ -82,6 +84,10 @@ class Runner {
     if (at_once > 1) begin_statics();
     std::size_t next = 0;
     while (next < total || !blocks_.empty()) {
+      if (stop_requested != nullptr && stop_requested()) {
+        failure = "stopped";
+        return;
+      }
       while (next < total && blocks_.size() < at_once) start_block(order[next++]);
       bool moved = false;
       for (const std::unique_ptr<Block>& block : blocks_) {
@@ -295,6 +301,10 @@ std::string where(const Thread& thread) {
   return str("kernel ", kernel_name(*running_grid->call), ", block ",
              coordinates(thread.block->index), ", ", thread_name(thread), ", after ", phase,
              phase == 1 ? " barrier" : " barriers");
+}
+
+void set_stop(bool (*asked)()) {
+  stop_requested = asked;
 }
 
 void set_failure(const std::string& message) {

@@ -7,7 +7,7 @@ set(allowed_layers engine kernels layers)
 set(allowed_data engine data)
 set(allowed_models engine kernels layers data models)
 set(allowed_measure engine kernels measure)
-set(folders engine host_cuda kernels layers data models measure examples tests bench)
+set(folders engine host_cuda kernels layers data models measure examples tests bench python)
 set(failed FALSE)
 
 foreach(folder engine host_cuda kernels layers data models measure)

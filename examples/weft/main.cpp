@@ -14,6 +14,7 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/kernel/kernel.h"
 #include "examples/weft/output/terminal.h"
+#include "examples/weft/program.h"
 
 namespace {
 
@@ -118,14 +119,12 @@ void limit_spinning(char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  limit_spinning(argv);
+int weft::cli::run_program(const std::vector<std::string>& arguments) {
   // A closed pipe and a file-size limit are reported by the call that meets them.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (argc > 0) setenv("WEFT_PROGRAM", argv[0], 0);  // ./run has set it to itself
   try {
-    return run({argv + std::min(argc, 1), argv + argc});
+    return run(arguments);
   } catch (const weft::Error& error) {
     print_error(error.what());
     return error.exit_code();
@@ -136,4 +135,10 @@ int main(int argc, char** argv) {
     print_error(fmt::format("unexpected: {}", error.what()));
     return static_cast<int>(weft::ErrorKind::check_failed);
   }
+}
+
+int main(int argc, char** argv) {
+  limit_spinning(argv);
+  if (argc > 0) setenv("WEFT_PROGRAM", argv[0], 0);  // ./run has set it to itself
+  return run_program({argv + std::min(argc, 1), argv + argc});
 }

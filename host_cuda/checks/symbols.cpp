@@ -27,35 +27,39 @@ extern "C" char weft_constant_begin[], weft_constant_end[];
 namespace weft::host_cuda {
 namespace {
 
+// The loaded file that this code is a part of: the program, or a module of Python.
 struct Image {
+  std::string file;
   std::uintptr_t base = 0, begin = 0, end = 0;
 };
 
 const Image& image() {
   static const Image found = [] {
-    Image program;
-    const auto first = [](dl_phdr_info* info, std::size_t, void* result) {
-      Image& to = *static_cast<Image*>(result);
-      to.base = info->dlpi_addr;
-      to.begin = UINTPTR_MAX;
+    Image result;
+    const auto visit = [](dl_phdr_info* info, std::size_t, void* to) {
+      const auto inside = reinterpret_cast<std::uintptr_t>(weft_constant_begin);
+      const bool named = info->dlpi_name != nullptr && *info->dlpi_name != '\0';
+      Image one{named ? info->dlpi_name : "/proc/self/exe", info->dlpi_addr, UINTPTR_MAX, 0};
       for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = info->dlpi_phdr[i];
         if (segment.p_type != PT_LOAD) continue;
-        to.begin = std::min(to.begin, to.base + segment.p_vaddr);
-        to.end = std::max(to.end, to.base + segment.p_vaddr + segment.p_memsz);
+        one.begin = std::min(one.begin, one.base + segment.p_vaddr);
+        one.end = std::max(one.end, one.base + segment.p_vaddr + segment.p_memsz);
       }
-      return 1;  // the program itself comes first
+      if (inside < one.begin || inside >= one.end) return 0;
+      *static_cast<Image*>(to) = one;
+      return 1;
     };
-    dl_iterate_phdr(first, &program);
-    return program;
+    dl_iterate_phdr(visit, &result);
+    return result;
   }();
   return found;
 }
 
-// Calls visit(address, bytes, mangled name, type) for each symbol of this program.
+// Calls visit(address, bytes, mangled name, type) for each symbol of this file.
 template <class Visit>
 void visit_symbols(Visit visit) {
-  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  const int file = open(image().file.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0) return;
   const auto bytes = static_cast<std::size_t>(status.st_size);
@@ -182,8 +186,8 @@ const Variable* nearest(const std::vector<Variable>& all, std::uintptr_t address
 // addr2line reads all debug information anew each time, so one call asks for many addresses.
 void find_source_lines(const std::vector<const void*>& sites) {
   constexpr std::size_t kAtOnce = 1000;
-  char self[4096] = {};
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) self[0] = '\0';
+  std::error_code unknown;
+  const std::string self = std::filesystem::canonical(image().file, unknown).string();
   for (std::size_t first = 0; first < sites.size(); first += kAtOnce) {
     const std::size_t last = std::min(sites.size(), first + kAtOnce);
     std::string command = str("addr2line -a -i -e '", self, "'");

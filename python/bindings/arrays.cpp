@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "python/bindings/arrays.h"
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "python/bindings/current_stream.h"
+
+namespace weft::python {
+namespace {
+
+// host-cuda has one device memory and runs one grid at a time. Taken without the GIL, so that no
+// two threads wait for each other.
+std::recursive_mutex& host_cuda_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+// Streams are made once and never destroyed: a program may end in any order.
+const Stream& stream_of(Device device) {
+  if (device.is_cpu()) {
+    thread_local const Stream cpu(Device::cpu());
+    return cpu;
+  }
+  static std::mutex mutex;
+  static auto* streams = new std::map<int, const Stream*>();
+  const std::lock_guard lock(mutex);
+  const Stream*& stream = (*streams)[device.index];
+  if (stream == nullptr) stream = new Stream(device);
+  return *stream;
+}
+
+std::string dtype_name(nb::dlpack::dtype dtype) {
+  static constexpr std::array<const char*, 7> kNames = {"int",    "uint",    "float", "opaque",
+                                                        "bfloat", "complex", "bool"};
+  const std::string name = dtype.code < kNames.size() ? kNames[dtype.code] : "unknown";
+  return name == "bool" ? name : str(name, static_cast<int>(dtype.bits));
+}
+
+bool is_dense(const Array& array) {
+  std::int64_t stride = 1;
+  if (array.size() == 0 || array.stride_ptr() == nullptr) return true;  // null: dense
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    const auto extent = static_cast<std::int64_t>(array.shape(axis));
+    if (extent > 1 && array.stride(axis) != stride) return false;
+    stride *= extent;
+  }
+  return true;
+}
+
+std::string strides_text(const Array& array) {
+  std::string text = "(";
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
+    text += str(axis > 0 ? ", " : "", array.stride(axis));
+  }
+  return text + ")";
+}
+
+nb::object capsule_of(void* data) {
+  return nb::capsule(data, [](void* memory) noexcept { std::free(memory); });
+}
+
+// Uninitialised memory as a NumPy array.
+nb::object new_numpy(const Shape& shape, nb::dlpack::dtype dtype, std::size_t bytes, void** data) {
+  constexpr std::size_t kAlignment = 64;
+  *data = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  if (*data == nullptr) throw std::bad_alloc();
+  std::array<std::size_t, Shape::kMaxRank> extents{};
+  for (int i = 0; i < shape.rank(); ++i) {
+    extents[static_cast<std::size_t>(i)] = static_cast<std::size_t>(shape[i]);
+  }
+  const nb::object owner = capsule_of(*data);
+  return nb::cast(nb::ndarray<nb::numpy>(*data, static_cast<std::size_t>(shape.rank()),
+                                         extents.data(), owner, nullptr, dtype,
+                                         nb::device::cpu::value));
+}
+
+std::optional<nb::python_error>& pending() {
+  thread_local std::optional<nb::python_error> error;
+  return error;
+}
+
+}  // namespace
+
+std::pair<std::int64_t, std::int64_t> both(const Extents& extents) {
+  if (const auto* one = std::get_if<std::int64_t>(&extents)) return {*one, *one};
+  return std::get<1>(extents);
+}
+
+kernels::ComputeMode parse_mode(const std::string& name) {
+  using kernels::ComputeMode;
+  static constexpr Named<ComputeMode> kModes[] = {
+      {"fp32", ComputeMode::fp32}, {"tf32", ComputeMode::tf32}, {"bf16", ComputeMode::bf16}};
+  return row_named(kModes, "mode", name).value;
+}
+
+bool interrupted() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() == 0) return false;
+  pending().emplace();
+  return true;
+}
+
+void rethrow_interrupt() {
+  if (!pending()) return;
+  nb::python_error error = std::move(*pending());
+  pending().reset();
+  throw error;
+}
+
+Call::Call(const char* name) : name_(name) {
+  if (!built_for_host_cuda()) return;
+  {
+    const nb::gil_scoped_release release;
+    host_cuda_mutex().lock();
+  }
+  locked_ = true;
+  stream_ = &stream_of(Device::cuda());
+}
+
+Call::~Call() {
+  buffers_.clear();
+  if (locked_) host_cuda_mutex().unlock();
+}
+
+void Call::choose_device(const char* what, const Array& array) {
+  Device device = Device::cpu();
+  if (array.device_type() == nb::device::cuda::value) {
+    device = Device::cuda(array.device_id());
+  } else if (array.device_type() != nb::device::cpu::value &&
+             array.device_type() != nb::device::none::value) {
+    require(false, what, " is on a device of DLPack's type ", array.device_type(),
+            "; expected the CPU or a CUDA GPU");
+  }
+  if (built_for_host_cuda()) {
+    require(device.is_cpu(), what, " is on ", "a GPU; host-cuda takes arrays in host memory");
+    return;
+  }
+  require(device.is_cpu() || built_with_cuda(), what,
+          " is on a GPU, and this package was built without CUDA");
+  if (stream_ == nullptr) stream_ = &stream_of(device);
+  require(stream_->device() == device, what, " is on ", device,
+          ", and the arrays before it are on ", stream_->device());
+}
+
+Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank) {
+  current_ = what;
+  require(array.ndim() <= Shape::kMaxRank, what, " has ", array.ndim(), " axes, expected at most ",
+          Shape::kMaxRank);
+  const Shape shape(std::span<const std::int64_t>(array.shape_ptr(), array.ndim()));
+  if (array.dtype() != expected) {
+    throw nb::type_error(str(name_, ": ", what, " is ", dtype_name(array.dtype()), " ", shape,
+                             ", expected ", dtype_name(expected))
+                             .c_str());
+  }
+  require(rank < 0 || shape.rank() == rank, what, " has shape ", shape, ", expected ", rank,
+          rank == 1 ? " axis" : " axes");
+  require(is_dense(array), what, " of shape ", shape, " is not contiguous: its strides are ",
+          strides_text(array), " elements; numpy.ascontiguousarray makes a copy that is");
+  const auto address = reinterpret_cast<std::uintptr_t>(array.data());
+  require(address % (expected.bits / 8) == 0, what, " of shape ", shape,
+          " is not aligned to its elements");
+  choose_device(what, array);
+  return shape;
+}
+
+void Call::check_shape(const char* what, const Shape& found, const Shape& expected) const {
+  require(found == expected, what, " has shape ", found, ", expected ", expected);
+}
+
+const void* Call::stage(const void* data, const Shape& shape, std::size_t size,
+                        const Array& array) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
+  const char* begin = static_cast<const char*>(data);
+  inputs_.push_back({current_, begin, begin + bytes});
+  kept_.push_back(array);
+  if (!locked_) return data;
+  buffers_.emplace_back(bytes, *stream_);
+  if (bytes > 0) {
+    copy_bytes(buffers_.back().data(), stream_->device(), data, Device::cpu(), bytes, *stream_);
+  }
+  return buffers_.back().data();
+}
+
+void* Call::stage_in_place(void* data, const Shape& shape, std::size_t size, const Array& array) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
+  void* staged = const_cast<void*>(stage(data, shape, size, array));
+  in_place_.push_back({{}, data, staged, bytes});
+  return staged;
+}
+
+void* Call::new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t size,
+                       const nb::object& out, bool may_alias) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
+  Output output;
+  output.bytes = bytes;
+  if (stream_ == nullptr) stream_ = &stream_of(Device::cpu());  // a call without inputs
+  if (!out.is_none()) {
+    Writable given;
+    if (!nb::try_cast(out, given)) {
+      throw nb::type_error(str(name_, ": out is not a writable array").c_str());
+    }
+    check_shape("out", check("out", Array(given), dtype, -1), shape);
+    const char* begin = static_cast<const char*>(given.data());
+    for (const Range& input : inputs_) {
+      const bool same = may_alias && input.begin == begin && input.end == begin + bytes;
+      require(same || begin >= input.end || begin + bytes <= input.begin, "out overlaps ",
+              input.what);
+    }
+    output.object = out;
+    output.host = given.data();
+    kept_.emplace_back(given);
+  } else if (stream_->device().is_cpu() || locked_) {
+    output.object = new_numpy(shape, dtype, bytes, &output.host);
+  } else {
+    output.object = new_on_gpu(shape, dtype, bytes, *stream_, &output.host);
+  }
+  output.staged = output.host;
+  if (locked_) {
+    buffers_.emplace_back(bytes, *stream_);
+    output.staged = buffers_.back().data();
+  }
+  outputs_.push_back(output);
+  return output.staged;
+}
+
+kernels::Workspace Call::workspace(std::size_t bytes) {
+  buffers_.emplace_back(bytes, *stream_);
+  return {buffers_.back().data(), bytes};
+}
+
+const void* Call::new_constant(const void* value, std::size_t bytes, std::size_t before) {
+  buffers_.emplace_back(before + bytes, *stream_);
+  char* data = static_cast<char*>(buffers_.back().data());
+  copy_bytes(data + before, stream_->device(), value, Device::cpu(), bytes, *stream_);
+  return data;
+}
+
+void Call::begin() {
+  if (!locked_ && stream_->device().is_cuda()) wait_for_current_stream(*stream_);
+}
+
+// Without the GIL: brings back what was staged.
+void Call::finish() {
+  if (!locked_) return;
+  for (const auto* list : {&outputs_, &in_place_}) {
+    for (const Output& output : *list) {
+      if (output.bytes == 0) continue;
+      copy_bytes(output.host, Device::cpu(), output.staged, stream_->device(), output.bytes,
+                 *stream_);
+    }
+  }
+  stream_->synchronize();
+}
+
+void Call::end() {
+  if (!locked_ && stream_->device().is_cuda()) let_current_stream_wait(*stream_);
+}
+
+Result Call::result() {
+  return nb::steal<Result>(outputs_.front().object.release());
+}
+
+Results Call::results() {
+  nb::list all;
+  for (const Output& output : outputs_) all.append(output.object);
+  return nb::steal<Results>(nb::tuple(all).release());
+}
+
+}  // namespace weft::python

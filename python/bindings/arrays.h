@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// One call of a kernel from Python: arrays in, arrays out, and the stream between them.
+//
+// An array is any object with __dlpack__ or the buffer protocol, and is used in place. It has to be
+// dense and row-major. A call runs where its arrays are: on the CPU, or on the GPU that holds them.
+// In the module for host-cuda the arrays are NumPy's too, and are copied to the memory of that
+// device, because it checks every access there.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/names.h"
+#include "engine/tensor.h"
+#include "kernels/common.h"
+
+namespace weft::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;  // NOLINT: "name"_a
+
+// Of nanobind's arrays those that a memoryview describes: the buffers of ctypes have no strides,
+// which nanobind reads.
+template <class Base>
+struct Described : Base {
+  using Base::Base;
+  Described() = default;
+  explicit Described(Base base) : Base(std::move(base)) {}
+};
+using Array = Described<nb::ndarray<nb::ro>>;
+using Writable = Described<nb::ndarray<>>;
+using OptionalArray = std::optional<Array>;
+
+// What a call returns: an array of NumPy, or of a GPU where the arguments are there. Its name
+// stands in the stubs.
+struct Result : nb::object {
+  using nb::object::object;
+  static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[typing.Any]");
+};
+struct Results : nb::object {
+  using nb::object::object;
+  static constexpr auto Name =
+      nb::detail::const_name("tuple[numpy.typing.NDArray[typing.Any], ...]");
+};
+using Extents = std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
+
+// (rows, columns): one number stands for both.
+std::pair<std::int64_t, std::int64_t> both(const Extents& extents);
+kernels::ComputeMode parse_mode(const std::string& name);  // "fp32", "tf32", "bf16"
+
+// Does Python ask to stop (Ctrl-C)? Takes the GIL. After `true` the exception of this thread is
+// kept until rethrow_interrupt(), which does nothing where there is none.
+bool interrupted();
+void rethrow_interrupt();
+
+// A dense array in the memory of the device that the call runs on.
+template <class T>
+struct View {
+  T* data = nullptr;
+  Shape shape{0};
+
+  std::int64_t n() const { return shape.elements(); }
+  std::int64_t operator[](int axis) const { return shape[axis]; }
+};
+
+class Call {
+ public:
+  explicit Call(const char* name);  // of the function: it begins every message
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
+
+  // Throws TypeError for another dtype, and ValueError for an array that is not dense or is on
+  // another device than the first one. `rank` -1 takes any.
+  template <class T>
+  View<const T> input(const char* what, const Array& array, int rank = -1) {
+    const Shape shape = check(what, array, nb::dtype<T>(), rank);
+    return {static_cast<const T*>(stage(array.data(), shape, sizeof(T), array)), shape};
+  }
+  // Throws ValueError, with both shapes, unless the array has this one.
+  template <class T>
+  View<const T> input(const char* what, const Array& array, const Shape& expected) {
+    check_shape(what, check(what, array, nb::dtype<T>(), -1), expected);
+    return {static_cast<const T*>(stage(array.data(), expected, sizeof(T), array)), expected};
+  }
+  template <class T>
+  const T* optional_input(const char* what, const OptionalArray& array, const Shape& expected) {
+    return array ? input<T>(what, *array, expected).data : nullptr;
+  }
+  // An array that the call reads and changes.
+  template <class T>
+  View<T> in_place(const char* what, const Writable& array, int rank = -1) {
+    const Shape shape = check(what, Array(array), nb::dtype<T>(), rank);
+    return {static_cast<T*>(stage_in_place(array.data(), shape, sizeof(T), Array(array))), shape};
+  }
+  template <class T>
+  T* in_place(const char* what, const Writable& array, const Shape& expected) {
+    check_shape(what, check(what, Array(array), nb::dtype<T>(), -1), expected);
+    return in_place<T>(what, array).data;
+  }
+
+  // The next result: `out` when it is not None, which must then have this shape, or a new array.
+  // `may_alias`: it may be an input, element for element.
+  template <class T>
+  T* output(const Shape& shape, const nb::object& out = nb::none(), bool may_alias = false) {
+    return static_cast<T*>(new_output(shape, nb::dtype<T>(), sizeof(T), out, may_alias));
+  }
+
+  // Throws ValueError: "gemm: ...".
+  template <class... Parts>
+  void require(bool holds, const Parts&... parts) const {
+    if (!holds) throw Error(ErrorKind::usage, str(name_, ": ", parts...));
+  }
+
+  const Stream& stream() const { return *stream_; }
+  // The address, in the memory of the device, of an array whose element `index` is this value; what
+  // is before it is not initialised.
+  template <class T>
+  const T* constant(T value, std::int64_t index = 0) {
+    const auto before = static_cast<std::size_t>(index) * sizeof value;
+    return static_cast<const T*>(new_constant(&value, sizeof value, before));
+  }
+  kernels::Workspace workspace(std::size_t bytes);  // lives as long as the call
+
+  // Runs work(stream) without the GIL. On a GPU it is queued on the caller's current stream.
+  template <class Work>
+  void run(Work work) {
+    begin();
+    try {
+      const nb::gil_scoped_release release;
+      work(*stream_);
+      finish();
+    } catch (const Error&) {
+      rethrow_interrupt();
+      throw;
+    }
+    end();
+  }
+
+  Result result();    // the only output, after run()
+  Results results();  // all of them, in the order of output()
+
+ private:
+  struct Range {
+    const char* what;
+    const char* begin;
+    const char* end;
+  };
+  struct Output {
+    nb::object object;
+    void* host = nullptr;  // where what is staged goes back to
+    void* staged = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  Shape check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank);
+  void check_shape(const char* what, const Shape& found, const Shape& expected) const;
+  void choose_device(const char* what, const Array& array);
+  const void* stage(const void* data, const Shape& shape, std::size_t size, const Array& array);
+  void* stage_in_place(void* data, const Shape& shape, std::size_t size, const Array& array);
+  void* new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t size,
+                   const nb::object& out, bool may_alias);
+  const void* new_constant(const void* value, std::size_t bytes, std::size_t before);
+  void begin();
+  void finish();
+  void end();
+
+  const char* name_;
+  const char* current_ = "";  // the argument that is being looked at
+  const Stream* stream_ = nullptr;
+  bool locked_ = false;
+  std::vector<Range> inputs_;
+  std::vector<Output> outputs_;
+  std::vector<Output> in_place_;
+  std::vector<Array> kept_;
+  std::deque<Buffer> buffers_;
+};
+
+void bind_catalogue(nb::module_& m);
+void bind_matrix(nb::module_& m);
+void bind_sums(nb::module_& m);
+void bind_convolution(nb::module_& m);
+void bind_pooling(nb::module_& m);
+void bind_rows(nb::module_& m);
+void bind_normalisation(nb::module_& m);
+void bind_updates(nb::module_& m);
+void bind_signals(nb::module_& m);
+void bind_memory(nb::module_& m);
+void bind_gravity(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_train(nb::module_& m);
+void translate_errors();
+
+inline void bind_all(nb::module_& m) {
+  translate_errors();
+  bind_catalogue(m);
+  bind_matrix(m);
+  bind_sums(m);
+  bind_convolution(m);
+  bind_pooling(m);
+  bind_rows(m);
+  bind_normalisation(m);
+  bind_updates(m);
+  bind_signals(m);
+  bind_memory(m);
+  bind_gravity(m);
+}
+
+}  // namespace weft::python
+
+namespace nanobind::detail {
+
+template <class Base>
+struct type_caster<weft::python::Described<Base>> {
+  NB_TYPE_CASTER(weft::python::Described<Base>, const_name("weft._typing.Array"))
+
+  bool from_python(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<Base> caster;
+    object view;  // lives on as the owner of what is cast
+    if (PyObject_CheckBuffer(src.ptr()) != 0 &&
+        PyObject_HasAttrString(src.ptr(), "__dlpack__") == 0) {
+      view = steal(PyMemoryView_FromObject(src.ptr()));
+      if (!view.is_valid()) {
+        PyErr_Clear();
+        return false;
+      }
+      src = view;
+    }
+    if (!caster.from_python(src, flags, cleanup)) return false;
+    value = weft::python::Described<Base>(std::move(caster.value));
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail

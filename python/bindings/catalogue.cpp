@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// The tables of rungs, and what this build and this machine can do.
+#include "kernels/catalogue.h"
+
+#include "kernels/isa.h"
+#include "python/bindings/arrays.h"
+
+namespace weft::python {
+namespace {
+
+nb::str text(std::string_view words) {
+  return nb::str(words.data(), words.size());
+}
+
+using Row = nb::typed<nb::dict, nb::str, nb::any>;
+using Family = nb::typed<nb::tuple, nb::str, nb::str, nb::typed<nb::list, Row>>;
+
+nb::typed<nb::list, Family> families() {
+  nb::list all;
+  for (const kernels::Family& family : kernels::catalogue()) {
+    nb::list rungs;
+    for (const kernels::Rung& rung : family.rungs()) {
+      nb::dict row;
+      row["family"] = text(family.name);
+      row["name"] = text(rung.name);
+      row["summary"] = text(rung.summary);
+      row["prefer"] = text(rung.prefer);
+      row["needs"] = text(rung.needs);
+      row["on_cpu"] = rung.on_cpu;
+      row["on_cuda"] = rung.on_cuda;
+      row["on_host_cuda"] = rung.on_host_cuda();
+      row["compute_capability"] = rung.compute_capability;
+      rungs.append(row);
+    }
+    all.append(nb::make_tuple(text(family.name), text(family.summary), rungs));
+  }
+  return all;
+}
+
+Row build_info() {
+  nb::dict info;
+  info["cuda"] = built_with_cuda() && !built_for_host_cuda();
+  info["cuda_architectures"] = text(built_cuda_architectures());
+  info["cpu"] = text(device_properties(Device::cpu()).name);
+  info["cpu_kernels"] = text(kernels::name_of(kernels::cpu_isa()));
+  return info;
+}
+
+}  // namespace
+
+void bind_catalogue(nb::module_& m) {
+  m.def("families", &families, "Each family: its name, its summary and its rungs, as dicts.");
+  m.def("build_info", &build_info,
+        "What this package was built with, and the instruction set that its CPU kernels use here.");
+}
+
+}  // namespace weft::python

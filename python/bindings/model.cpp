@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// weft.load(): models from files, and what they say of images.
+#include "python/bindings/model.h"
+
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/image.h"
+#include "data/preprocess.h"
+#include "examples/weft/input/picture_model.h"
+#include "models/calibration.h"
+#include "models/classifier.h"
+#include "models/records.h"
+
+namespace weft::python {
+
+Network::Network(models::Model model, const Stream& stream)
+    : model_(std::move(model)),
+      stream_(stream),
+      weights_(*model_.net, stream, layers::Phase::inference) {
+  copy_from_host(weights_.parameters.view<float>(), model_.parameters, stream_);
+  copy_from_host(weights_.buffers.view<float>(), model_.buffers, stream_);
+}
+
+std::vector<float> Network::logits(const float* x, std::int64_t n) {
+  constexpr std::int64_t kBatch = 256;
+  constexpr std::size_t kPlans = 4;  // that are kept
+  const std::lock_guard lock(mutex_);
+  std::vector<float> all;
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t batch = std::min(kBatch, n - done);
+    if (!plans_.contains(batch) && plans_.size() >= kPlans) plans_.clear();
+    layers::Plan& plan =
+        plans_
+            .try_emplace(batch, *model_.net, weights_, batch, layers::Phase::inference,
+                         layers::KernelChoice{}, 0, nullptr, stream_)
+            .first->second;
+    const auto count = static_cast<std::size_t>(batch * sample_elements());
+    copy_from_host(plan.input(), std::span(x + done * sample_elements(), count), stream_);
+    plan.forward(stream_);
+    const std::vector<float> part = to_host(plan.output(), stream_);
+    all.insert(all.end(), part.begin(), part.end());
+    done += batch;
+  }
+  return all;
+}
+
+std::vector<std::vector<float>> Network::activations(const float* x, std::int64_t n) {
+  const std::lock_guard lock(mutex_);
+  layers::KernelChoice kernels;
+  kernels.fuse = false;
+  layers::Plan plan(*model_.net, weights_, n, layers::Phase::inference, kernels, 0, nullptr,
+                    stream_);
+  copy_from_host(plan.input(), std::span(x, static_cast<std::size_t>(n * sample_elements())),
+                 stream_);
+  plan.forward(stream_);
+  std::vector<std::vector<float>> all;
+  for (std::size_t i = 0; i < model_.net->layers().size(); ++i) {
+    all.push_back(to_host(plan.activation(i), stream_));
+  }
+  return all;
+}
+
+namespace {
+
+Result numpy_of(const std::vector<float>& values, const Shape& shape) {
+  Call call("output");
+  float* data = call.output<float>(shape);
+  std::memcpy(data, values.data(), values.size() * sizeof(float));
+  return call.result();
+}
+
+// Bytes as the network was trained on them.
+std::vector<float> normalised(const models::ModelInfo& info, const std::uint8_t* pixels,
+                              std::size_t count) {
+  std::vector<float> x(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    x[i] = (static_cast<float>(pixels[i]) / 255.0f - info.mean) / info.stddev;
+  }
+  return x;
+}
+
+// uint8 images, or the float32 input of the network, as that input and the number of images.
+std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, const Array& x) {
+  const Shape sample = network.model().net->sample_shape();
+  Call call("model");
+  const bool bytes = x.dtype() == nb::dtype<std::uint8_t>();
+  const Shape shape =
+      bytes ? call.input<std::uint8_t>("x", x).shape : call.input<float>("x", x).shape;
+  const std::int64_t n = shape.rank() == 0 ? 0 : shape[0];
+  const bool fits = shape == sample.with_batch(1) || shape.elements() == n * sample.elements();
+  call.require(shape.rank() >= 2 && fits, "x has shape ", shape, ", expected (n, ...) images of ",
+               sample, ", as uint8 pixels or float32 inputs");
+  const auto count = static_cast<std::size_t>(shape.elements());
+  if (bytes) {
+    const auto* pixels = static_cast<const std::uint8_t*>(x.data());
+    return {normalised(network.model().info, pixels, count), n};
+  }
+  const auto* values = static_cast<const float*>(x.data());
+  return {std::vector<float>(values, values + count), n};
+}
+
+Result logits(Network& network, const Array& x) {
+  const auto [input, n] = input_of(network, x);
+  std::vector<float> all;
+  {
+    const nb::gil_scoped_release release;
+    all = network.logits(input.data(), n);
+  }
+  return numpy_of(all, {n, network.model().info.network.classes});
+}
+
+using Tensors = nb::typed<nb::dict, nb::str, Result>;
+
+Tensors activations(Network& network, const Array& x) {
+  const auto [input, n] = input_of(network, x);
+  if (n == 0) throw Error(ErrorKind::usage, "model: x holds no image");
+  std::vector<std::vector<float>> all;
+  {
+    const nb::gil_scoped_release release;
+    all = network.activations(input.data(), n);
+  }
+  const std::vector<Shape> shapes = network.model().net->output_shapes(n);
+  nb::dict named;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    named[network.model().net->layers()[i]->name().c_str()] = numpy_of(all[i], shapes[i]);
+  }
+  return named;
+}
+
+Tensors state_dict(const Network& network) {
+  const models::Model& model = network.model();
+  nb::dict tensors;
+  for (const layers::NamedSlice& slice : model.net->slices()) {
+    const std::vector<float>& flat = slice.trainable ? model.parameters : model.buffers;
+    const auto first = flat.begin() + slice.offset;
+    tensors[slice.name.c_str()] =
+        numpy_of(std::vector<float>(first, first + slice.shape.elements()), slice.shape);
+  }
+  return tensors;
+}
+
+// One picture as the network wants it: (28, 28) bytes.
+std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
+                                   const std::filesystem::path& path) {
+  const data::GreyImage image = data::load_grey_image(path);
+  return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
+                             path.string())
+      .pixels;
+}
+
+Result prepare(const Network& network, const std::vector<std::string>& paths) {
+  const std::int64_t side = cli::kPictureSide;
+  const Shape sample = network.model().net->sample_shape();
+  if (sample.elements() != side * side) {
+    throw Error(ErrorKind::usage, str("model: pictures are prepared as (", side, ", ", side,
+                                      "); this network reads ", sample, ": pass arrays"));
+  }
+  Call call("prepare");
+  auto* pixels = call.output<std::uint8_t>({static_cast<std::int64_t>(paths.size()), side, side});
+  call.run([&](const Stream&) {
+    for (const std::string& path : paths) {
+      const std::vector<std::uint8_t> one = prepared(network.model().info, path);
+      pixels = std::copy(one.begin(), one.end(), pixels);
+    }
+  });
+  return call.result();
+}
+
+// Of each image: the logits' softmax at the model's temperature, and whether it is unsure.
+nb::typed<nb::tuple, Result, Result> answers(Network& network, const Array& x) {
+  const models::ModelInfo& info = network.model().info;
+  if (x.dtype() != nb::dtype<std::uint8_t>()) {
+    throw nb::type_error("predict: expected uint8 pixels; logits takes float32 inputs");
+  }
+  const auto input = input_of(network, x);
+  const std::int64_t n = input.second;
+  const std::int64_t classes = info.network.classes, elements = network.sample_elements();
+  Call call("predict");
+  auto* probabilities = call.output<double>({n, classes});
+  auto* unsure = call.output<std::uint8_t>({n});
+  const auto* pixels = static_cast<const std::uint8_t*>(x.data());
+  call.run([&](const Stream&) {
+    const std::vector<float> all = network.logits(input.first.data(), n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::vector<float> row(all.begin() + i * classes, all.begin() + (i + 1) * classes);
+      const std::vector<double> shares = models::softmax(row, info.calibration.temperature);
+      std::copy(shares.begin(), shares.end(), probabilities + i * classes);
+      const std::span image(pixels + i * elements, static_cast<std::size_t>(elements));
+      const double familiarity =
+          models::familiarity(row, models::total_variation(image, info.network.width));
+      unsure[i] = familiarity < info.calibration.threshold ? 1 : 0;
+    }
+  });
+  return nb::borrow<nb::tuple>(call.results());
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+  nb::class_<Network>(m, "Network", "A trained network; weft.Model is made of it.")
+      .def("logits", &logits, "x"_a)
+      .def("activations", &activations, "x"_a)
+      .def("state_dict", &state_dict)
+      .def("prepare", &prepare, "paths"_a)
+      .def("answers", &answers, "x"_a)
+      .def("info", [](const Network& self) { return models::to_json(self.model().info); })
+      .def("layers",
+           [](const Network& self) {
+             std::vector<std::string> all;
+             for (const auto& layer : self.model().net->layers()) all.push_back(layer->describe());
+             return all;
+           })
+      .def("parameter_count",
+           [](const Network& self) { return self.model().net->parameter_count(); })
+      .def(
+          "save",
+          [](const Network& self, const std::string& path) {
+            const nb::gil_scoped_release release;
+            models::write_safetensors(path, models::model_content(self.model()));
+          },
+          "path"_a);
+  m.def(
+      "load_network",
+      [](const std::string& path, const std::string& device) {
+        const nb::gil_scoped_release release;
+        return std::make_unique<Network>(models::load_model(path), Stream(parse_device(device)));
+      },
+      "path"_a, "device"_a);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// A trained network, as Python holds it.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "models/model.h"
+#include "python/bindings/arrays.h"
+
+namespace weft::python {
+
+// Threads may call it at once; they take turns.
+class Network {
+ public:
+  Network(models::Model model, const Stream& stream);
+
+  const models::Model& model() const { return model_; }
+  std::int64_t sample_elements() const { return model_.net->sample_shape().elements(); }
+
+  // x: (n, sample...), normalised. Returns the logits, (n, classes).
+  std::vector<float> logits(const float* x, std::int64_t n);
+  // The output of every layer for the same input, (n, ...) each.
+  std::vector<std::vector<float>> activations(const float* x, std::int64_t n);
+
+ private:
+  models::Model model_;
+  Stream stream_;
+  layers::Weights weights_;
+  std::mutex mutex_;
+  std::map<std::int64_t, layers::Plan> plans_;  // by batch size
+};
+
+}  // namespace weft::python

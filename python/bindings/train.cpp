@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// weft.train(): the trainer of `weft train`, with callbacks.
+#include <nanobind/stl/unique_ptr.h>
+
+#include <atomic>
+
+#include "data/digits.h"
+#include "data/mnist.h"
+#include "data/statistics.h"
+#include "models/recipes.h"
+#include "models/records.h"
+#include "models/trainer.h"
+#include "python/bindings/model.h"
+
+namespace weft::python {
+namespace {
+
+constexpr double kCalibrationSplit = 0.05;  // as `weft train` has it
+
+// `settings` is a part of a config.json; the others are those of the network and its optimizer.
+models::TrainConfig config_from(const std::string& model, const std::string& settings) {
+  models::NetworkOptions asked;
+  asked.name = model;
+  if (models::is_network_file(model)) asked = models::read_network(model);
+  const auto with = [&](models::Optimizer optimizer) {
+    models::TrainConfig start = models::default_config(asked.name);
+    start.network.definition = asked.definition;
+    start.calibration_split = kCalibrationSplit;
+    models::choose_optimizer(start, optimizer);
+    return models::train_config_from_json(settings, start, "train");
+  };
+  try {
+    return with(with(models::Optimizer::sgd).optimizer);
+  } catch (const Error& error) {  // these settings are no file, but arguments
+    throw Error(ErrorKind::usage, error.what());
+  }
+}
+
+// Arrays as a part of a data set. This is the one place that knows how data::ImageSet keeps them.
+data::ImageSet images_of(Call& call, const char* what, const Array& x, const Array& y,
+                         std::int64_t& classes) {
+  const auto images = call.input<std::uint8_t>(what, x, 3);
+  const auto labels = call.input<std::int32_t>("labels", y, Shape{images[0]});
+  data::ImageSet set;
+  set.count = images[0];
+  set.height = images[1];
+  set.width = images[2];
+  set.images.assign(images.data, images.data + images.n());
+  using Label = decltype(set.labels)::value_type;
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const std::int32_t label = labels.data[i];
+    call.require(label >= 0 && label < 256, "label ", label, " of image ", i,
+                 ", expected 0 to 255");
+    classes = std::max<std::int64_t>(classes, label + 1);
+    set.labels.push_back(static_cast<Label>(label));
+  }
+  return set;
+}
+
+std::unique_ptr<data::Dataset> dataset_from_arrays(const Array& x, const Array& y,
+                                                   const Array& test_x, const Array& test_y) {
+  Call call("train");
+  auto set = std::make_unique<data::Dataset>();
+  std::int64_t classes = 2;
+  set->train = images_of(call, "x", x, y, classes);
+  set->test = images_of(call, "test x", test_x, test_y, classes);
+  set->name = "arrays";
+  set->source = "arrays";
+  for (std::int64_t i = 0; i < classes; ++i) set->class_names.push_back(std::to_string(i));
+  data::set_statistics(*set);
+  return set;
+}
+
+std::unique_ptr<data::Dataset> dataset_named(const std::string& name, const std::string& data_dir,
+                                             std::int64_t limit) {
+  const nb::gil_scoped_release release;
+  data::check_dataset_name(name);
+  if (name == "digits") {
+    data::DigitsOptions options;
+    if (limit > 0) options.train = std::min(options.train, limit);
+    return std::make_unique<data::Dataset>(data::generate_digits(options));
+  }
+  data::FindOptions options;
+  options.data_dir = data_dir;
+  options.allow_download = true;
+  return std::make_unique<data::Dataset>(data::load_dataset(name, options));
+}
+
+using Progress = nb::typed<nb::callable, nb::object(int, std::int64_t, std::int64_t)>;
+using EpochDone = nb::typed<nb::callable, nb::object(std::string)>;
+
+// What Python is told while training runs. What it throws ends the training, with a checkpoint.
+class Reports {
+ public:
+  Reports(Progress progress, EpochDone epoch_done)
+      : progress_(std::move(progress)), epoch_done_(std::move(epoch_done)) {}
+
+  models::TrainObserver observer() {
+    models::TrainObserver observer;
+    observer.progress = [this](int epoch, std::int64_t done, std::int64_t total) {
+      tell([&] { progress_(epoch, done, total); });
+      if (!stop && interrupted()) stop = true;
+    };
+    observer.epoch_done = [this](const models::EpochRecord& record) {
+      const std::string text = models::to_json(record);
+      tell([&] { epoch_done_(text); });
+    };
+    return observer;
+  }
+  void rethrow() {
+    if (thrown_) std::rethrow_exception(thrown_);
+    rethrow_interrupt();
+  }
+
+  std::atomic<bool> stop = false;
+
+ private:
+  template <class Telling>
+  void tell(Telling telling) {
+    if (stop) return;
+    const nb::gil_scoped_acquire gil;
+    try {
+      telling();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      stop = true;
+    }
+  }
+
+  Progress progress_;
+  EpochDone epoch_done_;
+  std::exception_ptr thrown_;
+};
+
+std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
+                               const std::string& settings, const std::string& device,
+                               const std::string& out, Progress progress, EpochDone epoch_done) {
+  Reports reports(std::move(progress), std::move(epoch_done));
+  std::unique_ptr<Network> network;
+  {
+    const nb::gil_scoped_release release;
+    models::TrainConfig config = config_from(model, settings);
+    config.dataset = dataset.name;
+    config.network.height = dataset.train.height;
+    config.network.width = dataset.train.width;
+    config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
+    const Stream stream(parse_device(device));
+    models::Trainer trainer(config, dataset, out, stream);
+    trainer.run(reports.observer(), reports.stop);
+    if (!reports.stop) network = std::make_unique<Network>(trainer.model(), stream);
+  }
+  reports.rethrow();
+  return network;
+}
+
+}  // namespace
+
+void bind_train(nb::module_& m) {
+  nb::class_<data::Dataset>(m, "Dataset", "Images and labels, to train on and to test with.")
+      .def_prop_ro("name", [](const data::Dataset& self) { return self.name; })
+      .def_prop_ro("train_images", [](const data::Dataset& self) { return self.train.count; })
+      .def_prop_ro("test_images", [](const data::Dataset& self) { return self.test.count; });
+  m.def("load_dataset", &dataset_named, "name"_a, "data_dir"_a, "limit"_a);
+  m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a);
+  m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "device"_a, "out"_a,
+        "progress"_a, "epoch_done"_a);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Training, and what trained models say."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import weft
+from numpy.testing import assert_array_equal
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return weft.train(epochs=2, limit_train=4000, seed=7)
+
+
+@pytest.fixture(scope="module")
+def images():
+    rng = np.random.default_rng(2)
+    return rng.integers(0, 256, (300, 28, 28), np.uint8)
+
+
+def program(*arguments):
+    """The weft program, as a user would start it."""
+    subprocess.run([sys.executable, "-m", "weft", *arguments], check=True, capture_output=True)
+
+
+def test_the_same_bits_as_the_program(trained, tmp_path, request):
+    arguments = ["train", "--dataset", "digits", "--epochs", "2", "--limit-train", "4000",
+                 "--seed", "7", "--device", "cpu", "--out", str(tmp_path / "run")]
+    other = request.config.getoption("--weft")
+    if other:  # that of a build
+        subprocess.run([other, *arguments], check=True, capture_output=True)
+    else:
+        program(*arguments)
+    of_program = weft.load(tmp_path / "run").state_dict()
+    ours = trained.state_dict()
+    assert list(ours) == list(of_program)
+    for name, tensor in ours.items():
+        assert_array_equal(tensor, of_program[name], strict=True)
+
+
+def test_the_history(trained):
+    assert [epoch.epoch for epoch in trained.history] == [1, 2]
+    assert trained.history[1].test_accuracy > 0.5  # a guess has 0.1
+    assert trained.info["network"] == "lenet5" and trained.info["dataset"] == "digits"
+    assert trained.class_names == list("0123456789")
+    assert "61706 parameters" in repr(trained) and len(trained.layers) == 12
+
+
+def test_logits_and_activations(trained, images):
+    logits = trained.logits(images)
+    assert logits.shape == (300, 10) and logits.dtype == np.float32
+    # Another batch size may choose another kernel, with another order of its sums.
+    np.testing.assert_allclose(trained.logits(images[:7]), logits[:7], rtol=1e-4, atol=1e-4)
+    assert trained.logits(images[:0]).shape == (0, 10)
+    normal = ((images.astype(np.float32) / 255 - np.float32(trained.info["mean"]))
+              / np.float32(trained.info["stddev"]))
+    np.testing.assert_allclose(trained.logits(normal[:, None]), logits, rtol=1e-4, atol=1e-4)
+    named = trained.activations(images[:5])
+    assert named["conv1"].shape == (5, 6, 28, 28)
+    assert_array_equal(named["relu1"], np.maximum(named["conv1"], 0))
+    np.testing.assert_allclose(named["fc3"], logits[:5], rtol=1e-4, atol=1e-4)
+    tensors = trained.state_dict()
+    expected = named["fc2"].astype(np.float64)
+    expected = np.maximum(expected, 0) @ tensors["fc3.weight"].T + tensors["fc3.bias"]
+    np.testing.assert_allclose(named["fc3"], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_predict(trained, images):
+    answers = trained.predict(images)
+    assert len(answers) == 300
+    for answer, row in zip(answers, trained.logits(images)):
+        assert answer.label == row.argmax() and answer.name == str(answer.label)
+        assert abs(answer.probabilities.sum() - 1) < 1e-9
+    assert trained.predict(images[:0]) == []
+
+
+def test_predict_a_picture(trained, tmp_path):
+    seven = np.zeros((28, 28), np.uint8)
+    seven[5:8, 7:21] = 255
+    for row in range(8, 24):
+        column = 20 - (row - 8) * 9 // 16
+        seven[row, column - 1 : column + 2] = 255
+    path = tmp_path / "seven.pgm"
+    path.write_bytes(b"P5 28 28 255\n" + seven.tobytes())
+    trained.save(tmp_path / "model.safetensors")
+    one = trained.predict(path)
+    both = trained.predict([path, str(path)])
+    assert one.label == 7 and [answer.label for answer in both] == [7, 7]
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "predict", str(tmp_path / "model.safetensors"), str(path),
+         "--json"], check=True, capture_output=True, text=True)
+    event = json.loads(done.stdout)
+    assert event["label"] == one.label
+    assert abs(event["probability"] - one.probability) < 1e-9
+
+
+def test_save_and_load(trained, images, tmp_path):
+    trained.save(tmp_path / "model.safetensors")
+    again = weft.load(tmp_path / "model.safetensors")
+    assert again.info == trained.info and again.history == []
+    assert_array_equal(again.logits(images), trained.logits(images))
+
+
+def test_bad_files(tmp_path, trained):
+    with pytest.raises(OSError, match="nothing"):
+        weft.load(tmp_path / "nothing")
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes(b"x" * 100)
+    with pytest.raises(ValueError, match="damaged"):
+        weft.load(damaged)
+    with pytest.raises(weft.DataError):
+        trained.predict(damaged)
+    with pytest.raises(OSError):
+        trained.save(tmp_path / "no" / "such" / "folder.safetensors")
+
+
+def test_bad_images(trained):
+    with pytest.raises(ValueError, match=r"\(3, 27, 28\).*\(1, 28, 28\)"):
+        trained.logits(np.zeros((3, 27, 28), np.uint8))
+    with pytest.raises(TypeError, match="uint8"):
+        trained.predict(np.zeros((3, 28, 28), np.float32))
+    with pytest.raises(TypeError, match="float64"):
+        trained.logits(np.zeros((3, 1, 28, 28)))
+
+
+def test_training_on_arrays(images):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 600)
+    x = np.zeros((600, 16, 16), np.uint8)
+    for label in range(3):  # a bar at one of three heights
+        x[y == label, 4 * label + 2 : 4 * label + 4, 2:14] = 255
+    epochs = []
+    model = weft.train("mlp", (x, y), epochs=4, callback=epochs.append, settings={"momentum": 0.8})
+    assert epochs == model.history and epochs[-1].test_accuracy == 1
+    assert model.class_names == ["0", "1", "2"]
+    assert [answer.label for answer in model.predict(x[:20])] == y[:20].tolist()
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        ({"epochs": 0}, "epochs"),
+        ({"model": "lenet6"}, "lenet5"),
+        ({"data": "minst"}, "mnist"),
+        ({"settings": {"epoch": 3}}, "epochs"),
+        ({"settings": {"momentum": 2}}, "momentum"),
+        ({"device": "tpu"}, "tpu"),
+        ({"data": (np.zeros((4, 5), np.uint8), np.zeros(4, int))}, "3 axes"),
+        ({"data": (np.zeros((40, 28, 28), np.uint8), np.zeros(3, int))}, "40"),
+        ({"data": (np.zeros((40, 28, 28), np.uint8), np.full(40, -1))}, "label -1"),
+    ],
+)
+def test_wrong_arguments(options, words):
+    with pytest.raises(ValueError, match=words):
+        weft.train(**{"data": "digits", "limit_train": 200, **options})
+
+
+def test_an_exception_of_the_callback_ends_the_training():
+    seen = []
+
+    def callback(epoch):
+        seen.append(epoch)
+        raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        weft.train(epochs=50, limit_train=500, callback=callback)
+    assert len(seen) == 1
+
+
+def test_ctrl_c_writes_a_checkpoint(tmp_path):
+    code = (
+        "import weft\n"
+        "def told(epoch):\n"
+        "    print('epoch', flush=True)\n"
+        f"weft.train(epochs=1000, limit_train=2000, callback=told, out={str(tmp_path / 'run')!r})"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == "epoch\n"
+    threading.Timer(0.2, os.kill, (child.pid, signal.SIGINT)).start()
+    _, errors = child.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert weft.load(tmp_path / "run").info["epochs"] >= 0
+
+
+def test_progress_is_written_on_request(capsys):
+    weft.train(epochs=1, limit_train=200, progress=True)
+    assert "epoch 1  loss" in capsys.readouterr().err
+    weft.train(epochs=1, limit_train=200, progress=False)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Weft: hand-written CUDA kernels, a trainer for small networks, and a simulator of CUDA.
+
+Every kernel is a function of arrays (`weft.gemm(a, b)`), and every rung of every ladder can be
+chosen by name (`variant="tiled"`). `weft.catalogue()` lists them, `weft.kernel("gemm/tiled")` shows,
+runs and watches one. `weft.host_cuda` has the same functions on the CPU, thread by thread, with every
+access to memory checked. `weft.train()` and `weft.load()` are the trainer and its models.
+"""
+
+import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+# Idle threads of GCC's OpenMP spin for milliseconds before they sleep, which starves the working
+# ones when other programs use the cores too. It reads this once, when it is loaded.
+_SPIN = "GOMP_SPINCOUNT"
+_ask = _SPIN not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
+if _ask:
+    _os.environ[_SPIN] = "2000"
+
+from weft._catalogue import Catalogue, Kernel, Page, Run, catalogue, kernel
+from weft._core import (
+    activation,
+    activation_backward,
+    adamw_update,
+    argmax,
+    avg_pool2d,
+    avg_pool2d_backward,
+    batch_norm,
+    batch_norm_backward,
+    batch_norm_inference,
+    box_blur,
+    build_info,
+    conv2d,
+    conv2d_backward,
+    conv2d_relu_pool,
+    conv2d_relu_pool_backward,
+    copy_strided,
+    dropout,
+    ema_update,
+    gather_batch,
+    gemm,
+    histogram,
+    max_pool2d,
+    max_pool2d_backward,
+    mean_squared_error,
+    nbody,
+    nbody_accelerations,
+    nbody_totals,
+    plummer_sphere,
+    read_strided,
+    reduce,
+    rgb_to_grey,
+    scan,
+    sgd_update,
+    signal_convolve,
+    softmax,
+    softmax_backward,
+    softmax_cross_entropy,
+    sq_or_cube,
+    transpose,
+    vector_add,
+)
+from weft._errors import CheckError, DataError, DeviceError, Error, UsageError
+from weft._model import Answer, Model, load
+from weft._train import Epoch, train
+
+if _ask:
+    del _os.environ[_SPIN]
+
+if _TYPE_CHECKING:
+    from weft import host_cuda
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Catalogue",
+    "CheckError",
+    "DataError",
+    "DeviceError",
+    "Epoch",
+    "Error",
+    "Kernel",
+    "Model",
+    "Page",
+    "Run",
+    "UsageError",
+    "activation",
+    "activation_backward",
+    "adamw_update",
+    "argmax",
+    "avg_pool2d",
+    "avg_pool2d_backward",
+    "batch_norm",
+    "batch_norm_backward",
+    "batch_norm_inference",
+    "box_blur",
+    "build_info",
+    "catalogue",
+    "conv2d",
+    "conv2d_backward",
+    "conv2d_relu_pool",
+    "conv2d_relu_pool_backward",
+    "copy_strided",
+    "dropout",
+    "ema_update",
+    "gather_batch",
+    "gemm",
+    "histogram",
+    "host_cuda",
+    "kernel",
+    "load",
+    "max_pool2d",
+    "max_pool2d_backward",
+    "mean_squared_error",
+    "nbody",
+    "nbody_accelerations",
+    "nbody_totals",
+    "plummer_sphere",
+    "read_strided",
+    "reduce",
+    "rgb_to_grey",
+    "scan",
+    "sgd_update",
+    "signal_convolve",
+    "softmax",
+    "softmax_backward",
+    "softmax_cross_entropy",
+    "sq_or_cube",
+    "train",
+    "transpose",
+    "vector_add",
+]
+
+
+def __getattr__(name: str) -> _Any:
+    """Loads `weft.host_cuda` when it is first used."""
+    if name == "host_cuda":
+        import importlib
+
+        return importlib.import_module("weft.host_cuda")
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")

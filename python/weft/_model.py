@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Trained networks."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from weft import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy
+    from numpy.typing import NDArray
+
+    from weft._train import Epoch
+
+    Path = str | os.PathLike[str]
+
+
+class Answer(NamedTuple):
+    """What a network says of one image."""
+
+    label: int  #: the most probable class
+    name: str  #: of that class
+    probability: float  #: 0 to 1
+    probabilities: NDArray[numpy.float64]  #: (classes,)
+    unsure: bool  #: the image is unlike those that the network was trained on
+
+    def __repr__(self) -> str:
+        unsure = "unsure; the nearest is " if self.unsure else ""
+        return f"<{unsure}{self.name} ({self.probability:.2%})>"
+
+
+class Model:
+    """A trained network. weft.load() reads one from a file, and weft.train() makes one."""
+
+    def __init__(self, network: _core.Network, history: Sequence[Epoch] = ()) -> None:
+        import json
+
+        self._network = network
+        #: All that the file says beside the weights: network, sizes, data set, normalisation.
+        self.info: dict[str, Any] = json.loads(network.info())
+        #: The epochs of its training; empty for a model from a file.
+        self.history: list[Epoch] = list(history)
+
+    def __repr__(self) -> str:
+        count = self._network.parameter_count()
+        return f"<weft.Model {self.info['network']}, {count} parameters, {self.info['dataset']}>"
+
+    @property
+    def class_names(self) -> list[str]:
+        """The name of each class."""
+        return list(self.info["class_names"])
+
+    @property
+    def layers(self) -> list[str]:
+        """Each layer in words: "Conv2d(1, 6, kernel 5x5, padding 2)"."""
+        return list(self._network.layers())
+
+    @overload
+    def predict(self, images: Path) -> Answer: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def predict(self, images: Sequence[Path] | NDArray[numpy.uint8]) -> list[Answer]: ...
+
+    def predict(self, images: Any) -> Answer | list[Answer]:
+        """What the network reads in pictures.
+
+        images: the path of a picture, or a list of paths, or pixels: uint8, (n, height, width), 0
+        background to 255 ink. A path gives one Answer, anything else a list of them.
+        """
+        import numpy
+
+        if isinstance(images, (str, os.PathLike)):
+            return self.predict([images])[0]
+        if isinstance(images, (list, tuple)) and all(
+            isinstance(one, (str, os.PathLike)) for one in images
+        ):
+            pixels = self._network.prepare([os.fspath(one) for one in images])
+        else:
+            pixels = images
+        probabilities, unsure = self._network.answers(pixels)
+        names = self.class_names
+        labels = numpy.argmax(probabilities, axis=1) if len(probabilities) else []
+        return [
+            Answer(int(k), names[k], float(row[k]), row, bool(flag))
+            for k, row, flag in zip(labels, probabilities, unsure)
+        ]
+
+    def logits(self, x: Any) -> NDArray[numpy.float32]:
+        """The output of the last layer, (n, classes).
+
+        x: uint8 pixels (n, height, width), or the float32 input of the network, (n, c, height, width).
+        """
+        return self._network.logits(x)
+
+    def activations(self, x: Any) -> dict[str, NDArray[numpy.float32]]:
+        """The output of every layer, by its name, (n, ...) each. x: as of logits()."""
+        return self._network.activations(x)
+
+    def state_dict(self) -> dict[str, NDArray[numpy.float32]]:
+        """Copies of the parameters and buffers, with PyTorch's names and shapes."""
+        return self._network.state_dict()
+
+    def save(self, path: Path) -> None:
+        """Writes a .safetensors file, which weft.load() and PyTorch read."""
+        self._network.save(os.fspath(path))
+
+
+def load(path: Path, device: str = "cpu") -> Model:
+    """The model in a .safetensors file or in the folder of a run.
+
+    device: "cpu", or "cuda" and "cuda:1" where the package was built with CUDA. Raises DataError for a
+    file that is missing, damaged or no model.
+    """
+    return Model(_core.load_network(os.fspath(path), device))
