@@ -6,49 +6,16 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "data/digit_styles.h"
-#include "data/statistics.h"
-#include "engine/random.h"
+#include "data/drawn_set.h"
 
 namespace weft::data {
 namespace {
 
 constexpr int kSide = 28, kBox = 20, kMargin = (kSide - kBox) / 2;
 constexpr int kStepsPerSpan = 6;  // straight pieces between two key points
-
-// Random numbers for one image, drawn one after the other.
-class Draw {
- public:
-  Draw(std::uint64_t seed, std::uint64_t index) : seed_(seed), index_(index) {}
-
-  float uniform(float low, float high) { return low + (high - low) * uniform01(next()); }
-  bool chance(float probability) { return uniform01(next()) < probability; }
-  // Bell-shaped with the given standard deviation and no tails: the sum of four uniforms, +-3.5
-  // deviations at most.
-  float bell(float deviation) {
-    float sum = -2.0f;
-    for (int i = 0; i < 4; ++i) sum += uniform01(next());
-    return sum * 1.7320508f * deviation;
-  }
-
- private:
-  std::uint32_t next() {
-    if (used_ == 4) {
-      block_ = philox(seed_, RandomStream::data, block_number_++, index_);
-      used_ = 0;
-    }
-    return block_.value[used_++];
-  }
-
-  std::uint64_t seed_, index_;
-  std::uint32_t block_number_ = 0;
-  Random4 block_{};
-  int used_ = 4;
-};
 
 struct Point {
   float x, y;
@@ -221,30 +188,6 @@ void place(const std::array<std::uint8_t, kSide * kSide>& drawn, std::uint8_t* i
   }
 }
 
-ImageSet draw_set(std::int64_t count, std::uint64_t seed, std::uint64_t first_index) {
-  ImageSet set{count, kSide, kSide, {}, {}};
-  set.images.resize(static_cast<std::size_t>(count * kSide * kSide));
-  set.labels.resize(static_cast<std::size_t>(count));
-  constexpr std::int64_t kChunk = 256;
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    for (std::int64_t begin; (begin = next.fetch_add(kChunk)) < count;) {
-      for (std::int64_t i = begin; i < std::min(count, begin + kChunk); ++i) {
-        const std::uint64_t index = first_index + static_cast<std::uint64_t>(i);
-        const std::uint32_t bits = philox(seed, RandomStream::data, 0xffffffffu, index).value[0];
-        const int digit = static_cast<int>(uniform01(bits) * 10);
-        set.labels[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(digit);
-        draw_digit(digit, seed, index, &set.images[static_cast<std::size_t>(i * kSide * kSide)]);
-      }
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  return set;
-}
-
 }  // namespace
 
 void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image) {
@@ -270,10 +213,8 @@ Dataset generate_digits(const DigitsOptions& options) {
   Dataset dataset;
   dataset.name = "digits";
   for (char c = '0'; c <= '9'; ++c) dataset.class_names.emplace_back(1, c);
-  dataset.train = draw_set(options.train, options.seed, 0);
-  dataset.test = draw_set(options.test, options.seed, std::uint64_t{1} << 40);
-  set_statistics(dataset);
-  dataset.source = "generated";
+  draw_sets(dataset, {.height = kSide, .width = kSide}, options.train, options.test, options.seed,
+            draw_digit);
   return dataset;
 }
 

@@ -61,9 +61,21 @@ IdxArray read_idx(const std::filesystem::path& path, int rank) {
   return parse_idx(read_file_inflated(path, kMaxIdxBytes), rank, path.string());
 }
 
+IdxArray read_idx_images(const std::filesystem::path& path) {
+  Bytes bytes = read_file_inflated(path, kMaxIdxBytes);
+  const int rank = bytes.size() > 3 && bytes[3] == 4 ? 4 : 3;
+  return parse_idx(std::move(bytes), rank, path.string());
+}
+
 ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {
-  if (images.extents.size() != 3 || labels.extents.size() != 1) {
-    throw Error(ErrorKind::usage, "images of rank 3 and labels of rank 1 expected");
+  const std::size_t rank = images.extents.size();
+  if ((rank != 3 && rank != 4) || labels.extents.size() != 1) {
+    throw Error(ErrorKind::usage, "images of rank 3 or 4 and labels of rank 1 expected");
+  }
+  const std::int64_t channels = rank == 4 ? images.extents[1] : 1;
+  if (channels != 1 && channels != 3) {
+    throw bad(images.name,
+              str(channels, " channels, expected 1 or 3 in (count, channels, height, ", "width)"));
   }
   const std::int64_t count = images.extents[0];
   if (count != labels.extents[0]) {
@@ -77,8 +89,12 @@ ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {
     throw bad(labels.name, str("label ", int{*wrong}, " at index ", wrong - labels.values.begin(),
                                ", expected 0 to ", classes - 1));
   }
-  return {count, images.extents[1], images.extents[2], std::move(images.values),
-          std::move(labels.values)};
+  return {.count = count,
+          .channels = channels,
+          .height = images.extents[rank - 2],
+          .width = images.extents[rank - 1],
+          .images = std::move(images.values),
+          .labels = {labels.values.begin(), labels.values.end()}};
 }
 
 void transpose_images(ImageSet& set) {

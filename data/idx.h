@@ -26,9 +26,12 @@ struct IdxArray {
 // `rank` is what the caller expects: 3 for images, 1 for labels.
 IdxArray parse_idx(Bytes bytes, int rank, const std::string& name);
 IdxArray read_idx(const std::filesystem::path& path, int rank);
+// Images with 3 axes, or with 4 when the file says so: (count, channels, height, width).
+IdxArray read_idx_images(const std::filesystem::path& path);
 
-// Joins images (count, height, width) and labels (count,). Throws data when the counts differ, are
-// zero, or a label is not below `classes`.
+// Joins images (count, height, width) or (count, channels, height, width) and labels (count,).
+// Throws data when the counts differ, are zero, a label is not below `classes`, or there are other
+// than 1 or 3 channels.
 ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes);
 
 // Swaps rows and columns of every image: EMNIST is stored that way.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -119,6 +120,14 @@ int contrasting_ground(const Picture& decoded) {
 
 bool is_picture(std::span<const std::uint8_t> bytes) {
   return format_of(bytes) != nullptr;
+}
+
+bool has_picture_ending(const std::filesystem::path& path) {
+  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
+                                           ".bmp", ".pnm", ".pgm",  ".ppm"};
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::count(std::begin(kEndings), std::end(kEndings), ending) > 0;
 }
 
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {

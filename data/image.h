@@ -32,6 +32,7 @@ struct RgbImage {
 };
 
 bool is_picture(std::span<const std::uint8_t> bytes);  // by the magic numbers of those formats
+bool has_picture_ending(const std::filesystem::path& path);  // .png, .JPG, ...
 bool reads_webp();  // false when Weft was built without libwebp: WebP is refused as unsupported
 
 // "PNG, JPEG, ...": what files may be, for messages and help.

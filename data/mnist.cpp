@@ -10,6 +10,7 @@
 #include "data/idx.h"
 #include "data/mnist_files.h"
 #include "data/sha256.h"
+#include "data/shapes.h"
 #include "data/statistics.h"
 #include "engine/error.h"
 #include "engine/names.h"
@@ -18,9 +19,9 @@ namespace weft::data {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kDigitsName = "digits";
-constexpr std::array<std::string_view, 5> kNames = {"mnist", "fashion-mnist", "kmnist",
-                                                    "emnist-digits", kDigitsName};
+constexpr std::string_view kDigitsName = "digits", kShapesName = "shapes";
+constexpr std::array<std::string_view, 6> kNames = {"mnist",         "fashion-mnist", "kmnist",
+                                                    "emnist-digits", kDigitsName,     kShapesName};
 constexpr std::array<std::string_view, 2> kMirrors = {
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/"};
@@ -89,8 +90,8 @@ Dataset load_files(const Located& found, const FamilyMember& member) {
   dataset.train = load_set(found, member, FileRole::train_images, FileRole::train_labels);
   dataset.test = load_set(found, member, FileRole::test_images, FileRole::test_labels);
   if (member.name == "mnist") {
-    dataset.mean = 0.1307f;
-    dataset.stddev = 0.3081f;
+    dataset.mean = {0.1307f};
+    dataset.stddev = {0.3081f};
   } else {
     set_statistics(dataset);
   }
@@ -201,29 +202,35 @@ std::optional<Located> locate_or_download(const FamilyMember& member, const Find
 
 const FamilyMember& member_with_files(std::string_view name) {
   check_dataset_name(name);
-  if (name == kDigitsName) {
-    throw Error(ErrorKind::usage, "digits has no files: it is drawn by the program");
+  if (is_drawn(name)) {
+    throw Error(ErrorKind::usage, str(name, " has no files: it is drawn by the program"));
   }
   return *find_member(name);
 }
 
 }  // namespace
 
+bool is_drawn(std::string_view name) {
+  return name == kDigitsName || name == kShapesName;
+}
+
 std::span<const std::string_view> dataset_names() {
   return kNames;
 }
 
 void check_dataset_name(std::string_view name) {
-  if (name == kDigitsName || find_member(name) != nullptr) return;
+  if (is_drawn(name) || find_member(name) != nullptr) return;
   throw_unknown("data set", name, kNames);
 }
 
 DatasetInfo describe_dataset(std::string_view name, const FindOptions& options) {
   check_dataset_name(name);
   DatasetInfo info;
-  if (name == kDigitsName) {
-    info.name = kDigitsName;
-    info.title = "Procedural digits: drawn by the program, 60000 + 10000";
+  if (is_drawn(name)) {
+    const bool digits = name == kDigitsName;
+    info.name = digits ? kDigitsName : kShapesName;
+    info.title = digits ? "Procedural digits: drawn by the program, 60000 + 10000"
+                        : "Procedural shapes in colour: drawn by the program, 20000 + 2000";
     info.generated = true;
     return info;
   }
@@ -244,6 +251,7 @@ DatasetInfo describe_dataset(std::string_view name, const FindOptions& options) 
 std::optional<Dataset> find_dataset(std::string_view name, const FindOptions& options) {
   check_dataset_name(name);
   if (name == kDigitsName) return generate_digits();
+  if (name == kShapesName) return generate_shapes();
   const FamilyMember& member = *find_member(name);
   const std::optional<Located> found = locate_or_download(member, options);
   if (!found) return std::nullopt;

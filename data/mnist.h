@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The data sets Weft knows by name: MNIST and its drop-in replacements, and the procedural digits.
+// The data sets Weft knows by name: MNIST and its drop-in replacements, and the procedural ones.
 //
 //   mnist, fashion-mnist, kmnist   train-images-idx3-ubyte and three more files
 //   emnist-digits                  emnist-digits-train-images-idx3-ubyte ..., stored transposed
 //   digits                         drawn by digits.h, no files
+//   shapes                         drawn by shapes.h, no files
 //
 // Files may also be spelt train-images.idx3-ubyte, and may be gzip (told by magic) with or without
 // ".gz". They are looked for in
@@ -58,6 +59,9 @@ struct FileCheck {
 std::span<const std::string_view> dataset_names();
 // Throws usage, with the nearest name, when `name` is none of dataset_names().
 void check_dataset_name(std::string_view name);
+
+// Is this a data set that the program draws, without any files?
+bool is_drawn(std::string_view name);
 
 DatasetInfo describe_dataset(std::string_view name, const FindOptions& options);
 

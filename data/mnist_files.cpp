@@ -59,6 +59,8 @@ std::string_view rank_suffix(FileRole role) {
   return images ? "idx3-ubyte" : "idx1-ubyte";
 }
 
+constexpr std::string_view kWithChannels = "idx4-ubyte";  // images with an axis of channels
+
 const char* environment_folder() {
   const char* folder = std::getenv("WEFT_DATA_DIR");
   return folder != nullptr && *folder != '\0' ? folder : nullptr;
@@ -75,11 +77,6 @@ bool is_mnist_itself(const Located& found) {
   } catch (const Error&) {
     return false;
   }
-}
-
-bool holds_any(const Located& found) {
-  return std::any_of(found.files.begin(), found.files.end(),
-                     [](const fs::path& file) { return !file.empty(); });
 }
 
 }  // namespace
@@ -103,6 +100,10 @@ bool Located::complete() const {
                       [](const fs::path& file) { return file.empty(); });
 }
 
+bool Located::empty() const {
+  return std::all_of(files.begin(), files.end(), [](const fs::path& file) { return file.empty(); });
+}
+
 std::string Located::first_missing(const FamilyMember& member) const {
   for (std::size_t i = 0; i < kRoles; ++i) {
     if (files[i].empty()) return file_name(member, static_cast<FileRole>(i));
@@ -114,12 +115,13 @@ Located look_in(const FamilyMember& member, const fs::path& folder) {
   Located found;
   found.folder = folder;
   for (std::size_t i = 0; i < kRoles; ++i) {
-    const std::string_view suffix = rank_suffix(static_cast<FileRole>(i));
-    for (const std::string_view joint : {"-", "."}) {
+    for (const std::string_view suffix : {rank_suffix(static_cast<FileRole>(i)), kWithChannels}) {
       for (const std::string_view ending : {"", ".gz"}) {
-        const fs::path file = folder / str(member.stems[i], joint, suffix, ending);
-        std::error_code ignored;
-        if (found.files[i].empty() && fs::exists(file, ignored)) found.files[i] = file;
+        for (const std::string_view joint : {"-", "."}) {
+          const fs::path file = folder / str(member.stems[i], joint, suffix, ending);
+          std::error_code ignored;
+          if (found.files[i].empty() && fs::exists(file, ignored)) found.files[i] = file;
+        }
       }
     }
   }
@@ -140,7 +142,7 @@ std::vector<fs::path> search_folders(const FamilyMember& member, const FindOptio
 std::optional<Located> locate(const FamilyMember& member, const FindOptions& options) {
   for (const fs::path& folder : search_folders(member, options)) {
     Located found = look_in(member, folder);
-    if (!holds_any(found)) continue;
+    if (found.empty()) continue;
     const bool shares_names = member.name != "mnist" && member.stems == kStems;
     if (shares_names && folder.filename() != member.name && is_mnist_itself(found)) continue;
     return found;

@@ -37,6 +37,7 @@ struct Located {
   std::filesystem::path folder;
   std::array<std::filesystem::path, kRoles> files;  // empty where missing
   bool complete() const;
+  bool empty() const;
   std::string first_missing(const FamilyMember& member) const;
 };
 

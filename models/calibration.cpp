@@ -14,15 +14,17 @@ namespace {
 
 // Row by row: f(row's values, its label).
 template <class F>
-void for_each_row(std::span<const float> values, std::span<const std::uint8_t> labels, F f) {
+void for_each_row(std::span<const float> values, std::span<const std::int32_t> labels, F f) {
   const std::size_t classes = labels.empty() ? 0 : values.size() / labels.size();
   if (classes == 0 || values.size() != classes * labels.size() ||
-      *std::max_element(labels.begin(), labels.end()) >= classes) {
+      *std::min_element(labels.begin(), labels.end()) < 0 ||
+      *std::max_element(labels.begin(), labels.end()) >= static_cast<std::int64_t>(classes)) {
     throw Error(ErrorKind::usage, str("expected a row of values for each of ", labels.size(),
                                       " labels, found ", values.size(), " values"));
   }
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    f(values.subspan(i * classes, classes), labels[i]);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    f(values.subspan(i * classes, classes), static_cast<std::size_t>(labels[i]));
+  }
 }
 
 std::size_t largest(std::span<const float> row) {
@@ -31,7 +33,7 @@ std::size_t largest(std::span<const float> row) {
 
 // The log-likelihood of the labels is concave in 1 / temperature. This is its slope and curvature.
 std::array<double, 2> derivatives(std::span<const float> logits,
-                                  std::span<const std::uint8_t> labels, double inverse) {
+                                  std::span<const std::int32_t> labels, double inverse) {
   double slope = 0, curvature = 0;
   for_each_row(logits, labels, [&](std::span<const float> row, std::size_t label) {
     const double top = row[largest(row)];
@@ -50,7 +52,7 @@ std::array<double, 2> derivatives(std::span<const float> logits,
 }
 
 // Newton's method, kept inside a bracket that halves.
-double fit_temperature(std::span<const float> logits, std::span<const std::uint8_t> labels) {
+double fit_temperature(std::span<const float> logits, std::span<const std::int32_t> labels) {
   double low = 0.1, high = 10, inverse = 1;
   for (int i = 0; i < 50; ++i) {
     const auto [slope, curvature] = derivatives(logits, labels, inverse);
@@ -65,7 +67,7 @@ double fit_temperature(std::span<const float> logits, std::span<const std::uint8
 
 }  // namespace
 
-Calibration fit_calibration(std::span<const float> logits, std::span<const std::uint8_t> labels,
+Calibration fit_calibration(std::span<const float> logits, std::span<const std::int32_t> labels,
                             std::span<const double> variation) {
   if (variation.size() != labels.size()) {
     throw Error(ErrorKind::usage, str("expected the variation of ", labels.size(),
@@ -87,12 +89,14 @@ Calibration fit_calibration(std::span<const float> logits, std::span<const std::
   return calibration;
 }
 
-double total_variation(std::span<const std::uint8_t> pixels, std::int64_t width) {
-  const auto step = static_cast<std::size_t>(width);
+double total_variation(std::span<const std::uint8_t> pixels, std::int64_t height,
+                       std::int64_t width) {
+  const auto step = static_cast<std::size_t>(width),
+             plane = static_cast<std::size_t>(height) * step;
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     if ((i + 1) % step != 0) sum += std::abs(pixels[i] - pixels[i + 1]);
-    if (i + step < pixels.size()) sum += std::abs(pixels[i] - pixels[i + step]);
+    if (i % plane + step < plane) sum += std::abs(pixels[i] - pixels[i + step]);
   }
   return static_cast<double>(sum) / 255;
 }
@@ -118,7 +122,7 @@ std::vector<double> softmax(std::span<const float> logits, double temperature) {
 }
 
 double expected_calibration_error(std::span<const float> probabilities,
-                                  std::span<const std::uint8_t> labels) {
+                                  std::span<const std::int32_t> labels) {
   std::array<double, kCalibrationBins> excess{};  // sum of probability - right
   for_each_row(probabilities, labels, [&](std::span<const float> row, std::size_t label) {
     const std::size_t answer = largest(row);

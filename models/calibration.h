@@ -35,12 +35,13 @@ struct Calibration {
 
 // `logits` is (images, classes), `variation` the total_variation() of each image. The temperature
 // stays 1 when every label has the largest logit: then no temperature is the most likely one.
-Calibration fit_calibration(std::span<const float> logits, std::span<const std::uint8_t> labels,
+Calibration fit_calibration(std::span<const float> logits, std::span<const std::int32_t> labels,
                             std::span<const double> variation);
 
-// The sum of the differences between neighbouring pixels of an image (height, width), 255 being 1:
-// about twice the length of its strokes.
-double total_variation(std::span<const std::uint8_t> pixels, std::int64_t width);
+// The sum of the differences between neighbouring pixels of an image (channels, height, width), 255
+// being 1: in grey about twice the length of its strokes.
+double total_variation(std::span<const std::uint8_t> pixels, std::int64_t height,
+                       std::int64_t width);
 // The energy of the logits over the square root of the variation; -infinity for a flat picture.
 double familiarity(std::span<const float> logits, double variation);
 // Not finite when a logit is not.
@@ -50,6 +51,6 @@ std::vector<double> softmax(std::span<const float> logits, double temperature);
 // their probability into kCalibrationBins bins of equal width, and each bin's accuracy is compared
 // with its mean probability. `probabilities` is (images, classes).
 double expected_calibration_error(std::span<const float> probabilities,
-                                  std::span<const std::uint8_t> labels);
+                                  std::span<const std::int32_t> labels);
 
 }  // namespace weft::models

@@ -9,6 +9,18 @@
 
 namespace weft::models {
 
+std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelInfo& info) {
+  const std::size_t plane = pixels.size() / info.mean.size();
+  std::vector<float> x;
+  x.reserve(pixels.size());
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const std::size_t channel = i / plane;
+    x.push_back((static_cast<float>(pixels[i]) / 255.0f - info.mean[channel]) /
+                info.stddev[channel]);
+  }
+  return x;
+}
+
 Classifier::Classifier(const Model& model, const Stream& stream,
                        const layers::KernelChoice& kernels)
     : info_(model.info), stream_(stream), weights_(*model.net, stream, layers::Phase::inference) {
@@ -18,11 +30,7 @@ Classifier::Classifier(const Model& model, const Stream& stream,
 }
 
 Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
-  std::vector<float> x;
-  for (const std::uint8_t pixel : pixels) {
-    x.push_back((static_cast<float>(pixel) / 255.0f - info_.mean) / info_.stddev);
-  }
-  copy_from_host(plan_->input(), x, stream_);
+  copy_from_host(plan_->input(), normalized(pixels, info_), stream_);
   plan_->forward(stream_);
   Answer answer;
   answer.logits = to_host(plan_->output(), stream_);
@@ -30,7 +38,8 @@ Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
   if (!std::isfinite(answer.probabilities.front())) {
     throw Error(ErrorKind::data, "the model's answer is not a number: its weights are damaged");
   }
-  answer.familiarity = familiarity(answer.logits, total_variation(pixels, info_.network.width));
+  answer.familiarity = familiarity(
+      answer.logits, total_variation(pixels, info_.network.height, info_.network.width));
   answer.unsure = answer.familiarity < info_.calibration.threshold;
   answer.ranking.resize(answer.logits.size());
   std::iota(answer.ranking.begin(), answer.ranking.end(), std::size_t{0});

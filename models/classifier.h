@@ -20,12 +20,16 @@ struct Answer {
   bool unsure = false;                // it is below the model's threshold
 };
 
+// What a network reads of an image (channels, height, width): (pixel / 255 - mean) / stddev with
+// the numbers of the channel.
+std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelInfo& info);
+
 class Classifier {
  public:
   // Copies the model's weights to the stream's device. `model` must outlive the classifier.
   Classifier(const Model& model, const Stream& stream, const layers::KernelChoice& kernels = {});
 
-  // `pixels` is one image of the network's input size, 0 (background) to 255.
+  // `pixels` is one image (channels, height, width) of the network's input size.
   // Throws data when the answer is not a number, as damaged weights make it.
   Answer classify(std::span<const std::uint8_t> pixels);
 

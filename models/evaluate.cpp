@@ -14,16 +14,20 @@ namespace weft::models {
 
 void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what) {
   if (set.count <= 0) throw Error(ErrorKind::usage, str("the ", what, " images are none"));
-  if (network.channels != 1) {
+  if (set.channels != network.channels) {
     throw Error(ErrorKind::usage, str("the network expects ", network.channels, " channels, the ",
-                                      what, " images have 1"));
+                                      what, " images have ", set.channels));
+  }
+  if (set.channels > kernels::kMaxImageChannels) {
+    throw Error(ErrorKind::usage, str("images have 1 to ", kernels::kMaxImageChannels,
+                                      " channels, the ", what, " images ", set.channels));
   }
   if (set.height != network.height || set.width != network.width) {
     throw Error(ErrorKind::usage,
                 str("the network expects images of ", network.height, " x ", network.width,
                     ", the ", what, " images are ", set.height, " x ", set.width));
   }
-  const auto pixels = static_cast<std::size_t>(set.height * set.width);
+  const auto pixels = static_cast<std::size_t>(set.pixels());
   const auto count = static_cast<std::size_t>(set.count);
   if (set.images.size() / pixels != count || set.images.size() % pixels != 0 ||
       set.labels.size() != count) {
@@ -31,26 +35,34 @@ void check_images(const data::ImageSet& set, const NetworkOptions& network, cons
                 str("the ", what, " set counts ", set.count, " images, found ", set.images.size(),
                     " pixels and ", set.labels.size(), " labels"));
   }
-  const auto wrong = std::find_if(set.labels.begin(), set.labels.end(),
-                                  [&](std::uint8_t label) { return label >= network.classes; });
+  const auto wrong = std::find_if(set.labels.begin(), set.labels.end(), [&](std::int32_t label) {
+    return label < 0 || label >= network.classes;
+  });
   if (wrong != set.labels.end()) {
     throw Error(ErrorKind::usage,
                 str("the network knows ", network.classes, " classes, ", what, " image ",
-                    wrong - set.labels.begin(), " has label ", +*wrong));
+                    wrong - set.labels.begin(), " has label ", *wrong));
   }
 }
 
 DeviceImages::DeviceImages(const data::ImageSet& set, std::int64_t first, const Stream& stream)
     : count(first),
-      height(set.height),
-      width(set.width),
-      images(Shape{first, set.height, set.width}, DType::u8, stream),
-      labels(Shape{first}, DType::u8, stream) {
+      dims{set.channels, set.height, set.width},
+      images(Shape{first, set.channels, set.height, set.width}, DType::u8, stream),
+      labels(Shape{first}, DType::i32, stream) {
   const auto rows = static_cast<std::size_t>(count);
   copy_from_host(images.view<std::uint8_t>(),
-                 std::span(set.images).first(rows * static_cast<std::size_t>(height * width)),
+                 std::span(set.images).first(rows * static_cast<std::size_t>(dims.pixels())),
                  stream);
-  copy_from_host(labels.view<std::uint8_t>(), std::span(set.labels).first(rows), stream);
+  copy_from_host(labels.view<std::int32_t>(), std::span(set.labels).first(rows), stream);
+}
+
+std::vector<kernels::Normalization> normalization_of(const ModelInfo& info) {
+  std::vector<kernels::Normalization> channels;
+  for (std::size_t c = 0; c < info.mean.size(); ++c) {
+    channels.push_back({info.mean[c], info.stddev[c]});
+  }
+  return channels;
 }
 
 // On the CPU a batch should leave the activations in the cache; on a GPU it should fill the device.
@@ -60,9 +72,9 @@ std::int64_t evaluation_batch(Device device) {
 
 struct Evaluator::State {
   State(const layers::Sequential& network, layers::Weights& weights, const data::ImageSet& set,
-        std::int64_t batch_size, const kernels::Normalization& normalise,
+        std::int64_t batch_size, std::span<const kernels::Normalization> normalise,
         const layers::KernelChoice& kernels, const Stream& stream)
-      : normalization(normalise),
+      : normalization(normalise.begin(), normalise.end()),
         images(set, set.count, stream),
         totals(stream),
         step(Shape{1}, DType::i64, stream),
@@ -106,9 +118,9 @@ struct Evaluator::State {
     auto* predictions = outputs.predictions != nullptr ? outputs.predictions + first
                                                        : batch.predictions.data<std::int32_t>();
     kernels::gather_batch(batch.plan.input().data, labels, nullptr,
-                          images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
-                          rows, images.height, images.width, step.data<std::int64_t>(), order, {},
-                          normalization, stream);
+                          images.images.data<std::uint8_t>(), images.labels.data<std::int32_t>(),
+                          rows, images.dims, step.data<std::int64_t>(), order, {}, normalization,
+                          stream);
     batch.plan.forward(stream);
     const layers::ConstFloatView logits = batch.plan.output();
     const std::int64_t classes = logits.shape[1];
@@ -126,12 +138,12 @@ struct Evaluator::State {
   void queue_fused(const Outputs& outputs, const Stream& stream) {
     float* logits = outputs.logits != nullptr ? outputs.logits : all_logits.data<float>();
     kernels::fused_cnn_infer(logits, outputs.predictions, totals.data(), parameters,
-                             images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
-                             images.count, *fused, normalization,
+                             images.images.data<std::uint8_t>(), images.labels.data<std::int32_t>(),
+                             images.count, *fused, normalization.front(),
                              {workspace.data(), workspace.bytes()}, stream);
   }
 
-  kernels::Normalization normalization;
+  std::vector<kernels::Normalization> normalization;
   DeviceImages images;
   DeviceTotals totals;
   Tensor step;
@@ -145,7 +157,7 @@ struct Evaluator::State {
 
 Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
                      const data::ImageSet& set, std::int64_t batch_size,
-                     const kernels::Normalization& normalization,
+                     std::span<const kernels::Normalization> normalization,
                      const layers::KernelChoice& kernels, const Stream& stream)
     : state_(
           std::make_unique<State>(net, weights, set, batch_size, normalization, kernels, stream)) {}
@@ -174,8 +186,8 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   layers::Weights weights(*model.net, stream, layers::Phase::inference);
   copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
   copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
-  Evaluator evaluator(*model.net, weights, set, batch_size, {model.info.mean, model.info.stddev},
-                      kernels, stream);
+  Evaluator evaluator(*model.net, weights, set, batch_size, normalization_of(model.info), kernels,
+                      stream);
   Tensor predictions(Shape{set.count}, DType::i32, stream);
   Tensor all_logits(Shape{set.count, network.classes}, DType::f32, stream);
 
@@ -187,14 +199,14 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   result.predictions = to_host(predictions.view<std::int32_t>(), stream);
   const std::vector<float> logits = to_host(all_logits.view<float>(), stream);
   const auto classes = static_cast<std::size_t>(network.classes);
-  const auto pixels = static_cast<std::size_t>(set.height * set.width);
+  const auto pixels = static_cast<std::size_t>(set.pixels());
   for (std::size_t first = 0; first < logits.size(); first += classes) {
     const auto row = std::span(logits).subspan(first, classes);
     for (const double probability : softmax(row, model.info.calibration.temperature)) {
       result.probabilities.push_back(static_cast<float>(probability));
     }
     const auto image = std::span(set.images).subspan(first / classes * pixels, pixels);
-    const double seen = familiarity(row, total_variation(image, set.width));
+    const double seen = familiarity(row, total_variation(image, set.height, set.width));
     result.unsure += seen < model.info.calibration.threshold ? 1 : 0;
   }
   result.calibration_error = expected_calibration_error(result.probabilities, set.labels);

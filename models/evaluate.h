@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "data/dataset.h"
@@ -33,13 +34,17 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
 // empty and every label is below the number of classes. `what` names the set in the message.
 void check_images(const data::ImageSet& set, const NetworkOptions& network, const char* what);
 
+// One for each channel.
+std::vector<kernels::Normalization> normalization_of(const ModelInfo& info);
+
 // The first `count` images of a set and their labels, in device memory.
 struct DeviceImages {
   DeviceImages(const data::ImageSet& set, std::int64_t count, const Stream& stream);
 
-  std::int64_t count, height, width;
-  Tensor images;  // (count, height, width), u8
-  Tensor labels;  // (count,), u8
+  std::int64_t count;
+  kernels::BatchDims dims;
+  Tensor images;  // (count, channels, height, width), u8
+  Tensor labels;  // (count,), i32
 };
 
 // Batch size that suits evaluation on this device.
@@ -50,7 +55,7 @@ class Evaluator {
  public:
   // Keeps pointers to net and weights. The set must not be empty.
   Evaluator(const layers::Sequential& net, layers::Weights& weights, const data::ImageSet& set,
-            std::int64_t batch_size, const kernels::Normalization& normalization,
+            std::int64_t batch_size, std::span<const kernels::Normalization> normalization,
             const layers::KernelChoice& kernels, const Stream& stream);
   Evaluator(Evaluator&&) noexcept;
   ~Evaluator();

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kInfoKey = "weft";
-constexpr std::int64_t kMaxExtent = 1024;  // of classes and channels
+constexpr std::int64_t kMaxChannels = 1024;
 
 // The network of this name with as many classes and channels as its last and its first parameter
 // have in the file.
@@ -28,12 +28,14 @@ NetworkOptions options_for(const SafeTensors& content, std::string_view name) {
   for (const layers::NamedSlice& slice : net->slices()) {
     if (slice.trainable) last = content.find(slice.name);
   }
-  const auto within = [](std::int64_t extent) { return extent >= 1 && extent <= kMaxExtent; };
-  if (last != nullptr && last->shape.rank() >= 1 && within(last->shape[0])) {
+  const auto within = [](std::int64_t extent, std::int64_t most) {
+    return extent >= 1 && extent <= most;
+  };
+  if (last != nullptr && last->shape.rank() >= 1 && within(last->shape[0], kMaxClasses)) {
     options.classes = last->shape[0];
   }
   const NamedTensor* first = content.find(net->slices().front().name);
-  if (first != nullptr && first->shape.rank() == 4 && within(first->shape[1])) {
+  if (first != nullptr && first->shape.rank() == 4 && within(first->shape[1], kMaxChannels)) {
     options.channels = first->shape[1];
   }
   return options;
@@ -75,6 +77,9 @@ ModelInfo recognise(const SafeTensors& content, const std::string& where) {
   ModelInfo info;
   info.network = by_shape.value_or(*by_name);
   info.recognised = true;
+  const auto channels = static_cast<std::size_t>(info.network.channels);
+  info.mean.resize(channels, info.mean.front());
+  info.stddev.resize(channels, info.stddev.front());
   for (std::int64_t label = 0; label < info.network.classes; ++label) {
     info.class_names.push_back(std::to_string(label));
   }

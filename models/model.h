@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "data/fit.h"
 #include "layers/sequential.h"
 #include "models/calibration.h"
 #include "models/networks.h"
@@ -22,9 +23,11 @@ namespace weft::models {
 struct ModelInfo {
   NetworkOptions network;
   std::string dataset = "mnist";
-  std::vector<std::string> class_names;    // classes of them
-  float mean = 0.1307f, stddev = 0.3081f;  // of pixel / 255
-  bool recognised = false;                 // true: no weft metadata, the network was inferred
+  std::vector<std::string> class_names;                     // classes of them
+  std::vector<float> mean = {0.1307f}, stddev = {0.3081f};  // of pixel / 255, one for each channel
+  bool recognised = false;               // true: no weft metadata, the network was inferred
+  data::Fit fit = data::Fit::letterbox;  // how a picture of another size is brought to this one
+  bool own_data = false;  // trained on data of the user's own: a picture is taken whole, as it is
   int epochs = 0;
   double test_accuracy = -1;     // 0..1; negative: not known
   std::int64_t test_images = 0;  // that it was measured on

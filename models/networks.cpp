@@ -27,7 +27,7 @@ using layers::Window;
 
 // Images and class counts from files are limited before anything is sized by them, and so are
 // networks.
-constexpr std::int64_t kMaxSide = 1024, kMaxClasses = 65536, kMaxChannels = 1024;
+constexpr std::int64_t kMaxSide = 1024, kMaxChannels = 1024;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 32;  // 16 GiB of floats
 constexpr std::int64_t kMaxActivation = std::int64_t{1} << 28;  // of one layer for one image
 constexpr std::size_t kMaxName = 64;

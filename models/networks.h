@@ -17,6 +17,8 @@
 
 namespace weft::models {
 
+inline constexpr std::int64_t kMaxClasses = 65536;
+
 struct NetworkOptions {
   std::string name = "lenet5";           // of a built-in network, or of a file: "tiny.net"
   std::int64_t height = 28, width = 28;  // of the input image

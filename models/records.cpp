@@ -9,13 +9,11 @@
 #include "engine/names.h"
 #include "kernels/catalogue.h"
 #include "models/json_fields.h"
+#include "models/model_record.h"
 
 namespace weft::models {
 
 namespace {
-
-constexpr std::int64_t kMaxExtent = 1024;  // of images and classes in a model file
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
 
 kernels::ComputeMode parse_mode(std::string_view name) {
   for (const kernels::ComputeMode mode :
@@ -23,33 +21,6 @@ kernels::ComputeMode parse_mode(std::string_view name) {
     if (name == name_of(mode)) return mode;
   }
   throw Error(ErrorKind::usage, "expected a precision: fp32, tf32 or bf16");
-}
-
-void add_network(Json& json, const NetworkOptions& network) {
-  json["network"] = network.name;
-  json["height"] = network.height;
-  json["width"] = network.width;
-  json["classes"] = network.classes;
-  json["dropout"] = shortest(network.dropout);
-  json["channels"] = network.channels;
-  json["definition"] = network.definition;
-}
-
-NetworkOptions network_from(const Fields& fields) {
-  NetworkOptions network;
-  if (fields.has("definition")) network.definition = fields.text("definition");
-  if (network.definition.empty()) {  // always so in older files
-    network.name = parsed(fields, "network", [](auto name) { return network_named(name).name; });
-  } else {
-    network.name = fields.text("network");
-  }
-  network.height = fields.integer("height", 1, kMaxExtent);
-  network.width = fields.integer("width", 1, kMaxExtent);
-  network.classes = fields.integer("classes", 1, kMaxExtent);
-  network.dropout = fields.single("dropout");
-  if (network.dropout < 0 || network.dropout >= 1) fields.fail("expected a dropout in [0, 1)");
-  if (fields.has("channels")) network.channels = fields.integer("channels", 1, kMaxExtent);
-  return network;
 }
 
 Json json_of(const Metrics& metrics) {
@@ -69,27 +40,17 @@ kernels::MetricTotals totals_from(const Fields& fields) {
           fields.integer("rows", 0, kMaxCount)};
 }
 
-Json json_of(const Calibration& calibration) {
-  return {{"temperature", calibration.temperature},
-          {"threshold", calibration.threshold},
-          {"images", calibration.images}};
-}
-
-// Older files have none.
-Calibration calibration_from(const Fields& fields) {
-  if (!fields.has("calibration")) return {};
-  const Fields calibration = fields.object("calibration");
-  const double temperature = calibration.number("temperature");
-  if (!(temperature > 0)) fields.fail("expected a temperature > 0");
-  return {temperature, calibration.number("threshold"),
-          calibration.integer("images", 1, kMaxCount)};
-}
-
 Json json_of(const TrainConfig& config) {
   Json json;
   json["schema_version"] = kSchemaVersion;
   add_network(json, config.network);
   json["dataset"] = config.dataset;
+  json["own_data"] = {{"path", config.own_data.path},
+                      {"channels", config.own_data.shape.channels},
+                      {"height", config.own_data.shape.height},
+                      {"width", config.own_data.shape.width},
+                      {"fit", data::name_of(config.own_data.shape.fit)},
+                      {"skip_broken", config.own_data.skip_broken}};
   json["epochs"] = config.epochs;
   json["batch_size"] = config.batch_size;
   json["schedule"] = {{"kind", name_of(config.schedule.kind)},
@@ -111,7 +72,12 @@ Json json_of(const TrainConfig& config) {
   json["augmentation"] = {{"rotate_degrees", shortest(config.augmentation.rotate_degrees)},
                           {"scale", shortest(config.augmentation.scale)},
                           {"shear", shortest(config.augmentation.shear)},
-                          {"shift", shortest(config.augmentation.shift)}};
+                          {"shift", shortest(config.augmentation.shift)},
+                          {"flip", config.augmentation.flip},
+                          {"crop", config.augmentation.crop},
+                          {"brightness", shortest(config.augmentation.brightness)},
+                          {"contrast", shortest(config.augmentation.contrast)},
+                          {"cutout", config.augmentation.cutout}};
   json["seed"] = config.seed;
   json["validation_split"] = config.validation_split;
   json["calibration_split"] = config.calibration_split;
@@ -125,11 +91,40 @@ Json json_of(const TrainConfig& config) {
   return json;
 }
 
+kernels::Augmentation augmentation_from(const Fields& fields) {
+  kernels::Augmentation augmentation{.rotate_degrees = fields.single("rotate_degrees"),
+                                     .scale = fields.single("scale"),
+                                     .shear = fields.single("shear"),
+                                     .shift = fields.single("shift")};
+  if (!fields.has("flip")) return augmentation;  // an older run
+  const auto pixels = [&](const char* key) {
+    return static_cast<std::int32_t>(fields.integer(key, 0, kernels::Augmentation::kMaxCrop));
+  };
+  augmentation.flip = fields.boolean("flip");
+  augmentation.crop = pixels("crop");
+  augmentation.brightness = fields.single("brightness");
+  augmentation.contrast = fields.single("contrast");
+  augmentation.cutout = pixels("cutout");
+  return augmentation;
+}
+
+OwnData own_data_from(const Fields& fields) {
+  OwnData own;
+  own.path = fields.text("path");
+  own.shape.channels = fields.integer("channels", 0, 3);
+  own.shape.height = fields.integer("height", 0, data::kMaxDatasetSide);
+  own.shape.width = fields.integer("width", 0, data::kMaxDatasetSide);
+  own.shape.fit = parsed(fields, "fit", data::parse_fit);
+  own.skip_broken = fields.boolean("skip_broken");
+  return own;
+}
+
 TrainConfig config_from(const Fields& fields) {
   fields.check_schema();
   TrainConfig config;
   config.network = network_from(fields);
   config.dataset = fields.text("dataset");
+  if (fields.has("own_data")) config.own_data = own_data_from(fields.object("own_data"));
   config.epochs = static_cast<int>(fields.integer("epochs", 1, INT32_MAX));
   config.batch_size = fields.integer("batch_size", 1, kMaxBatchSize);
   const Fields schedule = fields.object("schedule");
@@ -151,9 +146,7 @@ TrainConfig config_from(const Fields& fields) {
   if (fields.has("label_smoothing")) config.label_smoothing = fields.single("label_smoothing");
   if (fields.has("init_gain")) config.init_gain = fields.single("init_gain");
   if (fields.has("ema_decay")) config.ema_decay = fields.single("ema_decay");
-  const Fields augmentation = fields.object("augmentation");
-  config.augmentation = {augmentation.single("rotate_degrees"), augmentation.single("scale"),
-                         augmentation.single("shear"), augmentation.single("shift")};
+  config.augmentation = augmentation_from(fields.object("augmentation"));
   config.seed = fields.unsigned_integer("seed");
   config.validation_split = fields.number("validation_split");
   if (fields.has("calibration_split")) {  // not in older runs
@@ -303,47 +296,6 @@ RunState run_state_from_json(std::string_view text, const std::string& where) {
         {row.integer("step", 1, kMaxSteps), row.number("lr"), totals_from(row.object("totals"))});
   }
   return state;
-}
-
-std::string to_json(const ModelInfo& info) {
-  Json json;
-  json["schema_version"] = kSchemaVersion;
-  add_network(json, info.network);
-  json["dataset"] = info.dataset;
-  json["class_names"] = info.class_names;
-  json["mean"] = shortest(info.mean);
-  json["stddev"] = shortest(info.stddev);
-  json["epochs"] = info.epochs;
-  json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
-  json["test_images"] = info.test_images;
-  if (info.calibration.images > 0) json["calibration"] = json_of(info.calibration);
-  return dump(json);
-}
-
-ModelInfo model_info_from_json(std::string_view text, const std::string& where) {
-  const Fields fields = parse_fields(text, where + ": metadata weft");
-  fields.check_schema();
-  ModelInfo info;
-  info.network = network_from(fields);
-  info.dataset = fields.text("dataset");
-  info.class_names = fields.texts("class_names");
-  if (static_cast<std::int64_t>(info.class_names.size()) != info.network.classes) {
-    fields.fail(
-        str("expected ", info.network.classes, " class names, found ", info.class_names.size()));
-  }
-  info.mean = fields.single("mean");
-  info.stddev = fields.single("stddev");
-  if (!(info.stddev > 0)) fields.fail("expected a stddev > 0");
-  info.epochs = static_cast<int>(fields.integer("epochs", 0, INT32_MAX));
-  if (fields.has("test_accuracy")) {
-    info.test_accuracy = fields.number("test_accuracy");
-    if (info.test_accuracy < 0 || info.test_accuracy > 1) {
-      fields.fail("expected a test_accuracy from 0 to 1");
-    }
-  }
-  info.test_images = fields.integer("test_images", 0, kMaxCount);
-  info.calibration = calibration_from(fields);
-  return info;
 }
 
 }  // namespace weft::models

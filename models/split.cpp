@@ -12,11 +12,20 @@ namespace weft::models {
 namespace {
 
 void append(data::ImageSet& to, const data::ImageSet& from, std::int64_t image) {
-  const std::int64_t pixels = from.height * from.width;
+  const std::int64_t pixels = from.pixels();
   const auto first = from.images.begin() + image * pixels;
   to.images.insert(to.images.end(), first, first + pixels);
   to.labels.push_back(from.labels[static_cast<std::size_t>(image)]);
   ++to.count;
+}
+
+TrainSplit first_images(const data::ImageSet& set, std::int64_t count,
+                        const data::ImageSet& validation) {
+  TrainSplit split{set, validation};
+  split.train.count = count;
+  split.train.images.resize(static_cast<std::size_t>(count * set.pixels()));
+  split.train.labels.resize(static_cast<std::size_t>(count));
+  return split;
 }
 
 }  // namespace
@@ -32,10 +41,11 @@ TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double sh
   const std::uint64_t key = (std::uint64_t{drawn.value[0]} << 32) | drawn.value[1];
   TrainSplit split;
   for (data::ImageSet* part : {&split.train, &split.validation}) {
+    part->channels = set.channels;
     part->height = set.height;
     part->width = set.width;
     const std::int64_t images = part == &split.train ? count - held_out : held_out;
-    part->images.reserve(static_cast<std::size_t>(images * set.height * set.width));
+    part->images.reserve(static_cast<std::size_t>(images * set.pixels()));
     part->labels.reserve(static_cast<std::size_t>(images));
   }
   for (std::int64_t image = 0; image < count; ++image) {
@@ -43,6 +53,18 @@ TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double sh
     append(validates ? split.validation : split.train, set, image);
   }
   return split;
+}
+
+std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config) {
+  const std::int64_t all = dataset.train.count;
+  return config.limit_train > 0 ? std::min(config.limit_train, all) : all;
+}
+
+std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {
+  const std::int64_t images = images_used(dataset, config);
+  if (dataset.validation.count > 0) return first_images(dataset.train, images, dataset.validation);
+  if (config.validation_split == 0 && held_out_images(config, images) == 0) return std::nullopt;
+  return split_images(dataset.train, images, held_out_share(config), config.seed);
 }
 
 }  // namespace weft::models

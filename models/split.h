@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "data/dataset.h"
+#include "models/train_config.h"
 
 namespace weft::models {
 
@@ -16,5 +18,12 @@ struct TrainSplit {
 // share) of them go to validation. Error{usage} when one of the sets would be empty.
 TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double share,
                         std::uint64_t seed);
+
+// How many of the training images the run uses: all, or limit_train.
+std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config);
+
+// Training and held-out images: those of the data set's own validation set, or a share of the
+// training images; nothing when none are held out.
+std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config);
 
 }  // namespace weft::models

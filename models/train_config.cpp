@@ -44,6 +44,11 @@ void validate(const TrainConfig& config) {
   require_range("an augmentation's scale", augmentation.scale, 0.0f, 0.9f);
   require_range("an augmentation's shear", augmentation.shear, 0.0f, 4.0f);
   require_range("an augmentation's shift", augmentation.shift, 0.0f, 1024.0f);
+  require_range("an augmentation's crop", augmentation.crop, 0, kernels::Augmentation::kMaxCrop);
+  require_range("an augmentation's brightness", augmentation.brightness, 0.0f, 1.0f);
+  require_range("an augmentation's contrast", augmentation.contrast, 0.0f, 1.0f);
+  require_range("an augmentation's cutout", augmentation.cutout, 0,
+                kernels::Augmentation::kMaxCrop);
   tabulate(config.schedule, 1, 1);  // throws for a schedule that makes no sense
 }
 

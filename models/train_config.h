@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "data/folder.h"
 #include "kernels/batch/batch.h"
 #include "layers/layer.h"
 #include "models/networks.h"
@@ -14,9 +15,17 @@
 
 namespace weft::models {
 
+// Data of the user's own (data/own_data.h).
+struct OwnData {
+  std::string path;  // of the folder; empty: `dataset` is one that Weft knows by name
+  data::PictureShape shape;
+  bool skip_broken = false;
+};
+
 struct TrainConfig {
   NetworkOptions network;
   std::string dataset = "mnist";
+  OwnData own_data = {};
   int epochs = 3;
   std::int64_t batch_size = 64;
   Schedule schedule;

@@ -63,7 +63,7 @@ void gather(float* x, std::int32_t* labels, std::int64_t rows, TrainMemory& memo
             const StepOptions& options, const Stream& stream) {
   const DeviceImages& images = memory.images;
   kernels::gather_batch(x, labels, nullptr, images.images.data<std::uint8_t>(),
-                        images.labels.data<std::uint8_t>(), rows, images.height, images.width,
+                        images.labels.data<std::int32_t>(), rows, images.dims,
                         memory.step.data<std::int64_t>(), options.order, options.augmentation,
                         options.normalization, stream);
 }
@@ -186,7 +186,7 @@ class FusedCnnStep final : public TrainStep {
                std::int64_t rows, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization, options.sgd},
+        options_{options.order, options.augmentation, options.normalization.front(), options.sgd},
         velocity_(velocity_of(memory, options)),
         rows_(rows),
         workspace_(kernels::fused_cnn_workspace_bytes(dims, rows, stream.device()), stream),
@@ -196,7 +196,7 @@ class FusedCnnStep final : public TrainStep {
     const DeviceImages& images = memory_.images;
     kernels::fused_cnn_train(memory_.weights.parameters.data<float>(), velocity_,
                              memory_.totals.data(), memory_.step.data<std::int64_t>(),
-                             images.images.data<std::uint8_t>(), images.labels.data<std::uint8_t>(),
+                             images.images.data<std::uint8_t>(), images.labels.data<std::int32_t>(),
                              memory_.lr.data<float>(), rows_, steps, dims_, options_,
                              {workspace_.data(), workspace_.bytes()}, stream_);
   }
@@ -218,7 +218,7 @@ class FusedMlpStep final : public TrainStep {
                std::int64_t rows, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization, options.sgd,
+        options_{options.order, options.augmentation, options.normalization.front(), options.sgd,
                  options.label_smoothing},
         velocity_(velocity_of(memory, options)),
         rows_(rows),
@@ -260,7 +260,7 @@ class FusedMlpStep final : public TrainStep {
             memory_.totals.data(),
             memory_.step.data<std::int64_t>(),
             memory_.images.images.data<std::uint8_t>(),
-            memory_.images.labels.data<std::uint8_t>(),
+            memory_.images.labels.data<std::int32_t>(),
             memory_.lr.data<float>()};
   }
   void prepare() {
@@ -285,8 +285,8 @@ class FusedMlpStep final : public TrainStep {
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream) {
-  const bool fits =
-      options.optimizer == Optimizer::sgd && options.clip_norm == 0 && !memory.average;
+  const bool fits = !options.augmentation.edits() && options.optimizer == Optimizer::sgd &&
+                    options.clip_norm == 0 && !memory.average;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);

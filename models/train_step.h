@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/stream.h"
 #include "kernels/batch/batch.h"
@@ -43,7 +44,7 @@ struct TrainMemory {
 struct StepOptions {
   kernels::BatchOrder order;
   kernels::Augmentation augmentation;
-  kernels::Normalization normalization;
+  std::vector<kernels::Normalization> normalization;  // (channels,)
   Optimizer optimizer = Optimizer::sgd;
   kernels::SgdOptions sgd;      // of this optimizer
   kernels::AdamwOptions adamw;  // or of this one
@@ -64,10 +65,10 @@ class TrainStep {
 };
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
-// options.kernels allows it, the optimizer is SGD without clipping, nothing is averaged and, in a
-// CNN, no label smoothed; else layer by layer. On a GPU this runs a step on whatever is in memory,
-// because the first launch of a kernel loads it, which must not happen during a capture; write the
-// state afterwards.
+// options.kernels allows it, nothing but the warp augments, the optimizer is SGD without clipping,
+// nothing is averaged and, in a CNN, no label smoothed; else layer by layer. On a GPU this runs a
+// step on whatever is in memory, because the first launch of a kernel loads it, which must not
+// happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream);

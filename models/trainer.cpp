@@ -23,32 +23,31 @@ constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   check_images(dataset.train, config.network, "training");
   check_images(dataset.test, config.network, "test");
+  if (dataset.validation.count > 0) {
+    check_images(dataset.validation, config.network, "validation");
+  }
   if (static_cast<std::int64_t>(dataset.class_names.size()) != config.network.classes) {
     throw Error(ErrorKind::usage, str("the network has ", config.network.classes, " classes, ",
                                       dataset.name, " has ", dataset.class_names.size()));
   }
-  if (!std::isfinite(dataset.mean) || !std::isfinite(dataset.stddev) || !(dataset.stddev > 0)) {
-    throw Error(ErrorKind::usage, str("expected pixels with a finite mean and a stddev > 0, found ",
-                                      dataset.mean, " and ", dataset.stddev));
+  const auto channels = static_cast<std::size_t>(config.network.channels);
+  const bool sensible =
+      dataset.mean.size() == channels && dataset.stddev.size() == channels &&
+      all_finite(dataset.mean) && all_finite(dataset.stddev) &&
+      std::ranges::all_of(dataset.stddev, [](float stddev) { return stddev > 0; });
+  if (!sensible) {
+    throw Error(ErrorKind::usage, str(dataset.name, ": expected a finite mean and a stddev > 0 of ",
+                                      "the pixels of each of ", channels, " channels"));
   }
-}
-
-std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config) {
-  const std::int64_t all = dataset.train.count;
-  return config.limit_train > 0 ? std::min(config.limit_train, all) : all;
-}
-
-std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {
-  const std::int64_t images = images_used(dataset, config);
-  if (config.validation_split == 0 && held_out_images(config, images) == 0) return std::nullopt;
-  return split_images(dataset.train, images, held_out_share(config), config.seed);
 }
 
 ModelInfo info_of(const data::Dataset& dataset) {
   ModelInfo info;
   info.class_names = dataset.class_names;
+  info.own_data = dataset.own_data;
   info.mean = dataset.mean;
   info.stddev = dataset.stddev;
+  info.fit = dataset.fit;
   return info;
 }
 
@@ -118,8 +117,9 @@ struct Trainer::State {
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
   std::optional<Evaluator> held_out, test;
   Tensor held_out_logits;                     // (images, classes)
-  std::vector<std::uint8_t> held_out_labels;  // (images,)
+  std::vector<std::int32_t> held_out_labels;  // (images,)
   std::vector<double> held_out_variation;     // (images,)
+  bool has_validation = false;                // and not only images for the calibration
   std::int64_t sync_interval = 1;             // steps queued between two looks at the totals
 };
 
@@ -136,7 +136,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   const std::int64_t batch = config().batch_size;
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
   options.augmentation = config().augmentation;
-  options.normalization = {info.mean, info.stddev};
+  options.normalization = normalization_of(info);
   options.optimizer = config().optimizer;
   options.sgd = {config().momentum, config().weight_decay, config().nesterov};
   options.adamw = {config().beta1, config().beta2, config().epsilon,
@@ -162,14 +162,15 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
     evaluator.emplace(*net, memory->evaluated(), set, evaluation_batch(stream.device()),
                       options.normalization, options.kernels, stream);
   };
+  has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
     prepare(held_out, split->validation);
     const data::ImageSet& held = split->validation;
     held_out_labels = held.labels;
-    const auto pixels = static_cast<std::size_t>(held.height * held.width);
+    const auto pixels = static_cast<std::size_t>(held.pixels());
     for (std::size_t i = 0; i < held_out_labels.size(); ++i) {
       const auto image = std::span(held.images).subspan(i * pixels, pixels);
-      held_out_variation.push_back(total_variation(image, held.width));
+      held_out_variation.push_back(total_variation(image, held.height, held.width));
     }
     held_out_logits = Tensor(Shape{held.count, config().network.classes}, DType::f32, stream);
   }
@@ -256,7 +257,7 @@ void Trainer::State::finish_epoch() {
   if (held_out) {
     const Metrics metrics = held_out->run({.logits = held_out_logits.data<float>()}, stream);
     check_totals("the validation loss", metrics.loss);
-    if (config().validation_split > 0) record.validation = metrics;
+    if (has_validation) record.validation = metrics;
     record.calibration = fit_calibration(to_host(held_out_logits.view<float>(), stream),
                                          held_out_labels, held_out_variation);
   }

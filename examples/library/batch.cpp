@@ -10,21 +10,23 @@
 
 bool example(const weft::Stream& stream) {
   // Ten images of one pixel; image i has the grey value 20 i and the label i.
-  std::vector<std::uint8_t> pixels, truth;
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int32_t> truth;
   for (int i = 0; i < 10; ++i) {
     pixels.push_back(static_cast<std::uint8_t>(20 * i));
-    truth.push_back(static_cast<std::uint8_t>(i));
+    truth.push_back(i);
   }
   const weft::Tensor images = weft::tensor_from_host<std::uint8_t>({10, 1, 1}, pixels, stream);
-  const weft::Tensor classes = weft::tensor_from_host<std::uint8_t>({10}, truth, stream);
+  const weft::Tensor classes = weft::tensor_from_host<std::int32_t>({10}, truth, stream);
   weft::Tensor x({10, 1}, weft::DType::f32, stream), labels({10}, weft::DType::i32, stream);
   weft::Tensor step({1}, weft::DType::i64, stream);
   weft::zero_bytes(step.raw(), step.bytes(), stream);
 
+  const weft::kernels::Normalization plain[] = {{.mean = 0, .stddev = 1}};
   weft::kernels::gather_batch(
       x.data<float>(), labels.data<std::int32_t>(), nullptr, images.data<std::uint8_t>(),
-      classes.data<std::uint8_t>(), 10, 1, 1, step.data<std::int64_t>(),
-      {.count = 10, .steps = 1, .batch = 10, .shuffle = true, .seed = 7}, {}, {}, stream);
+      classes.data<std::int32_t>(), 10, {1, 1, 1}, step.data<std::int64_t>(),
+      {.count = 10, .steps = 1, .batch = 10, .shuffle = true, .seed = 7}, {}, plain, stream);
 
   const std::vector<float> values = weft::to_host(x.view<float>(), stream);
   std::vector<std::int32_t> order = weft::to_host(labels.view<std::int32_t>(), stream);

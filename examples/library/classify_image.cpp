@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "data/preprocess.h"
+#include "models/classifier.h"
 #include "models/trainer.h"
 
 int main(int argc, char** argv) {
@@ -21,11 +22,7 @@ int main(int argc, char** argv) {
     weft::layers::Plan plan(*model.net, weights, 1, weft::layers::Phase::inference, {}, 0, nullptr,
                             stream);
 
-    std::vector<float> x;
-    for (const unsigned char pixel : image.pixels) {
-      x.push_back((pixel / 255.0f - model.info.mean) / model.info.stddev);
-    }
-    weft::copy_from_host(plan.input(), x, stream);
+    weft::copy_from_host(plan.input(), weft::models::normalized(image.pixels, model.info), stream);
     plan.forward(stream);
     const std::vector<float> logits = weft::to_host(plan.output(), stream);
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();

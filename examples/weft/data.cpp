@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
+#include "data/folder.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
@@ -19,6 +21,11 @@ struct DataCommandFlags {
   std::string name() const { return data.dataset.empty() ? kDefaultDataset : data.dataset; }
 };
 
+struct ExportFlags {
+  std::string name, data_dir, out;
+  std::int64_t limit = 0;
+};
+
 int run_fetch(const DataCommandFlags& flags) {
   check_data_flags(flags.data);
   const std::filesystem::path folder =
@@ -28,6 +35,21 @@ int run_fetch(const DataCommandFlags& flags) {
   } else {
     write_out(fmt::format("{} is in {}\n", flags.name(), printable(folder.string())));
   }
+  return 0;
+}
+
+int run_export(const ExportFlags& flags) {
+  const data::Dataset dataset = [&] {
+    data::Dataset all = load_images(flags.name, flags.data_dir, flags.limit);
+    for (data::ImageSet* set : {&all.train, &all.test}) {
+      set->count = std::min(set->count, flags.limit > 0 ? flags.limit : set->count);
+    }
+    return all;
+  }();
+  data::write_folder(dataset, flags.out);
+  write_out(fmt::format("{} training and {} test pictures are in {}\n",
+                        format_count(dataset.train.count), format_count(dataset.test.count),
+                        printable(flags.out)));
   return 0;
 }
 
@@ -71,8 +93,53 @@ std::string state_of(const data::DatasetInfo& info) {
   return info.files.size() == 4 ? folder : fmt::format("incomplete in {}", folder);
 }
 
+// What a folder of the user's own holds, as --data would read it.
+int run_own_info(const DataCommandFlags& flags) {
+  const data::Dataset dataset = load_own(own_data_from(flags.data.own), flags.data.own,
+                                         data::Holding::tenth, flags.json ? "off" : "auto");
+  const data::ImageSet* sets[] = {&dataset.train, &dataset.validation, &dataset.test};
+  std::vector<std::vector<std::int64_t>> counts(dataset.class_names.size(), {0, 0, 0});
+  for (std::size_t set = 0; set < std::size(sets); ++set) {
+    for (const std::int32_t label : sets[set]->labels)
+      ++counts[static_cast<std::size_t>(label)][set];
+  }
+  const std::string shape = fmt::format("{} x {} x {}", dataset.train.channels,
+                                        dataset.train.height, dataset.train.width);
+  if (flags.json) {
+    nlohmann::ordered_json event = json_event("data_info", {{"dataset", dataset.name},
+                                                            {"folder", dataset.source},
+                                                            {"channels", dataset.train.channels},
+                                                            {"height", dataset.train.height},
+                                                            {"width", dataset.train.width},
+                                                            {"train_images", sets[0]->count},
+                                                            {"validation_images", sets[1]->count},
+                                                            {"test_images", sets[2]->count}});
+    event["classes"] = nlohmann::ordered_json::array();
+    for (std::size_t label = 0; label < counts.size(); ++label) {
+      event["classes"].push_back({{"class", dataset.class_names[label]},
+                                  {"train", counts[label][0]},
+                                  {"validation", counts[label][1]},
+                                  {"test", counts[label][2]}});
+    }
+    write_out(json_line(event));
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t label = 0; label < counts.size(); ++label) {
+    rows.push_back({printable(dataset.class_names[label]), format_count(counts[label][0]),
+                    format_count(counts[label][1]), format_count(counts[label][2])});
+  }
+  write_out(format_table({{"class", Align::left}, {"training"}, {"validation"}, {"test"}}, rows,
+                         detect_terminal(kStdout)));
+  write_out(fmt::format("\n{}: {} training, {} validation and {} test images of {}\n",
+                        printable(dataset.source), format_count(sets[0]->count),
+                        format_count(sets[1]->count), format_count(sets[2]->count), shape));
+  return 0;
+}
+
 int run_info(const DataCommandFlags& flags) {
   check_data_flags(flags.data);
+  if (!own_data_from(flags.data.own).path.empty()) return run_own_info(flags);
   data::FindOptions options = find_options(flags.data.data_dir);
   options.allow_download = false;
   std::vector<std::vector<std::string>> rows;
@@ -107,12 +174,25 @@ void add_data(CLI::App& app, Action& action) {
     auto flags = std::make_shared<DataCommandFlags>();
     CLI::App* sub = data->add_subcommand(name, help);
     add_data_flags(*sub, flags->data, default_text);
+    if (run == run_info) add_own_data_flags(*sub, flags->data.own, true);
     sub->add_flag("--json", flags->json, "JSON lines instead of text");
     sub->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
   };
   add("fetch", "Download what is missing", "mnist", run_fetch);
   add("verify", "Check every file against its SHA-256", "mnist", run_verify);
-  add("info", "List the data sets and where they were found", "all", run_info);
+  add("info", "List the data sets and where they were found, or what --data holds", "all",
+      run_info);
+  auto flags = std::make_shared<ExportFlags>();
+  CLI::App* sub = data->add_subcommand("export", "Write a data set as folders of PNG files");
+  sub->add_option("NAME", flags->name, joined(data::dataset_names()))->type_name("")->required();
+  sub->add_option("--out", flags->out, "the folder, which must not exist")
+      ->type_name("DIR")
+      ->required();
+  sub->add_option("--data-dir", flags->data_dir, "folder with the files of the data set")
+      ->type_name("DIR");
+  add_whole(*sub, "--limit", flags->limit, 1, 1'000'000'000,
+            "write only the first N training and N test images");
+  sub->callback([flags, &action] { action = [flags] { return run_export(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
@@ -21,20 +22,47 @@ struct EvalFlags {
   DeviceFlags device;
   std::int64_t batch_size = 256;
   bool confusion = false, per_class = false, json = false;
+  bool all_pictures = false;
 };
+
+// The model's own shape of pictures, from the folder of --data. The labels become the model's.
+data::Dataset load_own_for(const models::Model& model, const EvalFlags& flags) {
+  const models::NetworkOptions& network = model.info.network;
+  const models::OwnData start{flags.data.own.path,
+                              {network.channels, network.height, network.width, model.info.fit},
+                              false};
+  data::Dataset dataset =
+      load_own(own_data_from(flags.data.own, start), flags.data.own,
+               flags.all_pictures ? data::Holding::nothing : data::Holding::tenth,
+               flags.json ? "off" : "auto");
+  std::vector<std::int32_t> labels;
+  for (const std::string& name : dataset.class_names) {
+    const auto& known = model.info.class_names;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: the model knows no class {}", dataset.source, printable(name)));
+    }
+    labels.push_back(static_cast<std::int32_t>(found - known.begin()));
+  }
+  for (std::int32_t& label : dataset.test.labels) label = labels[static_cast<std::size_t>(label)];
+  dataset.class_names = model.info.class_names;
+  return dataset;
+}
 
 void check_fit(const models::Model& model, const data::Dataset& dataset) {
   const models::NetworkOptions& network = model.info.network;
   const data::ImageSet& test = dataset.test;
   const std::int64_t classes = static_cast<std::int64_t>(dataset.class_names.size());
-  if (test.height == network.height && test.width == network.width && classes <= network.classes) {
+  if (test.channels == network.channels && test.height == network.height &&
+      test.width == network.width && classes <= network.classes) {
     return;
   }
   throw Error(ErrorKind::usage,
-              fmt::format("{} has {} classes of {} x {} images; the model takes {} classes of {} x "
-                          "{}",
-                          dataset.name, classes, test.height, test.width, network.classes,
-                          network.height, network.width));
+              fmt::format("{} has {} classes of {} x {} x {} images; the model takes {} classes of "
+                          "{} x {} x {}",
+                          dataset.name, classes, test.channels, test.height, test.width,
+                          network.classes, network.channels, network.height, network.width));
 }
 
 bool mnist_is_here(const std::string& data_dir) {
@@ -106,10 +134,21 @@ int run_eval(const EvalFlags& flags) {
   const models::Model model = models::load_model(flags.model);
   const std::string name = flags.data.dataset.empty() ? model.info.dataset : flags.data.dataset;
   check_data_flags(flags.data);
+  own_data_from(flags.data.own);
+  const bool own = !flags.data.own.path.empty();
+  if (flags.all_pictures && !own) {
+    throw Error(ErrorKind::usage, "--all-pictures goes with --data DIR only");
+  }
+  if (model.info.own_data && !own && flags.data.dataset.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
+                            flags.model, printable(name)));
+  }
   const Device device = select_device(flags.device);
   const layers::KernelChoice kernels = select_kernels(flags.device, device);
   announce_device(flags.device, device);
-  const data::Dataset dataset = load_images(name, flags.data.data_dir, 1);
+  const data::Dataset dataset =
+      own ? load_own_for(model, flags) : load_images(name, flags.data.data_dir, 1);
   check_fit(model, dataset);
   const Stream stream(device);
   const models::Evaluation evaluation =
@@ -141,7 +180,7 @@ int run_eval(const EvalFlags& flags) {
   write_out(text);
   if (name == "digits" && flags.data.dataset.empty() && mnist_is_here(flags.data.data_dir)) {
     print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
-                             shell_quoted(flags.model), data_arguments(flags.data)));
+                             shell_quoted(flags.model), data_arguments(flags.data, {})));
   }
   return 0;
 }
@@ -153,6 +192,11 @@ void add_eval(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("eval", "Measure a model on a test set");
   add_model(*sub, flags->model);
   add_data_flags(*sub, flags->data, "what the model was trained on");
+  add_own_data_flags(*sub, flags->data.own, false);
+  sub->add_flag("--all-pictures", flags->all_pictures,
+                "of a --data DIR without train/: all pictures, not a tenth, because the model was "
+                "trained on others")
+      ->group("Your own data");
   add_whole(*sub, "--batch-size", flags->batch_size, 1, 1'000'000, "images per step")
       ->capture_default_str();
   sub->add_flag("--confusion", flags->confusion, "the confusion matrix");

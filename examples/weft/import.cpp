@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 struct ImportFlags {
   std::string file, out, input, classes;
-  double mean = NAN, stddev = NAN;
+  std::vector<double> mean, stddev;
   bool json = false;
 };
 
@@ -34,8 +34,8 @@ std::vector<std::string> names_in(const std::string& text) {
 models::OnnxImport options_of(const ImportFlags& flags) {
   models::OnnxImport options;
   if (!flags.input.empty()) options.input = parse_image_extents("--input", flags.input);
-  if (!std::isnan(flags.mean)) options.mean = static_cast<float>(flags.mean);
-  if (!std::isnan(flags.stddev)) options.stddev = static_cast<float>(flags.stddev);
+  options.mean.assign(flags.mean.begin(), flags.mean.end());
+  options.stddev.assign(flags.stddev.begin(), flags.stddev.end());
   options.class_names = names_in(flags.classes);
   return options;
 }
@@ -86,9 +86,9 @@ void add_import(CLI::App& app, Action& action) {
       ->required();
   sub->add_option("--input", flags->input, "one image, where the file does not say it")
       ->type_name("CxHxW");
-  add_real(*sub, "--mean", flags->mean, -1e6, 1e6,
-           "of pixel / 255, in the normalisation; default that of the file, or MNIST's 0.1307");
-  add_real(*sub, "--stddev", flags->stddev, 1e-6, 1e6, "of it; default the file's, or 0.3081");
+  add_reals(*sub, "--mean", flags->mean, -1e6, 1e6,
+            "of pixel / 255, one for each channel or one for all; default the file's, or 0.1307");
+  add_reals(*sub, "--stddev", flags->stddev, 1e-6, 1e6, "of it; default the file's, or 0.3081");
   sub->add_option("--classes", flags->classes,
                   "their names, with commas; default the file's, or 0,1,2,...")
       ->type_name("NAMES");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft inspect: the layers of a model file or of a network, their cost, and the memory that running
 // them takes. Nothing of that memory is taken.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -116,6 +116,12 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   return json_line(event);
 }
 
+// "0.1307", or "(0.4914, 0.4822, 0.4465)".
+std::string channels_text(const std::vector<float>& values) {
+  const std::string list = fmt::format("{:.4f}", fmt::join(values, ", "));
+  return values.size() == 1 ? list : "(" + list + ")";
+}
+
 std::string facts(const models::Model& model, const Terminal& terminal) {
   const models::ModelInfo& info = model.info;
   std::string classes;
@@ -139,7 +145,8 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
       {{"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
        {"data", printable(info.dataset)},
        {"classes", classes},
-       {"input", fmt::format("{}, (pixel / 255 - {:.4f}) / {:.4f}", image, info.mean, info.stddev)},
+       {"input", fmt::format("{}, (pixel / 255 - {}) / {}", image, channels_text(info.mean),
+                             channels_text(info.stddev))},
        {"trained", trained}},
       terminal);
 }

@@ -102,6 +102,19 @@ void print_marks(const PredictFlags& flags, const std::string& path, const data:
   if (flags.show) print_drawing(draw_marks(image, marks, classes, terminal), flags.json);
 }
 
+data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input,
+                            const models::ModelInfo& info) {
+  const data::Invert invert = data::parse_invert(flags.invert);
+  if (takes_whole_pictures(info) && flags.preprocess.empty()) {
+    return prepare_whole(info, load_colour_input(input), invert == data::Invert::yes);
+  }
+  const data::GreyImage image = load_input(input);
+  return data::prepare_image(image,
+                             flags.preprocess.empty() ? preprocess_for(info, image)
+                                                      : data::parse_preprocess(flags.preprocess),
+                             invert, input_name(input.path));
+}
+
 int run_predict(const PredictFlags& flags) {
   if (flags.all && !flags.preprocess.empty() && flags.preprocess != "mnist") {
     throw Error(ErrorKind::usage, "--all finds the ink: it goes with --preprocess mnist only");
@@ -111,6 +124,7 @@ int run_predict(const PredictFlags& flags) {
   }
   const std::vector<PictureInput> inputs = expand_inputs(flags.images);
   const models::Model model = load_picture_model(flags.model);
+  if (flags.all || !flags.preprocess.empty()) check_reads_marks(model.info, flags.model);
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
   // For one image at a time, waking more threads costs more than it saves.
@@ -129,16 +143,11 @@ int run_predict(const PredictFlags& flags) {
   for (const PictureInput& input : inputs) {
     const std::string path = input_name(input.path);
     try {
-      const data::GreyImage image = load_input(input);
       if (flags.all) {
-        print_marks(flags, path, image, classifier, classes);
+        print_marks(flags, path, load_input(input), classifier, classes);
         continue;
       }
-      const data::PreparedImage prepared =
-          data::prepare_image(image,
-                              flags.preprocess.empty() ? preprocess_for(model.info, image)
-                                                       : data::parse_preprocess(flags.preprocess),
-                              data::parse_invert(flags.invert), path);
+      const data::PreparedImage prepared = prepare(flags, input, model.info);
       if (prepared.marks > 1) {
         print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
                                  printable(path), prepared.marks));
@@ -149,10 +158,11 @@ int run_predict(const PredictFlags& flags) {
                     ? as_json(path, answer, classes, top_k, prepared)
                     : as_line(printable(path), path_width, answer, classes, top_k, terminal));
       if (!flags.show) continue;
-      const int side = static_cast<int>(kPictureSide);
       const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
-      const std::string picture = draw_picture({prepared.pixels, side, side, ""}, canvas);
-      print_drawing(picture, flags.json);
+      const models::NetworkOptions& network = model.info.network;
+      const Picture seen{prepared.pixels, static_cast<int>(network.height),
+                         static_cast<int>(network.width), "", static_cast<int>(network.channels)};
+      print_drawing(draw_picture(seen, canvas), flags.json);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
       failures.push_back(error.what());
@@ -172,7 +182,8 @@ int run_predict(const PredictFlags& flags) {
 void add_predict(CLI::App& app, Action& action) {
   auto flags = std::make_shared<PredictFlags>();
   flags->device.device = "cpu";  // loading a GPU driver takes longer than one answer
-  CLI::App* sub = app.add_subcommand("predict", "Read the digit in pictures");
+  CLI::App* sub =
+      app.add_subcommand("predict", "Say what pictures show: a digit, or a class of your own");
   add_model(*sub, flags->model);
   sub->add_option("IMAGE", flags->images,
                   std::string(data::kPictureFormats) +
@@ -181,7 +192,8 @@ void add_predict(CLI::App& app, Action& action) {
       ->type_name("")
       ->required();
   add_choice(*sub, "--preprocess", flags->preprocess, {"mnist", "resize", "none"},
-             "mnist: find and centre the ink; resize: the whole picture; none: 28 x 28 already");
+             "mnist: find and centre the ink; resize: the whole picture; none: 28 x 28 already. "
+             "Default: as trained");
   add_choice(*sub, "--invert", flags->invert, {"auto", "yes", "no"},
              "whether the ink is darker than the paper")
       ->capture_default_str();

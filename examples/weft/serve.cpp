@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
 #include "examples/weft/input/picture_model.h"
@@ -20,6 +21,12 @@ struct ServeFlags {
 
 int run_serve(const ServeFlags& flags) {
   const models::Model model = load_picture_model(flags.model);
+  if (takes_whole_pictures(model.info)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} takes pictures whole, as models in colour and of data of your own "
+                            "do; the page is for drawn digits, and {} predict reads pictures",
+                            flags.model, program_name()));
+  }
   Reader reader(model);
   serve(reader, static_cast<int>(flags.port), catch_interrupts(), [](int port) {
     write_out(fmt::format("Draw a digit at http://127.0.0.1:{}/ in a browser. Ctrl-C ends this.\n",

@@ -46,7 +46,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
                          run_dir,
                          before,
                          trainer.images_of_epoch_done(),
-                         data_arguments(flags.data)};
+                         data_arguments(flags.data, config.own_data)};
   TrainReport report(flags.json);
   report.start(facts);
   const int last = flags.stop_after > 0
@@ -103,8 +103,11 @@ int run_train(const TrainFlags& flags) {
     check_same_network(flags, config);
     const Device device = select_device(flags.device);
     announce_device(flags.device, device);
-    auto loading = in_the_background(
-        [&] { return load_images(config.dataset, flags.data.data_dir, config.limit_train); });
+    const models::OwnData own = own_data_from(flags.data.own, config.own_data);
+    auto loading = in_the_background([&] {
+      return own.path.empty() ? load_images(config.dataset, flags.data.data_dir, config.limit_train)
+                              : load_own(own, flags.data.own, data::Holding::tenth, flags.progress);
+    });
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     models::Trainer trainer =
@@ -115,17 +118,23 @@ int run_train(const TrainFlags& flags) {
   const Device device = select_device(flags.device);
   config.kernels = kernels_from(flags, config, device);
   announce_device(flags.device, device);
-  if (flags.dry_run) return dry_run(flags, config, device);
-  auto loading = in_the_background([&] {
-    return load_or_generate({config.dataset, flags.data.data_dir}, config.limit_train);
-  });
+  const auto load = [&] {
+    return config.own_data.path.empty()
+               ? load_or_generate({config.dataset, flags.data.data_dir, {}}, config.limit_train)
+               : load_own(config.own_data, flags.data.own, data::Holding::tenth, flags.progress);
+  };
+  if (flags.dry_run) {
+    if (config.own_data.path.empty()) return dry_run(flags, config, device, nullptr);
+    const data::Dataset own = load();
+    adopt_data_set(config, flags, own);
+    return dry_run(flags, config, device, &own);
+  }
+  auto loading = in_the_background(load);
   const Stream stream(device);
   const data::Dataset dataset = loading.get();
   notice_limit(config.limit_train, dataset.train.count, dataset.name);
-  config.dataset = dataset.name;
-  config.network.height = dataset.train.height;
-  config.network.width = dataset.train.width;
-  config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
+  adopt_data_set(config, flags, dataset);
+  require_device_memory(dataset, device);
   const fs::path run_dir =
       flags.out.empty()
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)

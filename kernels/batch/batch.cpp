@@ -13,9 +13,14 @@ decltype(kernels::gather_batch) gather_batch;
 
 namespace {
 
-void check(const std::int32_t* labels, const std::uint8_t* image_labels, std::int64_t rows,
-           const BatchOrder& order, const Augmentation& augmentation,
-           const Normalization& normalization) {
+void check(const std::int32_t* labels, const std::int32_t* image_labels, std::int64_t rows,
+           const BatchDims& dims, const BatchOrder& order, const Augmentation& augmentation,
+           std::span<const Normalization> normalization) {
+  if (dims.channels > kMaxImageChannels || std::ssize(normalization) != dims.channels) {
+    throw Error(ErrorKind::usage,
+                str("gather_batch: 1 to ", kMaxImageChannels, " channels expected, each with its ",
+                    "mean and deviation; found ", dims.channels, " and ", normalization.size()));
+  }
   if (rows > order.batch) {
     throw Error(ErrorKind::usage,
                 str("gather_batch: ", rows, " rows asked for, but a batch has ", order.batch));
@@ -27,38 +32,46 @@ void check(const std::int32_t* labels, const std::uint8_t* image_labels, std::in
   if (labels != nullptr && image_labels == nullptr) {
     throw Error(ErrorKind::usage, "gather_batch: labels wanted from a data set without labels");
   }
-  for (const float limit :
-       {augmentation.rotate_degrees, augmentation.scale, augmentation.shear, augmentation.shift}) {
+  for (const float limit : {augmentation.rotate_degrees, augmentation.scale, augmentation.shear,
+                            augmentation.shift, augmentation.brightness, augmentation.contrast}) {
     if (!(limit >= 0 && limit <= 1e4f)) {
       throw Error(ErrorKind::usage,
                   str("gather_batch: augmentation limits must be in [0, 10000], found ", limit));
     }
   }
-  if (!(normalization.stddev > 0)) {
-    throw Error(ErrorKind::usage, str("gather_batch: standard deviation must be positive, found ",
-                                      normalization.stddev));
+  for (const std::int32_t side : {augmentation.crop, augmentation.cutout}) {
+    if (side < 0 || side > Augmentation::kMaxCrop) {
+      throw Error(ErrorKind::usage, str("gather_batch: crop and cutout must be in [0, ",
+                                        Augmentation::kMaxCrop, "], found ", side));
+    }
+  }
+  for (const Normalization& channel : normalization) {
+    if (channel.stddev > 0) continue;
+    throw Error(ErrorKind::usage,
+                str("gather_batch: standard deviation must be positive, found ", channel.stddev));
   }
 }
 
 }  // namespace
 
 void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
-                  const std::uint8_t* image_labels, std::int64_t rows, std::int64_t height,
-                  std::int64_t width, const std::int64_t* step, const BatchOrder& order,
-                  const Augmentation& augmentation, const Normalization& normalization,
+                  const std::int32_t* image_labels, std::int64_t rows, const BatchDims& dims,
+                  const std::int64_t* step, const BatchOrder& order,
+                  const Augmentation& augmentation, std::span<const Normalization> normalization,
                   const Stream& stream) {
-  if (checked_elements("gather_batch", {rows, height, width}) == 0) return;
-  check(labels, image_labels, rows, order, augmentation, normalization);
-  static_cast<void>(checked_elements("gather_batch", {order.count, height, width}));
+  const auto [channels, height, width] = dims;
+  if (checked_elements("gather_batch", {rows, channels, height, width}) == 0) return;
+  check(labels, image_labels, rows, dims, order, augmentation, normalization);
+  static_cast<void>(checked_elements("gather_batch", {order.count, channels, height, width}));
   static_cast<void>(checked_elements("gather_batch", {order.steps, order.batch}));
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
-    return cuda::gather_batch(x, labels, indices, images, image_labels, rows, height, width, step,
-                              order, augmentation, normalization, stream);
+    return cuda::gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
+                              augmentation, normalization, stream);
 #endif
   static_cast<void>(stream);
-  select_batch_cpu().gather_batch(x, labels, indices, images, image_labels, rows, height, width,
-                                  step, order, augmentation, draw::line_of(normalization));
+  select_batch_cpu().gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
+                                  augmentation, draw::lines_of(normalization));
 }
 
 namespace {

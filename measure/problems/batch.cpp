@@ -3,26 +3,15 @@
 // large as MNIST's, so that on a GPU with a large L2 cache it is read from there, as in training.
 #include <cmath>
 
-#include "engine/random.h"
 #include "kernels/batch/cpu/templates.h"
 #include "measure/families.h"
+#include "measure/problems/network_work.h"
 
 namespace weft::measure {
 namespace {
 
 constexpr std::int64_t kSide = 28, kPixels = kSide * kSide;
-constexpr kernels::Normalization kNormalization = {0.1307f, 0.3081f};
 constexpr kernels::Augmentation kDistorted = {10, 0.1f, 0.1f, 2};
-
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed, std::uint32_t modulus) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-#pragma omp parallel for schedule(static) if (n > 65536)
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Random4 bits = philox(seed, RandomStream::data, 5, static_cast<std::uint64_t>(i / 4));
-    bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(bits.value[i % 4] % modulus);
-  }
-  return bytes;
-}
 
 class GatherWork final : public Work {
  public:
@@ -30,8 +19,8 @@ class GatherWork final : public Work {
       : Work(made_with),
         augmentation_(augmented ? kDistorted : kernels::Augmentation{}),
         order_{count, (count + rows - 1) / rows, rows, true, made_with.seed},
-        host_images_(random_bytes(count * kPixels, made_with.seed, 256)),
-        host_labels_(random_bytes(count, made_with.seed + 1, 10)),
+        host_images_(random_bytes(count * kPixels, made_with.seed)),
+        host_labels_(random_labels(count, made_with.seed + 1, 10)),
         images_(host_images_, 1, made_with.stream),
         image_labels_(host_labels_, 1, made_with.stream),
         steps_(steps(rows, made_with), 1, made_with.stream),
@@ -49,8 +38,8 @@ class GatherWork final : public Work {
   bool can_run(std::string_view) const override { return true; }
   void call(std::string_view, int set) override {
     kernels::gather_batch(x_[set], labels_[set], indices_[set], images_[0], image_labels_[0],
-                          order_.batch, kSide, kSide, steps_[0] + set, order_, augmentation_,
-                          kNormalization, context.stream);
+                          order_.batch, kDims, steps_[0] + set, order_, augmentation_,
+                          std::span(&kNormalization, 1), context.stream);
   }
   void reset() override { x_.clear(), labels_.clear(), indices_.clear(); }
 
@@ -64,8 +53,8 @@ class GatherWork final : public Work {
     std::vector<std::int64_t> expected_indices(indices.size());
     kernels::cpu::gather_batch<double>(expected.data(), expected_labels.data(),
                                        expected_indices.data(), host_images_.data(),
-                                       host_labels_.data(), rows, kSide, kSide, &step, order_,
-                                       augmentation_, kernels::draw::line_of(kNormalization));
+                                       host_labels_.data(), rows, kDims, &step, order_,
+                                       augmentation_, {{kernels::draw::line_of(kNormalization)}});
     // Places are rounded to about 28 * 2^-23 pixels, and a pixel may differ from the next by 3.2.
     const double bound = augmentation_.any() ? 2e-4 : std::ldexp(1.0, -21);
     Comparison comparison;
@@ -82,8 +71,10 @@ class GatherWork final : public Work {
   }
 
  private:
+  static constexpr kernels::BatchDims kDims = {1, kSide, kSide};
+
   static double footprint(std::int64_t rows) {  // a byte in, a float out; label and index
-    return static_cast<double>(rows) * (5.0 * kPixels + 1 + 4 + 8);
+    return static_cast<double>(rows) * (5.0 * kPixels + 4 + 4 + 8);
   }
   static int sets_of(std::int64_t rows, const Context& c) {
     return sets_for(footprint(rows), c.stream.device());
@@ -97,8 +88,10 @@ class GatherWork final : public Work {
 
   kernels::Augmentation augmentation_;
   kernels::BatchOrder order_;
-  std::vector<std::uint8_t> host_images_, host_labels_;
-  Rotated<std::uint8_t> images_, image_labels_;
+  std::vector<std::uint8_t> host_images_;
+  std::vector<std::int32_t> host_labels_;
+  Rotated<std::uint8_t> images_;
+  Rotated<std::int32_t> image_labels_;
   Rotated<std::int64_t> steps_;
   Rotated<float> x_;
   Rotated<std::int32_t> labels_;

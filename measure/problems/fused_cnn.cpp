@@ -118,7 +118,7 @@ class InferWork final : public Work {
   InferWork(std::int64_t rows, const Context& made_with)
       : Work(made_with),
         rows_(rows),
-        host_images_(random_bytes(rows * kPixels, made_with.seed, 256)),
+        host_images_(random_bytes(rows * kPixels, made_with.seed)),
         host_parameters_(random_values(kDims.parameters(), made_with.seed + 2, -kSpread, kSpread)),
         images_(host_images_, 1, made_with.stream),
         parameters_(host_parameters_, 1, made_with.stream),

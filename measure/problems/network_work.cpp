@@ -7,13 +7,30 @@
 
 namespace weft::measure {
 
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed, std::uint32_t modulus) {
+namespace {
+
+std::uint32_t random_word(std::uint64_t seed, std::size_t i) {
+  return philox(seed, RandomStream::data, 5, i / 4).value[i % 4];
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::uint8_t>(philox(seed, RandomStream::data, 5, i / 4).value[i % 4] %
-                                         modulus);
+#pragma omp parallel for schedule(static) if (n > 65536)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    bytes[at] = static_cast<std::uint8_t>(random_word(seed, at));
   }
   return bytes;
+}
+
+std::vector<std::int32_t> random_labels(std::int64_t n, std::uint64_t seed, std::int64_t classes) {
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<std::int32_t>(random_word(seed, i) % classes);
+  }
+  return labels;
 }
 
 NetworkWork::NetworkWork(const NetworkProblem& network, std::int64_t rows, int steps,
@@ -22,9 +39,8 @@ NetworkWork::NetworkWork(const NetworkProblem& network, std::int64_t rows, int s
       steps_(steps),
       rows_(rows),
       order_{rows, 1, rows, true, made_with.seed},
-      host_images_(random_bytes(rows * network.pixels, made_with.seed, 256)),
-      host_labels_(
-          random_bytes(rows, made_with.seed + 1, static_cast<std::uint32_t>(network.classes))),
+      host_images_(random_bytes(rows * network.pixels, made_with.seed)),
+      host_labels_(random_labels(rows, made_with.seed + 1, network.classes)),
       host_parameters_(
           random_values(network.parameters, made_with.seed + 2, -network.spread, network.spread)),
       images_(host_images_, 1, made_with.stream),

@@ -14,8 +14,8 @@ namespace weft::measure {
 
 constexpr kernels::Normalization kNormalization = {0.1307f, 0.3081f};  // of the images
 
-// Bytes below `modulus`.
-std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed, std::uint32_t modulus);
+std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed);
+std::vector<std::int32_t> random_labels(std::int64_t n, std::uint64_t seed, std::int64_t classes);
 
 struct NetworkProblem {
   std::string_view name;
@@ -45,9 +45,11 @@ class NetworkWork : public Work {
   std::int64_t rows_;
   kernels::BatchOrder order_;
   kernels::SgdOptions sgd_ = {0.9f, 0, true};
-  std::vector<std::uint8_t> host_images_, host_labels_;
+  std::vector<std::uint8_t> host_images_;
+  std::vector<std::int32_t> host_labels_;
   std::vector<float> host_parameters_;
-  Rotated<std::uint8_t> images_, labels_;
+  Rotated<std::uint8_t> images_;
+  Rotated<std::int32_t> labels_;
   Rotated<float> parameters_, velocity_, rates_;
   Rotated<std::int64_t> step_;
   Rotated<std::uint8_t> totals_;

@@ -153,9 +153,17 @@ std::optional<ModelInfo> written_info(const onnx::ModelProto& file, const std::s
 }
 
 // The only place that knows of pixels.
-void set_normalisation(ModelInfo& info, const OnnxImport& options) {
-  if (options.mean) info.mean = *options.mean;
-  if (options.stddev) info.stddev = *options.stddev;
+void set_normalisation(ModelInfo& info, const OnnxImport& options, const std::string& where) {
+  const auto channels = static_cast<std::size_t>(info.network.channels);
+  const auto set = [&](std::vector<float>& values, const std::vector<float>& asked) {
+    if (!asked.empty()) values = asked;
+    if (values.size() == 1) values.assign(channels, values[0]);
+    if (values.size() == channels) return;
+    throw Error(ErrorKind::usage, str(where, ": images have ", channels, " channels, and there are ",
+                                      values.size(), " numbers to normalise them"));
+  };
+  set(info.mean, options.mean);
+  set(info.stddev, options.stddev);
 }
 
 void set_classes(ModelInfo& info, const OnnxImport& options, const std::string& where) {
@@ -210,7 +218,7 @@ OnnxModel read_onnx(const fs::path& path, const OnnxImport& options) {
   } else {
     model.info.network = network;
   }
-  set_normalisation(model.info, options);
+  set_normalisation(model.info, options, where);
   set_classes(model.info, options, where);
   model_info_from_json(to_json(model.info), where);  // what is written can be read
 

@@ -33,7 +33,8 @@ void write_onnx(const std::filesystem::path& path, const Model& model);
 struct OnnxImport {
   // Of one image: channels, height, width. Needed where the file's input is no image of fixed size.
   std::optional<std::array<std::int64_t, 3>> input = {};
-  std::optional<float> mean = {}, stddev = {};  // else those of the file, or MNIST's
+  // One for each channel, or one for all; none: those of the file, or MNIST's.
+  std::vector<float> mean = {}, stddev = {};
   std::vector<std::string> class_names = {};    // else those of the file, or "0", "1", ...
 };
 

@@ -73,12 +73,14 @@ Result numpy_of(const std::vector<float>& values, const Shape& shape) {
   return call.result();
 }
 
-// Bytes as the network was trained on them.
+// Bytes (n, channels, height, width) as the network was trained on them.
 std::vector<float> normalised(const models::ModelInfo& info, const std::uint8_t* pixels,
                               std::size_t count) {
+  const auto plane = static_cast<std::size_t>(info.network.height * info.network.width);
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i) {
-    x[i] = (static_cast<float>(pixels[i]) / 255.0f - info.mean) / info.stddev;
+    const std::size_t channel = i / plane % info.mean.size();
+    x[i] = (static_cast<float>(pixels[i]) / 255.0f - info.mean[channel]) / info.stddev[channel];
   }
   return x;
 }

@@ -6,6 +6,7 @@
 
 #include "data/digits.h"
 #include "data/mnist.h"
+#include "data/shapes.h"
 #include "data/statistics.h"
 #include "models/recipes.h"
 #include "models/records.h"
@@ -39,20 +40,21 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
 // Arrays as a part of a data set. This is the one place that knows how data::ImageSet keeps them.
 data::ImageSet images_of(Call& call, const char* what, const Array& x, const Array& y,
                          std::int64_t& classes) {
-  const auto images = call.input<std::uint8_t>(what, x, 3);
+  const bool planes = x.ndim() == 4;
+  const auto images = call.input<std::uint8_t>(what, x, planes ? 4 : 3);
   const auto labels = call.input<std::int32_t>("labels", y, Shape{images[0]});
   data::ImageSet set;
   set.count = images[0];
-  set.height = images[1];
-  set.width = images[2];
+  if (planes) set.channels = images[1];
+  set.height = images[planes ? 2 : 1];
+  set.width = images[planes ? 3 : 2];
   set.images.assign(images.data, images.data + images.n());
-  using Label = decltype(set.labels)::value_type;
   for (std::int64_t i = 0; i < set.count; ++i) {
     const std::int32_t label = labels.data[i];
-    call.require(label >= 0 && label < 256, "label ", label, " of image ", i,
-                 ", expected 0 to 255");
+    call.require(label >= 0 && label < 65536, "label ", label, " of image ", i,
+                 ", expected 0 to 65535");
     classes = std::max<std::int64_t>(classes, label + 1);
-    set.labels.push_back(static_cast<Label>(label));
+    set.labels.push_back(label);
   }
   return set;
 }
@@ -75,11 +77,12 @@ std::unique_ptr<data::Dataset> dataset_named(const std::string& name, const std:
                                              std::int64_t limit) {
   const nb::gil_scoped_release release;
   data::check_dataset_name(name);
-  if (name == "digits") {
-    data::DigitsOptions options;
-    if (limit > 0) options.train = std::min(options.train, limit);
-    return std::make_unique<data::Dataset>(data::generate_digits(options));
-  }
+  const auto drawn = [&](auto generate, auto settings) {
+    if (limit > 0) settings.train = std::min(settings.train, limit);
+    return std::make_unique<data::Dataset>(generate(settings));
+  };
+  if (name == "digits") return drawn(data::generate_digits, data::DigitsOptions());
+  if (name == "shapes") return drawn(data::generate_shapes, data::ShapesOptions());
   data::FindOptions options;
   options.data_dir = data_dir;
   options.allow_download = true;
@@ -141,6 +144,7 @@ std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
     const nb::gil_scoped_release release;
     models::TrainConfig config = config_from(model, settings);
     config.dataset = dataset.name;
+    config.network.channels = dataset.train.channels;
     config.network.height = dataset.train.height;
     config.network.width = dataset.train.width;
     config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());

@@ -56,7 +56,7 @@ Results gather_batch(const Array& images, const Array& labels, std::int64_t rows
   Call call("gather_batch");
   const auto pixels = call.input<std::uint8_t>("images", images, 3);
   const std::int64_t count = pixels[0];
-  const auto classes = call.input<std::uint8_t>("labels", labels, Shape{count});
+  const auto classes = call.input<std::int32_t>("labels", labels, Shape{count});
   call.require(rows >= 0 && step >= 0, "rows is ", rows, " and step is ", step,
                ", expected numbers from 0");
   const std::int64_t steps = rows > 0 ? count / rows : 0;  // whole batches of an epoch
@@ -67,12 +67,10 @@ Results gather_batch(const Array& images, const Array& labels, std::int64_t rows
   auto* indices = call.output<std::int64_t>({rows});
   const kernels::BatchOrder order{count, std::max<std::int64_t>(steps, 1), rows, shuffle, seed};
   const auto* at = call.constant(step);
-  kernels::Normalization normalization;
-  normalization.mean = mean;
-  normalization.stddev = stddev;
+  const kernels::Normalization normalization[] = {{mean, stddev}};
   call.run([&](const Stream& on) {
-    kernels::gather_batch(x, truth, indices, pixels.data, classes.data, rows, pixels[1], pixels[2],
-                          at, order, {}, normalization, on);
+    kernels::gather_batch(x, truth, indices, pixels.data, classes.data, rows,
+                          {1, pixels[1], pixels[2]}, at, order, {}, normalization, on);
   });
   return call.results();
 }
@@ -100,7 +98,7 @@ void bind_updates(nb::module_& m) {
       "gather_batch", &gather_batch, "images"_a, "labels"_a, "rows"_a, "step"_a = 0, nb::kw_only(),
       "shuffle"_a = true, "seed"_a = 1, "mean"_a = 0.0f, "stddev"_a = 1.0f,
       "The batch of a training step: (x, labels, indices).\n\n"
-      "images: (count, height, width), uint8. labels: (count,), uint8. x: (rows, height, width),\n"
+      "images: (count, height, width), uint8. labels: (count,), int32. x: (rows, height, width),\n"
       "float32, (byte / 255 - mean) / stddev. labels: (rows,), int32. indices: (rows,), int64, "
       "the\n"
       "places of these images in the set. An epoch has count // rows steps, and is shuffled anew.");

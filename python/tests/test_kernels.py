@@ -266,7 +266,7 @@ def test_adamw(on, rng):
 
 def test_gather_batch(on, rng):
     images = rng.integers(0, 256, (50, 4, 5), np.uint8)
-    labels = rng.integers(0, 10, 50).astype(np.uint8)
+    labels = rng.integers(0, 10, 50).astype(np.int32)
     seen = []
     for step in range(5):
         x, truth, indices = on.gather_batch(images, labels, 10, step, mean=0.5, stddev=0.25)

@@ -48,8 +48,8 @@ def train(
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
     model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
-    are drawn; "mnist", "fashion-mnist", ...), or arrays (x, y): uint8 images (n, height, width) and
-    integer labels (n,). test: arrays likewise; without them, the last tenth of `data`.
+    are drawn; "mnist", "fashion-mnist", ...), or arrays (x, y): uint8 images (n, height, width) or
+    (n, channels, height, width), and integer labels (n,). test: arrays likewise; without them, the last tenth of `data`.
 
     What is None is what suits the network. settings: others by their names in a config.json, as
     {"momentum": 0.8, "schedule": {"kind": "cosine"}}. callback: called with each Epoch; what it raises

@@ -66,7 +66,7 @@ TEST(Digits, EmptySetsAreEmpty) {
   const Dataset none = generate_digits({0, 0, 1});
   EXPECT_EQ(none.train.count, 0);
   EXPECT_TRUE(none.train.images.empty());
-  EXPECT_EQ(none.stddev, 1);
+  EXPECT_EQ(none.stddev, std::vector<float>{1});
 }
 
 TEST(Digits, FollowMnistsConventions) {
@@ -76,7 +76,7 @@ TEST(Digits, FollowMnistsConventions) {
   for (std::int64_t i = 0; i < dataset.train.count; ++i) {
     const std::vector<std::uint8_t> image = image_of(dataset.train, i);
     ASSERT_LT(dataset.train.labels[static_cast<std::size_t>(i)], 10);
-    ++count[dataset.train.labels[static_cast<std::size_t>(i)]];
+    ++count[static_cast<std::size_t>(dataset.train.labels[static_cast<std::size_t>(i)])];
     double mass = 0, sum_x = 0, sum_y = 0;
     int left = kSide, right = -1, top = kSide, bottom = -1;
     for (int y = 0; y < kSide; ++y) {
@@ -103,8 +103,8 @@ TEST(Digits, FollowMnistsConventions) {
   }
   for (const int n : count) EXPECT_NEAR(n, 300, 90);
   // MNIST has 0.1307 and 0.3081.
-  EXPECT_NEAR(dataset.mean, 0.1307, 0.01);
-  EXPECT_NEAR(dataset.stddev, 0.3081, 0.015);
+  EXPECT_NEAR(dataset.mean.front(), 0.1307, 0.01);
+  EXPECT_NEAR(dataset.stddev.front(), 0.3081, 0.015);
 }
 
 TEST(Digits, StylesAreWellFormed) {

@@ -19,7 +19,7 @@ TEST(Idx, ReadsImagesAndLabels) {
   EXPECT_EQ(set.count, 2);
   EXPECT_EQ(set.height, 1);
   EXPECT_EQ(set.width, 3);
-  EXPECT_EQ(set.labels, (Bytes{7, 9}));
+  EXPECT_EQ(set.labels, (std::vector<std::int32_t>{7, 9}));
 }
 
 TEST(Idx, ReadsPackedFiles) {
@@ -90,7 +90,11 @@ TEST(Idx, NoPixelsIsRefused) {
 }
 
 TEST(Idx, TransposeSwapsRowsAndColumns) {
-  ImageSet set{2, 2, 3, {1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16}, {0, 0}};
+  ImageSet set{.count = 2,
+               .height = 2,
+               .width = 3,
+               .images = {1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16},
+               .labels = {0, 0}};
   transpose_images(set);
   EXPECT_EQ(set.height, 3);
   EXPECT_EQ(set.width, 2);

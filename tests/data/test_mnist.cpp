@@ -72,7 +72,7 @@ TEST(Datasets, BothSpellingsPlainAndPacked) {
   write_bytes(folder.path() / "t10k-labels.idx1-ubyte.gz", labels);
   const Dataset dataset = load_dataset("fashion-mnist", in_folder(folder.path()));
   EXPECT_EQ(dataset.train.count, 1);
-  EXPECT_EQ(dataset.test.labels, (Bytes{5}));
+  EXPECT_EQ(dataset.test.labels, (std::vector<std::int32_t>{5}));
   EXPECT_EQ(dataset.class_names.at(9), "Ankle boot");
   EXPECT_EQ(dataset.source, folder.path().string());
 }
@@ -115,8 +115,8 @@ TEST(Datasets, StatisticsComeFromTheTrainingImages) {
   for (std::size_t i = 0; i < 784; ++i) pixels[i] = 255;
   write_bytes(folder.path() / "train-images-idx3-ubyte", idx({2, 28, 28}, pixels));
   const Dataset dataset = load_dataset("kmnist", in_folder(folder.path()));
-  EXPECT_FLOAT_EQ(dataset.mean, 0.5f);
-  EXPECT_FLOAT_EQ(dataset.stddev, 0.5f);
+  EXPECT_FLOAT_EQ(dataset.mean.front(), 0.5f);
+  EXPECT_FLOAT_EQ(dataset.stddev.front(), 0.5f);
 }
 
 TEST(Datasets, BadFilesAreRefused) {
@@ -205,8 +205,8 @@ TEST(Mnist, LoadsTheRealFiles) {
   EXPECT_EQ(dataset.train.images.size(), 60000u * 784);
   EXPECT_EQ(dataset.train.labels[0], 5);
   EXPECT_EQ(dataset.test.labels[0], 7);
-  EXPECT_FLOAT_EQ(dataset.mean, 0.1307f);
-  EXPECT_FLOAT_EQ(dataset.stddev, 0.3081f);
+  EXPECT_FLOAT_EQ(dataset.mean.front(), 0.1307f);
+  EXPECT_FLOAT_EQ(dataset.stddev.front(), 0.3081f);
 }
 
 TEST(Mnist, IsNotTakenForAReplacementOfTheSameFileNames) {

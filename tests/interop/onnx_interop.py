@@ -103,6 +103,11 @@ class Report:
         print(f"{'ok' if ok else 'FAILED'}  {way:15}  {what:14}  {text}")
 
 
+def by_channel(values):
+    """Numbers of each channel, to be used with images (batch, channels, height, width)."""
+    return np.reshape(np.float64(values), (-1, 1, 1))
+
+
 def check_export(report, weft, name, model, pictures, pixels):
     tensors, info = read_safetensors(model)
     logits = logits_of(weft, model, pictures)
@@ -115,7 +120,7 @@ def check_export(report, weft, name, model, pictures, pixels):
     answer, = session.get_outputs()
     named = (source.name, source.shape, answer.name, answer.shape) == (
         "input", ["batch", 1, 28, 28], "logits", ["batch", 10])
-    images = ((pixels / 255 - np.mean(info["mean"])) / np.mean(info["stddev"])).astype(np.float32)
+    images = ((pixels / 255 - by_channel(info["mean"])) / by_channel(info["stddev"])).astype(np.float32)
     all_at_once = session.run(["logits"], {"input": images})[0]
     one_by_one = np.concatenate([session.run(["logits"], {"input": image[None]})[0] for image in images])
     error = max(distance(logits, all_at_once), distance(logits, one_by_one))

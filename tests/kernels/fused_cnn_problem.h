@@ -141,12 +141,12 @@ class FusedCnnProblem {
         lr_(lr),
         stream_(stream),
         pixels_(random_pixels(options.order.count * dims.height * dims.width, 1)),
-        labels_(random_pixels(options.order.count, 2)),
+        labels_(as_labels(random_pixels(options.order.count, 2), dims.classes)),
         parameters_(initial_parameters(dims, 3), stream),
         velocity_(std::vector<float>(static_cast<std::size_t>(dims.parameters())), stream),
         rates_(lr, stream),
         images_(pixels_, stream),
-        image_labels_(fixed_labels(), stream),
+        image_labels_(labels_, stream),
         step_(std::vector<std::int64_t>{0}, stream),
         totals_(std::vector<std::uint8_t>(sizeof(MetricTotals)), stream) {}
 
@@ -244,7 +244,7 @@ class FusedCnnProblem {
   std::vector<float> velocity() const { return velocity_.get(); }
   std::int64_t step() const { return step_.get()[0]; }
   void set_pixels(const std::vector<std::uint8_t>& pixels) { images_.set(pixels_ = pixels); }
-  void set_label(std::int64_t index, std::uint8_t label) {
+  void set_label(std::int64_t index, std::int32_t label) {
     labels_[static_cast<std::size_t>(index)] = label;
     image_labels_.set(labels_);
   }
@@ -260,10 +260,6 @@ class FusedCnnProblem {
         reinterpret_cast<MetricTotals*>(totals_.data()), step_.data(), images_.data(),
         image_labels_.data(), rates_.data(), rows, steps, dims_, options_,
         {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream_);
-  }
-  const std::vector<std::uint8_t>& fixed_labels() {
-    for (std::uint8_t& label : labels_) label %= static_cast<std::uint8_t>(dims_.classes);
-    return labels_;
   }
   std::vector<std::int64_t> slices() const {
     const FusedCnnDims& d = dims_;
@@ -281,9 +277,9 @@ class FusedCnnProblem {
   void gather_row(FusedCnnOracle& one, std::int64_t row, std::int64_t step) {
     std::vector<double> x(static_cast<std::size_t>((row + 1) * dims_.height * dims_.width));
     kernels::cpu::gather_batch<double>(x.data(), nullptr, nullptr, pixels_.data(), labels_.data(),
-                                       row + 1, dims_.height, dims_.width, &step, options_.order,
-                                       options_.augmentation,
-                                       kernels::draw::line_of(options_.normalization));
+                                       row + 1, {1, dims_.height, dims_.width}, &step,
+                                       options_.order, options_.augmentation,
+                                       {{kernels::draw::line_of(options_.normalization)}});
     std::copy(x.end() - dims_.height * dims_.width, x.end(), one.memory().x);
   }
 
@@ -291,9 +287,11 @@ class FusedCnnProblem {
   FusedCnnOptions options_;
   std::vector<float> lr_;
   Stream stream_;
-  std::vector<std::uint8_t> pixels_, labels_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::int32_t> labels_;
   Guarded<float> parameters_, velocity_, rates_;
-  Guarded<std::uint8_t> images_, image_labels_;
+  Guarded<std::uint8_t> images_;
+  Guarded<std::int32_t> image_labels_;
   Guarded<std::int64_t> step_;
   Guarded<std::uint8_t> totals_;
   std::unique_ptr<Guarded<std::uint8_t>> recorded_;

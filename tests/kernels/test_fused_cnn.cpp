@@ -195,7 +195,7 @@ TEST_P(FusedCnn, NothingToDoIsNothingWritten) {
 }
 
 TEST_P(FusedCnn, RefusesWhatItCannotDo) {
-  const FusedCnnOptions options = options_of(6, 6, kNesterov, kernels::kAutomatic);
+  FusedCnnOptions options = options_of(6, 6, kNesterov, kernels::kAutomatic);
   Guarded<float> memory(4096, stream());
   const auto train = [&](const float* parameters, float* velocity, std::int64_t rows,
                          const FusedCnnDims& dims, std::size_t bytes) {
@@ -211,6 +211,9 @@ TEST_P(FusedCnn, RefusesWhatItCannotDo) {
   EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), 6, kSmallCnn, enough - 1), "workspace");
   EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), 7, kSmallCnn, 10 * enough), "7 rows");
   EXPECT_USAGE_ERROR(train(memory.data(), nullptr, 6, kSmallCnn, enough), "velocity");
+  options.augmentation.cutout = 3;
+  EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), 6, kSmallCnn, enough), "only the warp");
+  options.augmentation.cutout = 0;
   EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), -1, kSmallCnn, enough), "negative");
   EXPECT_FALSE(kernels::fused_cnn_supports(none, device()));
   FusedCnnDims other = kSmallCnn;

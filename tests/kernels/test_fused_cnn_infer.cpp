@@ -19,10 +19,11 @@ struct Answers {
 
 // With logits and predictions or without them, totals always.
 Answers ask(const FusedCnnDims& dims, std::int64_t rows, const std::vector<float>& parameters,
-            const std::vector<std::uint8_t>& pixels, const std::vector<std::uint8_t>& labels,
+            const std::vector<std::uint8_t>& pixels, const std::vector<std::int32_t>& labels,
             bool outputs, const Stream& stream) {
   const Guarded<float> weights(parameters, stream);
-  const Guarded<std::uint8_t> images(pixels, stream), image_labels(labels, stream);
+  const Guarded<std::uint8_t> images(pixels, stream);
+  const Guarded<std::int32_t> image_labels(labels, stream);
   Guarded<float> logits(rows * dims.classes, stream);
   Guarded<std::int32_t> predictions(rows, stream);
   Guarded<std::uint8_t> totals(std::vector<std::uint8_t>(sizeof(MetricTotals)), stream);
@@ -52,8 +53,7 @@ TEST_P(FusedCnnInfer, MatchesTheOracle) {
     const std::string what = str(rows, " images of ", dims.height, " x ", dims.width);
     const std::vector<float> parameters = initial_parameters(dims, 3);
     const std::vector<std::uint8_t> pixels = random_pixels(rows * dims.height * dims.width, 4);
-    std::vector<std::uint8_t> labels = random_pixels(rows, 5);
-    for (std::uint8_t& label : labels) label %= static_cast<std::uint8_t>(dims.classes);
+    const std::vector<std::int32_t> labels = as_labels(random_pixels(rows, 5), dims.classes);
 
     std::vector<double> logits(static_cast<std::size_t>(rows * dims.classes));
     std::vector<std::int32_t> predictions(static_cast<std::size_t>(rows));
@@ -93,7 +93,8 @@ TEST_P(FusedCnnInfer, MatchesTheOracle) {
 TEST_P(FusedCnnInfer, NeedsNoLabels) {
   const std::vector<float> parameters = initial_parameters(kSmallCnn, 3);
   const Guarded<float> weights(parameters, stream());
-  const std::vector<std::uint8_t> pixels = random_pixels(5 * 13 * 12, 4), labels(5);
+  const std::vector<std::uint8_t> pixels = random_pixels(5 * 13 * 12, 4);
+  const std::vector<std::int32_t> labels(5);
   const Guarded<std::uint8_t> images(pixels, stream());
   Guarded<std::int32_t> predictions(5, stream());
   const std::size_t bytes = kernels::fused_cnn_workspace_bytes(kSmallCnn, 5, device());

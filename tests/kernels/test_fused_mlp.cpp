@@ -61,7 +61,7 @@ class Problem {
         options_(options),
         stream_(stream),
         pixels_(random_bytes(options.order.count * dims.inputs(), 1, 256)),
-        labels_(random_bytes(options.order.count, 2, static_cast<std::uint32_t>(dims.classes))),
+        labels_(as_labels(random_bytes(options.order.count, 2, 256), dims.classes)),
         parameters_(initial_parameters(dims), stream),
         velocity_(std::vector<float>(static_cast<std::size_t>(dims.parameters())), stream),
         rates_(kRates, stream),
@@ -142,7 +142,7 @@ class Problem {
   std::vector<float> parameters() const { return parameters_.get(); }
   std::vector<float> velocity() const { return velocity_.get(); }
   std::int64_t step() const { return step_.get()[0]; }
-  void set_label(std::int64_t index, std::uint8_t label) {
+  void set_label(std::int64_t index, std::int32_t label) {
     labels_[static_cast<std::size_t>(index)] = label;
     image_labels_.set(labels_);
   }
@@ -155,9 +155,11 @@ class Problem {
   FusedMlpDims dims_;
   FusedMlpOptions options_;
   Stream stream_;
-  std::vector<std::uint8_t> pixels_, labels_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::int32_t> labels_;
   Guarded<float> parameters_, velocity_, rates_;
-  Guarded<std::uint8_t> images_, image_labels_;
+  Guarded<std::uint8_t> images_;
+  Guarded<std::int32_t> image_labels_;
   Guarded<std::int64_t> step_;
   Guarded<std::uint8_t> totals_;
 };
@@ -242,17 +244,21 @@ TEST_P(FusedMlp, RefusesWhatItCannotDo) {
   Guarded<float> values(kSmall.parameters() + 4, stream());
   Guarded<std::uint8_t> images(64 * kSmall.inputs() + 8, stream());
   Guarded<std::uint8_t> scratch(static_cast<std::int64_t>(enough) + 1, stream());
+  Guarded<std::int32_t> labels(64, stream());
   Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
+  FusedMlpOptions options = options_of(64, 32, kPlain);
   const auto train = [&](int parameters, int velocity, int image, int workspace) {
     kernels::fused_mlp_train({values.data() + parameters, values.data() + velocity, nullptr,
-                              step.data(), images.data() + image, images.data(), values.data()},
-                             32, 1, kSmall, options_of(64, 32, kPlain),
+                              step.data(), images.data() + image, labels.data(), values.data()},
+                             32, 1, kSmall, options,
                              {scratch.data() + workspace, enough}, stream());
   };
   EXPECT_USAGE_ERROR(train(1, 0, 0, 0), "parameters must be aligned to 16 bytes");
   EXPECT_USAGE_ERROR(train(0, 1, 0, 0), "velocity must be aligned to 16 bytes");
   EXPECT_USAGE_ERROR(train(0, 0, 4, 0), "images must be aligned to 8 bytes");
   EXPECT_USAGE_ERROR(train(0, 0, 0, 1), "workspace must be aligned to 256 bytes");
+  options.augmentation.flip = true;
+  EXPECT_USAGE_ERROR(train(0, 0, 0, 0), "only the warp");
   if (device().is_cpu()) return;
   EXPECT_FALSE(kernels::fused_mlp_supports({28, 28, 100, 512, 10}, device()));
   EXPECT_FALSE(kernels::fused_mlp_supports({28, 28, 512, 1024, 10}, device()));

@@ -170,7 +170,8 @@ TEST_P(LargeRows, GatherBatch) {
   const kernels::Normalization norm{0.1307f, 0.3081f};
   const std::int64_t count = rows_of<std::uint8_t>(kCols), batch = count / 4;
   const std::vector<std::uint8_t> pixels = random_bytes(kPeriod, 11),
-                                  classes = random_bytes(kRows, 12);
+                                  some = random_bytes(kRows, 12);
+  const std::vector<std::int32_t> classes(some.begin(), some.end());
   const std::int64_t phase = 3 * batch % kRows;  // of the first image of step 3
   const kernels::draw::Line line = kernels::draw::line_of(norm);
   std::vector<float> expected;
@@ -183,13 +184,14 @@ TEST_P(LargeRows, GatherBatch) {
     expected_labels.push_back(classes[static_cast<std::size_t>((phase + r) % kRows)]);
   }
   const Periodic<std::uint8_t> images(count * kCols, pixels, stream());
-  const Periodic<std::uint8_t> image_labels(count, classes, stream());
+  const Periodic<std::int32_t> image_labels(count, classes, stream());
   const Guarded<std::int64_t> step(std::vector<std::int64_t>{3}, stream());
   Periodic<float> x(batch * kCols, stream());
   Periodic<std::int32_t> labels(batch, stream());
   kernels::gather_batch(x.data(), labels.data(), nullptr, images.data(), image_labels.data(), batch,
-                        21, 44, step.data(), {count, (count + batch - 1) / batch, batch, false, 1},
-                        {}, norm, stream());
+                        {1, 21, 44}, step.data(),
+                        {count, (count + batch - 1) / batch, batch, false, 1}, {},
+                        std::span(&norm, 1), stream());
   EXPECT_TRUE(x.repeats(expected, "pixels"));
   EXPECT_TRUE(labels.repeats(expected_labels, "labels"));
 }

@@ -12,7 +12,7 @@ namespace weft::test {
 
 inline data::ImageSet block_images(std::int64_t count, std::uint64_t seed) {
   constexpr std::int64_t kSide = 28, kBlock = 8;
-  data::ImageSet set{count, kSide, kSide, {}, {}};
+  data::ImageSet set{.count = count, .height = kSide, .width = kSide};
   for (std::int64_t image = 0; image < count; ++image) {
     const std::uint32_t draw =
         philox(seed, RandomStream::data, 1, static_cast<std::uint64_t>(image)).value[0];
@@ -27,7 +27,7 @@ inline data::ImageSet block_images(std::int64_t count, std::uint64_t seed) {
         set.images.push_back(static_cast<std::uint8_t>(inside ? 255 - noise : noise));
       }
     }
-    set.labels.push_back(static_cast<std::uint8_t>(label));
+    set.labels.push_back(static_cast<std::int32_t>(label));
   }
   return set;
 }
@@ -36,8 +36,8 @@ inline data::Dataset block_dataset(std::int64_t train, std::int64_t test) {
   data::Dataset dataset;
   dataset.name = "blocks";
   for (int label = 0; label < 10; ++label) dataset.class_names.push_back(std::to_string(label));
-  dataset.mean = 0.27f;
-  dataset.stddev = 0.21f;
+  dataset.mean = {0.27f};
+  dataset.stddev = {0.21f};
   dataset.train = block_images(train, 1);
   dataset.test = block_images(test, 2);
   dataset.source = "generated";

@@ -16,7 +16,7 @@ constexpr std::size_t kClasses = 5;
 
 struct Drawn {
   std::vector<float> logits;  // (images, kClasses)
-  std::vector<std::uint8_t> labels;
+  std::vector<std::int32_t> labels;
   std::vector<double> variation;
 };
 
@@ -34,7 +34,7 @@ Drawn draw(std::size_t images, float factor) {
       left -= probability;
       ++label;
     }
-    drawn.labels.push_back(static_cast<std::uint8_t>(label));
+    drawn.labels.push_back(static_cast<std::int32_t>(label));
   }
   for (float& logit : drawn.logits) logit *= factor;
   for (const float value : chance) drawn.variation.push_back(20 + 50 * value);
@@ -68,7 +68,7 @@ TEST(Calibration, TheTemperatureUndoesAFactorOfTheLogits) {
 
 TEST(Calibration, WithoutMistakesTheTemperatureStays) {
   const std::vector<float> logits = {4, 0, 1, 7};
-  const std::vector<std::uint8_t> labels = {0, 1};
+  const std::vector<std::int32_t> labels = {0, 1};
   const std::vector<double> variation = {1, 1};
   EXPECT_EQ(fit_calibration(logits, labels, variation).temperature, 1);
 }
@@ -103,26 +103,28 @@ TEST(Calibration, TheVariationIsThatOfNeighbours) {
   const std::vector<std::uint8_t> pixels = {0, 255, 255,  //
                                             0, 0,   51};
   // Across: 1, 0, 0, 0.2. Down: 0, 1, 0.8.
-  EXPECT_NEAR(total_variation(pixels, 3), 3.0, 1e-12);
-  EXPECT_EQ(total_variation(std::vector<std::uint8_t>(12, 77), 4), 0);
+  EXPECT_NEAR(total_variation(pixels, 2, 3), 3.0, 1e-12);
+  // Two planes of 1 x 3: 1 and 0.2 across, nothing between the planes.
+  EXPECT_NEAR(total_variation(pixels, 1, 3), 1.2, 1e-12);
+  EXPECT_EQ(total_variation(std::vector<std::uint8_t>(12, 77), 3, 4), 0);
 }
 
 TEST(Calibration, TheErrorIsTheDistanceBinByBin) {
   // Bin 13 of 15 (0.87 to 0.93): one of two right at 0.9. Bin 9 (0.6 to 0.67): right at 0.65.
   const std::vector<float> probabilities = {0.9f, 0.1f, 0.9f, 0.1f, 0.35f, 0.65f};
-  const std::vector<std::uint8_t> labels = {0, 1, 1};
+  const std::vector<std::int32_t> labels = {0, 1, 1};
   EXPECT_NEAR(expected_calibration_error(probabilities, labels), (0.8 + 0.35) / 3, 1e-7);
 }
 
 TEST(Calibration, LabelsWithoutARowAreRefused) {
   const std::vector<float> logits = {1, 2, 3, 4};
-  const std::vector<std::uint8_t> three = {0, 1, 1}, high = {0, 2};
+  const std::vector<std::int32_t> three = {0, 1, 1}, high = {0, 2};
   const std::vector<double> none, of_two(2), of_three(3);
   EXPECT_TRUE(test::throws(ErrorKind::usage, "3 labels",
                            [&] { fit_calibration(logits, three, of_three); }));
   EXPECT_TRUE(
       test::throws(ErrorKind::usage, "2 labels", [&] { fit_calibration(logits, high, of_two); }));
-  const std::vector<std::uint8_t> two = {0, 1};
+  const std::vector<std::int32_t> two = {0, 1};
   EXPECT_TRUE(
       test::throws(ErrorKind::usage, "2 images", [&] { fit_calibration(logits, two, of_three); }));
   EXPECT_TRUE(test::throws(ErrorKind::usage, "0 labels", [&] { fit_calibration({}, {}, none); }));

@@ -46,7 +46,7 @@ TEST_P(Evaluate, ResultsAgreeWithEachOther) {
     EXPECT_NEAR(sum, 1, 1e-5);
     EXPECT_EQ(result.predictions[image], best);
     hits += best == set_.labels[image] ? 1 : 0;
-    loss -= std::log(static_cast<double>(row[set_.labels[image]]));
+    loss -= std::log(static_cast<double>(row[static_cast<std::size_t>(set_.labels[image])]));
   }
   std::int64_t diagonal = 0;
   for (std::size_t cell = 0; cell < 100; ++cell) {

@@ -33,8 +33,8 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
   const TemporaryFolder folder;
   Model model = fresh_model(GetParam(), 7);
   model.info.dataset = "fashion-mnist";
-  model.info.mean = 0.2860406f;
-  model.info.stddev = 0.35302424f;
+  model.info.mean = {0.2860406f};
+  model.info.stddev = {0.35302424f};
   model.info.epochs = 4;
   model.info.test_accuracy = 0.1 + 0.2;
   model.info.test_images = 10'000;
@@ -201,6 +201,41 @@ TEST_F(ModelFile, WeightsThatAreNotFiniteAreRefused) {
     content_.tensors[2].values[5] = bad;
     EXPECT_TRUE(refuses("tensor fc2.weight holds a value that is not finite"));
   }
+}
+
+// A list where there are channels, and one number in older files and for one channel.
+TEST(ModelMetadata, KnowsTheNormalisationOfEveryChannel) {
+  const TemporaryFolder folder;
+  Model model;
+  model.info.network = {.name = "mlp", .height = 4, .width = 4, .classes = 3, .channels = 3};
+  model.info.class_names = {"a", "b", "c"};
+  model.info.mean = {0.4914f, 0.4822f, 0.4465f};
+  model.info.stddev = {0.247f, 0.2435f, 0.2616f};
+  model.info.fit = data::Fit::crop;
+  model.net = make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(7);
+  SafeTensors content = model_content(model);
+  write_safetensors(folder / "model.safetensors", content);
+  const Model read = load_model(folder.path());
+  EXPECT_EQ(read.info.mean, model.info.mean);
+  EXPECT_EQ(read.info.stddev, model.info.stddev);
+  EXPECT_EQ(read.info.fit, data::Fit::crop);
+  EXPECT_EQ(read.info.network.channels, 3);
+
+  const auto with_mean = [&](const nlohmann::json& mean) {
+    nlohmann::json info = nlohmann::json::parse(content.metadata["weft"]);
+    info["mean"] = mean;
+    content.metadata["weft"] = info.dump();
+    write_safetensors(folder / "model.safetensors", content);
+    return load_model(folder.path()).info.mean;
+  };
+  EXPECT_EQ(with_mean(0.5), (std::vector<float>(3, 0.5f)));
+  EXPECT_TRUE(test::throws(ErrorKind::data, "3 numbers as \"mean\", found 2", [&] {
+    with_mean({0.5, 0.5});
+  }));
+  EXPECT_TRUE(test::throws(ErrorKind::data, "\"mean\" to be a finite number", [&] {
+    with_mean({0.5, "x", 0.5});
+  }));
 }
 
 TEST_F(ModelFile, DamagedMetadataIsRefused) {

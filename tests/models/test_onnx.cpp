@@ -37,7 +37,8 @@ TEST(Onnx, RoundTripKeepsEveryBitAndTheMetadata) {
   for (const NetworkOptions& network : all_networks()) {
     SCOPED_TRACE(network.name + ": " + network.definition);
     Model model = random_model(network);
-    model.info.mean = 0.25f;
+    model.info.mean.assign(static_cast<std::size_t>(network.channels), 0.25f);
+    model.info.stddev.assign(static_cast<std::size_t>(network.channels), 0.5f);
     model.info.calibration = {1.5, 2, 100};
     const OnnxModel found = read(file_of(model));
     EXPECT_TRUE(bits_of(found.model.parameters) == bits_of(model.parameters));
@@ -211,12 +212,16 @@ TEST(Onnx, ImportAddsToTheVarianceWhatEpsilonLacks) {
 TEST(Onnx, ImportTakesTheImageAndItsMeaningFromOptions) {
   onnx::ModelProto file = small_file();
   OnnxImport options;
-  options.mean = 0.5f;
-  options.stddev = 0.25f;
+  options.mean = {0.5f};
+  options.stddev = {0.25f};
   options.class_names = {"a", "b", "c"};
   const ModelInfo info = read(file, options).model.info;
-  EXPECT_EQ(info.mean, 0.5f);
-  EXPECT_EQ(info.stddev, 0.25f);
+  const auto channels = static_cast<std::size_t>(info.network.channels);
+  EXPECT_EQ(info.mean, std::vector(channels, 0.5f));
+  EXPECT_EQ(info.stddev, std::vector(channels, 0.25f));
+  OnnxImport too_many = options;
+  too_many.mean.assign(channels + 1, 0.5f);
+  EXPECT_TRUE(throws(ErrorKind::usage, "numbers to normalise", [&] { read(file, too_many); }));
   EXPECT_EQ(info.class_names, options.class_names);
   options.class_names.pop_back();
   EXPECT_TRUE(throws(ErrorKind::usage, "3 classes", [&] { read(file, options); }));

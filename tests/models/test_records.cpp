@@ -26,7 +26,7 @@ RunState full_state() {
   config.momentum = 0.87f;
   config.weight_decay = 1e-7f;
   config.nesterov = false;
-  config.augmentation = {10.1f, 0.11f, 0.12f, 1.3f};
+  config.augmentation = {10.1f, 0.11f, 0.12f, 1.3f, true, 4, 0.21f, 0.22f, 9};
   config.seed = ~std::uint64_t{0};
   config.validation_split = 0.1;
   config.limit_train = 12'345;
@@ -49,6 +49,7 @@ RunState full_state() {
   state.history = {first, second};
   state.step = 123'456;
   config.calibration_split = 0.07;
+  config.own_data = {"my pictures", {3, 48, 64, data::Fit::crop}, true};
   config.log_every = 17;
   state.log = {{17, 0.1 + 0.2, {1.0 / 3, 1, 2}}, {34, 0.5, {2.0 / 3, 3, 4}}};
   state.totals = {1234.5678901234567, 321, 400};
@@ -77,6 +78,11 @@ TEST(Records, RunStateRoundTripIsExact) {
   EXPECT_EQ(read.config.weight_decay, 1e-7f);
   EXPECT_FALSE(read.config.nesterov);
   EXPECT_EQ(read.config.augmentation.shift, 1.3f);
+  EXPECT_TRUE(read.config.augmentation.flip);
+  EXPECT_EQ(read.config.augmentation.crop, 4);
+  EXPECT_EQ(read.config.augmentation.brightness, 0.21f);
+  EXPECT_EQ(read.config.augmentation.contrast, 0.22f);
+  EXPECT_EQ(read.config.augmentation.cutout, 9);
   EXPECT_EQ(read.config.seed, ~std::uint64_t{0});
   EXPECT_EQ(read.config.kernels.mode, kernels::ComputeMode::tf32);
   EXPECT_EQ(read.config.kernels.gemm, "tiled");
@@ -97,12 +103,24 @@ TEST(Records, RunStateRoundTripIsExact) {
   EXPECT_EQ(read.history[0].calibration.images, 6'000);
   EXPECT_EQ(read.history[1].calibration.images, 0);
   EXPECT_EQ(read.config.calibration_split, 0.07);
+  EXPECT_EQ(read.config.own_data.path, "my pictures");
+  EXPECT_EQ(read.config.own_data.shape, state.config.own_data.shape);
+  EXPECT_TRUE(read.config.own_data.skip_broken);
   EXPECT_EQ(read.config.log_every, 17);
   ASSERT_EQ(read.log.size(), 2u);
   EXPECT_EQ(read.log[1].step, 34);
   EXPECT_EQ(read.log[0].lr, 0.1 + 0.2);
   EXPECT_EQ(read.log[1].totals.loss_sum, 2.0 / 3);
   EXPECT_EQ(read.log[1].totals.rows, 4);
+}
+
+// Held-out images that are flat have no familiarity: then nothing is below the threshold.
+TEST(Records, AThresholdOfMinusInfinityIsReadAgain) {
+  RunState state = full_state();
+  state.history[0].calibration.threshold = -std::numeric_limits<double>::infinity();
+  const RunState read = run_state_from_json(to_json(state), "here");
+  EXPECT_EQ(read.history[0].calibration.threshold, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read.history[0].calibration.images, 6'000);
 }
 
 // Convolution with ReLU and pooling was a rung of convolution once.
@@ -189,6 +207,10 @@ TEST(Records, SettingsThatMakeNoSenseAreUsageErrors) {
   EXPECT_TRUE(refuses("learning rate", [](TrainConfig& c) { c.schedule.peak = -0.1f; }));
   EXPECT_TRUE(refuses("limit", [](TrainConfig& c) { c.limit_train = -1; }));
   EXPECT_TRUE(refuses("dropout", [](TrainConfig& c) { c.network.dropout = 1; }));
+  EXPECT_TRUE(refuses("crop", [](TrainConfig& c) { c.augmentation.crop = -1; }));
+  EXPECT_TRUE(refuses("cutout", [](TrainConfig& c) { c.augmentation.cutout = 2000; }));
+  EXPECT_TRUE(refuses("brightness", [](TrainConfig& c) { c.augmentation.brightness = NAN; }));
+  EXPECT_TRUE(refuses("contrast", [](TrainConfig& c) { c.augmentation.contrast = 1.5f; }));
   EXPECT_TRUE(refuses("rotation", [](TrainConfig& c) { c.augmentation.rotate_degrees = NAN; }));
 }
 

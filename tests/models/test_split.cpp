@@ -14,7 +14,7 @@ namespace {
 
 // 1 x 2 images whose pixels and label tell which image they are.
 data::ImageSet numbered(std::int64_t count) {
-  data::ImageSet set{count, 1, 2, {}, {}};
+  data::ImageSet set{.count = count, .height = 1, .width = 2};
   for (std::int64_t i = 0; i < count; ++i) {
     const auto value = static_cast<std::uint8_t>(i);
     set.images.push_back(value);
@@ -29,7 +29,7 @@ TEST(Split, DealsEveryImageOnce) {
   const TrainSplit split = split_images(all, 97, 0.25, 3);
   EXPECT_EQ(split.validation.count, 24);
   EXPECT_EQ(split.train.count, 73);
-  std::vector<std::uint8_t> seen;
+  std::vector<std::int32_t> seen;
   for (const data::ImageSet* part : {&split.train, &split.validation}) {
     ASSERT_EQ(static_cast<std::int64_t>(part->labels.size()), part->count);
     ASSERT_EQ(static_cast<std::int64_t>(part->images.size()), 2 * part->count);
@@ -41,7 +41,24 @@ TEST(Split, DealsEveryImageOnce) {
   }
   std::sort(seen.begin(), seen.end());
   ASSERT_EQ(seen.size(), 97u);
-  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<std::int32_t>(i));
+}
+
+// Labels may exceed a byte, and every plane of an image moves with it.
+TEST(Split, KeepsColoursAndLargeLabels) {
+  data::ImageSet all{.count = 10, .channels = 3, .height = 1, .width = 2};
+  for (std::int32_t i = 0; i < 10; ++i) {
+    all.images.insert(all.images.end(), 6, static_cast<std::uint8_t>(i));
+    all.labels.push_back(20'000 + i);
+  }
+  const TrainSplit split = split_images(all, 10, 0.3, 3);
+  for (const data::ImageSet* part : {&split.train, &split.validation}) {
+    EXPECT_EQ(part->channels, 3);
+    ASSERT_EQ(static_cast<std::int64_t>(part->images.size()), 6 * part->count);
+    for (std::size_t i = 0; i < part->images.size(); ++i) {
+      EXPECT_EQ(20'000 + part->images[i], part->labels[i / 6]);
+    }
+  }
 }
 
 TEST(Split, DependsOnTheSeedAlone) {
@@ -72,6 +89,9 @@ TEST(Fingerprint, SeesEveryByteAndTheOrder) {
   data::Dataset relabelled = dataset;
   relabelled.test.labels.back() ^= 1;
   EXPECT_NE(fingerprint_of(relabelled), original);
+  data::Dataset wide = dataset;
+  wide.test.labels.back() += 256;
+  EXPECT_NE(fingerprint_of(wide), original);
   data::Dataset swapped = dataset;
   std::swap_ranges(swapped.train.images.begin(), swapped.train.images.begin() + 784,
                    swapped.train.images.begin() + 784);

@@ -40,6 +40,14 @@ inline std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed
   return bytes;
 }
 
+// A label below `classes` from each byte.
+inline std::vector<std::int32_t> as_labels(const std::vector<std::uint8_t>& bytes,
+                                           std::int64_t classes) {
+  std::vector<std::int32_t> labels(bytes.begin(), bytes.end());
+  for (std::int32_t& label : labels) label %= static_cast<std::int32_t>(classes);
+  return labels;
+}
+
 // Values with |x| in [gap, 1): clear of the kink of ReLU at 0.
 inline std::vector<float> random_off_zero(std::int64_t n, std::uint64_t seed, float gap = 0.05f) {
   std::vector<float> values = random_floats(n, seed);

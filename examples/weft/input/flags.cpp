@@ -83,6 +83,15 @@ CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, dou
   return app.add_option(name, value, help)->check(in_range(low, high, "number"))->type_name("X");
 }
 
+CLI::Option* add_reals(CLI::App& app, const std::string& name, std::vector<double>& values,
+                       double low, double high, const std::string& help) {
+  return app.add_option(name, values, help)
+      ->delimiter(',')
+      ->check(in_range(low, high, "number"))
+      ->expected(1)
+      ->type_name("X[,X...]");
+}
+
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
                         const Names& choices, const std::string& help) {
   const auto check = [choices](std::string& text) -> std::string {

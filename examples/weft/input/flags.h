@@ -59,6 +59,9 @@ CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, dou
 // "3x32x32": the channels, height and width of an image. Throws usage, naming the flag, for other
 // text.
 std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const std::string& text);
+// One or several of them, with commas between.
+CLI::Option* add_reals(CLI::App& app, const std::string& name, std::vector<double>& values,
+                       double low, double high, const std::string& help);
 // An option that takes one of a few words.
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
                         const Names& choices, const std::string& help);

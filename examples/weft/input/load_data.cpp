@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "data/digits.h"
+#include "data/shapes.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"
@@ -17,10 +18,11 @@ namespace {
 
 constexpr std::string_view kBuiltIn = "digits";
 
-data::Dataset generate(std::int64_t limit_train) {
-  data::DigitsOptions options;
+template <class Options>
+data::Dataset generate(data::Dataset (&draw)(const Options&), std::int64_t limit_train) {
+  Options options;
   if (limit_train > 0) options.train = std::min(options.train, limit_train);
-  return data::generate_digits(options);
+  return draw(options);
 }
 
 }  // namespace
@@ -38,9 +40,14 @@ void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_
 }
 
 void check_data_flags(const DataFlags& flags) {
+  if (!flags.own.path.empty() && !(flags.dataset.empty() && flags.data_dir.empty())) {
+    throw Error(ErrorKind::usage,
+                "--data is for data of your own: it excludes --dataset and --data-dir");
+  }
   if (!flags.dataset.empty()) data::check_dataset_name(flags.dataset);
-  if (flags.dataset == kBuiltIn && !flags.data_dir.empty()) {
-    throw Error(ErrorKind::usage, "--data-dir: the data set digits is drawn by the program");
+  if (data::is_drawn(flags.dataset) && !flags.data_dir.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--data-dir: the data set {} is drawn by the program", flags.dataset));
   }
 }
 
@@ -54,8 +61,9 @@ data::FindOptions find_options(const std::string& data_dir) {
 
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
                           std::int64_t limit_train) {
-  check_data_flags({name, data_dir});
-  if (name == kBuiltIn) return generate(limit_train);
+  check_data_flags({name, data_dir, {}});
+  if (name == kBuiltIn) return generate(data::generate_digits, limit_train);
+  if (name == "shapes") return generate(data::generate_shapes, limit_train);
   std::error_code code;
   if (!data_dir.empty() && !std::filesystem::is_directory(data_dir, code)) {
     throw Error(
@@ -82,11 +90,17 @@ data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train)
       "no MNIST files here and none to be downloaded: using the built-in digits, which are drawn "
       "by the program ({} data fetch says why)",
       program_name()));
-  return generate(limit_train);
+  return generate(data::generate_digits, limit_train);
 }
 
-std::int64_t standard_train_images(const std::string& name) {
-  return name == "emnist-digits" ? 240'000 : 60'000;
+DatasetShape shape_of(const data::Dataset& dataset) {
+  const data::ImageSet& train = dataset.train;
+  return {train.count, train.channels, train.height, train.width, std::ssize(dataset.class_names)};
+}
+
+DatasetShape standard_shape(std::string_view name) {
+  if (name == "shapes") return {data::ShapesOptions().train, 3, 32, 32, 10};
+  return {name == "emnist-digits" ? 240'000 : 60'000, 1, 28, 28, 10};
 }
 
 void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset) {
@@ -95,7 +109,8 @@ void notice_limit(std::int64_t limit, std::int64_t images, std::string_view data
                            dataset, images));
 }
 
-std::string data_arguments(const DataFlags& flags) {
+std::string data_arguments(const DataFlags& flags, const models::OwnData& own) {
+  if (!own.path.empty()) return " --data " + shell_quoted(own.path);
   return flags.data_dir.empty() ? "" : " --data-dir " + shell_quoted(flags.data_dir);
 }
 

@@ -9,6 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/mnist.h"
+#include "examples/weft/input/own_data.h"
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ inline constexpr const char* kDefaultDataset = "mnist";
 struct DataFlags {
   std::string dataset;  // empty: the default
   std::string data_dir;
+  OwnDataFlags own;  // of commands that read data of the user's own
 };
 
 void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_text);
@@ -39,13 +41,17 @@ data::Dataset load_images(const std::string& name, const std::string& data_dir,
 // built-in digits, with a line on stderr that says so; damaged files are never passed over.
 data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train);
 
-// Training images of a data set of this name, without looking at any file.
-std::int64_t standard_train_images(const std::string& name);
+struct DatasetShape {
+  std::int64_t train_images, channels, height, width, classes;
+};
+DatasetShape shape_of(const data::Dataset& dataset);
+// That of a data set with this name, without looking at any file.
+DatasetShape standard_shape(std::string_view name);
 
 // One line on stderr when --limit-train asks for more images than there are.
 void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset);
 
-// The flags that make a later command find the same files: "" or " --data-dir DIR".
-std::string data_arguments(const DataFlags& flags);
+// The flags that make a later command find the same files: "", " --data-dir DIR" or " --data DIR".
+std::string data_arguments(const DataFlags& flags, const models::OwnData& own);
 
 }  // namespace weft::cli

@@ -3,26 +3,53 @@
 
 #include <fmt/core.h>
 
+#include "data/fit.h"
 #include "engine/error.h"
 
 namespace weft::cli {
 
 models::Model load_picture_model(const std::string& path) {
   models::Model model = models::load_model(path);
-  const models::NetworkOptions& network = model.info.network;
-  if (network.channels != 1) {
+  const std::int64_t channels = model.info.network.channels;
+  if (channels != 1 && channels != 3) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: the network reads {} channels; pictures are prepared as grey, with 1",
-                    path, network.channels));
-  }
-  if (network.height != kPictureSide || network.width != kPictureSide) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: the network reads {} x {} images; pictures are prepared as {} x {}", path,
-                    network.height, network.width, kPictureSide, kPictureSide));
+        fmt::format("{}: the network reads {} channels; pictures have 1 or 3", path, channels));
   }
   return model;
+}
+
+bool takes_whole_pictures(const models::ModelInfo& info) {
+  const models::NetworkOptions& network = info.network;
+  return info.own_data || network.channels != 1 || network.height != kPictureSide ||
+         network.width != kPictureSide;
+}
+
+data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::RgbImage& image,
+                                  bool inverts) {
+  const models::NetworkOptions& network = info.network;
+  data::PreparedImage prepared;
+  prepared.pixels = data::planes_of(data::fit_image(image, network.height, network.width, info.fit),
+                                    network.channels);
+  prepared.inverted = inverts;
+  prepared.box = {0, 0, image.width, image.height};
+  prepared.marks = 1;
+  if (!inverts) return prepared;
+  for (std::uint8_t& pixel : prepared.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return prepared;
+}
+
+void check_reads_marks(const models::ModelInfo& info, const std::string& path) {
+  const models::NetworkOptions& network = info.network;
+  if (network.channels == 1 && network.height == kPictureSide && network.width == kPictureSide) {
+    return;
+  }
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}: the network reads pictures of {} x {} with {}; this is for drawn "
+                  "characters, {} x {} in grey",
+                  path, network.height, network.width,
+                  network.channels == 1 ? "1 channel" : "3 channels", kPictureSide, kPictureSide));
 }
 
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image) {

@@ -18,24 +18,46 @@ struct Box {
   int columns() const { return right - left; }
 };
 
-int pixel(const Picture& picture, int row, int column) {
+int pixel(const Picture& picture, int channel, int row, int column) {
   if (row >= picture.height || column >= picture.width) return 0;
-  return picture.pixels[static_cast<std::size_t>(row) * static_cast<std::size_t>(picture.width) +
+  const int line = channel * picture.height + row;
+  return picture.pixels[static_cast<std::size_t>(line) * static_cast<std::size_t>(picture.width) +
                         static_cast<std::size_t>(column)];
 }
 
+struct Colour {
+  int red = 0, green = 0, blue = 0;
+
+  bool is_grey() const { return red == green && green == blue; }
+  int brightness() const { return (299 * red + 587 * green + 114 * blue) / 1000; }
+};
+
 // The mean of step x step pixels, so that a picture wider than the terminal still fits.
-int shade(const Picture& picture, int row, int column, int step) {
-  int sum = 0;
-  for (int i = 0; i < step; ++i) {
-    for (int j = 0; j < step; ++j) sum += pixel(picture, row + i, column + j);
-  }
-  return sum / (step * step);
+Colour shade(const Picture& picture, int row, int column, int step) {
+  const auto mean = [&](int channel) {
+    int sum = 0;
+    for (int i = 0; i < step; ++i) {
+      for (int j = 0; j < step; ++j) sum += pixel(picture, channel, row + i, column + j);
+    }
+    return sum / (step * step);
+  };
+  const int first = mean(0);
+  return picture.channels == 3 ? Colour{first, mean(1), mean(2)} : Colour{first, first, first};
 }
 
-std::string colour_code(const Terminal& terminal, bool background, int grey) {
+std::string colour_code(const Terminal& terminal, bool background, const Colour& colour) {
   const int base = background ? 48 : 38;
-  if (terminal.truecolour) return fmt::format("{};2;{};{};{}", base, grey, grey, grey);
+  if (terminal.truecolour) {
+    return fmt::format("{};2;{};{};{}", base, colour.red, colour.green, colour.blue);
+  }
+  if (!colour.is_grey()) {  // 16 to 231 are a cube of six levels: 0, 95, 135, 175, 215, 255
+    const auto level = [](int value) {
+      return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
+    };
+    return fmt::format("{};5;{}", base,
+                       16 + 36 * level(colour.red) + 6 * level(colour.green) + level(colour.blue));
+  }
+  const int grey = colour.red;
   // The palette has black at 16, 24 greys from 232 to 255, and white at 231.
   const int step = (grey + 5) / 10;
   return fmt::format("{};5;{}", base, step == 0 ? 16 : step > 24 ? 231 : 231 + step);
@@ -50,10 +72,11 @@ std::string draw_line(const Picture& picture, int row, const Box& box, int step,
   constexpr std::string_view kShades = " .:-=+*#%@";
   std::string line, last;
   for (int column = box.left; column < box.right; column += step) {
-    const int upper = shade(picture, row, column, step);
-    const int lower = row + step < box.bottom ? shade(picture, row + step, column, step) : 0;
+    const Colour upper = shade(picture, row, column, step);
+    const Colour lower =
+        row + step < box.bottom ? shade(picture, row + step, column, step) : Colour{};
     if (!shows_half_blocks(terminal)) {
-      const int mean = (upper + lower) / 2;
+      const int mean = (upper.brightness() + lower.brightness()) / 2;
       line += kShades[static_cast<std::size_t>(mean) * (kShades.size() - 1) / 255];
       continue;
     }
@@ -68,11 +91,12 @@ std::string draw_line(const Picture& picture, int row, const Box& box, int step,
 
 Box ink_box(const std::vector<Picture>& pictures) {
   const int height = pictures.front().height, width = pictures.front().width;
+  if (pictures.front().channels != 1) return {0, 0, height, width};
   Box box{height, width, 0, 0};
   for (const Picture& picture : pictures) {
     for (int row = 0; row < height; ++row) {
       for (int column = 0; column < width; ++column) {
-        if (pixel(picture, row, column) <= kInk) continue;
+        if (pixel(picture, 0, row, column) <= kInk) continue;
         box = {std::min(box.top, row), std::min(box.left, column), std::max(box.bottom, row + 1),
                std::max(box.right, column + 1)};
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grey images drawn in a terminal: two pixels per character cell with half blocks and exact greys
-// when the terminal has colour, ASCII shades elsewhere.
+// Images drawn in a terminal: two pixels per character cell with half blocks, in exact colours when
+// the terminal has them, in the nearest of 256 or in ASCII shades elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,17 @@
 namespace weft::cli {
 
 struct Picture {
-  std::span<const std::uint8_t> pixels;  // (height, width); 0 background, 255 ink
+  std::span<const std::uint8_t> pixels;  // (channels, height, width); in grey 255 is ink
   int height = 0, width = 0;
   std::string caption;  // below the picture, cut to its width
+  int channels = 1;     // 1 grey; 3 red, green, blue
 };
 
 std::string draw_picture(const Picture& picture, const Terminal& terminal);
 
 // As many pictures of one size as fit the terminal's width in one row, at most `rows` rows,
-// cropped to the box that holds the ink of all of them.
+// in grey cropped to the box
+// that holds the ink of all of them.
 std::string draw_side_by_side(const std::vector<Picture>& pictures, int rows,
                               const Terminal& terminal);
 

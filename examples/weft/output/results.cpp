@@ -174,12 +174,12 @@ std::string draw_mistakes(const models::Evaluation& evaluation, const data::Imag
                           const Classes& classes, const Terminal& terminal) {
   constexpr std::size_t kPictures = 8;
   constexpr int kRows = 2;
-  const std::size_t pixels = static_cast<std::size_t>(set.height * set.width);
   std::vector<Picture> pictures;
   for (const std::size_t image : worst_mistakes(evaluation, set, kPictures)) {
-    pictures.push_back({std::span(set.images).subspan(image * pixels, pixels),
-                        static_cast<int>(set.height), static_cast<int>(set.width),
-                        mistake_caption(evaluation, set, classes, image)});
+    pictures.push_back({set.image(static_cast<std::int64_t>(image)), static_cast<int>(set.height),
+                        static_cast<int>(set.width),
+                        mistake_caption(evaluation, set, classes, image),
+                        static_cast<int>(set.channels)});
   }
   if (pictures.empty()) return "No mistakes at all.\n";
   return draw_side_by_side(pictures, kRows, terminal);

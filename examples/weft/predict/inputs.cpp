@@ -4,7 +4,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <filesystem>
 
@@ -17,12 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_picture_name(const fs::path& path) {
-  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".gif", ".webp",
-                                           ".bmp", ".pnm", ".pgm",  ".ppm"};
-  std::string ending = path.extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return !path.filename().string().starts_with('.') &&
-         std::count(std::begin(kEndings), std::end(kEndings), ending) > 0;
+  return !path.filename().string().starts_with('.') && data::has_picture_ending(path);
 }
 
 void add_folder(const std::string& folder, std::vector<PictureInput>& inputs) {
@@ -78,13 +72,27 @@ std::vector<PictureInput> expand_inputs(const std::vector<std::string>& argument
   return inputs;
 }
 
-data::GreyImage load_input(const PictureInput& input) {
+namespace {
+
+template <class Image>
+Image load_with(const PictureInput& input, Image (*load)(const fs::path&),
+                Image (*decode)(std::span<const std::uint8_t>, const std::string&)) {
   if (!input.problem.empty()) throw Error(ErrorKind::data, input.problem);
-  if (input.path != "-") return data::load_grey_image(input.path);
+  if (input.path != "-") return load(input.path);
   std::vector<std::byte> bytes(data::kMaxImageFileBytes + 1);
   bytes.resize(read_standard_input(bytes));
-  return data::decode_grey_image(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, input_name("-"));
+  return decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
+                input_name("-"));
+}
+
+}  // namespace
+
+data::GreyImage load_input(const PictureInput& input) {
+  return load_with(input, data::load_grey_image, data::decode_grey_image);
+}
+
+data::RgbImage load_colour_input(const PictureInput& input) {
+  return load_with(input, data::load_rgb_image, data::decode_rgb_image);
 }
 
 }  // namespace weft::cli

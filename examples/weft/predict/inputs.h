@@ -21,5 +21,6 @@ std::vector<PictureInput> expand_inputs(const std::vector<std::string>& argument
 
 // Throws data, naming the input, unless it is a picture.
 data::GreyImage load_input(const PictureInput& input);
+data::RgbImage load_colour_input(const PictureInput& input);
 
 }  // namespace weft::cli

@@ -20,8 +20,6 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kModel = "lenet5";
-constexpr kernels::Augmentation kAugmentation{
-    .rotate_degrees = 10, .scale = 0.1f, .shear = 0.1f, .shift = 2};
 
 constexpr double kCalibrationSplit = 0.05;
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
@@ -101,18 +99,22 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
                      names, kModel))
       ->type_name("NAME");
   add_data_flags(app, flags.data, "mnist, or the built-in digits when it cannot be had");
+  add_own_data_flags(app, flags.data.own, true);
   app.option_defaults()->group("Data");
   add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
             "use only the first N training images");
   add_real(app, "--val-split", flags.val_split, 0, 0.9,
-           "share of the training images held out to choose best.safetensors");
+           "share of the training images held out to choose best.safetensors; default 0, and 0.1 "
+           "with --data and no val/");
   add_real(app, "--calibration-split", flags.calibration_split, 0, 0.9,
            "share held out to learn when to be unsure, without --val-split; default 0.05, 0: none");
-  app.add_flag("--augment", flags.augment, "turn, scale, shear and shift the training images");
-  app.add_flag("--no-augment", flags.no_augment, "take them as they are: the default");
+  add_augment_flags(app, flags.augment);
 
   app.option_defaults()->group("Recipe");
-  add_whole(app, "--epochs", flags.epochs, 1, 100'000, "passes over the data; default by network");
+  add_whole(
+      app, "--epochs", flags.epochs, 1, 100'000,
+      "passes over the data; default by network, and up to 10 times that for fewer than 20 000 "
+      "images of --data");
   add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
             "images per step; default 64");
   add_real(app, "--lr", flags.lr, 1e-9, 1000,
@@ -167,7 +169,10 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
 void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
-    for (const char* name : {"--config",
+    for (const char* name : {"--image-size",
+                             "--channels",
+                             "--fit",
+                             "--config",
                              "--log-every",
                              "--calibration-split",
                              "--recipe",
@@ -176,6 +181,11 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
                              "--val-split",
                              "--augment",
                              "--no-augment",
+                             "--flip",
+                             "--crop",
+                             "--brightness",
+                             "--contrast",
+                             "--cutout",
                              "--batch-size",
                              "--lr",
                              "--lr-schedule",
@@ -235,9 +245,7 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
                 "--calibration-split and --val-split exclude each other: the validation images "
                 "serve the calibration too");
   }
-  if (flags.augment && flags.no_augment) {
-    throw Error(ErrorKind::usage, "--augment and --no-augment exclude each other");
-  }
+  check_augment_flags(app, flags.augment);
   if (flags.nesterov && (flags.no_nesterov || flags.momentum == 0)) {
     throw Error(ErrorKind::usage, flags.no_nesterov
                                       ? "--nesterov and --no-nesterov exclude each other"
@@ -248,8 +256,13 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
 models::TrainConfig config_from(const TrainFlags& flags) {
   models::TrainConfig config = start_of(flags);
   if (flags.dropout >= 0) config.network.dropout = static_cast<float>(flags.dropout);
-  if (!flags.data.dataset.empty()) config.dataset = flags.data.dataset;
-  check_data_flags({config.dataset, flags.data.data_dir});
+  check_data_flags(flags.data);
+  if (!flags.data.dataset.empty()) {
+    config.dataset = flags.data.dataset;
+    config.own_data = {};
+  }
+  config.own_data = own_data_from(flags.data.own, config.own_data);
+  if (config.own_data.path.empty()) check_data_flags({config.dataset, flags.data.data_dir, {}});
   if (flags.epochs > 0) config.epochs = static_cast<int>(flags.epochs);
   if (flags.batch_size > 0) config.batch_size = flags.batch_size;
   if (!flags.schedule.empty()) config.schedule.kind = models::parse_schedule(flags.schedule);
@@ -266,8 +279,6 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   if (flags.smoothing >= 0) config.label_smoothing = static_cast<float>(flags.smoothing);
   if (flags.gain >= 0) config.init_gain = static_cast<float>(flags.gain);
   if (flags.ema >= 0) config.ema_decay = static_cast<float>(flags.ema);
-  if (flags.augment && !config.augmentation.any()) config.augmentation = kAugmentation;
-  if (flags.no_augment) config.augmentation = {};
   if (flags.seed >= 0) config.seed = static_cast<std::uint64_t>(flags.seed);
   if (flags.val_split >= 0) config.validation_split = flags.val_split;
   if (flags.limit_train > 0) config.limit_train = flags.limit_train;
@@ -295,74 +306,6 @@ layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainCo
     chosen.precision = recipe_on_cpu ? "fp32" : models::name_of(config.kernels.mode);
   }
   return select_kernels(chosen, device, config.kernels);
-}
-
-int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device) {
-  if (config.dataset.empty()) config.dataset = kDefaultDataset;
-  const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
-  const std::int64_t available = standard_train_images(config.dataset);
-  notice_limit(config.limit_train, available, config.dataset);
-  const std::int64_t limited =
-      config.limit_train > 0 ? std::min(config.limit_train, available) : available;
-  const std::int64_t held_out = models::held_out_images(config, limited);
-  const std::int64_t images = limited - held_out;
-  const std::int64_t steps = divide_up(images, config.batch_size);
-
-  const layers::PlanBytes plan = layers::plan_bytes(
-      *net, std::min(config.batch_size, images), layers::Phase::training, config.kernels, device);
-  const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
-  const std::size_t copies =
-      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
-  const std::size_t weights_bytes = copies * parameters;
-  const std::size_t data = static_cast<std::size_t>(available) * 28 * 28;
-  if (flags.json) {
-    nlohmann::ordered_json event =
-        json_event("dry_run", {{"model", config.network.name},
-                               {"parameters", net->parameter_count()},
-                               {"dataset", config.dataset},
-                               {"device", to_string(device)},
-                               {"epochs", config.epochs},
-                               {"batch_size", config.batch_size},
-                               {"train_images", images},
-                               {"steps_per_epoch", steps},
-                               {"steps", steps * config.epochs},
-                               {"optimizer", models::name_of(config.optimizer)},
-                               {"clip_norm", models::shortest(config.clip_norm)},
-                               {"weight_decay", models::shortest(config.weight_decay)},
-                               {"lr", models::shortest(config.schedule.peak)},
-                               {"lr_schedule", models::name_of(config.schedule.kind)},
-                               {"ema_decay", models::shortest(config.ema_decay)}});
-    event["bytes"] = {{"weights", weights_bytes},    {"activations", plan.activations},
-                      {"gradients", plan.gradients}, {"workspace", plan.workspace},
-                      {"cache", plan.caches},        {"images", data}};
-    write_out(json_line(event));
-    return 0;
-  }
-  const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
-  const Terminal terminal = detect_terminal(kStdout);
-  write_out(format_pairs(
-      {{"model", fmt::format("{}, {} parameters", config.network.name,
-                             format_count(net->parameter_count()))},
-       {"device", device_text(device)},
-       {"data", fmt::format("{}: {} images to train on, {} held out", config.dataset,
-                            format_count(images), format_count(held_out))},
-       {"steps",
-        fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
-                    counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
-       {"rate", schedule_text(config.schedule)},
-       {"update", update_text(config)},
-       {"augment", augmentation_text(config.augmentation)},
-       {"average", average_text(config)},
-       {"weights",
-        fmt::format("{} with gradients and {}", bytes(weights_bytes),
-                    config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},
-       {"activations", bytes(plan.activations + plan.gradients) + " with their gradients"},
-       {"workspace", bytes(plan.workspace + plan.caches)},
-       {"images", bytes(data)},
-       {"run", flags.out.empty() ? "nothing is written by --dry-run"
-                                 : printable(flags.out) + " (not written by --dry-run)"}},
-      terminal));
-  return 0;
 }
 
 }  // namespace weft::cli

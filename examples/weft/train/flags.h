@@ -8,6 +8,7 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
 #include "examples/weft/output/terminal.h"
+#include "examples/weft/train/augmentation.h"
 #include "models/trainer.h"
 
 namespace weft::cli {
@@ -19,7 +20,8 @@ struct TrainFlags {
   double lr = 0, weight_decay = -1, momentum = -1, warmup = -1, ema = -1, smoothing = -1, gain = -1;
   double beta1 = -1, beta2 = -1, epsilon = 0, clip_norm = -1;
   double val_split = -1, calibration_split = -1, dropout = -1;
-  bool nesterov = false, no_nesterov = false, augment = false, no_augment = false;
+  bool nesterov = false, no_nesterov = false;
+  AugmentFlags augment;
 
   std::string progress = "auto", out, resume;
   DataFlags data;
@@ -32,7 +34,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags);
 // What CLI11 cannot check: flags that exclude each other. Throws usage.
 void check_train_flags(const CLI::App& app, const TrainFlags& flags);
 // The settings; of the kernels those of --config or --recipe. Its data set is empty when none was
-// asked for.
+// asked for. adopt_data_set() adds what depends on the images.
 models::TrainConfig config_from(const TrainFlags& flags);
 // Throws usage when --model is given beside --resume and is not the network of the run: a file may
 // have changed since the run began.
@@ -42,7 +44,18 @@ void check_same_network(const TrainFlags& flags, const models::TrainConfig& run)
 layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,
                                   Device device);
 
-// Prints configuration, steps and memory; trains nothing and writes nothing.
-int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device);
+// The data set's name and shape, the augmentation that suits it, and its validation split, which is
+// a tenth for data of the user's own unless the flags or a folder val/ say otherwise. Throws usage
+// when both say something.
+void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
+                    const data::Dataset& dataset);
+
+// Throws device, with the numbers, when the images alone fill more than the memory of the GPU.
+void require_device_memory(const data::Dataset& dataset, Device device);
+
+// Prints configuration, steps and memory; trains nothing and writes nothing. `own` is the user's
+// own data, which decides the shape of the images, or null.
+int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
+            const data::Dataset* own);
 
 }  // namespace weft::cli

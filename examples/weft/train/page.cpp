@@ -9,6 +9,7 @@
 #include "data/image.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/plot.h"
+#include "examples/weft/train/augmentation.h"
 #include "examples/weft/train/curves.h"
 #include "models/records.h"
 
@@ -68,8 +69,16 @@ std::string table_of(const Pairs& pairs) {
   return table + "</table>\n";
 }
 
-// A cell's colour tells its share of the images of its row.
+// A cell's colour tells its share of the images of its row. A page cannot show the squares of very
+// many classes.
 std::string confusion_svg(const models::Evaluation& evaluation, const Classes& classes) {
+  constexpr std::int64_t kMostClasses = 128;
+  if (classes.count() > kMostClasses) {
+    return fmt::format(
+        "<p>{} classes are too many to draw; weft eval --confusion lists the most "
+        "frequent mistakes.</p>",
+        classes.count());
+  }
   const auto count = static_cast<std::size_t>(classes.count());
   const bool short_names = std::all_of(classes.names.begin(), classes.names.end(),
                                        [](const std::string& name) { return name.size() <= 3; });
@@ -140,11 +149,11 @@ std::string scores_table(const models::Evaluation& evaluation, const Classes& cl
 std::string mistakes(const models::Evaluation& evaluation, const data::ImageSet& set,
                      const Classes& classes) {
   constexpr std::size_t kPictures = 24;
-  const auto pixels = static_cast<std::size_t>(set.height * set.width);
   std::string figures;
   for (const std::size_t image : worst_mistakes(evaluation, set, kPictures)) {
-    const data::Bytes png = data::encode_png(std::span(set.images).subspan(image * pixels, pixels),
-                                             set.width, set.height, 1);
+    const data::Bytes png =
+        data::encode_png(data::interleaved(set, static_cast<std::int64_t>(image)), set.width,
+                         set.height, static_cast<int>(set.channels));
     std::string caption = html(mistake_caption(evaluation, set, classes, image));
     caption.replace(caption.rfind(", "), 2, "<br>");
     figures += fmt::format(

@@ -7,6 +7,7 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
+#include "examples/weft/train/augmentation.h"
 #include "kernels/isa.h"
 #include "models/json_fields.h"
 #include "models/records.h"
@@ -57,13 +58,6 @@ std::string update_text(const models::TrainConfig& config) {
   return text;
 }
 
-std::string augmentation_text(const kernels::Augmentation& augmentation) {
-  if (!augmentation.any()) return "none";
-  return fmt::format("turn {0}{1:g} degrees, size {0}{2:g} %, shear {0}{3:g}, shift {0}{4:g} px",
-                     plus_minus(), augmentation.rotate_degrees, 100 * augmentation.scale,
-                     augmentation.shear, augmentation.shift);
-}
-
 std::string average_text(const models::TrainConfig& config) {
   if (config.ema_decay == 0) return "none";
   return fmt::format("of the weights over about {:.0f} steps", 1 / (1 - config.ema_decay));
@@ -85,17 +79,19 @@ std::string device_text(Device device) {
 
 void TrainReport::start(const TrainFacts& facts) {
   const models::TrainConfig& config = facts.config;
-  validation_ = config.validation_split > 0;
+  const std::int64_t given = facts.dataset.validation.count;
+  validation_ = config.validation_split > 0 || given > 0;
   const std::int64_t used = config.limit_train > 0
                                 ? std::min(config.limit_train, facts.dataset.train.count)
                                 : facts.dataset.train.count;
-  const std::int64_t held_out = models::held_out_images(config, used);
+  const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, used);
+  const std::int64_t training = given > 0 ? used : used - held_out;
   if (json_) {
     print_event("start", {{"model", config.network.name},
                           {"parameters", facts.parameters},
                           {"dataset", facts.dataset.name},
                           {"source", facts.dataset.source},
-                          {"train_images", used - held_out},
+                          {"train_images", training},
                           {"held_out_images", held_out},
                           {"test_images", facts.dataset.test.count},
                           {"device", to_string(facts.device)},
@@ -123,8 +119,8 @@ void TrainReport::start(const TrainFacts& facts) {
        fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
       {"device", device_text(facts.device)},
       {"data",
-       fmt::format("{}: {} training{} and {} test images, {}", facts.dataset.name,
-                   format_count(used - held_out),
+       fmt::format("{}: {} training{} and {} test images, {}", printable(facts.dataset.name),
+                   format_count(training),
                    held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
                    format_count(facts.dataset.test.count), printable(facts.dataset.source))},
       {"recipe", recipe_text(config)},

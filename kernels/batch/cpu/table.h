@@ -10,10 +10,10 @@ namespace weft::kernels {
 
 struct BatchCpu {
   void (*gather_batch)(float* x, std::int32_t* labels, std::int64_t* indices,
-                       const std::uint8_t* images, const std::uint8_t* image_labels,
-                       std::int64_t rows, std::int64_t height, std::int64_t width,
-                       const std::int64_t* step, const BatchOrder& order,
-                       const Augmentation& augmentation, draw::Line line);
+                       const std::uint8_t* images, const std::int32_t* image_labels,
+                       std::int64_t rows, const BatchDims& dims, const std::int64_t* step,
+                       const BatchOrder& order, const Augmentation& augmentation,
+                       const draw::Lines& lines);
 };
 
 WEFT_DECLARE_CPU_TABLE(BatchCpu, batch_cpu)

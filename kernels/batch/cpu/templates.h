@@ -54,45 +54,66 @@ T sample(const std::uint8_t* image, T y, T x, std::int64_t height, std::int64_t 
                                               const BatchOrder& order) {
   return draw::place_of(row, step, order);
 }
-[[gnu::flatten]] inline draw::Affine draw_row(const draw::Place& place, std::uint64_t seed,
-                                              const Augmentation& limits, std::int64_t height,
-                                              std::int64_t width) {
-  return draw::affine_of(place, seed, limits, height, width);
+[[gnu::flatten]] inline void draw_row(draw::Distortion& drawn, const draw::Place& place,
+                                      std::uint64_t seed, const Augmentation& limits,
+                                      const draw::Lines& lines, const BatchDims& dims) {
+  draw::draw_distortion(drawn, place, seed, limits, lines, static_cast<int>(dims.height),
+                        static_cast<int>(dims.width));
+}
+
+// One channel of an image, both (height, width).
+template <class T>
+void distort_plane(T* out, const std::uint8_t* plane, const draw::Distortion& d, draw::Line line,
+                   const BatchDims& dims) {
+  const T slope = line.slope, offset = line.offset;
+  const int height = static_cast<int>(dims.height), width = static_cast<int>(dims.width);
+  for (int i = 0; i < height; ++i) {
+    for (int j = 0; j < width; ++j, ++out) {
+      const int from_i = d.row(i), from_j = d.column(j, width);
+      if (d.cuts(i, j)) {
+        *out = T(0);
+      } else if (d.warped) {
+        const T jt = static_cast<T>(from_j), it = static_cast<T>(from_i);
+        const T column = d.map.x0 + d.map.xj * jt + d.map.xi * it;
+        const T line_y = d.map.y0 + d.map.yj * jt + d.map.yi * it;
+        *out = slope * sample(plane, line_y, column, dims.height, dims.width) + offset;
+      } else {
+        *out = fused(slope, pixel_at<T>(plane, from_i, from_j, dims.height, dims.width), offset);
+      }
+    }
+  }
 }
 
 }  // namespace detail
 
 template <class T>
 void gather_batch(T* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
-                  const std::uint8_t* image_labels, std::int64_t rows, std::int64_t height,
-                  std::int64_t width, const std::int64_t* step, const BatchOrder& order,
-                  const Augmentation& augmentation, draw::Line line) {
-  const std::int64_t pixels = height * width;
-  const T slope = line.slope, offset = line.offset;
-  T table[256];
-  for (int byte = 0; byte < 256; ++byte) {
-    table[byte] = detail::fused(slope, static_cast<T>(byte), offset);
+                  const std::int32_t* image_labels, std::int64_t rows, const BatchDims& dims,
+                  const std::int64_t* step, const BatchOrder& order,
+                  const Augmentation& augmentation, const draw::Lines& lines) {
+  const std::int64_t plane = dims.plane();
+  T table[kMaxImageChannels][256];
+  for (std::int64_t c = 0; c < dims.channels; ++c) {
+    const T slope = lines.of[c].slope, offset = lines.of[c].offset;
+    for (int byte = 0; byte < 256; ++byte) {
+      table[c][byte] = detail::fused(slope, static_cast<T>(byte), offset);
+    }
   }
   const bool distort = augmentation.any();
-#pragma omp parallel for schedule(static) if (rows * pixels >= kParallelElements)
+#pragma omp parallel for schedule(static) if (rows * dims.pixels() >= kParallelElements)
   for (std::int64_t row = 0; row < rows; ++row) {
     const draw::Place place = detail::place_row(row, *step, order);
-    const std::uint8_t* image = images + place.index * pixels;
-    T* out = x + row * pixels;
     if (labels != nullptr) labels[row] = image_labels[place.index];
     if (indices != nullptr) indices[row] = place.index;
-    if (!distort) {
-      for (std::int64_t k = 0; k < pixels; ++k) out[k] = table[image[k]];
-      continue;
-    }
-    const draw::Affine map = detail::draw_row(place, order.seed, augmentation, height, width);
-    for (std::int64_t i = 0; i < height; ++i) {
-      for (std::int64_t j = 0; j < width; ++j) {
-        const T jt = static_cast<T>(j), it = static_cast<T>(i);
-        const T column = map.x0 + map.xj * jt + map.xi * it;
-        const T line_y = map.y0 + map.yj * jt + map.yi * it;
-        const T value = detail::sample(image, line_y, column, height, width);
-        out[i * width + j] = slope * value + offset;
+    draw::Distortion drawn{};
+    if (distort) detail::draw_row(drawn, place, order.seed, augmentation, lines, dims);
+    for (std::int64_t c = 0; c < dims.channels; ++c) {
+      const std::uint8_t* from = images + (place.index * dims.channels + c) * plane;
+      T* out = x + (row * dims.channels + c) * plane;
+      if (distort) {
+        detail::distort_plane(out, from, drawn, drawn.lines.of[c], dims);
+      } else {
+        for (std::int64_t k = 0; k < plane; ++k) out[k] = table[c][from[k]];
       }
     }
   }

@@ -74,11 +74,70 @@ WEFT_HOST_DEVICE inline Affine affine_of(const Place& place, std::uint64_t seed,
 struct Line {
   float slope, offset;
 };
+struct Lines {
+  Line of[kMaxImageChannels];
+};
 
 inline Line line_of(const Normalization& normalization) {
   const double mean = static_cast<double>(normalization.mean);
   const double stddev = static_cast<double>(normalization.stddev);
   return {static_cast<float>(1 / (255 * stddev)), static_cast<float>(-mean / stddev)};
+}
+
+inline Lines lines_of(std::span<const Normalization> normalization) {
+  Lines lines{};
+  for (std::size_t c = 0; c < normalization.size(); ++c) lines.of[c] = line_of(normalization[c]);
+  return lines;
+}
+
+// All that happens to one image in an epoch.
+struct Distortion {
+  bool warped, flipped;
+  Affine map;                       // when warped
+  int crop_x, crop_y;               // from a pixel of the batch to one of the image
+  int cut_left, cut_top, cut_side;  // the square of cutout
+  Lines lines;                      // with contrast and brightness
+
+  // The pixel of the image, before the map, that stands at column j and row i of the batch.
+  WEFT_HOST_DEVICE int column(int j, int width) const {
+    return (flipped ? width - 1 - j : j) + crop_x;
+  }
+  WEFT_HOST_DEVICE int row(int i) const { return i + crop_y; }
+  WEFT_HOST_DEVICE bool cuts(int i, int j) const {
+    return i >= cut_top && i < cut_top + cut_side && j >= cut_left && j < cut_left + cut_side;
+  }
+};
+
+// Uniform in [0, n) from 16 random bits; n is at most 65536.
+WEFT_HOST_DEVICE inline int below(std::uint32_t bits, int n) {
+  return static_cast<int>((bits & 0xffffu) * static_cast<std::uint32_t>(n) >> 16);
+}
+
+// Brightness and contrast take the upper bits of a word each, the flip takes the lowest bit of the
+// first; the places of window and square take half a word for each axis.
+WEFT_HOST_DEVICE inline void draw_distortion(Distortion& d, const Place& place, std::uint64_t seed,
+                                             const Augmentation& limits, const Lines& lines,
+                                             int height, int width) {
+  constexpr std::uint64_t kSecondDraw = std::uint64_t{1} << 63;
+  const Random4 bits =
+      philox(seed, RandomStream::augmentation, static_cast<std::uint32_t>(place.epoch),
+             static_cast<std::uint64_t>(place.index) + kSecondDraw);
+  d.warped = limits.warps();
+  d.map = d.warped ? affine_of(place, seed, limits, height, width) : Affine{};
+  d.flipped = limits.flip && (bits.value[0] & 1) != 0;
+  d.crop_x = below(bits.value[2] >> 16, 2 * limits.crop + 1) - limits.crop;
+  d.crop_y = below(bits.value[2], 2 * limits.crop + 1) - limits.crop;
+  d.cut_side = limits.cutout;
+  d.cut_left = below(bits.value[3] >> 16, width) - limits.cutout / 2;
+  d.cut_top = below(bits.value[3], height) - limits.cutout / 2;
+  // x = gain (slope byte + offset) + lift slope. Fused by name, so that no compiler chooses where
+  // to round: the same bits everywhere.
+  const float lift = symmetric(bits.value[0], 255 * limits.brightness);
+  const float gain = fmaf(limits.contrast, symmetric(bits.value[1], 1), 1.0f);
+  for (int c = 0; c < kMaxImageChannels; ++c) {
+    const Line line = lines.of[c];
+    d.lines.of[c] = {gain * line.slope, fmaf(gain, line.offset, lift * line.slope)};
+  }
 }
 
 }  // namespace WEFT_ISA

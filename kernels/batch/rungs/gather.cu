@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Gathering a batch with a block per image. One thread finds the image and draws its distortion
-// (draw.h, the same text as on the CPU); then all threads normalise or sample its pixels. Plain
-// copies take four bytes per load and sixteen per store; a 28 x 28 image is 196 of them.
+// (draw.h, the same text as on the CPU); then all threads normalise or sample its pixels, channel
+// by channel. Plain copies take four bytes per load and sixteen per store; a 28 x 28 image is 196
+// of them.
 #include "engine/launch.h"
 #include "kernels/batch/batch.h"
 #include "kernels/batch/parts/pixels.cuh"
@@ -19,16 +20,18 @@ struct Outputs {
   std::int64_t* indices;
 };
 
-__device__ __forceinline__ void write_labels(const Outputs& out, const std::uint8_t* image_labels,
+__device__ __forceinline__ void write_labels(const Outputs& out, const std::int32_t* image_labels,
                                              std::int64_t row, std::int64_t index) {
   if (out.labels != nullptr) out.labels[row] = image_labels[index];
   if (out.indices != nullptr) out.indices[row] = index;
 }
 
+// The index arithmetic of one channel costs an image of one channel nothing.
+template <bool kOneChannel>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(Outputs out, const std::uint8_t* __restrict__ images,
-                const std::uint8_t* __restrict__ image_labels, std::int64_t pixels,
-                const std::int64_t* step, BatchOrder order, draw::Line line) {
+                const std::int32_t* __restrict__ image_labels, int channels, std::int64_t plane,
+                const std::int64_t* step, BatchOrder order, draw::Lines lines) {
   __shared__ std::int64_t shared_index;
   const std::int64_t row = blockIdx.x;
   if (threadIdx.x == 0) {
@@ -36,55 +39,80 @@ __global__ void __launch_bounds__(kThreads)
     write_labels(out, image_labels, row, shared_index);
   }
   __syncthreads();  // the index is known to all threads
-  const std::uint8_t* image = images + shared_index * pixels;
-  for (std::int64_t first = 4 * threadIdx.x; first < pixels; first += 4 * kThreads) {
-    device::Float4 values = device::load4(image, first, pixels);
+  if (kOneChannel) channels = 1;
+  for (int c = 0; c < channels; ++c) {
+    const std::uint8_t* from = images + (shared_index * channels + c) * plane;
+    float* to = out.x + (row * channels + c) * plane;
+    for (std::int64_t first = 4 * threadIdx.x; first < plane; first += 4 * kThreads) {
+      device::Float4 values = device::load4(from, first, plane);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      values.lane[i] = normalized(values.lane[i], line);
+      for (int i = 0; i < 4; ++i) {
+        values.lane[i] = normalized(values.lane[i], lines.of[kOneChannel ? 0 : c]);
+      }
+      device::store4(to, first, plane, values);
     }
-    device::store4(out.x + row * pixels, first, pixels, values);
   }
 }
 
+// Without edits only the map takes registers.
+template <bool kEdits>
 __global__ void __launch_bounds__(kThreads)
-    sample_kernel(Outputs out, const std::uint8_t* __restrict__ images,
-                  const std::uint8_t* __restrict__ image_labels, int height, int width,
-                  const std::int64_t* step, BatchOrder order, Augmentation augmentation,
-                  draw::Line line) {
+    distort_kernel(Outputs out, const std::uint8_t* __restrict__ images,
+                   const std::int32_t* __restrict__ image_labels, int channels, int height,
+                   int width, const std::int64_t* step, BatchOrder order, Augmentation augmentation,
+                   draw::Lines lines) {
   __shared__ std::int64_t shared_index;
-  __shared__ draw::Affine map;
+  __shared__ draw::Distortion drawn;
   const std::int64_t row = blockIdx.x;
-  const std::int64_t pixels = static_cast<std::int64_t>(height) * width;
+  const std::int64_t plane = static_cast<std::int64_t>(height) * width;
   if (threadIdx.x == 0) {
     const draw::Place place = draw::place_of(row, *step, order);
     shared_index = place.index;
-    map = draw::affine_of(place, order.seed, augmentation, height, width);
+    if (kEdits) {
+      draw::draw_distortion(drawn, place, order.seed, augmentation, lines, height, width);
+    } else {
+      drawn.map = draw::affine_of(place, order.seed, augmentation, height, width);
+    }
     write_labels(out, image_labels, row, place.index);
   }
-  __syncthreads();  // the index and the map are known to all threads
-  const std::uint8_t* image = images + shared_index * pixels;
-  for (std::int64_t k = threadIdx.x; k < pixels; k += kThreads) {
-    const int i = static_cast<int>(k / width), j = static_cast<int>(k - k / width * width);
-    out.x[row * pixels + k] = distorted(image, map, i, j, height, width, line);
+  __syncthreads();  // the index and the distortion are known to all threads
+  const std::uint8_t* from = images + shared_index * channels * plane;
+  float* to = out.x + row * channels * plane;
+  for (int c = 0; c < channels; ++c, from += plane, to += plane) {
+    const draw::Line line = kEdits ? drawn.lines.of[c] : lines.of[c];
+    for (std::int64_t k = threadIdx.x; k < plane; k += kThreads) {
+      const int i = static_cast<int>(k / width), j = static_cast<int>(k - k / width * width);
+      if (!kEdits) {
+        to[k] = distorted(from, drawn.map, i, j, height, width, line);
+        continue;
+      }
+      const int from_i = drawn.row(i), from_j = drawn.column(j, width);
+      const float value = drawn.warped
+                              ? distorted(from, drawn.map, from_i, from_j, height, width, line)
+                              : normalized(pixel_at(from, from_i, from_j, height, width), line);
+      to[k] = drawn.cuts(i, j) ? 0.0f : value;
+    }
   }
 }
 
 }  // namespace
 
 void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
-                  const std::uint8_t* image_labels, std::int64_t rows, std::int64_t height,
-                  std::int64_t width, const std::int64_t* step, const BatchOrder& order,
-                  const Augmentation& augmentation, const Normalization& normalization,
+                  const std::int32_t* image_labels, std::int64_t rows, const BatchDims& dims,
+                  const std::int64_t* step, const BatchOrder& order,
+                  const Augmentation& augmentation, std::span<const Normalization> normalization,
                   const Stream& stream) {
   const Launch config{blocks_for(rows, 1), kThreads, 0, stream};
   const Outputs outputs{x, labels, indices};
-  const draw::Line line = draw::line_of(normalization);
+  const draw::Lines lines = draw::lines_of(normalization);
+  const int channels = static_cast<int>(dims.channels);
   if (augmentation.any()) {
-    launch(sample_kernel, config, outputs, images, image_labels, static_cast<int>(height),
-           static_cast<int>(width), step, order, augmentation, line);
+    launch(augmentation.edits() ? distort_kernel<true> : distort_kernel<false>, config, outputs,
+           images, image_labels, channels, static_cast<int>(dims.height),
+           static_cast<int>(dims.width), step, order, augmentation, lines);
   } else {
-    launch(copy_kernel, config, outputs, images, image_labels, height * width, step, order, line);
+    launch(channels == 1 ? copy_kernel<true> : copy_kernel<false>, config, outputs, images,
+           image_labels, channels, dims.plane(), step, order, lines);
   }
 }
 

@@ -106,6 +106,9 @@ void check_training(const float* velocity, std::int64_t rows, const FusedCnnOpti
     throw Error(ErrorKind::usage,
                 str("fused_cnn: ", rows, " rows asked for, but a batch has ", options.order.batch));
   }
+  if (options.augmentation.edits()) {
+    throw Error(ErrorKind::usage, "fused_cnn: of the augmentations only the warp is here");
+  }
   if (options.sgd.momentum != 0 && velocity == nullptr) {
     throw Error(ErrorKind::usage,
                 str("fused_cnn: momentum ", options.sgd.momentum, " needs a velocity, found null"));
@@ -147,7 +150,7 @@ namespace {
 
 fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals* totals,
                                 std::int64_t* step, const std::uint8_t* images,
-                                const std::uint8_t* labels, const float* lr, std::int64_t rows,
+                                const std::int32_t* labels, const float* lr, std::int64_t rows,
                                 const FusedCnnDims& dims, const FusedCnnOptions& options,
                                 Workspace workspace, Device device) {
   fused_cnn::Training training{};
@@ -161,7 +164,7 @@ fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals
                      options.order,
                      options.augmentation,
                      draw::line_of(options.normalization),
-                     options.augmentation.any()};
+                     options.augmentation.warps()};
   training.sgd = options.sgd;
   fused_cnn::exchange_in(training.exchange, workspace.data, dims, rows, device);
   training.rows = rows;
@@ -173,7 +176,7 @@ fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals
 }  // namespace
 
 void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, std::int64_t* step,
-                     const std::uint8_t* images, const std::uint8_t* labels, const float* lr,
+                     const std::uint8_t* images, const std::int32_t* labels, const float* lr,
                      std::int64_t rows, std::int64_t steps, const FusedCnnDims& dims,
                      const FusedCnnOptions& options, Workspace workspace, const Stream& stream) {
   const Device device = stream.device();
@@ -192,7 +195,7 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
 
 void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity,
                            MetricTotals* totals, std::int64_t* step, const std::uint8_t* images,
-                           const std::uint8_t* labels, const float* lr, std::int64_t rows,
+                           const std::int32_t* labels, const float* lr, std::int64_t rows,
                            std::int64_t steps, const FusedCnnDims& dims,
                            const FusedCnnOptions& options, Workspace workspace,
                            const Stream& stream) {
@@ -216,7 +219,7 @@ void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity
 
 void fused_cnn_infer(float* logits, std::int32_t* predictions, MetricTotals* totals,
                      const float* parameters, const std::uint8_t* images,
-                     const std::uint8_t* labels, std::int64_t rows, const FusedCnnDims& dims,
+                     const std::int32_t* labels, std::int64_t rows, const FusedCnnDims& dims,
                      const Normalization& normalization, Workspace workspace,
                      const Stream& stream) {
   const Device device = stream.device();

@@ -50,8 +50,8 @@ constexpr FusedCnnDims lenet5_dims(std::int64_t classes) {
 }
 
 struct FusedCnnOptions {
-  BatchOrder order;  // order.batch: images in a full batch
-  Augmentation augmentation;
+  BatchOrder order;           // order.batch: images in a full batch
+  Augmentation augmentation;  // only its warp
   Normalization normalization;
   SgdOptions sgd;
   std::string_view variant = kAutomatic;  // of those that train
@@ -68,14 +68,15 @@ std::size_t fused_cnn_workspace_bytes(const FusedCnnDims& dims, std::int64_t row
 // makes at *step + t, so rows < order.batch is the tail of an epoch. The gradient is that of the
 // mean over `rows`. totals += the losses and hits of all rows. A label outside [0, classes) makes
 // the loss and the parameters NaN.
-// usage: dims that are not supported here, rows > order.batch, momentum without a velocity,
-// parameters that are not aligned to 16 bytes, a workspace that is too small.
+// usage: dims that are not supported here, an augmentation besides the warp, rows > order.batch,
+// momentum without a velocity, parameters that are not aligned to 16 bytes, a workspace that is too
+// small.
 void fused_cnn_train(float* parameters,           // (dims.parameters(),)
                      float* velocity,             // the same, or null when momentum == 0
                      MetricTotals* totals,        // or null
                      std::int64_t* step,          // advanced by `steps`
                      const std::uint8_t* images,  // (order.count, height, width)
-                     const std::uint8_t* labels,  // (order.count,)
+                     const std::int32_t* labels,  // (order.count,)
                      const float* lr,             // one rate for each step of the run
                      std::int64_t rows, std::int64_t steps, const FusedCnnDims& dims,
                      const FusedCnnOptions& options, Workspace workspace, const Stream& stream);
@@ -86,7 +87,7 @@ void fused_cnn_infer(float* logits,               // (rows, classes) or null
                      MetricTotals* totals,        // or null; += losses and hits against labels
                      const float* parameters,     // (dims.parameters(),)
                      const std::uint8_t* images,  // (rows, height, width)
-                     const std::uint8_t* labels,  // (rows,), or null when totals is
+                     const std::int32_t* labels,  // (rows,), or null when totals is
                      std::int64_t rows, const FusedCnnDims& dims,
                      const Normalization& normalization, Workspace workspace, const Stream& stream);
 

@@ -134,6 +134,9 @@ void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& di
     throw Error(ErrorKind::usage,
                 str("fused_mlp: ", rows, " rows asked for, but a batch has ", options.order.batch));
   }
+  if (options.augmentation.edits()) {
+    throw Error(ErrorKind::usage, "fused_mlp: of the augmentations only the warp is here");
+  }
   if (options.sgd.momentum != 0 && state.velocity == nullptr) {
     throw Error(ErrorKind::usage,
                 str("fused_mlp: momentum ", options.sgd.momentum, " needs a velocity, found null"));
@@ -161,7 +164,7 @@ Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedM
   t.order = options.order;
   t.augmentation = options.augmentation;
   t.line = draw::line_of(options.normalization);
-  t.distort = options.augmentation.any();
+  t.distort = options.augmentation.warps();
   t.sgd = options.sgd;
   t.label_smoothing = options.label_smoothing;
   lay_out(t.exchange, static_cast<char*>(workspace.data), d, rows);

@@ -25,8 +25,8 @@ struct FusedMlpDims {
 };
 
 struct FusedMlpOptions {
-  BatchOrder order;  // order.batch: images in a full batch
-  Augmentation augmentation;
+  BatchOrder order;           // order.batch: images in a full batch
+  Augmentation augmentation;  // only its warp; Error{usage} for others
   Normalization normalization;
   SgdOptions sgd;
   float label_smoothing = 0;
@@ -46,7 +46,7 @@ struct FusedMlpState {
   MetricTotals* totals;        // or null
   std::int64_t* step;          // (1,)
   const std::uint8_t* images;  // (order.count, height, width)
-  const std::uint8_t* labels;  // (order.count,)
+  const std::int32_t* labels;  // (order.count,)
   const float* lr;             // one rate for each step of the run
 };
 

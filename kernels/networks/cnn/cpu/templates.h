@@ -123,15 +123,15 @@ void fused_cnn_backward(const FusedCnnMemory<T>& m, const T* parameters, const F
 
 template <class T>
 void fused_cnn_train(T* parameters, T* velocity, MetricTotals* totals, std::int64_t* step,
-                     const std::uint8_t* images, const std::uint8_t* labels, const T* lr,
+                     const std::uint8_t* images, const std::int32_t* labels, const T* lr,
                      std::int64_t rows, std::int64_t steps, const FusedCnnDims& d,
                      const BatchOrder& order, const Augmentation& augmentation, draw::Line line,
                      const SgdOptions& sgd, void* workspace) {
   FusedCnnMemory<T> m;
   m.cut(workspace, d, rows);
   for (std::int64_t i = 0; i < steps; ++i, ++*step) {
-    gather_batch(m.x, m.labels, static_cast<std::int64_t*>(nullptr), images, labels, rows, d.height,
-                 d.width, step, order, augmentation, line);
+    gather_batch(m.x, m.labels, static_cast<std::int64_t*>(nullptr), images, labels, rows,
+                 {1, d.height, d.width}, step, order, augmentation, {{line}});
     fused_cnn_forward(m, static_cast<const T*>(parameters), d, rows);
     softmax_cross_entropy(m.loss, m.dlogits, m.predictions, m.logits, m.labels,
                           T(1) / static_cast<T>(rows), rows, d.classes);
@@ -143,14 +143,15 @@ void fused_cnn_train(T* parameters, T* velocity, MetricTotals* totals, std::int6
 
 template <class T>
 void fused_cnn_infer(T* logits, std::int32_t* predictions, MetricTotals* totals,
-                     const T* parameters, const std::uint8_t* images, const std::uint8_t* labels,
+                     const T* parameters, const std::uint8_t* images, const std::int32_t* labels,
                      std::int64_t rows, const FusedCnnDims& d, draw::Line line, void* workspace) {
   FusedCnnMemory<T> m;
   m.cut(workspace, d, rows);
   const BatchOrder in_order{rows, 1, rows, false, 0};
   const std::int64_t step = 0;
   gather_batch(m.x, labels != nullptr ? m.labels : nullptr, static_cast<std::int64_t*>(nullptr),
-               images, labels, rows, d.height, d.width, &step, in_order, Augmentation{}, line);
+               images, labels, rows, {1, d.height, d.width}, &step, in_order, Augmentation{},
+               {{line}});
   fused_cnn_forward(m, parameters, d, rows);
   for (std::int64_t i = 0; labels == nullptr && i < rows; ++i) m.labels[i] = -1;
   softmax_cross_entropy(m.loss, static_cast<T*>(nullptr), m.predictions, m.logits, m.labels, T(1),

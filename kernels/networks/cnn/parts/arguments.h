@@ -9,7 +9,7 @@ namespace weft::kernels::fused_cnn {
 // Where the images come from.
 struct ImageSource {
   const std::uint8_t* images;
-  const std::uint8_t* labels;  // or null
+  const std::int32_t* labels;  // or null
   BatchOrder order;
   Augmentation augmentation;
   draw::Line line;

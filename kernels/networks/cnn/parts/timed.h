@@ -17,7 +17,7 @@ std::span<const std::string_view> fused_cnn_parts();
 void fused_cnn_train_timed(long long* cycles,  // (parts,), device memory
                            float* parameters, float* velocity, MetricTotals* totals,
                            std::int64_t* step, const std::uint8_t* images,
-                           const std::uint8_t* labels, const float* lr, std::int64_t rows,
+                           const std::int32_t* labels, const float* lr, std::int64_t rows,
                            std::int64_t steps, const FusedCnnDims& dims,
                            const FusedCnnOptions& options, Workspace workspace,
                            const Stream& stream);

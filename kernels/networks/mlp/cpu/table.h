@@ -11,7 +11,7 @@ namespace weft::kernels {
 struct FusedMlpCpu {
   std::size_t (*workspace_bytes)(const FusedMlpDims& dims, std::int64_t rows);
   void (*train)(float* parameters, float* velocity, MetricTotals* totals, std::int64_t* step,
-                const std::uint8_t* images, const std::uint8_t* labels, const float* lr,
+                const std::uint8_t* images, const std::int32_t* labels, const float* lr,
                 std::int64_t rows, std::int64_t steps, const FusedMlpDims& dims,
                 const FusedMlpOptions& options, draw::Line line, void* workspace);
 };

@@ -104,14 +104,14 @@ void fused_mlp_backward(const FusedMlpMemory<T>& m, const FusedMlpDims& d, std::
 
 template <class T>
 void fused_mlp_train(T* parameters, T* velocity, MetricTotals* totals, std::int64_t* step,
-                     const std::uint8_t* images, const std::uint8_t* labels, const T* lr,
+                     const std::uint8_t* images, const std::int32_t* labels, const T* lr,
                      std::int64_t rows, std::int64_t steps, const FusedMlpDims& d,
                      const FusedMlpOptions& options, draw::Line line, void* workspace) {
   FusedMlpMemory<T> m;
   m.cut(workspace, d, rows);
   for (std::int64_t i = 0; i < steps; ++i, ++*step) {
-    gather_batch(m.x, m.labels, static_cast<std::int64_t*>(nullptr), images, labels, rows, d.height,
-                 d.width, step, options.order, options.augmentation, line);
+    gather_batch(m.x, m.labels, static_cast<std::int64_t*>(nullptr), images, labels, rows,
+                 {1, d.height, d.width}, step, options.order, options.augmentation, {{line}});
     round_to_bfloat16(m.x, m.x, rows * d.inputs());
     fused_mlp_forward(m, static_cast<const T*>(parameters), d, rows);
     softmax_cross_entropy(m.loss, m.g3, m.predictions, m.logits, m.labels,

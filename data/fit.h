@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Pictures of any size brought to the one size that a network reads.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "data/image.h"
+
+namespace weft::data {
+
+enum class Fit {
+  letterbox,  // the whole picture in proportion, centred, with black borders
+  crop,       // the largest part in the middle that has the proportions wanted
+  stretch,    // the whole picture, its proportions lost
+};
+
+// "letterbox", "crop", "stretch"; throws usage for other text.
+Fit parse_fit(std::string_view text);
+std::string_view name_of(Fit fit);
+
+// The picture as (height, width), both >= 1. A pixel is the mean of the area that it covers where
+// the picture shrinks, and linear between pixel centres where it grows. A picture that has the size
+// already keeps its bytes. Throws usage when a plane of the picture has not width * height bytes.
+RgbImage fit_image(const RgbImage& image, std::int64_t height, std::int64_t width, Fit fit);
+
+// The planes of a picture one after the other, (channels, height, width): the brightness for 1
+// channel, red, green and blue for 3. A picture without colour has its brightness in all three.
+// Throws usage for other channels.
+std::vector<std::uint8_t> planes_of(const RgbImage& image, std::int64_t channels);
+
+}  // namespace weft::data

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Which pictures a folder of pictures holds, and which class and which set each belongs to.
+//
+//   DIR/train/CLASS/*.png   the training set; DIR/test/ and DIR/val/ beside it hold the same
+//   classes DIR/CLASS/*.png         no split: a tenth of each class is held out as the test set
+//
+// A class is a folder; its pictures may lie in folders below it. The classes are in byte order of
+// their names. Files count as pictures by their endings (image.h). Names that begin with a dot are
+// passed over. Symbolic links are followed, and a folder is entered once for each class.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft::data {
+
+inline constexpr std::size_t kMaxClasses = 4096;
+
+struct PictureFile {
+  std::string path;  // below the folder: "train/cat/1.png"
+  std::int32_t label = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t modified = 0;  // in nanoseconds
+  std::string problem;        // why it cannot be a picture, or ""
+};
+
+struct PictureTree {
+  std::vector<std::string> class_names;
+  // In an order that mixes the classes and depends on the names only.
+  std::vector<PictureFile> train, validation, test;
+  bool held_out = false;  // the test set was held out of pictures without a split
+  std::vector<std::string>
+      left_out;  // files and folders that were passed over, without hidden ones
+};
+
+enum class Holding {
+  tenth,    // of pictures without a split, hold a tenth of each class out as the test set
+  nothing,  // all of them are the test set, for a model that was trained on others
+};
+
+// The same file is always on the same side of the tenth, whatever else is added to other classes.
+// With val/ and no test/, val/ is the test set. Throws data for a folder that cannot be listed, has
+// fewer than 2 or more than kMaxClasses classes, a class without training pictures, a class name
+// that is not UTF-8, a class in test/ or val/ that train/ lacks, or a set without pictures.
+PictureTree list_pictures(const std::filesystem::path& folder, Holding holding = Holding::tenth);
+
+}  // namespace weft::data

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/input/own_data.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "data/image.h"
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+Error bad_size(const std::string& text) {
+  return Error(ErrorKind::usage,
+               fmt::format("--image-size: expected HEIGHTxWIDTH, each from 1 to {}, found '{}'",
+                           data::kMaxDatasetSide, printable(text)));
+}
+
+void parse_size(const std::string& text, data::PictureShape& shape) {
+  const char* end = text.data() + text.size();
+  const auto side = [&](const char* begin, std::int64_t& value) {
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc{} || value < 1 || value > data::kMaxDatasetSide) throw bad_size(text);
+    return stop;
+  };
+  const char* by = side(text.data(), shape.height);
+  if (by == end || *by != 'x') throw bad_size(text);
+  if (side(by + 1, shape.width) != end) throw bad_size(text);
+}
+
+}  // namespace
+
+void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
+  const std::string before = app.option_defaults()->get_group();
+  app.option_defaults()->group("Your own data");
+  app.add_option("--data", flags.path,
+                 fmt::format("folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
+                             "CLASS/ alone: then a tenth of each class is the test set. {}. Or IDX "
+                             "or CIFAR files. More in docs/own-data.md",
+                             data::kPictureFormats))
+      ->type_name("DIR");
+  if (shape) {
+    app.add_option("--image-size", flags.image_size,
+                   fmt::format("of the network's input. Default: that of the pictures when all "
+                               "have one, of at most {0}x{0}, else 28x28 for grey and 32x32 for "
+                               "colour",
+                               data::kMaxKeptSide))
+        ->type_name("HxW");
+    app.add_option("--channels", flags.channels,
+                   "1: grey; 3: colour. Default: 3 when a training picture has colour")
+        ->check(CLI::Validator(
+            [](std::string& text) -> std::string {
+              return text == "1" || text == "3" ? "" : "expected 1 or 3, found '" + text + "'";
+            },
+            ""))
+        ->type_name("1|3");
+    add_choice(app, "--fit", flags.fit, {"letterbox", "crop", "stretch"},
+               "pictures of another shape: add borders (default), cut, or distort them");
+  }
+  app.add_flag("--skip-broken", flags.skip_broken, "leave out pictures that cannot be read");
+  app.add_flag("--no-cache", flags.no_cache,
+               "decode the pictures again, and keep no copy in ~/.cache/weft");
+  app.option_defaults()->group(before);
+}
+
+models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
+  if (!flags.path.empty()) own.path = flags.path;
+  if (own.path.empty()) {
+    const char* flag = !flags.image_size.empty() ? "--image-size"
+                       : flags.channels != 0     ? "--channels"
+                       : !flags.fit.empty()      ? "--fit"
+                       : flags.skip_broken       ? "--skip-broken"
+                       : flags.no_cache          ? "--no-cache"
+                                                 : nullptr;
+    if (flag != nullptr) {
+      throw Error(ErrorKind::usage, fmt::format("{} goes with --data DIR only", flag));
+    }
+    return own;
+  }
+  if (!flags.image_size.empty()) parse_size(flags.image_size, own.shape);
+  if (flags.channels != 0) own.shape.channels = flags.channels;
+  if (!flags.fit.empty()) own.shape.fit = data::parse_fit(flags.fit);
+  own.skip_broken = own.skip_broken || flags.skip_broken;
+  return own;
+}
+
+data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, data::Holding holding,
+                       const std::string& progress) {
+  data::FolderOptions options;
+  options.shape = own.shape;
+  options.holding = holding;
+  options.skip_broken = own.skip_broken;
+  if (!flags.no_cache) options.cache_folder = data::default_cache_folder();
+  options.log = [](const std::string& line) { print_notice(line); };
+  Progress bar(progress, 5);
+  const Timer timer;
+  options.progress = [&](std::int64_t done, std::int64_t all) {
+    if (!bar.due()) return;
+    const double part = static_cast<double>(done) / static_cast<double>(all);
+    bar.show(
+        "reading", part,
+        format_count(std::llround(static_cast<double>(done) / timer.seconds())) + " pictures/s",
+        timer.seconds() * (1 - part) / part);
+  };
+  return data::load_own_data(own.path, options);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// --data DIR: pictures in folders, IDX or CIFAR files of the user's own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "data/own_data.h"
+#include "models/train_config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct OwnDataFlags {
+  std::string path;  // empty: no data of the user's own
+  std::string image_size, fit;
+  std::int64_t channels = 0;
+  bool skip_broken = false, no_cache = false;
+};
+
+// --data, --skip-broken and --no-cache. With `shape` also --image-size, --channels and --fit, which
+// a trained model knows by itself.
+void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
+
+// `own`, but for what the flags say. Throws usage for an --image-size that is none, or flags that
+// need --data and have none.
+models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own = {});
+
+// Reads it with a progress bar; `progress` is auto, on or off.
+data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, data::Holding holding,
+                       const std::string& progress);
+
+}  // namespace weft::cli

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// What the images decide about a run, and the plan that --dry-run prints.
+#include <fmt/core.h>
+
+#include "engine/error.h"
+#include "engine/extent.h"
+#include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/tables.h"
+#include "examples/weft/train/flags.h"
+#include "examples/weft/train/report.h"
+#include "models/json_fields.h"
+#include "models/records.h"
+#include "models/split.h"
+
+namespace weft::cli {
+
+namespace {
+
+// A network's own number of epochs suits tens of thousands of images. Fewer are seen more often.
+int epochs_for(int epochs, std::int64_t images) {
+  constexpr std::int64_t kEnough = 20'000, kMostTimes = 10;
+  return epochs * static_cast<int>(std::clamp<std::int64_t>(kEnough / images, 1, kMostTimes));
+}
+
+void fit_to_images(models::TrainConfig& config, const TrainFlags& flags,
+                   const DatasetShape& shape) {
+  config.network.channels = shape.channels;
+  config.network.height = shape.height;
+  config.network.width = shape.width;
+  config.network.classes = shape.classes;
+  config.augmentation = augmentation_from(flags.augment, config.augmentation, shape.channels);
+}
+
+}  // namespace
+
+void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
+                    const data::Dataset& dataset) {
+  config.dataset = dataset.name;
+  fit_to_images(config, flags, shape_of(dataset));
+  if (!dataset.own_data) return;
+  if (flags.epochs == 0 && flags.config.empty()) {
+    config.epochs = epochs_for(config.epochs, models::images_used(dataset, config));
+  }
+  if (dataset.validation.count > 0) {
+    if (config.validation_split > 0) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--val-split: {} has its own validation pictures in val/",
+                              printable(dataset.source)));
+    }
+    config.calibration_split = 0;
+    return;
+  }
+  constexpr double kValidationSplit = 0.1;
+  const bool asked = flags.val_split >= 0 || flags.calibration_split >= 0 || !flags.config.empty();
+  models::TrainConfig split = config;
+  split.validation_split = kValidationSplit;
+  split.calibration_split = 0;
+  const std::int64_t used = models::images_used(dataset, config);
+  if (!asked && models::held_out_images(split, used) > 0) config = split;
+}
+
+void require_device_memory(const data::Dataset& dataset, Device device) {
+  if (!device.is_cuda()) return;
+  const std::size_t images =
+      dataset.train.images.size() + dataset.validation.images.size() + dataset.test.images.size();
+  const std::size_t memory = device_properties(device).memory_bytes;
+  if (memory == 0 || images <= memory) return;
+  throw Error(ErrorKind::device,
+              fmt::format("the images of {} take {}, but {} has {} of memory; choose a smaller "
+                          "--image-size, or --device cpu",
+                          printable(dataset.name), format_bytes(static_cast<double>(images)),
+                          to_string(device), format_bytes(static_cast<double>(memory))));
+}
+
+int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
+            const data::Dataset* own) {
+  if (config.dataset.empty()) config.dataset = kDefaultDataset;
+  const DatasetShape shape = own != nullptr ? shape_of(*own) : standard_shape(config.dataset);
+  fit_to_images(config, flags, shape);
+  const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
+  const std::int64_t available = shape.train_images;
+  notice_limit(config.limit_train, available, config.dataset);
+  const std::int64_t limited =
+      config.limit_train > 0 ? std::min(config.limit_train, available) : available;
+  const std::int64_t given = own != nullptr ? own->validation.count : 0;
+  const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, limited);
+  const std::int64_t images = given > 0 ? limited : limited - held_out;
+  const std::int64_t steps = divide_up(images, config.batch_size);
+
+  const layers::PlanBytes plan = layers::plan_bytes(
+      *net, std::min(config.batch_size, images), layers::Phase::training, config.kernels, device);
+  const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
+  const std::size_t copies =
+      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
+  const std::size_t weights_bytes = copies * parameters;
+  const std::size_t data =
+      static_cast<std::size_t>(available * shape.channels * shape.height * shape.width);
+  if (flags.json) {
+    nlohmann::ordered_json event =
+        json_event("dry_run", {{"model", config.network.name},
+                               {"parameters", net->parameter_count()},
+                               {"dataset", config.dataset},
+                               {"device", to_string(device)},
+                               {"epochs", config.epochs},
+                               {"batch_size", config.batch_size},
+                               {"train_images", images},
+                               {"steps_per_epoch", steps},
+                               {"steps", steps * config.epochs},
+                               {"optimizer", models::name_of(config.optimizer)},
+                               {"clip_norm", models::shortest(config.clip_norm)},
+                               {"weight_decay", models::shortest(config.weight_decay)},
+                               {"lr", models::shortest(config.schedule.peak)},
+                               {"lr_schedule", models::name_of(config.schedule.kind)},
+                               {"ema_decay", models::shortest(config.ema_decay)}});
+    event["bytes"] = {{"weights", weights_bytes},    {"activations", plan.activations},
+                      {"gradients", plan.gradients}, {"workspace", plan.workspace},
+                      {"cache", plan.caches},        {"images", data}};
+    write_out(json_line(event));
+    return 0;
+  }
+  const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
+  const Terminal terminal = detect_terminal(kStdout);
+  write_out(format_pairs(
+      {{"model", fmt::format("{}, {} parameters", config.network.name,
+                             format_count(net->parameter_count()))},
+       {"device", device_text(device)},
+       {"data", fmt::format("{}: {} images to train on, {} held out", config.dataset,
+                            format_count(images), format_count(held_out))},
+       {"steps",
+        fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
+                    counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
+       {"rate", schedule_text(config.schedule)},
+       {"update", update_text(config)},
+       {"augment", augmentation_text(config.augmentation)},
+       {"average", average_text(config)},
+       {"weights",
+        fmt::format("{} with gradients and {}", bytes(weights_bytes),
+                    config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},
+       {"activations", bytes(plan.activations + plan.gradients) + " with their gradients"},
+       {"workspace", bytes(plan.workspace + plan.caches)},
+       {"images", bytes(data)},
+       {"run", flags.out.empty() ? "nothing is written by --dry-run"
+                                 : printable(flags.out) + " (not written by --dry-run)"}},
+      terminal));
+  return 0;
+}
+
+}  // namespace weft::cli

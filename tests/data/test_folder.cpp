@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Folders of pictures: what counts as a class and a picture, shapes, splits, and the cache.
+#include "data/folder.h"
+
+#include <algorithm>
+#include <map>
+
+#include "data/digits.h"
+#include "tests/data/picture_folder.h"
+
+namespace weft::data {
+namespace {
+
+namespace fs = std::filesystem;
+using test::expect_error;
+using test::TempFolder;
+using test::write_class;
+using test::write_flat_png;
+
+std::vector<std::string> paths_of(const std::vector<PictureFile>& files) {
+  std::vector<std::string> paths;
+  for (const PictureFile& file : files) paths.push_back(file.path);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+class Folder : public testing::Test {
+ protected:
+  fs::path operator/(const std::string& name) const { return folder_.path() / name; }
+  Dataset load(const FolderOptions& options = {}) {
+    log_.clear();
+    FolderOptions logging = options;
+    logging.log = [this](const std::string& line) { log_.push_back(line); };
+    return load_folder(folder_.path(), logging);
+  }
+  // Two classes of 10 grey pictures of 4 x 4.
+  void write_two_classes() {
+    write_class(*this / "cat", 10, 0);
+    write_class(*this / "dog", 10, 100);
+  }
+
+  TempFolder folder_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(Folder, SplitsAreFoldersOfFolders) {
+  write_class(*this / "train/b", 3);
+  write_class(*this / "train/a", 2);
+  write_class(*this / "test/b", 1);
+  write_class(*this / "val/a", 1);
+  const PictureTree tree = list_pictures(folder_.path());
+  EXPECT_EQ(tree.class_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(paths_of(tree.train),
+            (std::vector<std::string>{"train/a/0.png", "train/a/1.png", "train/b/0.png",
+                                      "train/b/1.png", "train/b/2.png"}));
+  ASSERT_EQ(tree.test.size(), 1u);
+  EXPECT_EQ(tree.test[0].label, 1);
+  ASSERT_EQ(tree.validation.size(), 1u);
+  EXPECT_EQ(tree.validation[0].label, 0);
+  EXPECT_FALSE(tree.held_out);
+  // Without test/, val/ is the test set.
+  fs::remove_all(*this / "test");
+  const PictureTree without = list_pictures(folder_.path());
+  EXPECT_EQ(paths_of(without.test), (std::vector<std::string>{"val/a/0.png"}));
+  EXPECT_TRUE(without.validation.empty());
+}
+
+TEST_F(Folder, ATenthOfEachClassIsHeldOutAndStaysTheSame) {
+  write_class(*this / "cat", 30);
+  write_class(*this / "dog", 4);
+  write_class(*this / "eel", 1);
+  const PictureTree tree = list_pictures(folder_.path());
+  std::map<std::int32_t, int> held;
+  for (const PictureFile& file : tree.test) ++held[file.label];
+  EXPECT_EQ(held, (std::map<std::int32_t, int>{{0, 3}, {1, 1}}));
+  EXPECT_EQ(tree.train.size(), 31u);
+  EXPECT_TRUE(tree.held_out);
+  const std::vector<std::string> before = paths_of(tree.test);
+  write_class(*this / "fox", 20);  // another class moves none of them
+  const std::vector<std::string> after = paths_of(list_pictures(folder_.path()).test);
+  EXPECT_TRUE(std::includes(after.begin(), after.end(), before.begin(), before.end()));
+  const PictureTree all = list_pictures(folder_.path(), Holding::nothing);
+  EXPECT_EQ(all.test.size(), 55u);
+  EXPECT_TRUE(all.train.empty());
+}
+
+TEST_F(Folder, TheOrderMixesTheClasses) {
+  write_class(*this / "train/a", 40);
+  write_class(*this / "train/b", 40);
+  const PictureTree tree = list_pictures(folder_.path());
+  const auto of_first_half = std::count_if(tree.train.begin(), tree.train.begin() + 30,
+                                           [](const PictureFile& file) { return file.label == 0; });
+  EXPECT_GT(of_first_half, 5);
+  EXPECT_LT(of_first_half, 25);
+}
+
+TEST_F(Folder, WhatIsNoPictureIsPassedOver) {
+  write_two_classes();
+  test::write_bytes(*this / "cat/notes.txt", test::text("a note"));
+  test::write_bytes(*this / "cat/.hidden.png", test::text("not a picture"));
+  test::write_bytes(*this / ".git/HEAD", test::text("x"));
+  test::write_bytes(*this / "README.md", test::text("x"));
+  write_flat_png(*this / "dog/more/deep/1.PNG", {9, 9, 9});
+  EXPECT_NO_THROW(load());
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_EQ(log_[0], "passed over README.md and 1 more, which are no picture of a class");
+  const PictureTree tree = list_pictures(folder_.path());
+  EXPECT_EQ(tree.train.size() + tree.test.size(), 21u);
+}
+
+TEST_F(Folder, NamesMayHoldSpacesAndUtf8) {
+  write_class(*this / "Käfer grün", 5);
+  write_class(*this / "猫", 5);
+  EXPECT_EQ(load().class_names, (std::vector<std::string>{"Käfer grün", "猫"}));
+  write_class(*this / "\xff\xfe", 2);
+  expect_error(ErrorKind::data, {"the name of a class is not UTF-8"}, [&] { load(); });
+}
+
+TEST_F(Folder, SymbolicLinksAreFollowedOnce) {
+  write_two_classes();
+  TempFolder elsewhere;
+  write_class(elsewhere.path() / "pictures", 3);
+  fs::create_directory_symlink(elsewhere.path() / "pictures", *this / "eel");
+  fs::create_directory_symlink("..", *this / "cat/up");  // to cat, dog, eel and cat again
+  fs::create_directory_symlink("loop", *this / "dog/loop");
+  fs::create_symlink(elsewhere.path() / "pictures/0.png", *this / "dog/linked.png");
+  const PictureTree tree = list_pictures(folder_.path());
+  std::map<std::int32_t, int> counts;
+  for (const auto* files : {&tree.train, &tree.test}) {
+    for (const PictureFile& file : *files) ++counts[file.label];
+  }
+  EXPECT_EQ(counts[1], 11);
+  EXPECT_EQ(counts[2], 3);
+  EXPECT_EQ(counts[0], 10 + 11 + 3);  // by way of cat/up, and its own pictures once
+}
+
+TEST_F(Folder, ClassesThatCannotBeTrainedAreRefused) {
+  expect_error(ErrorKind::data, {"no folders in it"}, [&] { load(); });
+  write_class(*this / "cat", 3);
+  expect_error(ErrorKind::data, {"one class only, cat"}, [&] { load(); });
+  fs::create_directory(*this / "dog");
+  expect_error(ErrorKind::data, {"dog", "no pictures"}, [&] { load(); });
+  write_class(*this / "dog", 1);
+  EXPECT_NO_THROW(load());
+  fs::rename(*this / "dog", *this / "test");
+  fs::create_directory(*this / "test/x");
+  expect_error(ErrorKind::data, {"holds test/", "no train/"}, [&] { load(); });
+}
+
+TEST_F(Folder, MoreClassesThanAModelMayHaveAreRefusedAtOnce) {
+  for (int i = 0; i < 20'000; ++i) fs::create_directory(*this / ("c" + std::to_string(i)));
+  expect_error(ErrorKind::data, {"more than 4096 folders"}, [&] { load(); });
+}
+
+TEST_F(Folder, AClassThatTrainingLacksIsRefused) {
+  write_class(*this / "train/a", 2);
+  write_class(*this / "train/b", 2);
+  write_class(*this / "test/c", 2);
+  expect_error(ErrorKind::data, {"test/c", "there is no class c in train/"}, [&] { load(); });
+  fs::remove_all(*this / "test");
+  fs::create_directories(*this / "test/a");
+  expect_error(ErrorKind::data, {"test", "no pictures in it"}, [&] { load(); });
+}
+
+TEST_F(Folder, TheShapeFollowsThePictures) {
+  write_two_classes();
+  Dataset dataset = load();
+  EXPECT_EQ(dataset.train.channels, 1);
+  EXPECT_EQ(dataset.train.height, 4);  // the common size
+  EXPECT_EQ(dataset.train.width, 4);
+  write_flat_png(*this / "cat/wide.png", {5, 5, 5}, 9, 4);
+  dataset = load();
+  EXPECT_EQ(dataset.train.height, 28);
+  // A colour in the last of many pictures decides, though the first look missed it.
+  write_class(*this / "cat", 60);
+  write_class(*this / "dog", 60);
+  write_flat_png(*this / "cat/red.png", {255, 0, 0}, 9, 4);
+  const PictureTree tree = list_pictures(folder_.path());
+  const auto trains = [&](const char* path) {
+    const std::vector<std::string> paths = paths_of(tree.train);
+    return std::count(paths.begin(), paths.end(), path) == 1;
+  };
+  ASSERT_TRUE(trains("cat/red.png"));
+  dataset = load();
+  EXPECT_EQ(dataset.train.channels, 3);
+  EXPECT_EQ(dataset.train.height, 32);
+  EXPECT_EQ(std::ssize(dataset.train.images), dataset.train.count * 3 * 32 * 32);
+  EXPECT_EQ(dataset.mean.size(), 3u);
+  FolderOptions grey;
+  grey.shape = {1, 6, 8, Fit::stretch};
+  dataset = load(grey);
+  EXPECT_EQ(dataset.train.channels, 1);
+  EXPECT_EQ(dataset.train.height, 6);
+  EXPECT_EQ(dataset.train.width, 8);
+  EXPECT_EQ(dataset.mean.size(), 1u);
+}
+
+TEST_F(Folder, PicturesGreyByTheirPixelsAreGrey) {
+  const Bytes grey_in_rgb(4 * 4 * 3, 77);
+  for (const char* name : {"cat", "dog"}) {
+    fs::create_directories(*this / name);
+    for (const char* file : {"0.png", "1.png"})
+      write_png(*this / name / file, grey_in_rgb, 4, 4, 3);
+  }
+  EXPECT_EQ(load().train.channels, 1);
+}
+
+TEST_F(Folder, BrokenPicturesAreAnErrorOrLeftOut) {
+  write_two_classes();
+  test::write_bytes(*this / "cat/text.png", test::text("no picture"));
+  expect_error(ErrorKind::data, {"cat/text.png", "not a picture"}, [&] { load(); });
+  fs::create_symlink("nowhere", *this / "dog/gone.jpg");
+  fs::create_symlink("self.png", *this / "dog/self.png");
+  expect_error(ErrorKind::data, {"3 pictures cannot be read", "--skip-broken"}, [&] { load(); });
+  ASSERT_EQ(log_.size(), 3u);
+  FolderOptions options;
+  options.skip_broken = true;
+  const Dataset dataset = load(options);
+  EXPECT_EQ(dataset.train.count + dataset.test.count, 20);
+  EXPECT_EQ(std::ssize(dataset.train.labels), dataset.train.count);
+  EXPECT_EQ(std::ssize(dataset.train.images), dataset.train.count * 16);
+  ASSERT_EQ(log_.size(), 4u);
+  EXPECT_NE(log_[0].find("text.png"), std::string::npos);
+  EXPECT_EQ(log_[3], "left out 3 pictures that cannot be read");
+}
+
+TEST_F(Folder, NothingLeftIsAnError) {
+  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+    test::write_bytes(*this / name, test::text("no picture"));
+  }
+  FolderOptions options;
+  options.skip_broken = true;
+  expect_error(ErrorKind::data, {"no training picture can be read"}, [&] { load(options); });
+}
+
+TEST_F(Folder, MemoryIsPlannedBeforeItIsTaken) {
+  write_two_classes();
+  FolderOptions options;
+  options.shape.channels = 3;
+  options.shape.height = options.shape.width = 1000;
+  options.memory = 20 * 3'000'000 * 3 - 1;
+  expect_error(ErrorKind::data, {"20 pictures of 3 x 1000 x 1000", "57 MiB", "171 MiB"},
+               [&] { load(options); });
+  options.memory += 1;
+  EXPECT_EQ(load(options).train.height, 1000);
+}
+
+// The decoded pixels of a data set, each with its class, without their order.
+std::vector<std::pair<std::string, Bytes>> sorted_pixels(const Dataset& dataset,
+                                                         const ImageSet& set) {
+  std::vector<std::pair<std::string, Bytes>> pixels;
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const auto first = set.images.begin() + i * set.pixels();
+    const auto label = static_cast<std::size_t>(set.labels[static_cast<std::size_t>(i)]);
+    pixels.emplace_back(dataset.class_names[label], Bytes(first, first + set.pixels()));
+  }
+  std::sort(pixels.begin(), pixels.end());
+  return pixels;
+}
+
+TEST_F(Folder, WhatIsWrittenIsReadAgain) {
+  const Dataset digits = generate_digits({.train = 120, .test = 40});
+  write_folder(digits, *this / "digits");
+  const Dataset read = load_folder(*this / "digits", {});
+  EXPECT_EQ(read.class_names, digits.class_names);
+  EXPECT_EQ(sorted_pixels(read, read.train), sorted_pixels(digits, digits.train));
+  EXPECT_EQ(sorted_pixels(read, read.test), sorted_pixels(digits, digits.test));
+  EXPECT_EQ(read.mean, digits.mean);
+  expect_error(ErrorKind::data, {"digits", "it exists already"},
+               [&] { write_folder(digits, *this / "digits"); });
+  Dataset odd = digits;
+  odd.class_names[3] = "T-shirt/top";
+  expect_error(ErrorKind::data, {"T-shirt/top"}, [&] { write_folder(odd, *this / "odd"); });
+  EXPECT_FALSE(fs::exists(*this / "odd"));
+}
+
+class FolderCache : public Folder {
+ protected:
+  FolderCache() {
+    options_.cache_folder = cache_.path() / "weft";
+    options_.progress = [this](std::int64_t, std::int64_t) { decoded_ = true; };
+  }
+  // True when the pictures were decoded and not taken from the cache.
+  bool decodes() {
+    decoded_ = false;
+    last_ = load(options_);
+    return decoded_;
+  }
+  fs::path file() const { return fs::directory_iterator(options_.cache_folder)->path(); }
+  std::ptrdiff_t files() const {
+    return std::distance(fs::directory_iterator(options_.cache_folder), {});
+  }
+
+  TempFolder cache_;
+  FolderOptions options_;
+  Dataset last_;
+  bool decoded_ = false;
+};
+
+TEST_F(FolderCache, IsUsedUntilSomethingChanges) {
+  write_two_classes();
+  EXPECT_TRUE(decodes());
+  const Dataset first = last_;
+  EXPECT_FALSE(decodes());
+  EXPECT_EQ(last_.train.images, first.train.images);
+  EXPECT_EQ(last_.train.labels, first.train.labels);
+  EXPECT_EQ(last_.test.images, first.test.images);
+  EXPECT_EQ(last_.mean, first.mean);
+
+  write_flat_png(*this / "cat/new.png", {1, 1, 1});
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(decodes());
+  fs::remove(*this / "cat/new.png");
+  EXPECT_TRUE(decodes());
+  const auto time = fs::last_write_time(*this / "dog/0.png");
+  fs::last_write_time(*this / "dog/0.png", time + std::chrono::nanoseconds(1));
+  EXPECT_TRUE(decodes());
+  fs::rename(*this / "dog/0.png", *this / "dog/x.png");
+  EXPECT_TRUE(decodes());
+  EXPECT_EQ(files(), 1);  // the old ones were replaced
+  options_.shape.fit = Fit::crop;
+  EXPECT_TRUE(decodes());
+  options_.shape.channels = 3;
+  EXPECT_TRUE(decodes());
+  options_.shape.height = options_.shape.width = 5;
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(decodes());
+  EXPECT_EQ(files(), 4);
+}
+
+TEST_F(FolderCache, DamagedIsNotUsed) {
+  write_two_classes();
+  EXPECT_TRUE(decodes());
+  const Dataset first = last_;
+  const Bytes whole = read_file(file(), 1 << 20);
+  for (std::size_t at = 0; at < whole.size(); at += 53) {
+    Bytes damaged = whole;
+    damaged[at] = static_cast<std::uint8_t>(damaged[at] ^ 1);
+    test::write_bytes(file(), damaged);
+    EXPECT_TRUE(decodes()) << "byte " << at;
+    EXPECT_EQ(last_.train.images, first.train.images);
+  }
+  for (const std::size_t length : {std::size_t{0}, std::size_t{10}, whole.size() - 1}) {
+    test::write_bytes(file(), Bytes(whole.begin(), whole.begin() + static_cast<long>(length)));
+    EXPECT_TRUE(decodes()) << length << " bytes";
+  }
+  test::write_bytes(file(), whole);
+  EXPECT_FALSE(decodes());
+}
+
+TEST_F(FolderCache, RemembersWhatWasLeftOut) {
+  write_two_classes();
+  test::write_bytes(*this / "cat/text.png", test::text("no picture"));
+  options_.skip_broken = true;
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(decodes());
+  EXPECT_EQ(log_.size(), 2u);
+  options_.skip_broken = false;
+  expect_error(ErrorKind::data, {"cat/text.png"}, [&] { decodes(); });
+}
+
+TEST_F(FolderCache, AFolderThatCannotBeMadeIsLogged) {
+  write_two_classes();
+  test::write_bytes(cache_.path() / "weft", test::text("a file in its place"));
+  EXPECT_TRUE(decodes());
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("are not kept"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::data
