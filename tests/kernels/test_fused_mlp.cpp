@@ -250,8 +250,8 @@ TEST_P(FusedMlp, RefusesWhatItCannotDo) {
   const auto train = [&](int parameters, int velocity, int image, int workspace) {
     kernels::fused_mlp_train({values.data() + parameters, values.data() + velocity, nullptr,
                               step.data(), images.data() + image, labels.data(), values.data()},
-                             32, 1, kSmall, options,
-                             {scratch.data() + workspace, enough}, stream());
+                             32, 1, kSmall, options, {scratch.data() + workspace, enough},
+                             stream());
   };
   EXPECT_USAGE_ERROR(train(1, 0, 0, 0), "parameters must be aligned to 16 bytes");
   EXPECT_USAGE_ERROR(train(0, 1, 0, 0), "velocity must be aligned to 16 bytes");
