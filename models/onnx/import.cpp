@@ -159,8 +159,9 @@ void set_normalisation(ModelInfo& info, const OnnxImport& options, const std::st
     if (!asked.empty()) values = asked;
     if (values.size() == 1) values.assign(channels, values[0]);
     if (values.size() == channels) return;
-    throw Error(ErrorKind::usage, str(where, ": images have ", channels, " channels, and there are ",
-                                      values.size(), " numbers to normalise them"));
+    throw Error(ErrorKind::usage,
+                str(where, ": images have ", channels, " channels, and there are ", values.size(),
+                    " numbers to normalise them"));
   };
   set(info.mean, options.mean);
   set(info.stddev, options.stddev);

@@ -35,7 +35,7 @@ struct OnnxImport {
   std::optional<std::array<std::int64_t, 3>> input = {};
   // One for each channel, or one for all; none: those of the file, or MNIST's.
   std::vector<float> mean = {}, stddev = {};
-  std::vector<std::string> class_names = {};    // else those of the file, or "0", "1", ...
+  std::vector<std::string> class_names = {};  // else those of the file, or "0", "1", ...
 };
 
 struct OnnxModel {
