@@ -20,13 +20,16 @@ bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
+using Decode = Picture (*)(std::span<const std::uint8_t>, const std::string&);
+
 struct Format {
   std::string_view magic, second_magic;  // the second one stands at byte 8
-  Picture (*decode)(std::span<const std::uint8_t>, const std::string&);
+  Decode decode;
+  Decode decode_grey = decode;  // for those who need no colour
 };
 
 constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", decode_png},
-                               {"\xff\xd8\xff", "", decode_jpeg},
+                               {"\xff\xd8\xff", "", decode_jpeg, decode_grey_jpeg},
                                {"GIF87a", "", decode_gif},
                                {"GIF89a", "", decode_gif},
                                {"RIFF", "WEBP", decode_webp},
@@ -57,7 +60,7 @@ int laid_on(int ground, int value, int alpha) {
   return (value * alpha + ground * (255 - alpha) + 127) / 255;
 }
 
-Picture decode(std::span<const std::uint8_t> bytes, const std::string& name) {
+Picture decode(std::span<const std::uint8_t> bytes, Decode Format::*kind, const std::string& name) {
   const auto refuse = [&](const std::string& what) {
     return Error(ErrorKind::data, str(name, ": ", what));
   };
@@ -65,7 +68,7 @@ Picture decode(std::span<const std::uint8_t> bytes, const std::string& name) {
   if (bytes.size() > kMaxImageFileBytes) {
     throw refuse(str(bytes.size(), " bytes, at most ", kMaxImageFileBytes, " are accepted"));
   }
-  if (const Format* format = format_of(bytes)) return format->decode(bytes, name);
+  if (const Format* format = format_of(bytes)) return (format->*kind)(bytes, name);
   throw refuse(str("not a picture in a known format: expected ", kPictureFormats));
 }
 
@@ -85,6 +88,8 @@ std::vector<std::uint8_t> plane(const Picture& decoded, int ground, ValueOf valu
 
 std::vector<std::uint8_t> grey_plane(const Picture& decoded, int ground) {
   if (decoded.is_colour()) return plane(decoded, ground, brightness);
+  const std::uint8_t* values = decoded.pixels.get();
+  if (!decoded.has_alpha()) return {values, values + decoded.width * decoded.height};
   return plane(decoded, ground, [](const std::uint8_t* grey) { return int{grey[0]}; });
 }
 
@@ -131,12 +136,12 @@ bool has_picture_ending(const std::filesystem::path& path) {
 }
 
 GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Picture decoded = decode(bytes, name);
+  const Picture decoded = decode(bytes, &Format::decode_grey, name);
   return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded))};
 }
 
 RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Picture decoded = decode(bytes, name);
+  const Picture decoded = decode(bytes, &Format::decode, name);
   RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {}};
   image.grey = grey_plane(decoded, kWhite);
   if (image.is_grey) return image;

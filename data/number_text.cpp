@@ -19,7 +19,8 @@ bool is_separator(char c) {
   return c == ' ' || c == '\n' || c == ',' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-bool read_whole(std::string_view text, std::int64_t& value) {
+template <class Whole>
+bool read_whole(std::string_view text, Whole& value) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return end == text.data() + text.size() && code == std::errc{};
 }
@@ -106,7 +107,15 @@ void NumberReader::token(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
   std::int64_t whole = 0;
-  if (!real_ && read_whole(digits, whole)) return append(&whole);
+  std::uint64_t large = 0;
+  if (!real_ && read_whole(digits, whole) && !(needs_unsigned_ && whole < 0)) {
+    has_negative_ = has_negative_ || whole < 0;
+    return append(&whole);
+  }
+  if (!real_ && !has_negative_ && read_whole(digits, large)) {
+    needs_unsigned_ = true;
+    return append(&large);
+  }
   double value = 0;
   if (text.size() > kLongestToken || !read_real(digits, value)) {
     throw Error(ErrorKind::data,
@@ -128,7 +137,8 @@ void NumberReader::become_real() {
   for (std::size_t at = 0; at < bytes_.size(); at += 8) {
     std::int64_t whole = 0;
     std::memcpy(&whole, bytes_.data() + at, 8);
-    const double value = static_cast<double>(whole);
+    const double value = needs_unsigned_ ? static_cast<double>(static_cast<std::uint64_t>(whole))
+                                         : static_cast<double>(whole);
     std::memcpy(bytes_.data() + at, &value, 8);
   }
 }
@@ -137,7 +147,7 @@ NpyArray NumberReader::finish() {
   token(begun_);
   if (bytes_.empty()) throw Error(ErrorKind::data, str(name_, ": holds no numbers"));
   const std::int64_t count = static_cast<std::int64_t>(bytes_.size() / 8);
-  return {real_ ? "f8" : "i8", {count}, std::move(bytes_)};
+  return {real_ ? "f8" : needs_unsigned_ ? "u8" : "i8", {count}, std::move(bytes_)};
 }
 
 template <class T>

@@ -14,14 +14,15 @@
 namespace weft::data {
 
 // Reads numbers from text that arrives in parts cut anywhere. Whole numbers stay integers as long
-// as all of them are and fit 64 bits; otherwise everything is a double. "nan", "inf" and exponents
-// are numbers too. Throws data with the line for anything else, or when there is no number at all.
+// as all of them are and fit int64, or all of them fit uint64; otherwise everything is a double.
+// "nan", "inf" and exponents are numbers too. Throws data with the line for anything else, or when
+// there is no number at all.
 class NumberReader {
  public:
   explicit NumberReader(std::string name) : name_(std::move(name)) {}
 
   void feed(std::string_view text);
-  NpyArray finish();  // "i8" or "f8", one axis
+  NpyArray finish();  // "i8", "u8" or "f8", one axis
 
  private:
   void token(std::string_view text);
@@ -33,7 +34,9 @@ class NumberReader {
   std::string begun_;   // a token that the last part cut off
   bool begins_ = true;  // before the first token
   bool in_comment_ = false, real_ = false;
-  bool after_number_ = false;  // of this line, with white space between at most
+  bool has_negative_ = false;    // among the whole numbers
+  bool needs_unsigned_ = false;  // one of them is 2^63 or more
+  bool after_number_ = false;    // of this line, with white space between at most
   std::int64_t line_ = 1;
   std::vector<std::byte> bytes_;  // 8 for each number
 };

@@ -97,6 +97,46 @@ InkBox in_picture(const InkBox& box, const Plane& plane, const GreyImage& image)
           box.bottom() * image.height / plane.height - top};
 }
 
+// What was found in a picture.
+struct Finding {
+  Plane plane;  // the picture, shrunk
+  bool is_inverted = false;
+  std::vector<Mark> marks;  // at least one
+};
+
+Finding find_in(const GreyImage& image, Invert invert, const std::string& name) {
+  check_size(image, name);
+  Finding found{to_plane(image), false, {}};
+  found.is_inverted = must_invert(found.plane, invert);
+  found.marks = find_marks(found.plane, found.is_inverted);
+  if (found.marks.empty()) {
+    throw Error(ErrorKind::data, str(name, ": no ink/contrast to find a digit in"));
+  }
+  return found;
+}
+
+PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
+                                  const GreyImage& image) {
+  return {to_bytes(place_like_mnist(scale_longest_to(mark.ink, kBox))), found.is_inverted,
+          in_picture(mark.box, found.plane, image), mark.row, marks};
+}
+
+// Adds the ink of `inner` to `outer` when it lies inside its box. Returns whether it does.
+bool takes_in(Mark& outer, const Mark& inner) {
+  const std::int64_t left = inner.box.left - outer.box.left, top = inner.box.top - outer.box.top;
+  if (left < 0 || top < 0 || inner.box.right() > outer.box.right() ||
+      inner.box.bottom() > outer.box.bottom()) {
+    return false;
+  }
+  for (std::int64_t y = 0; y < inner.box.height; ++y) {
+    for (std::int64_t x = 0; x < inner.box.width; ++x) {
+      float& ink = outer.ink.at(left + x, top + y);
+      ink = std::max(ink, inner.ink.at(x, y));
+    }
+  }
+  return true;
+}
+
 PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::string& name) {
   if (image.width != kSide || image.height != kSide) {
     throw Error(ErrorKind::data, str(name, ": without preprocessing a picture must be 28 x 28, ",
@@ -135,17 +175,10 @@ Invert parse_invert(std::string_view text) {
 
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
                                          const std::string& name) {
-  check_size(image, name);
-  const Plane plane = to_plane(image);
-  const bool is_inverted = must_invert(plane, invert);
-  const std::vector<Mark> marks = find_marks(plane, is_inverted);
-  if (marks.empty()) {
-    throw Error(ErrorKind::data, str(name, ": no ink/contrast to find a digit in"));
-  }
+  const Finding found = find_in(image, invert, name);
   std::vector<PreparedImage> prepared;
-  for (const Mark& mark : marks) {
-    prepared.push_back({to_bytes(place_like_mnist(scale_longest_to(mark.ink, kBox))), is_inverted,
-                        in_picture(mark.box, plane, image), mark.row, marks.size()});
+  for (const Mark& mark : found.marks) {
+    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, image));
   }
   return prepared;
 }
@@ -155,16 +188,22 @@ PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Inver
   check_size(image, name);
   if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name);
   if (preprocess == Preprocess::resize) return resized(image, invert);
-  const std::vector<PreparedImage> marks = prepare_marks(image, invert, name);
+  Finding found = find_in(image, invert, name);
   // A mark at the border may be something beside the sheet, so it counts less.
-  const auto weight = [&](const PreparedImage& mark) {
+  const auto weight = [&](const Mark& mark) {
     const InkBox& box = mark.box;
-    const bool is_at_border =
-        box.left <= 0 || box.top <= 0 || box.right() >= image.width || box.bottom() >= image.height;
+    const bool is_at_border = box.left <= 0 || box.top <= 0 || box.right() >= found.plane.width ||
+                              box.bottom() >= found.plane.height;
     return box.width * box.height / (is_at_border ? 4 : 1);
   };
-  return *std::max_element(marks.begin(), marks.end(),
-                           [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+  const auto largest =
+      std::max_element(found.marks.begin(), found.marks.end(),
+                       [&](const Mark& a, const Mark& b) { return weight(a) < weight(b); });
+  Mark mark = std::move(*largest);
+  found.marks.erase(largest);
+  // Without its eyes and mouth a face would be a zero.
+  std::erase_if(found.marks, [&](const Mark& other) { return takes_in(mark, other); });
+  return prepared_like_mnist(mark, found.marks.size() + 1, found, image);
 }
 
 }  // namespace weft::data

@@ -35,8 +35,9 @@ struct PreparedImage {
   std::size_t marks = 0;  // how many were found in the whole picture, this one included
 };
 
-// Of several marks in a picture, `mnist` takes the largest, preferring those inside. Throws data
-// when there is no contrast to find ink in (mnist), or the size is wrong (none). `name` is for the
+// Of several marks in a picture, `mnist` takes the largest, preferring those that do not touch the
+// border. The marks inside its box are parts of it, as the eyes of a face are. Throws data when
+// there is no contrast to find ink in (mnist), or the size is wrong (none). `name` is for the
 // message.
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name);

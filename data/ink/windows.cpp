@@ -84,15 +84,18 @@ Plane closing(const Plane& picture, std::int64_t width, std::int64_t height) {
   return window_min(window_max(picture, width, height), width, height);
 }
 
-// The largest value of a disc, which is nearly what these rectangles cover.
-static Plane disc_max(const Plane& picture, std::int64_t diameter) {
+// The largest value of a disc, which is nearly what these rectangles cover; rows are columns.
+static Plane transposed_disc_max(const Plane& picture, std::int64_t diameter) {
   constexpr double kCorners[] = {0.924, 0.707, 0.383};  // cosines of 22.5, 45 and 67.5 degrees
   const auto side = [&](double share) {
     return std::lround(share * static_cast<double>(diameter)) | 1;
   };
-  Plane result = window_max(picture, side(kCorners[0]), side(kCorners[2]));
+  const auto rectangle_max = [&](int i) {
+    return row_max(transposed(row_max(picture, side(kCorners[i]))), side(kCorners[2 - i]));
+  };
+  Plane result = rectangle_max(0);
   for (int i = 1; i < 3; ++i) {
-    const Plane more = window_max(picture, side(kCorners[i]), side(kCorners[2 - i]));
+    const Plane more = rectangle_max(i);
     for (std::size_t at = 0; at < result.values.size(); ++at) {
       result.values[at] = std::max(result.values[at], more.values[at]);
     }
@@ -120,7 +123,9 @@ Plane disc_closing(const Plane& picture, std::int64_t diameter) {
   const std::int64_t margin = diameter / 2;
   const Plane larger =
       transposed(with_longer_rows(transposed(with_longer_rows(picture, margin)), margin));
-  const Plane closed = negated(disc_max(negated(disc_max(larger, diameter)), diameter));
+  // A disc looks the same transposed, so that the second of the two turns the picture back.
+  const Plane closed =
+      negated(transposed_disc_max(negated(transposed_disc_max(larger, diameter)), diameter));
   Plane result(picture.width, picture.height);
   for (std::int64_t y = 0; y < picture.height; ++y) {
     for (std::int64_t x = 0; x < picture.width; ++x) {

@@ -17,25 +17,35 @@ std::size_t decoder_bytes(const JpegFrame& frame, int channels) {
   return static_cast<std::size_t>(bytes);
 }
 
-}  // namespace
-
-Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name) {
+Picture decoded(std::span<const std::uint8_t> file, bool is_grey, const std::string& name) {
   CheckedJpeg jpeg = check_jpeg(file, name);
   const JpegFrame& frame = jpeg.frame;
-  const int channels = frame.components.size() >= 3 ? 3 : 1;
+  const int stored = frame.components.size() >= 3 ? 3 : 1;  // as stb_image counts
+  const int channels = is_grey ? 1 : stored;
   for (JpegComponent& component : jpeg.frame.components) component.nonzero = {};
   set_stb_allocation_budget(decoder_bytes(frame, channels));
   int width = 0, height = 0, found = 0;
   Picture picture{frame.width, frame.height, channels, {nullptr, stbi_image_free}};
   picture.pixels.reset(stbi_load_from_memory(jpeg.file.data(), static_cast<int>(jpeg.file.size()),
-                                             &width, &height, &found, 0));
+                                             &width, &height, &found, channels));
   if (picture.pixels == nullptr) throw damaged_picture(name, "it cannot be decoded");
-  if (width != frame.width || height != frame.height || found != channels) {
+  if (width != frame.width || height != frame.height || found != stored) {
     throw damaged_picture(
         name, str("decoded as ", width, " x ", height, " x ", found, ", expected ", frame.width,
-                  " x ", frame.height, " x ", channels));
+                  " x ", frame.height, " x ", stored));
   }
   return upright(std::move(picture), jpeg.orientation, name);
+}
+
+}  // namespace
+
+Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name) {
+  return decoded(file, false, name);
+}
+
+// A file's first plane is its brightness, so that no colour is computed.
+Picture decode_grey_jpeg(std::span<const std::uint8_t> file, const std::string& name) {
+  return decoded(file, true, name);
 }
 
 }  // namespace weft::data

@@ -28,6 +28,8 @@ struct Picture {
 // Each decodes a whole file. Throws data, naming `name`, for anything that it cannot decode.
 Picture decode_png(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name);
+// One channel, whatever the file has: its brightness by ITU-R BT.601.
+Picture decode_grey_jpeg(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_bmp(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_pnm(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_gif(std::span<const std::uint8_t> file, const std::string& name);

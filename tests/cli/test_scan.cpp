@@ -126,6 +126,8 @@ TEST_F(Scan, UnsignedNumbersUseAllOfTheirBits) {
   ASSERT_EQ(weft({"scan", "u4.npy", "--op", "max", "--out", "s.npy"}).exit_code, 0);
   EXPECT_EQ(load<std::uint32_t>("s.npy", "u4"),
             (std::vector<std::uint32_t>{7, 3'000'000'000, 3'000'000'000}));
+  EXPECT_EQ(shell("printf '5 18446744073709551615 7' | \"$WEFT\" scan --op max").out,
+            "5\n18446744073709551615\n18446744073709551615\n");
   expect_error(shell("printf '1 -1' | \"$WEFT\" scan --type u8"), 3, "-1 does not fit uint64");
 }
 

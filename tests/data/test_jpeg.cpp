@@ -52,6 +52,21 @@ TEST(Jpeg, SamePixelsInEveryOrderOfTheSameCoefficients) {
             decode_grey(corpus_file("progressive-grey.jpg")).pixels);
 }
 
+// Brightness comes straight from the file, and through red, green and blue. The ways round.
+TEST(Jpeg, GreyIsTheBrightnessOfTheColours) {
+  for (const char* name : {"baseline.jpg", "progressive.jpg", "restarts.jpg", "cmyk.jpg"}) {
+    const GreyImage grey = decode_grey(corpus_file(name));
+    const RgbImage colour = decode_rgb_image(corpus_file(name), name);
+    ASSERT_FALSE(colour.is_grey) << name;
+    ASSERT_EQ(grey.pixels.size(), colour.grey.size()) << name;
+    for (std::size_t i = 0; i < grey.pixels.size(); ++i) {
+      const int red = colour.red[i], green = colour.green[i], blue = colour.blue[i];
+      if (std::min({red, green, blue}) == 0 || std::max({red, green, blue}) == 255) continue;
+      EXPECT_NEAR(grey.pixels[i], colour.grey[i], 2) << name << " " << i;
+    }
+  }
+}
+
 TEST(Jpeg, EveryTruncationIsRefusedAndNoDamageIsFatal) {
   for (const char* name : {"baseline.jpg", "progressive.jpg", "restarts.jpg", "cmyk.jpg"}) {
     const Bytes whole = corpus_file(name);

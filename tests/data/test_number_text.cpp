@@ -2,6 +2,7 @@
 // Numbers as text: what is read, whatever the parts it arrives in, and what is written.
 #include "data/number_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -29,14 +30,29 @@ TEST(NumberText, WholeNumbersStayIntegers) {
             (std::vector<std::int64_t>{1, 2, 3, -4, 5, INT64_MAX, INT64_MIN}));
 }
 
+TEST(NumberText, LargeWholeNumbersAreUnsignedUnlessOneIsNegative) {
+  const NpyArray array = read("3 9223372036854775808 18446744073709551615");
+  EXPECT_EQ(array.dtype, "u8");
+  EXPECT_EQ(values_of<std::uint64_t>(array),
+            (std::vector<std::uint64_t>{3, std::uint64_t{1} << 63, UINT64_MAX}));
+  for (const char* text : {"9223372036854775808 -1", "-1 9223372036854775808"}) {
+    const NpyArray mixed = read(text);
+    EXPECT_EQ(mixed.dtype, "f8") << text;
+    std::vector<double> values = values_of<double>(mixed);
+    std::sort(values.begin(), values.end());
+    EXPECT_EQ(values, (std::vector<double>{-1, 0x1p63})) << text;
+  }
+  EXPECT_EQ(read("18446744073709551616").dtype, "f8");
+}
+
 TEST(NumberText, OneFractionMakesAllOfThemFloats) {
   for (const std::string text : {"1 2.5 3", "1\n2.5\n3\n", "1e0,25e-1,+3."}) {
     const NpyArray array = read(text);
     EXPECT_EQ(array.dtype, "f8") << text;
     EXPECT_EQ(values_of<double>(array), (std::vector<double>{1, 2.5, 3})) << text;
   }
-  EXPECT_EQ(values_of<double>(read("7 9223372036854775808")),
-            (std::vector<double>{7, 9223372036854775808.0}));
+  EXPECT_EQ(values_of<double>(read("7 18446744073709551616")),
+            (std::vector<double>{7, 18446744073709551616.0}));
   const std::vector<double> special = values_of<double>(read("nan -inf Infinity 1e999 -1e-999"));
   ASSERT_EQ(special.size(), 5u);
   EXPECT_TRUE(std::isnan(special[0]));

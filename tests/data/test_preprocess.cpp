@@ -185,6 +185,43 @@ TEST(Preprocess, PhotoOfPaperInUnevenLightWithNoiseAndDirt) {
   }
 }
 
+// A face has marks inside its outline, more than the parts of any digit.
+TEST(Preprocess, WhatLiesInsideTheLargestMarkBelongsToIt) {
+  Plane paper(300, 300, 230);
+  const auto disc = [&](double x, double y, double outer, double inner) {
+    for (std::int64_t row = 0; row < paper.height; ++row) {
+      for (std::int64_t column = 0; column < paper.width; ++column) {
+        const double distance =
+            std::hypot(static_cast<double>(column) - x, static_cast<double>(row) - y);
+        if (distance <= outer && distance >= inner) paper.at(column, row) = 20;
+      }
+    }
+  };
+  const auto ink_inside = [](const PreparedImage& prepared) {
+    double sum = 0;
+    for (int y = 10; y < 18; ++y) {
+      for (int x = 10; x < 18; ++x) sum += prepared.pixels.at(static_cast<std::size_t>(28 * y + x));
+    }
+    return sum / 255;
+  };
+  disc(120, 150, 100, 92);
+  const PreparedImage empty = prepare(from_plane(paper));
+  EXPECT_EQ(empty.marks, 1);
+  EXPECT_LT(ink_inside(empty), 1);
+  for (const double x : {85.0, 155.0}) {
+    for (const double y : {115.0, 185.0}) disc(x, y, 16, 0);
+  }
+  disc(120, 150, 16, 0);
+  const PreparedImage face = prepare(from_plane(paper));
+  EXPECT_EQ(face.marks, 1);
+  EXPECT_EQ(face.box, empty.box);
+  EXPECT_GT(ink_inside(face), 8);
+  disc(260, 150, 30, 22);  // beside it, so it stays a mark of its own
+  const PreparedImage two = prepare(from_plane(paper));
+  EXPECT_EQ(two.marks, 2);
+  EXPECT_EQ(two.box, empty.box);
+}
+
 TEST(Preprocess, HairLinesBecomeFullInk) {
   GreyImage drawing{300, 300, std::vector<std::uint8_t>(90000, 255)};
   for (std::size_t y = 20; y < 280; ++y) drawing.pixels[y * 300 + 150] = 0;

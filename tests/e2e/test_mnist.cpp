@@ -151,7 +151,7 @@ TEST_F(Mnist, LeNet5LearnsItAndReadsPictures) {
     EXPECT_GE(share, 0.3) << kind.name;
     refused += share / std::size(kNonDigits);
   }
-  EXPECT_GE(refused, 0.75) << "0.79 of this seed; 0.8 is what is aimed at";
+  EXPECT_GE(refused, 0.8);
 }
 
 TEST_F(Mnist, AModelTrainedOnProceduralDigitsReadsRealOnes) {
