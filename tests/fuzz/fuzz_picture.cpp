@@ -11,6 +11,7 @@
 
 namespace {
 
+using weft::data::GreyImage;
 using weft::data::RgbImage;
 
 void require(bool holds, const char* what) {
@@ -20,9 +21,19 @@ void require(bool holds, const char* what) {
 }
 
 std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
+  std::optional<GreyImage> grey;  // JPEG has a way of its own to grey
   try {
-    return weft::data::decode_rgb_image(bytes, "fuzz");
+    grey = weft::data::decode_grey_image(bytes, "fuzz");
+  } catch (const weft::Error&) {
+  }
+  try {
+    RgbImage image = weft::data::decode_rgb_image(bytes, "fuzz");
+    require(grey && grey->width == image.width && grey->height == image.height &&
+                grey->pixels.size() == image.grey.size(),
+            "a picture that cannot be read in grey");
+    return image;
   } catch (const weft::Error& error) {
+    require(!grey, "a picture that can be read in grey only");
     const std::string_view line = error.what();
     require(error.kind() == weft::ErrorKind::data, "an error of another kind");
     require(line.starts_with("fuzz: "), "an error that does not name the file");
