@@ -21,7 +21,7 @@ struct DataCommandFlags {
   std::string name() const { return data.dataset.empty() ? kDefaultDataset : data.dataset; }
 };
 
-struct ExportFlags {
+struct DataExportFlags {
   std::string name, data_dir, out;
   std::int64_t limit = 0;
 };
@@ -38,7 +38,7 @@ int run_fetch(const DataCommandFlags& flags) {
   return 0;
 }
 
-int run_export(const ExportFlags& flags) {
+int run_data_export(const DataExportFlags& flags) {
   const data::Dataset dataset = [&] {
     data::Dataset all = load_images(flags.name, flags.data_dir, flags.limit);
     for (data::ImageSet* set : {&all.train, &all.test}) {
@@ -182,7 +182,7 @@ void add_data(CLI::App& app, Action& action) {
   add("verify", "Check every file against its SHA-256", "mnist", run_verify);
   add("info", "List the data sets and where they were found, or what --data holds", "all",
       run_info);
-  auto flags = std::make_shared<ExportFlags>();
+  auto flags = std::make_shared<DataExportFlags>();
   CLI::App* sub = data->add_subcommand("export", "Write a data set as folders of PNG files");
   sub->add_option("NAME", flags->name, joined(data::dataset_names()))->type_name("")->required();
   sub->add_option("--out", flags->out, "the folder, which must not exist")
@@ -192,7 +192,7 @@ void add_data(CLI::App& app, Action& action) {
       ->type_name("DIR");
   add_whole(*sub, "--limit", flags->limit, 1, 1'000'000'000,
             "write only the first N training and N test images");
-  sub->callback([flags, &action] { action = [flags] { return run_export(*flags); }; });
+  sub->callback([flags, &action] { action = [flags] { return run_data_export(*flags); }; });
 }
 
 }  // namespace weft::cli
