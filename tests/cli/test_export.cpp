@@ -91,8 +91,8 @@ TEST_F(Export, OnnxComesBack) {
   EXPECT_EQ(named.exit_code, 0) << named.err;
   const models::ModelInfo info = models::load_model(folder() / "n.safetensors").info;
   EXPECT_EQ(info.class_names.back(), "j");
-  EXPECT_EQ(info.mean, 0.5f);
-  EXPECT_EQ(info.stddev, 0.25f);
+  EXPECT_EQ(info.mean, std::vector(1, 0.5f));
+  EXPECT_EQ(info.stddev, std::vector(1, 0.25f));
 }
 
 }  // namespace
