@@ -192,8 +192,8 @@ nb::typed<nb::tuple, Result, Result> answers(Network& network, const Array& x) {
       const std::vector<double> shares = models::softmax(row, info.calibration.temperature);
       std::copy(shares.begin(), shares.end(), probabilities + i * classes);
       const std::span image(pixels + i * elements, static_cast<std::size_t>(elements));
-      const double familiarity =
-          models::familiarity(row, models::total_variation(image, info.network.width));
+      const double familiarity = models::familiarity(
+          row, models::total_variation(image, info.network.height, info.network.width));
       unsure[i] = familiarity < info.calibration.threshold ? 1 : 0;
     }
   });
