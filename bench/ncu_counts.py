@@ -32,32 +32,40 @@ SIZES = {"activation": "65536", "batch": "32", "batch_norm": "4", "conv": "2", "
          "signal": "16384", "softmax": "64", "transpose": "128"}
 
 # What is compared: the access as host-cuda names it, its number, and lists of ncu's metrics. The sum of a list counts
-# for the GPU: of the first list of which this GPU has a metric. cp.async is "ldgsts".
+# for the GPU: of the first list of which this GPU has every metric. cp.async is "ldgsts", ldmatrix is "ldsm".
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}"
-LOADS = ("ld", "ldgsts_cache_access", "ldgsts_cache_bypass")
 WAVEFRONTS = ("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}",
               "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}")
 COMPARED = {
-    "global load requests": ("global load", "requests", [[GLOBAL.format("requests", op) for op in LOADS]]),
-    "global load sectors": ("global load", "transactions", [[GLOBAL.format("sectors", op) for op in LOADS]]),
+    "global load requests": ("global load", "requests", [[GLOBAL.format("requests", "ld")]]),
+    "global load sectors": ("global load", "transactions", [[GLOBAL.format("sectors", "ld")]]),
     "global store requests": ("global store", "requests", [[GLOBAL.format("requests", "st")]]),
     "global store sectors": ("global store", "transactions", [[GLOBAL.format("sectors", "st")]]),
-    "shared load wavefronts": ("shared load", "transactions", [[form.format("ld")] for form in WAVEFRONTS]),
-    "shared store wavefronts": ("shared store", "transactions", [[form.format(op) for op in ("st", "ldgsts")]
-                                                                 for form in WAVEFRONTS]),
-    "global atomics": ("global atomic", "requests", [["smsp__inst_executed_op_global_atom",
-                                                      "smsp__inst_executed_op_global_red"]]),
+    "shared load wavefronts": ("shared load", "transactions", [[WAVEFRONTS[0].format(op) for op in ("ld", "ldsm")],
+                                                               [WAVEFRONTS[1].format("ld")]]),
+    "shared store wavefronts": ("shared store", "transactions", [[WAVEFRONTS[0].format(op) for op in ("st", "ldgsts")],
+                                                                 [WAVEFRONTS[1].format("st")]]),
+    "global atomics": ("global atomic", "requests",
+                       [[f"smsp__{sass}inst_executed_op_global_{op}" for op in ("atom", "red")]
+                        for sass in ("sass_", "")]),
     "shared atomics": ("shared atomic", "requests", [["smsp__inst_executed_op_shared_atom"]]),
 }
 # Noted and not judged: nvcc replaces many branches by predicates, which the host compiler cannot know.
 NOTED = {"instructions": "smsp__inst_executed", "branches": "smsp__sass_branch_targets",
-         "divergent branches": "smsp__sass_branch_targets_threads_divergent"}
+         "divergent branches": "smsp__sass_branch_targets_threads_divergent",
+         "requests of global atomics": GLOBAL.format("requests", "atom"),
+         "requests of global reductions": GLOBAL.format("requests", "red"),
+         "requests of cp.async": "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts",
+         "wavefronts of cp.async": WAVEFRONTS[0].format("ldgsts"),
+         "shared load instructions": "smsp__inst_executed_op_shared_ld",
+         "shared store instructions": "smsp__inst_executed_op_shared_st"}
 TOLERANCE, ENOUGH = 0.10, 0.90
 COUNT_SECONDS, NCU_SECONDS = 240, 60  # for one rung
 
 
 def base_name(kernel):
     """gemm_kernel for "void weft::(anonymous namespace)::gemm_kernel<float, weft::Sum<float> >(float*)"."""
+    kernel = re.sub(r"(?<=\w)<unnamed>::", "<", kernel)  # ncu's "kernel<unnamed>::Argument>"
     kernel = kernel.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
     return re.split(r"[<(]", kernel)[0].split("::")[-1].split()[-1]
 
@@ -67,7 +75,7 @@ def metrics_of(names, text):
     known = {line.split()[0] for line in text.splitlines() if line.strip()}
     lists = {name: names_of for name, (_, _, names_of) in COMPARED.items()}
     lists |= {name: [[metric]] for name, metric in NOTED.items()}
-    found = {name: next((have for one in lists[name] if (have := [m for m in one if m in known])), []) for name in names}
+    found = {name: next((one for one in lists[name] if known.issuperset(one)), []) for name in names}
     return {name: metrics for name, metrics in found.items() if metrics}
 
 

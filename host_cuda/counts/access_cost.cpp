@@ -47,12 +47,13 @@ bool all_equal(const Request& request) {
 // The banks deliver 128 bytes at a time: to all lanes at once when each wants 4 bytes, to half of
 // them for 8, to a quarter for 16. Twice as many are served together where neighbours want the same
 // (NVIDIA for compute capability 7: lanes l and l^1, or l and l^2, throughout), and all where all
-// do. A bank delivers one word per pass, to all who want it.
+// do; but a request of 16 bytes takes two passes at least, as an H200 counts them
+// (bench/results/counts-h200.json). A bank delivers one word per pass, to all who want it.
 AccessCost bank_passes(const Request& request) {
   AccessCost cost;
   cost.together = std::max<std::size_t>(1, 128 / std::max<std::size_t>(4, request.bytes));
   if (in_pairs(request, 1) || in_pairs(request, 2)) cost.together *= 2;
-  if (cost.together > 32 || all_equal(request)) cost.together = 32;
+  if (cost.together > 32 || all_equal(request)) cost.together = request.bytes == 16 ? 16 : 32;
   for (std::size_t begin = 0; begin < 32; begin += cost.together) {
     std::array<std::set<std::uintptr_t>, kBanks> words;
     for (std::size_t lane = begin; lane < std::min<std::size_t>(32, begin + cost.together);

@@ -98,7 +98,7 @@ TEST_F(Counts, PassesOfWideSharedLoads) {
                         {8, 2, 1, 1, 1},
                         {16, 2, 1, 2, 2},  // two lanes want the same
                         {8, 32, 1, 1, 1},
-                        {16, 32, 1, 1, 1}}) {  // all lanes do
+                        {16, 32, 1, 2, 2}}) {  // all lanes do
     const LineCounts load = of(AccessKind::shared_load, [&] {
       run_read_shared_vectors(c.bytes, c.sharing, c.stride, out_.data<float>(), stream_);
     });

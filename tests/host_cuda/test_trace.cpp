@@ -64,7 +64,7 @@ TEST_F(Trace, TellsOfWideAndSharedWords) {
   };
   EXPECT_EQ(vectors(16, 1, 1),
             "32 lanes read 16 bytes each, side by side: 4 passes, the fewest for 512 bytes.");
-  EXPECT_EQ(vectors(16, 32, 1), "32 lanes read the same 16 bytes, a broadcast: 1 pass.");
+  EXPECT_EQ(vectors(16, 32, 1), "32 lanes read the same 16 bytes, a broadcast: 2 passes.");
   // Eight lanes of a quarter warp want words 8 apart: two of them meet in each bank.
   EXPECT_EQ(vectors(16, 1, 2),
             "32 lanes read 16 bytes each, 32 bytes apart, up to 2 words in one bank (bank 0): 8 "

@@ -91,7 +91,7 @@ __device__ __forceinline__ void count_edges(std::int64_t* counts,
 
 // Calls visit(value) for the 16 bytes of a vector.
 template <class Value, class Visit>
-__device__ __forceinline__ void visit_values(const uint4& vector, Visit visit) {
+__device__ __forceinline__ void visit_values(uint4 vector, Visit visit) {
   const std::uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
