@@ -111,10 +111,8 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_augment_flags(app, flags.augment);
 
   app.option_defaults()->group("Recipe");
-  add_whole(
-      app, "--epochs", flags.epochs, 1, 100'000,
-      "passes over the data; default by network, and up to 10 times that for fewer than 20 000 "
-      "images of --data");
+  add_whole(app, "--epochs", flags.epochs, 1, 100'000,
+            "passes over the data; default by network, up to 10 times as many for a small --data");
   add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
             "images per step; default 64");
   add_real(app, "--lr", flags.lr, 1e-9, 1000,

@@ -31,7 +31,8 @@ template <bool kOneChannel>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                 const std::int32_t* __restrict__ image_labels, int channels, std::int64_t plane,
-                const std::int64_t* step, BatchOrder order, draw::Lines lines) {
+                const std::int64_t* step, BatchOrder order,
+                const __grid_constant__ draw::Lines lines) {
   __shared__ std::int64_t shared_index;
   const std::int64_t row = blockIdx.x;
   if (threadIdx.x == 0) {
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
     distort_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                    const std::int32_t* __restrict__ image_labels, int channels, int height,
                    int width, const std::int64_t* step, BatchOrder order, Augmentation augmentation,
-                   draw::Lines lines) {
+                   const __grid_constant__ draw::Lines lines) {
   __shared__ std::int64_t shared_index;
   __shared__ draw::Distortion drawn;
   const std::int64_t row = blockIdx.x;

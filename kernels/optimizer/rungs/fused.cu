@@ -23,7 +23,11 @@ __global__ void __launch_bounds__(kThreads)
   const AdamwStep<float> rule(constants, lr[*step], *step);
   const float scale = gradient_scale(clip);
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
-    rule.apply(parameters[i], first[i], second[i], scale * gradients[i]);
+    float parameter = parameters[i], mean = first[i], square = second[i];
+    rule.apply(parameter, mean, square, scale * gradients[i]);
+    parameters[i] = parameter;
+    first[i] = mean;
+    second[i] = square;
   }
 }
 
