@@ -57,7 +57,7 @@ def test_out_is_returned():
         (lambda m: m.max_pool2d(np.ones((1, 1, 4, 4), F), 2, padding=2), "half of the window"),
         (lambda m: m.nbody_accelerations(np.ones((2, 3), F)), r"\(2, 3\), expected \(n, 4\)"),
         (lambda m: m.histogram(np.ones(3, F), bins=0), "bins is 0"),
-        (lambda m: m.gather_batch(np.ones((3, 2, 2), np.uint8), np.ones(3, np.uint8), 4), "rows is 4"),
+        (lambda m: m.gather_batch(np.ones((3, 2, 2), np.uint8), np.ones(3, np.int32), 4), "rows is 4"),
     ],
 )
 def test_wrong_arguments(on, call, words):
