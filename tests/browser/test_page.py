@@ -189,7 +189,7 @@ def run(arguments, folder):
             print(f"{what}: fastest {values[0]:.1f} ms, median {statistics.median(values):.1f} ms, "
                   f"90 % within {values[len(values) * 9 // 10]:.1f} ms, {len(values)} answers")
         # The fastest of a hundred says what the page needs when the machine has nothing else to do.
-        check(min(a for a, _ in times) <= 20, "from stroke to picture it takes more than 20 ms")
+        check(arguments.any_time or min(a for a, _ in times) <= 20, "from stroke to picture it takes more than 20 ms")
         read_by_keyboard(page)
         read_files(page, folder)
         looks(page, arguments.pictures)
@@ -217,6 +217,7 @@ def main():
     parser.add_argument("weft", type=pathlib.Path)
     parser.add_argument("--model", type=pathlib.Path)
     parser.add_argument("--pictures", type=pathlib.Path)
+    parser.add_argument("--any-time", action="store_true", help="how long an answer takes is not judged")
     arguments = parser.parse_args()
     if not chromium.find():
         print("skipped: no Chromium here (Debian: apt-get install chromium)")
