@@ -18,8 +18,8 @@ struct NpzArray {
 };
 
 // Crash-safe as write_file_atomically() is. The same arrays give the same bytes. Throws usage for
-// two arrays of one name, values that are not as many as the shape says, more than 65,535 arrays,
-// and for 4 GiB or more in all, which would need the ZIP64 extension.
+// two arrays of one name, and for values that are not as many as the shape says. More than 65,535
+// arrays, or 4 GiB in all, would need the ZIP64 extension and are refused too.
 void write_npz(const std::filesystem::path& path, std::span<const NpzArray> arrays);
 
 }  // namespace weft::data

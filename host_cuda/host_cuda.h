@@ -12,8 +12,8 @@ bool repeating();
 // How many multiprocessors the device says that it has, by which many kernels choose their grids:
 // 4, or WEFT_HOST_CUDA_MULTIPROCESSORS, up to 1024.
 int multiprocessors();
-// A function that is asked before each block whether the grid shall end, which then throws
-// Error{check_failed}. Null, as at the start: none is asked.
+// A function that is asked, each time that the threads of a grid take turns, whether the grid shall
+// end. A grid that ends so throws Error{check_failed}. Null, as at the start: none is asked.
 void set_stop(bool (*stop_requested)());
 
 }  // namespace weft::host_cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which pictures a folder of pictures holds, and which class and which set each belongs to.
 //
-//   DIR/train/CLASS/*.png   the training set; DIR/test/ and DIR/val/ beside it hold the same
-//   classes DIR/CLASS/*.png         no split: a tenth of each class is held out as the test set
+//   DIR/train/CLASS/*.png   The training set. DIR/test/ and DIR/val/ have the same classes.
+//   DIR/CLASS/*.png         No split: a tenth of each class is held out as the test set.
 //
 // A class is a folder; its pictures may lie in folders below it. The classes are in byte order of
 // their names. Files count as pictures by their endings (image.h). Names that begin with a dot are
@@ -41,9 +41,10 @@ enum class Holding {
 };
 
 // The same file is always on the same side of the tenth, whatever else is added to other classes.
-// With val/ and no test/, val/ is the test set. Throws data for a folder that cannot be listed, has
-// fewer than 2 or more than kMaxClasses classes, a class without training pictures, a class name
-// that is not UTF-8, a class in test/ or val/ that train/ lacks, or a set without pictures.
+// With val/ and no test/, val/ is the test set. Throws data for a folder that cannot be listed, for
+// fewer than 2 or more than kMaxClasses classes, and for a class name that is not UTF-8. A class
+// without training pictures, a class that only test/ or val/ has, and a set without pictures are
+// refused in the same way.
 PictureTree list_pictures(const std::filesystem::path& folder, Holding holding = Holding::tenth);
 
 }  // namespace weft::data

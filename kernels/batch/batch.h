@@ -9,16 +9,16 @@
 //
 // Augmentation draws, per image and epoch, the same for all channels:
 //   warp        a rotation, a log scale, a shear and a shift, each uniform in +- its limit, applied
-//               about the image centre with bilinear sampling; from philox(seed,
-//               RandomStream::augmentation, epoch, s)
-//   flip        left and right change places in every other image
+//               about the image centre with bilinear sampling. It draws from
+//               philox(seed, RandomStream::augmentation, epoch, s).
+//   flip        left and right change places in every other image.
 //   crop        the image is padded by `crop` pixels of background on each side, and a window of
-//               its own size is cut out of it, every place being as likely
-//   contrast    the distance of a pixel from its channel's mean is multiplied by 1 + c
-//   brightness  b is added to byte / 255; neither is clamped to what a byte can hold
+//               its own size is cut out of it, every place being as likely.
+//   contrast    the distance of a pixel from its channel's mean is multiplied by 1 + c.
+//   brightness  b is added to byte / 255. Neither is clamped to what a byte can hold.
 //   cutout      a square of `cutout` pixels a side, its centre anywhere in the image, is set to the
-//               mean, which is 0 behind the normalisation (DeVries and Taylor, Improved
-//               Regularization of Convolutional Neural Networks with Cutout, 2017)
+//               mean, which is 0 behind the normalisation. Source: DeVries and Taylor, Improved
+//               Regularization of Convolutional Neural Networks with Cutout, 2017.
 // c and b are uniform in +- their limits. These five draw from the same function at s + 2^63. The
 // order, from the data set to the batch, is warp, crop, flip, contrast and brightness, cutout.
 // Without a limit above 0 pixels are copied exactly; without a warp they have the same bits on

@@ -73,18 +73,6 @@ Result numpy_of(const std::vector<float>& values, const Shape& shape) {
   return call.result();
 }
 
-// Bytes (n, channels, height, width) as the network was trained on them.
-std::vector<float> normalised(const models::ModelInfo& info, const std::uint8_t* pixels,
-                              std::size_t count) {
-  const auto plane = static_cast<std::size_t>(info.network.height * info.network.width);
-  std::vector<float> x(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t channel = i / plane % info.mean.size();
-    x[i] = (static_cast<float>(pixels[i]) / 255.0f - info.mean[channel]) / info.stddev[channel];
-  }
-  return x;
-}
-
 // uint8 images, or the float32 input of the network, as that input and the number of images.
 std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, const Array& x) {
   const Shape sample = network.model().net->sample_shape();
@@ -99,7 +87,15 @@ std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, con
   const auto count = static_cast<std::size_t>(shape.elements());
   if (bytes) {
     const auto* pixels = static_cast<const std::uint8_t*>(x.data());
-    return {normalised(network.model().info, pixels, count), n};
+    const std::size_t image = n > 0 ? count / static_cast<std::size_t>(n) : 0;
+    std::vector<float> input;
+    input.reserve(count);
+    for (std::int64_t i = 0; i < n; ++i, pixels += image) {
+      const std::vector<float> one =
+          models::normalized(std::span(pixels, image), network.model().info);
+      input.insert(input.end(), one.begin(), one.end());
+    }
+    return {std::move(input), n};
   }
   const auto* values = static_cast<const float*>(x.data());
   return {std::vector<float>(values, values + count), n};

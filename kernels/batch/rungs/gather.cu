@@ -26,13 +26,22 @@ __device__ __forceinline__ void write_labels(const Outputs& out, const std::int3
   if (out.indices != nullptr) out.indices[row] = index;
 }
 
+// Chosen and not indexed: a kernel's argument that is indexed is copied to local memory.
+__device__ __forceinline__ draw::Line line_of(const draw::Lines& lines, int channel) {
+  draw::Line line = lines.of[0];
+#pragma unroll
+  for (int c = 1; c < kMaxImageChannels; ++c) {
+    if (channel == c) line = lines.of[c];
+  }
+  return line;
+}
+
 // The index arithmetic of one channel costs an image of one channel nothing.
 template <bool kOneChannel>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                 const std::int32_t* __restrict__ image_labels, int channels, std::int64_t plane,
-                const std::int64_t* step, BatchOrder order,
-                const __grid_constant__ draw::Lines lines) {
+                const std::int64_t* step, BatchOrder order, draw::Lines lines) {
   __shared__ std::int64_t shared_index;
   const std::int64_t row = blockIdx.x;
   if (threadIdx.x == 0) {
@@ -48,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
       device::Float4 values = device::load4(from, first, plane);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        values.lane[i] = normalized(values.lane[i], lines.of[kOneChannel ? 0 : c]);
+        values.lane[i] = normalized(values.lane[i], kOneChannel ? lines.of[0] : line_of(lines, c));
       }
       device::store4(to, first, plane, values);
     }
@@ -61,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
     distort_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                    const std::int32_t* __restrict__ image_labels, int channels, int height,
                    int width, const std::int64_t* step, BatchOrder order, Augmentation augmentation,
-                   const __grid_constant__ draw::Lines lines) {
+                   draw::Lines lines) {
   __shared__ std::int64_t shared_index;
   __shared__ draw::Distortion drawn;
   const std::int64_t row = blockIdx.x;
@@ -80,7 +89,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint8_t* from = images + shared_index * channels * plane;
   float* to = out.x + row * channels * plane;
   for (int c = 0; c < channels; ++c, from += plane, to += plane) {
-    const draw::Line line = kEdits ? drawn.lines.of[c] : lines.of[c];
+    const draw::Line line = kEdits ? drawn.lines.of[c] : line_of(lines, c);
     for (std::int64_t k = threadIdx.x; k < plane; k += kThreads) {
       const int i = static_cast<int>(k / width), j = static_cast<int>(k - k / width * width);
       if (!kEdits) {
