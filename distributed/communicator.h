@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Communicator: what the ranks of a run do together. Each rank is a process with one device.
+//
+//   Communicator ranks(tcp_transport({.rank = 1, .size = 2, .rendezvous = "10.0.0.1:29500"}));
+//   ranks.attach(stream);                          // the device whose buffers are reduced
+//   ranks.all_reduce(gradients, n, stream);        // gradients[i] = the sum over the ranks
+//
+// All ranks call the same functions in the same order. Sums have the same bits on every rank. Those
+// of host memory are taken in the order of the ranks, so that the transport makes no difference.
+// A rank that has ended, or is silent for too long, is an Error{device} that names it.
+//
+// A Communicator of one rank does nothing and costs nothing; alone() is one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "distributed/transport.h"
+#include "engine/stream.h"
+
+namespace weft::distributed {
+
+// How all_reduce() of a GPU's memory is done. `automatic` takes the fastest that is there: one_shot
+// for small buffers, then nccl, then host_staged.
+enum class DeviceReduction { automatic, one_shot, nccl, host_staged };
+
+// A part of 0 .. count - 1.
+struct Share {
+  std::int64_t first = 0, count = 0;
+};
+// The share of `rank`: contiguous, in the order of the ranks; shares differ by one at most.
+Share share_of(std::int64_t count, int rank, int size);
+
+class Communicator {
+ public:
+  Communicator();  // one rank
+  explicit Communicator(std::unique_ptr<Transport> transport);
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  int rank() const;
+  int size() const;
+  bool is_first() const { return rank() == 0; }  // the rank that writes and reports
+  Share share_of(std::int64_t count) const { return distributed::share_of(count, rank(), size()); }
+  std::string describe() const;  // "2 ranks over tcp, NCCL 2.27"; empty for one rank
+
+  // How many ranks before this one run on the same machine: the index of its GPU.
+  int local_rank() const;
+
+  // Host memory. All of these block.
+  void barrier();
+  void broadcast(Bytes& bytes);                      // rank 0's, whatever the length
+  std::vector<Bytes> all_gather(const Bytes& mine);  // [rank], of any lengths
+  void all_reduce(std::span<float> values);          // sums
+  void all_reduce(std::span<double> values);
+  bool any(bool mine);
+  // The value of every rank, for a type that is plain bytes.
+  template <class T>
+  std::vector<T> gather(const T& mine);
+
+  // Throws Error{usage} on every rank unless these facts are the same on all of them, naming the
+  // first rank that differs and the first fact: "rank 1 differs from rank 0 in batch_size: 32
+  // instead of 64".
+  void require_same(const std::vector<std::pair<std::string, std::string>>& facts);
+
+  // The device of this rank's buffers; once, before the functions below. Ranks agree on what is
+  // there: NCCL needs a GPU for each rank, one_shot GPUs of one machine that reach each other's
+  // memory. Throws usage when a reduction is asked for that is not there, with the reason.
+  void attach(const Stream& stream, DeviceReduction reduction = DeviceReduction::automatic);
+
+  // Device memory of the attached stream's device, in stream order. On a GPU they may be captured.
+  void all_reduce(float* values, std::int64_t n, const Stream& stream);  // (n,), in place: sums
+  // values is (count,) on every rank; that of rank r fills in its share_of(count) and gets the
+  // others'. `unit` floats belong together: shares are of count / unit units.
+  void all_gather(float* values, std::int64_t count, std::int64_t unit, const Stream& stream);
+
+  Transport* transport() { return transport_.get(); }  // null for one rank
+
+ private:
+  struct Device;
+
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Device> device_;
+};
+
+// A Communicator of one rank, for callers without others.
+Communicator& alone();
+
+template <class T>
+std::vector<T> Communicator::gather(const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto bytes = std::as_bytes(std::span(&mine, 1));
+  std::vector<T> values;
+  for (const Bytes& of_rank : all_gather(Bytes(bytes.begin(), bytes.end()))) {
+    T value;
+    std::memcpy(&value, of_rank.data(), sizeof value);
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace weft::distributed
