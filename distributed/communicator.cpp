@@ -93,8 +93,11 @@ Communicator::Communicator(std::unique_ptr<Transport> transport)
   int rank = 0;
   for (const Bytes& bytes : all_gather(bytes_of(here))) {
     machines.insert(text_of(bytes));
-    if (rank++ < this->rank() && text_of(bytes) == here) ++places_.local_rank;
+    if (text_of(bytes) == here && rank < this->rank()) ++places_.local_rank;
+    if (text_of(bytes) == here && rank > this->rank()) ++places_.local_size;
+    ++rank;
   }
+  places_.local_size += places_.local_rank;
   places_.machines = static_cast<int>(machines.size());
 }
 

@@ -38,6 +38,7 @@ struct Share {
 struct Places {
   int machines = 1;
   int local_rank = 0;          // how many ranks before this one run on the same machine
+  int local_size = 1;          // how many run there in all
   bool share_devices = false;  // of attach(): two ranks have one GPU
 };
 
@@ -80,6 +81,8 @@ class Communicator {
   // there: NCCL needs a GPU for each rank, one_shot GPUs of one machine that reach each other's
   // memory. Throws usage when a reduction is asked for that is not there, with the reason.
   void attach(const Stream& stream, DeviceReduction reduction = DeviceReduction::automatic);
+
+  bool is_attached() const { return size() == 1 || reducer_ != nullptr; }
 
   // Device memory of the attached stream's device, in stream order. On a GPU they may be captured.
   void all_reduce(float* values, std::int64_t n, const Stream& stream);  // (n,), in place: sums

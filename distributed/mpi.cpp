@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <thread>
 
 #include "distributed/mpi_module/interface.h"
+#include "distributed/program.h"
 #include "engine/error.h"
 
 namespace weft::distributed {
@@ -18,12 +20,7 @@ namespace {
 // Where the module lies: beside the program or library that holds this code, or where it is
 // installed.
 std::filesystem::path module_path() {
-  Dl_info info{};
-  std::filesystem::path folder;
-  if (dladdr(reinterpret_cast<const void*>(&started_by_mpi), &info) != 0) {
-    std::error_code code;
-    folder = std::filesystem::canonical(info.dli_fname, code).parent_path();
-  }
+  const std::filesystem::path folder = program_folder();
   for (const std::filesystem::path& place : {folder, folder / "../lib/weft"}) {
     const std::filesystem::path path = place / "libweft_mpi.so";
     if (std::filesystem::exists(path)) return path;
@@ -87,11 +84,10 @@ class MpiTransport final : public Transport {
       in_bytes[r] = in[r].size();
     }
     int silent = 0;
-    const int code = mpi_.exchange(from.data(), out_bytes.data(), to.data(), in_bytes.data(),
-                                   timeout_, &silent);
+    const int code =
+        mpi_.exchange(from.data(), out_bytes.data(), to.data(), in_bytes.data(), timeout_, &silent);
     if (code == -1) {
-      throw Error(ErrorKind::device,
-                  str("rank ", silent, " has been silent for ", timeout_, " s"));
+      throw Error(ErrorKind::device, str("rank ", silent, " has been silent for ", timeout_, " s"));
     }
     check(code, "exchange data over MPI");
   }

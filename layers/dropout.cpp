@@ -16,7 +16,8 @@ void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,
   if (context.step == nullptr) {
     throw Error(ErrorKind::usage, str(name(), ": Dropout in training expects a step counter"));
   }
-  const kernels::DropoutKey key{context.seed, context.layer_index, context.step};
+  const kernels::DropoutKey key{context.seed, context.layer_index, context.step,
+                                context.first_row * x.shape.elements() / x.shape[0]};
   kernels::dropout(y, x.data, x.elements(), p_, key, GradientMode::overwrite, stream);
 }
 

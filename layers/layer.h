@@ -67,6 +67,7 @@ struct LayerContext {
   std::uint64_t seed = 0;
   std::uint32_t layer_index = 0;
   const std::int64_t* step = nullptr;  // device memory: the training step, for dropout
+  std::int64_t first_row = 0;  // of this part of a batch, for dropout; see Plan::take_share()
   // Of backward: x is the output of a ReLU, whose own backward this call does as well. dx is 0
   // where x is not above 0.
   bool mask_input_gradient = false;

@@ -163,8 +163,32 @@ void Plan::backward(std::size_t end, GradientMode mode, const Stream& stream,
     const bool needs_dx = want_input_gradient || i > first_trained_;
     step.layer->backward(needs_dx ? step.dx : FloatView{}, step.dy, step.x, step.y, mode,
                          step.context, stream);
+    if (!step.context.gradients.empty()) {
+      finish_gradients(step.context.gradients.front().data - gradient_views_.front().data);
+    }
   }
+  finish_gradients(0);
+  next_offset_ = 0;
   if (branch_ != nullptr) branch_->join();
+}
+
+// The flat gradients from this offset on have been queued.
+void Plan::finish_gradients(std::int64_t from) {
+  while (next_offset_ < gradient_offsets_.size() && gradient_offsets_[next_offset_] >= from) {
+    if (branch_ != nullptr) branch_->join();
+    gradients_ready_(gradient_offsets_[next_offset_++]);
+  }
+}
+
+void Plan::on_gradients(std::vector<std::int64_t> offsets,
+                        std::function<void(std::int64_t)> ready) {
+  check_training("on_gradients()");
+  gradient_offsets_ = std::move(offsets);
+  gradients_ready_ = std::move(ready);
+}
+
+void Plan::take_share(std::int64_t first) {
+  for (Step& step : steps_) step.context.first_row = first;
 }
 
 void Plan::forward(const Stream& stream) {

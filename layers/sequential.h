@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,6 +113,13 @@ class Plan {
   // (kernels/softmax/classifier.h).
   void train_classifier(const ClassifierLoss& loss, GradientMode mode, const Stream& stream);
 
+  // What follows is for a plan that takes a part of a batch, of which other plans take the rest.
+  // Its first row is row `first` of the batch.
+  void take_share(std::int64_t first);
+  // In backward, calls ready(offset) for each of `offsets`, which descend, as soon as the flat
+  // gradients from there on are final in the order of the stream.
+  void on_gradients(std::vector<std::int64_t> offsets, std::function<void(std::int64_t)> ready);
+
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
   // produced a NaN) and for pictures. In training, layers that run as one call or in place show
   // the last output of them. In inference it needs a plan without fusion, and is exact.
@@ -137,6 +145,7 @@ class Plan {
   void check_training(const char* what) const;
   void forward(std::size_t end, const Stream& stream);  // of steps before `end`
   void backward(std::size_t end, GradientMode mode, const Stream& stream, bool want_input_gradient);
+  void finish_gradients(std::int64_t from);
   bool ends_in_classifier() const;
 
   const Sequential* net_;
@@ -147,6 +156,9 @@ class Plan {
   std::vector<std::unique_ptr<Layer>> joined_;  // layers that stand for several of the net
   std::unique_ptr<Branch> branch_;              // training with fusion only
   std::vector<Step> steps_;
+  std::vector<std::int64_t> gradient_offsets_;  // of on_gradients()
+  std::function<void(std::int64_t)> gradients_ready_;
+  std::size_t next_offset_ = 0;    // of those, in this backward
   std::size_t first_trained_ = 0;  // steps before this one need no gradient of their input
   FloatView input_, output_, output_gradient_, input_gradient_;
   std::vector<FloatView> layer_outputs_;  // one per layer of the net, where activation() works

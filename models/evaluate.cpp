@@ -164,7 +164,7 @@ Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
-Metrics Evaluator::run(const Outputs& outputs, const Stream& stream) {
+kernels::MetricTotals Evaluator::totals(const Outputs& outputs, const Stream& stream) {
   State& state = *state_;
   state.totals.write({}, stream);
   zero_bytes(state.step.raw(), state.step.bytes(), stream);
@@ -173,7 +173,7 @@ Metrics Evaluator::run(const Outputs& outputs, const Stream& stream) {
     const bool full = first + state.order.batch <= state.order.count;
     state.queue(full ? *state.batches.front() : *state.batches.back(), first, outputs, stream);
   }
-  return metrics_of(state.totals.read(stream));
+  return state.totals.read(stream);
 }
 
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,

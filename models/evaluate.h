@@ -65,7 +65,11 @@ class Evaluator {
     std::int32_t* predictions = nullptr;
     float* logits = nullptr;
   };
-  Metrics run(const Outputs& outputs, const Stream& stream);  // blocks until the totals are there
+  // Both block until the totals are there.
+  kernels::MetricTotals totals(const Outputs& outputs, const Stream& stream);
+  Metrics run(const Outputs& outputs, const Stream& stream) {
+    return metrics_of(totals(outputs, stream));
+  }
 
  private:
   struct State;

@@ -83,6 +83,7 @@ Json json_of(const TrainConfig& config) {
   json["calibration_split"] = config.calibration_split;
   json["limit_train"] = config.limit_train;
   json["log_every"] = config.log_every;
+  json["sync_batch_norm"] = config.sync_batch_norm;
   json["precision"] = name_of(config.kernels.mode);
   json["gemm"] = config.kernels.gemm;
   json["conv"] = config.kernels.conv;
@@ -143,6 +144,7 @@ TrainConfig config_from(const Fields& fields) {
   if (fields.has("beta2")) config.beta2 = fields.number("beta2");
   if (fields.has("epsilon")) config.epsilon = fields.number("epsilon");
   if (fields.has("clip_norm")) config.clip_norm = fields.single("clip_norm");
+  if (fields.has("sync_batch_norm")) config.sync_batch_norm = fields.boolean("sync_batch_norm");
   if (fields.has("label_smoothing")) config.label_smoothing = fields.single("label_smoothing");
   if (fields.has("init_gain")) config.init_gain = fields.single("init_gain");
   if (fields.has("ema_decay")) config.ema_decay = fields.single("ema_decay");
@@ -228,6 +230,18 @@ std::string_view name_of(kernels::ComputeMode mode) {
       return "bf16";
   }
   throw Error(ErrorKind::usage, "unknown compute mode");
+}
+
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainConfig& config) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  const Json flat = json_of(config).flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    if (pointer == "/own_data/path") continue;
+    std::string name = pointer.substr(1);
+    std::ranges::replace(name, '/', '.');
+    settings.emplace_back(std::move(name), value.dump());
+  }
+  return settings;
 }
 
 std::string to_json(const TrainConfig& config) {

@@ -44,6 +44,10 @@ TrainConfig train_config_from_json(std::string_view text, const TrainConfig& sta
 RunState run_state_from_json(std::string_view text, const std::string& where);
 ModelInfo model_info_from_json(std::string_view text, const std::string& where);
 
+// The settings of a run one by one, "schedule.kind" and its value as JSON; without the path of the
+// user's own data, which may lie elsewhere on another machine.
+std::vector<std::pair<std::string, std::string>> settings_of(const TrainConfig& config);
+
 std::string_view name_of(kernels::ComputeMode mode);  // "fp32"
 
 }  // namespace weft::models

@@ -46,6 +46,7 @@ struct TrainConfig {
   double calibration_split = 0;  // the same without choosing the best epoch; for the Calibration
   std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
   std::int64_t log_every = 100;  // steps at least between two rows of metrics.csv
+  bool sync_batch_norm = false;  // statistics over the batch of all ranks, not of each
   layers::KernelChoice kernels;
 };
 

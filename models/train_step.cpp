@@ -40,14 +40,14 @@ HostWeights read_weights(const layers::Weights& weights, const Stream& stream) {
 
 }  // namespace
 
-void TrainMemory::write(const Checkpoint& from, const Stream& stream) {
+void TrainMemory::write(const Checkpoint& from, bool leads, const Stream& stream) {
   write_weights(weights, from.weights, stream);
   if (average) write_weights(*average, from.average, stream);
   for (std::size_t i = 0; i < states.size(); ++i) {
     copy_from_host(states[i].view<float>(), std::span(from.states[i]), stream);
   }
   copy_from_host(step.view<std::int64_t>(), std::span(&from.state.step, 1), stream);
-  totals.write(from.state.totals, stream);
+  totals.write(leads ? from.state.totals : kernels::MetricTotals{}, stream);
 }
 
 void TrainMemory::read(Checkpoint& into, const Stream& stream) const {
@@ -59,12 +59,15 @@ void TrainMemory::read(Checkpoint& into, const Stream& stream) const {
 
 namespace {
 
-void gather(float* x, std::int32_t* labels, std::int64_t rows, TrainMemory& memory,
+// The rows of this rank's share of a batch.
+void gather(float* x, std::int32_t* labels, const distributed::Share& share, TrainMemory& memory,
             const StepOptions& options, const Stream& stream) {
   const DeviceImages& images = memory.images;
+  kernels::BatchOrder order = options.order;
+  order.first = share.first;
   kernels::gather_batch(x, labels, nullptr, images.images.data<std::uint8_t>(),
-                        images.labels.data<std::int32_t>(), rows, images.dims,
-                        memory.step.data<std::int64_t>(), options.order, options.augmentation,
+                        images.labels.data<std::int32_t>(), share.count, images.dims,
+                        memory.step.data<std::int64_t>(), order, options.augmentation,
                         options.normalization, stream);
 }
 
@@ -114,19 +117,48 @@ class Update {
   Buffer workspace_;
 };
 
+// Where the flat gradients are cut for the sums over the ranks, in descending order: backward has
+// the last ones first. A layer lies in one bucket, and a bucket is as large as it must be for its
+// transfer to take longer than its latency.
+std::vector<std::int64_t> gradient_buckets(const layers::Sequential& net) {
+  constexpr std::int64_t kFloats = std::int64_t{1} << 18;
+  std::vector<std::int64_t> firsts;
+  std::int64_t end = net.parameter_count(), first = end;
+  for (auto layer = net.layers().rbegin(); layer != net.layers().rend(); ++layer) {
+    for (const layers::ParameterSpec& parameter : (*layer)->parameters()) {
+      first -= parameter.shape.elements();
+    }
+    if (end - first < kFloats && first > 0) continue;
+    if (first < end) firsts.push_back(first);
+    end = first;
+  }
+  return firsts;
+}
+
 // A kernel or two per layer, recorded as graphs.
 class LayerStep final : public TrainStep {
  public:
   LayerStep(const layers::Sequential& net, TrainMemory& memory, const StepOptions& options,
-            std::int64_t rows, const Stream& stream)
+            std::int64_t rows, distributed::Communicator& ranks, const Stream& stream)
       : memory_(memory),
         options_(options),
+        ranks_(ranks),
+        rows_(rows),
+        share_(ranks.share_of(rows)),
         update_(memory, options, stream),
-        plan_(net, memory.weights, rows, layers::Phase::training, options.kernels, options.seed,
-              memory.step.data<std::int64_t>(), stream),
-        labels_(Shape{rows}, DType::i32, stream),
-        predictions_(Shape{rows}, DType::i32, stream),
-        loss_(Shape{rows}, DType::f32, stream) {
+        labels_(Shape{share_.count}, DType::i32, stream),
+        predictions_(Shape{share_.count}, DType::i32, stream),
+        loss_(Shape{share_.count}, DType::f32, stream) {
+    if (share_.count > 0) {
+      plan_.emplace(net, memory.weights, share_.count, layers::Phase::training, options.kernels,
+                    options.seed, memory.step.data<std::int64_t>(), stream);
+      plan_->take_share(share_.first);
+    }
+    if (ranks.size() > 1) {
+      sums_ = std::make_unique<Branch>(stream);
+      buckets_ = gradient_buckets(net);
+      if (plan_) plan_->on_gradients(buckets_, [this](std::int64_t first) { sum_bucket(first); });
+    }
     if (stream.device().is_cuda()) {
       zero_bytes(memory_.step.raw(), memory_.step.bytes(), stream);
       queue(stream);
@@ -146,17 +178,22 @@ class LayerStep final : public TrainStep {
  private:
   // Enough that the launches of a graph do not show, few enough that recording it takes no time.
   static constexpr std::int64_t kStepsPerGraph = 16;
-
   void queue(const Stream& stream) {
-    const std::int64_t rows = plan_.batch();
-    gather(plan_.input().data, labels_.data<std::int32_t>(), rows, memory_, options_, stream);
-    plan_.train_classifier({.labels = labels_.view<std::int32_t>(),
-                            .loss = loss_.view<float>(),
-                            .prediction = predictions_.view<std::int32_t>(),
-                            .scale = 1.0f / static_cast<float>(rows),
-                            .smoothing = options_.label_smoothing,
-                            .totals = memory_.totals.data()},
-                           kernels::GradientMode::overwrite, stream);
+    if (plan_) {
+      gather(plan_->input().data, labels_.data<std::int32_t>(), share_, memory_, options_, stream);
+      plan_->train_classifier({.labels = labels_.view<std::int32_t>(),
+                               .loss = loss_.view<float>(),
+                               .prediction = predictions_.view<std::int32_t>(),
+                               .scale = 1.0f / static_cast<float>(rows_),
+                               .smoothing = options_.label_smoothing,
+                               .totals = memory_.totals.data()},
+                              kernels::GradientMode::overwrite, stream);
+    } else {
+      const Tensor& gradients = memory_.weights.gradients;
+      zero_bytes(gradients.raw(), gradients.bytes(), stream);
+      for (const std::int64_t first : buckets_) sum_bucket(first);
+    }
+    if (sums_) sums_->join();
     update_.queue(stream);
     const layers::Weights& weights = memory_.weights;
     if (memory_.average) {
@@ -166,6 +203,14 @@ class LayerStep final : public TrainStep {
     kernels::advance_step(memory_.step.data<std::int64_t>(), stream);
   }
 
+  // The gradients from `first` up to the bucket before, on the stream of the sums.
+  void sum_bucket(std::int64_t first) {
+    Tensor& gradients = memory_.weights.gradients;
+    const auto at = std::ranges::find(buckets_, first);
+    const std::int64_t end = at == buckets_.begin() ? gradients.elements() : *(at - 1);
+    ranks_.all_reduce(gradients.data<float>() + first, end - first, sums_->fork());
+  }
+
   void update_average(Tensor& average, const Tensor& values, const Stream& stream) {
     kernels::ema_update(average.data<float>(), values.data<float>(), values.elements(),
                         options_.ema_decay, memory_.step.data<std::int64_t>(), stream);
@@ -173,9 +218,14 @@ class LayerStep final : public TrainStep {
 
   TrainMemory& memory_;
   StepOptions options_;
+  distributed::Communicator& ranks_;
+  std::int64_t rows_;         // of all ranks
+  distributed::Share share_;  // of this one
   Update update_;
-  layers::Plan plan_;
-  Tensor labels_, predictions_, loss_;  // (rows,)
+  std::optional<layers::Plan> plan_;    // nothing where this rank has no rows
+  std::unique_ptr<Branch> sums_;        // where gradients are summed over the ranks
+  std::vector<std::int64_t> buckets_;   // gradient_buckets()
+  Tensor labels_, predictions_, loss_;  // (share,)
   std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
 };
 
@@ -284,9 +334,10 @@ class FusedMlpStep final : public TrainStep {
 
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
-                                           const Stream& stream) {
-  const bool fits = !options.augmentation.edits() && options.optimizer == Optimizer::sgd &&
-                    options.clip_norm == 0 && !memory.average;
+                                           distributed::Communicator& ranks, const Stream& stream) {
+  const bool fits = ranks.size() == 1 && !options.augmentation.edits() &&
+                    options.optimizer == Optimizer::sgd && options.clip_norm == 0 &&
+                    !memory.average;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
@@ -295,15 +346,18 @@ std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainM
   if (mlp && fits) {
     return std::make_unique<FusedMlpStep>(*mlp, memory, options, rows, stream);
   }
-  return std::make_unique<LayerStep>(net, memory, options, rows, stream);
+  return std::make_unique<LayerStep>(net, memory, options, rows, ranks, stream);
 }
 
 const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemory& memory,
                                         const StepOptions& options, std::int64_t rows,
-                                        const Stream& stream) {
-  layers::Plan plan(net, memory.weights, rows, layers::Phase::training, options.kernels,
+                                        distributed::Communicator& ranks, const Stream& stream) {
+  distributed::Share share = ranks.share_of(rows);
+  share.count = std::max<std::int64_t>(share.count, 1);
+  layers::Plan plan(net, memory.weights, share.count, layers::Phase::training, options.kernels,
                     options.seed, memory.step.data<std::int64_t>(), stream);
-  gather(plan.input().data, nullptr, rows, memory, options, stream);
+  plan.take_share(share.first);
+  gather(plan.input().data, nullptr, share, memory, options, stream);
   plan.forward(stream);
   for (std::size_t layer = 0; layer < net.layers().size(); ++layer) {
     if (!all_finite(to_host(plan.activation(layer), stream))) return net.layers()[layer].get();

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "distributed/communicator.h"
 #include "engine/stream.h"
 #include "kernels/batch/batch.h"
 #include "kernels/optimizer/optimizer.h"
@@ -25,8 +26,8 @@ struct TrainMemory {
               std::span<const float> lr_table, Optimizer optimizer, bool averages,
               const Stream& stream);
 
-  // Both block.
-  void write(const Checkpoint& from, const Stream& stream);
+  // Both block. The totals of a checkpoint are those of all ranks: rank 0 takes them over, `leads`.
+  void write(const Checkpoint& from, bool leads, const Stream& stream);
   void read(Checkpoint& into, const Stream& stream) const;  // weights, states, average
   // The weights that stand for the model: the average when there is one.
   layers::Weights& evaluated() { return average ? *average : weights; }
@@ -56,7 +57,8 @@ struct StepOptions {
 };
 
 // Gather, forward, loss, backward, totals, update, step + 1, for `rows` images: a full batch or the
-// tail of an epoch.
+// tail of an epoch. Each rank takes its share of the rows; the gradient of the mean over all rows
+// is the sum over the ranks. The totals are those of this rank.
 class TrainStep {
  public:
   virtual ~TrainStep() = default;
@@ -66,17 +68,18 @@ class TrainStep {
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
 // options.kernels allows it, nothing but the warp augments, the optimizer is SGD without clipping,
-// nothing is averaged and, in a CNN, no label smoothed; else layer by layer. On a GPU this runs a
-// step on whatever is in memory, because the first launch of a kernel loads it, which must not
-// happen during a capture; write the state afterwards.
+// nothing is averaged, there is one rank and, in a CNN, no label smoothed; else layer by layer. On
+// a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads it,
+// which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
-                                           const Stream& stream);
+                                           distributed::Communicator& ranks, const Stream& stream);
 
 // Runs the forward pass of the batch at the current step once more, layer by layer, and returns the
-// first layer whose output holds a value that is not finite, or null. Blocks.
+// first layer whose output holds a value that is not finite, or null: of this rank's rows, or the
+// first one where this rank has none. Blocks.
 const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemory& memory,
                                         const StepOptions& options, std::int64_t rows,
-                                        const Stream& stream);
+                                        distributed::Communicator& ranks, const Stream& stream);
 
 }  // namespace weft::models

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "engine/extent.h"
 #include "engine/timer.h"
 #include "models/checkpoint.h"
+#include "models/data_parallel.h"
+#include "models/run_checks.h"
 #include "models/run_directory.h"
 #include "models/split.h"
 #include "models/state_dict.h"
@@ -20,27 +23,6 @@ namespace {
 constexpr double kSyncSeconds = 0.05;    // of queued work between two looks at the totals
 constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
 
-void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
-  check_images(dataset.train, config.network, "training");
-  check_images(dataset.test, config.network, "test");
-  if (dataset.validation.count > 0) {
-    check_images(dataset.validation, config.network, "validation");
-  }
-  if (static_cast<std::int64_t>(dataset.class_names.size()) != config.network.classes) {
-    throw Error(ErrorKind::usage, str("the network has ", config.network.classes, " classes, ",
-                                      dataset.name, " has ", dataset.class_names.size()));
-  }
-  const auto channels = static_cast<std::size_t>(config.network.channels);
-  const bool sensible =
-      dataset.mean.size() == channels && dataset.stddev.size() == channels &&
-      all_finite(dataset.mean) && all_finite(dataset.stddev) &&
-      std::ranges::all_of(dataset.stddev, [](float stddev) { return stddev > 0; });
-  if (!sensible) {
-    throw Error(ErrorKind::usage, str(dataset.name, ": expected a finite mean and a stddev > 0 of ",
-                                      "the pixels of each of ", channels, " channels"));
-  }
-}
-
 ModelInfo info_of(const data::Dataset& dataset) {
   ModelInfo info;
   info.class_names = dataset.class_names;
@@ -51,41 +33,11 @@ ModelInfo info_of(const data::Dataset& dataset) {
   return info;
 }
 
-// What Trainer::run() relies on, for a state that came from a file.
-void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where) {
-  const auto first = static_cast<std::int64_t>(state.history.size()) * steps_per_epoch;
-  const std::int64_t within = state.step - first;
-  const bool has_room = first < state.config.epochs * steps_per_epoch || within == 0;
-  if (within < 0 || within >= steps_per_epoch || !has_room ||
-      state.totals.rows != within * state.config.batch_size) {
-    throw Error(ErrorKind::data,
-                str(where, ": step ", state.step, " with ", state.totals.rows, " images done does ",
-                    "not follow ", state.history.size(), " epochs of ", steps_per_epoch, " steps"));
-  }
-}
-
-void replace_epochs(RunState& state, int epochs) {
-  TrainConfig& config = state.config;
-  if (epochs <= 0 || epochs == config.epochs) return;
-  const ScheduleKind kind = config.schedule.kind;
-  if (kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle) {
-    throw Error(ErrorKind::usage,
-                str("the ", name_of(kind), " schedule of this run ends after epoch ", config.epochs,
-                    ", it cannot go on to ", epochs, " (constant and step can)"));
-  }
-  const auto begun = static_cast<int>(state.history.size()) + (state.totals.rows > 0 ? 1 : 0);
-  if (epochs < begun) {
-    throw Error(ErrorKind::usage,
-                str("the run is in epoch ", begun, " already, it cannot end after ", epochs));
-  }
-  config.epochs = epochs;
-}
-
 }  // namespace
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
-        RunDirectory run_directory, const Stream& on);
+        RunDirectory run_directory, const Stream& on, distributed::Communicator& all);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -104,6 +56,7 @@ struct Trainer::State {
   int epochs_done() const { return static_cast<int>(checkpoint.state.history.size()); }
 
   Stream stream;
+  distributed::Communicator& ranks;
   RunDirectory directory;
   ModelInfo info;  // of the data set; info_after() fills in the rest
   std::unique_ptr<layers::Sequential> net;
@@ -115,8 +68,7 @@ struct Trainer::State {
   std::vector<float> lr;
   std::unique_ptr<TrainMemory> memory;
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
-  std::optional<Evaluator> held_out, test;
-  Tensor held_out_logits;                     // (images, classes)
+  std::optional<SharedEvaluator> held_out, test;
   std::vector<std::int32_t> held_out_labels;  // (images,)
   std::vector<double> held_out_variation;     // (images,)
   bool has_validation = false;                // and not only images for the calibration
@@ -124,8 +76,10 @@ struct Trainer::State {
 };
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
-                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on)
+                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on,
+                      distributed::Communicator& all)
     : stream(on),
+      ranks(all),
       directory(std::move(run_directory)),
       info(info_of(dataset)),
       net(std::move(network)),
@@ -151,16 +105,17 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
 
   memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().optimizer,
                                          config().ema_decay > 0, stream);
-  memory->write(checkpoint, stream);  // a step is run once before it is recorded
+  if (!ranks.is_attached()) ranks.attach(stream);
+  memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded
   if (images >= batch) {
-    full_step = make_train_step(*net, *memory, options, batch, stream);
+    full_step = make_train_step(*net, *memory, options, batch, ranks, stream);
   }
   if (const std::int64_t tail = images % batch; tail > 0) {
-    tail_step = make_train_step(*net, *memory, options, tail, stream);
+    tail_step = make_train_step(*net, *memory, options, tail, ranks, stream);
   }
-  const auto prepare = [&](std::optional<Evaluator>& evaluator, const data::ImageSet& set) {
-    evaluator.emplace(*net, memory->evaluated(), set, evaluation_batch(stream.device()),
-                      options.normalization, options.kernels, stream);
+  const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set) {
+    evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization, options.kernels,
+                      config().network.classes, stream);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
@@ -172,10 +127,9 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
       const auto image = std::span(held.images).subspan(i * pixels, pixels);
       held_out_variation.push_back(total_variation(image, held.height, held.width));
     }
-    held_out_logits = Tensor(Shape{held.count, config().network.classes}, DType::f32, stream);
   }
   prepare(test, dataset.test);
-  memory->write(checkpoint, stream);
+  memory->write(checkpoint, ranks.is_first(), stream);
 }
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -194,7 +148,7 @@ TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bo
 TrainEnd Trainer::State::train(const TrainObserver& observer, const std::atomic<bool>& stop,
                                int stop_after_epoch) {
   while (epochs_done() < config().epochs) {
-    if (stop || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
+    if (ranks.any(stop) || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
       return TrainEnd::interrupted;
     }
     if (!train_epoch(observer, stop)) {
@@ -228,7 +182,13 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
     const std::int64_t count = std::min(sync_interval, end - state.step);
     const Timer since_sync;
     launch(count);
-    state.totals = memory->totals.read(stream);
+    const kernels::MetricTotals totals = memory->totals.read(stream);
+    const double per_step = since_sync.seconds() / static_cast<double>(count);
+    const auto wanted = static_cast<std::int64_t>(std::min(kSyncSeconds / per_step, 1e6));
+    const std::int64_t next = std::clamp(wanted, std::int64_t{1}, 2 * sync_interval);
+    const Progress all = agree(ranks, {totals, stop, next});
+    sync_interval = all.sync_interval;
+    state.totals = all.totals;
     state.partial_seconds = seconds_before + epoch.seconds();
     check_totals("the loss", state.totals.loss_sum);
     const std::int64_t logged = state.log.empty() ? 0 : state.log.back().step;
@@ -238,10 +198,7 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
     if (observer.progress) {
       observer.progress(epochs_done() + 1, state.totals.rows, options.order.count);
     }
-    if (stop && state.step < end) return false;
-    const double per_step = since_sync.seconds() / static_cast<double>(count);
-    const auto wanted = static_cast<std::int64_t>(std::min(kSyncSeconds / per_step, 1e6));
-    sync_interval = std::clamp(wanted, std::int64_t{1}, 2 * sync_interval);
+    if (all.stop && state.step < end) return false;
   }
   return true;
 }
@@ -255,13 +212,13 @@ void Trainer::State::finish_epoch() {
   record.seconds = state.partial_seconds;
   record.lr = lr[static_cast<std::size_t>(state.step - 1)];
   if (held_out) {
-    const Metrics metrics = held_out->run({.logits = held_out_logits.data<float>()}, stream);
+    std::vector<float> logits;
+    const Metrics metrics = held_out->run(logits, stream);
     check_totals("the validation loss", metrics.loss);
     if (has_validation) record.validation = metrics;
-    record.calibration = fit_calibration(to_host(held_out_logits.view<float>(), stream),
-                                         held_out_labels, held_out_variation);
+    record.calibration = fit_calibration(logits, held_out_labels, held_out_variation);
   }
-  record.test = test->run({}, stream);
+  record.test = test->run(stream);
   check_totals("the test loss", record.test.loss);
   state.history.push_back(record);
   state.totals = {};
@@ -285,12 +242,14 @@ void Trainer::State::commit(const Checkpoint& what) {
 
 // Fetches weights and states, and refuses to go on with what must not be saved.
 void Trainer::State::read_weights() {
+  average_buffers(ranks, *memory, stream);
   memory->read(checkpoint, stream);
   const bool finite =
       all_finite(checkpoint.weights.parameters) && all_finite(checkpoint.weights.buffers) &&
       std::ranges::all_of(checkpoint.states, all_finite) &&
       all_finite(checkpoint.average.parameters) && all_finite(checkpoint.average.buffers);
   if (!finite) throw_diverged("a weight is not finite");
+  require_same_weights(ranks, *net, checkpoint);
 }
 
 void Trainer::State::check_totals(const char* what, double loss) {
@@ -303,7 +262,7 @@ void Trainer::State::throw_diverged(const std::string& what) {
   const bool tail = tail_step && (step + 1) % steps_per_epoch() == 0;
   const std::int64_t batch = config().batch_size;
   const layers::Layer* broken = first_broken_layer(
-      *net, *memory, options, tail ? options.order.count % batch : batch, stream);
+      *net, *memory, options, tail ? options.order.count % batch : batch, ranks, stream);
   throw Error(ErrorKind::check_failed,
               str("training diverged: ", what, " in epoch ", (step - 1) / steps_per_epoch() + 1,
                   ", by step ", step, " of the run; ",
@@ -316,22 +275,25 @@ void Trainer::State::throw_diverged(const std::string& what) {
 }
 
 Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
-                 const std::filesystem::path& run_dir, const Stream& stream) {
+                 const std::filesystem::path& run_dir, const Stream& stream,
+                 distributed::Communicator& ranks) {
   validate(config);
   auto net = make_network(config.network);
   check_dataset(dataset, config);
-  RunDirectory directory = RunDirectory::create(run_dir);
   Checkpoint start = fresh_checkpoint(config, dataset, *net);
+  require_same_run(ranks, start.state, stream.device());
+  RunDirectory directory;
+  if (ranks.is_first()) directory = RunDirectory::create(run_dir);
   state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
-                                   stream);
+                                   stream, ranks);
   state_->commit(state_->checkpoint);
 }
 
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream) {
-  RunDirectory directory = RunDirectory::open(run_dir);
+                        int epochs, const Stream& stream, distributed::Communicator& ranks) {
+  RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
+  const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
-  const SafeTensors content = directory.read();
   auto net = make_network(run_state_of(content, where).config.network);
   Checkpoint start = checkpoint_of(content, *net, where);
   const TrainConfig& config = start.state.config;
@@ -344,16 +306,18 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
                     dataset.test.count, dataset.name == config.dataset ? " other" : "", " images"));
   }
   replace_epochs(start.state, epochs);
+  require_same_run(ranks, start.state, stream.device());
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
-                                       std::move(directory), stream);
+                                       std::move(directory), stream, ranks);
   state->commit(state->checkpoint);
   return Trainer(std::move(state));
 }
 
-TrainConfig Trainer::config_of(const std::filesystem::path& run_dir) {
-  const RunDirectory directory = RunDirectory::open(run_dir);
+TrainConfig Trainer::config_of(const std::filesystem::path& run_dir,
+                               distributed::Communicator& ranks) {
+  const RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
+  const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
-  const SafeTensors content = directory.read();
   const auto net = make_network(run_state_of(content, where).config.network);
   return checkpoint_of(content, *net, where).state.config;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "distributed/communicator.h"
 #include "models/evaluate.h"
 #include "models/metrics.h"
 #include "models/model.h"
@@ -41,20 +42,29 @@ enum class TrainEnd { finished, interrupted };
 // files follow from it and are rewritten on resume. kill -9 loses at most one epoch, or a quarter
 // of a second of shorter ones. With an ema_decay the average of the weights is evaluated, and
 // model.safetensors and best.safetensors hold it.
+//
+// With several ranks each calls the same functions, with a data set of its own that holds the same.
+// The batch size is that of all ranks: they follow the course of one rank to rounding, but for
+// batch norm without sync_batch_norm, whose statistics are of a rank's own rows. Rank 0 writes and
+// reads the run directory; what the records hold is of all ranks. Ranks that were started with
+// other settings, data or programs than rank 0 are refused with Error{usage}.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
   // cannot be written. An empty run_dir trains without writing anything.
   Trainer(const TrainConfig& config, const data::Dataset& dataset,
-          const std::filesystem::path& run_dir, const Stream& stream);
+          const std::filesystem::path& run_dir, const Stream& stream,
+          distributed::Communicator& ranks = distributed::alone());
   // Continues the run in `run_dir`; epochs > 0 replaces the number of epochs as long as the
   // schedule allows it (constant and step do; cosine and one-cycle are fixed by their length:
   // Error{usage}). Other settings come from the run.
   static Trainer resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream);
+                        int epochs, const Stream& stream,
+                        distributed::Communicator& ranks = distributed::alone());
   // The config of the run in run_dir, so that a program can load the right data set first. The
   // tensors are checked here too: nobody waits for a data set to hear that one is missing.
-  static TrainConfig config_of(const std::filesystem::path& run_dir);
+  static TrainConfig config_of(const std::filesystem::path& run_dir,
+                               distributed::Communicator& ranks = distributed::alone());
 
   Trainer(Trainer&&) noexcept;
   ~Trainer();

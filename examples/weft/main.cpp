@@ -12,6 +12,7 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/ranks.h"
 #include "examples/weft/kernel/kernel.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/program.h"
@@ -124,15 +125,17 @@ int weft::cli::run_program(const std::vector<std::string>& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return run(arguments);
+    const int code = run(arguments);
+    leave_ranks();
+    return code;
   } catch (const weft::Error& error) {
-    print_error(error.what());
+    fail_ranks(error.what());
     return error.exit_code();
   } catch (const std::bad_alloc&) {
-    print_error("out of memory");
+    fail_ranks("out of memory");
     return static_cast<int>(weft::ErrorKind::device);
   } catch (const std::exception& error) {
-    print_error(fmt::format("unexpected: {}", error.what()));
+    fail_ranks(fmt::format("unexpected: {}", error.what()));
     return static_cast<int>(weft::ErrorKind::check_failed);
   }
 }

@@ -36,7 +36,7 @@ void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
 }
 
 int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset& dataset,
-          const fs::path& run_dir, const Stream& stream) {
+          const fs::path& run_dir, const Stream& stream, const distributed::Communicator& ranks) {
   const models::TrainConfig& config = trainer.config();
   const int before = static_cast<int>(trainer.history().size());
   const TrainFacts facts{config,
@@ -46,13 +46,14 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
                          run_dir,
                          before,
                          trainer.images_of_epoch_done(),
+                         ranks,
                          data_arguments(flags.data, config.own_data)};
   TrainReport report(flags.json);
   report.start(facts);
   const int last = flags.stop_after > 0
                        ? std::min(static_cast<int>(flags.stop_after), config.epochs)
                        : config.epochs;
-  Progress progress(flags.progress, 5);
+  Progress progress(ranks.is_first() ? flags.progress : "off", 5);
   Timer since_epoch;
   const Timer timer;
   models::TrainObserver observer;
@@ -70,7 +71,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
     since_epoch.restart();
     report.epoch(record);
   };
-  observer.committed = [&] { write_curves(trainer, run_dir); };
+  if (ranks.is_first()) observer.committed = [&] { write_curves(trainer, run_dir); };
   const std::atomic<bool>& stop_requested = catch_interrupts();
   const models::TrainEnd end =
       trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after));
@@ -79,6 +80,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
     report.stopped(facts, trainer.history(), trainer.images_of_epoch_done(), timer.seconds());
     return stop_requested ? kInterrupted : 0;
   }
+  if (!ranks.is_first()) return 0;
   const double seconds = timer.seconds();
   const models::Model model = trainer.model();
   const models::Evaluation evaluation =
@@ -97,9 +99,10 @@ std::future<data::Dataset> in_the_background(Load load) {
   return std::async(std::launch::async, load);
 }
 
-int run_train(const TrainFlags& flags) {
+int run_train(TrainFlags flags) {
+  distributed::Communicator& ranks = join_ranks(flags.ranks, flags.device);
   if (!flags.resume.empty()) {
-    const models::TrainConfig config = models::Trainer::config_of(flags.resume);
+    const models::TrainConfig config = models::Trainer::config_of(flags.resume, ranks);
     check_same_network(flags, config);
     const Device device = select_device(flags.device);
     announce_device(flags.device, device);
@@ -110,9 +113,10 @@ int run_train(const TrainFlags& flags) {
     });
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
-    models::Trainer trainer =
-        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream);
-    return train(trainer, flags, dataset, flags.resume, stream);
+    ranks.attach(stream, reduction_of(flags.ranks));
+    models::Trainer trainer = models::Trainer::resume(
+        flags.resume, dataset, static_cast<int>(flags.epochs), stream, ranks);
+    return train(trainer, flags, dataset, flags.resume, stream, ranks);
   }
   models::TrainConfig config = config_from(flags);
   const Device device = select_device(flags.device);
@@ -139,8 +143,9 @@ int run_train(const TrainFlags& flags) {
       flags.out.empty()
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
-  models::Trainer trainer(config, dataset, run_dir, stream);
-  return train(trainer, flags, dataset, run_dir, stream);
+  ranks.attach(stream, reduction_of(flags.ranks));
+  models::Trainer trainer(config, dataset, run_dir, stream, ranks);
+  return train(trainer, flags, dataset, run_dir, stream, ranks);
 }
 
 }  // namespace

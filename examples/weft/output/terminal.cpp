@@ -146,7 +146,16 @@ void print_error(std::string_view message) {
   write_log(fmt::format("weft: {} {}\n", paint(terminal, "1;31", "error:"), one_line(message)));
 }
 
+namespace {
+bool notices_are_shown = true;
+}
+
+void silence_notices() {
+  notices_are_shown = false;
+}
+
 void print_notice(std::string_view message) {
+  if (!notices_are_shown) return;
   write_log(fmt::format("weft: {}\n", one_line(message)));
 }
 

@@ -146,6 +146,9 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
             "seed of weights, order and augmentation; default 1");
 
   add_device_flags(app, flags.device, true);
+  add_rank_flags(app, flags.ranks);
+  app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
+               "batch norm over the images of all ranks, not of each rank alone");
 
   app.option_defaults()->group("Run");
   app.add_option("--out", flags.out, "run directory; default runs/MODEL-DATASET-N")
@@ -283,6 +286,7 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   if (flags.calibration_split >= 0) config.calibration_split = flags.calibration_split;
   if (config.validation_split > 0) config.calibration_split = 0;
   if (flags.log_every > 0) config.log_every = flags.log_every;
+  config.sync_batch_norm |= flags.sync_batch_norm;
   return config;
 }
 

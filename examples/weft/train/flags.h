@@ -7,6 +7,7 @@
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
+#include "examples/weft/input/ranks.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/train/augmentation.h"
 #include "models/trainer.h"
@@ -27,6 +28,8 @@ struct TrainFlags {
   DataFlags data;
   DeviceFlags device;
   std::int64_t stop_after = 0, log_every = 0;
+  RankFlags ranks;
+  bool sync_batch_norm = false;
   bool dry_run = false, json = false;
 };
 

@@ -97,6 +97,7 @@ void TrainReport::start(const TrainFacts& facts) {
                           {"device", to_string(facts.device)},
                           {"device_name", device_properties(facts.device).name},
                           {"threads", omp_get_max_threads()},
+                          {"ranks", facts.ranks.size()},
                           {"epochs", config.epochs},
                           {"epochs_before", facts.epochs_before},
                           {"images_before", facts.images_before},
@@ -125,6 +126,7 @@ void TrainReport::start(const TrainFacts& facts) {
                    format_count(facts.dataset.test.count), printable(facts.dataset.source))},
       {"recipe", recipe_text(config)},
       {"rate", schedule_text(config.schedule)}};
+  if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
   if (config.augmentation.any()) {
     pairs.emplace_back("augment", augmentation_text(config.augmentation));
   }

@@ -22,6 +22,7 @@ struct TrainFacts {
   int epochs_before = 0;           // already in the run when it is resumed
   std::int64_t images_before = 0;  // and of the epoch that it goes on in
   bool has_work() const { return epochs_before < config.epochs; }
+  const distributed::Communicator& ranks;
   std::string data_arguments;  // for the commands to try next: " --data-dir DIR" or ""
 };
 

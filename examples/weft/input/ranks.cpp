@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/input/ranks.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <omp.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "distributed/mpi.h"
+#include "distributed/tcp.h"
+#include "engine/error.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+using distributed::Communicator;
+
+constexpr char kToken[] = "WEFT_RUN_TOKEN";  // what the ranks of one --devices share
+
+// The processes that this one has started as ranks 1, 2, ...
+class Children {
+ public:
+  void start(std::vector<std::string> words) {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    const std::string program = this_program().string();
+    const int code =
+        posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+    if (code != 0) {
+      throw Error(ErrorKind::device, fmt::format("could not start rank {}: {}", pids_.size() + 1,
+                                                 std::generic_category().message(code)));
+    }
+    pids_.push_back(child);
+  }
+
+  // Throws when one has ended.
+  void require_all() {
+    for (std::size_t i = 0; i < pids_.size(); ++i) {
+      int status = 0;
+      if (pids_[i] == 0 || waitpid(pids_[i], &status, WNOHANG) != pids_[i]) continue;
+      pids_[i] = 0;
+      throw Error(
+          ErrorKind::device,
+          fmt::format("rank {} has ended before it met the others ({})", i + 1,
+                      WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                          : fmt::format("exit code {}", WEXITSTATUS(status))));
+    }
+  }
+
+  // Their ends are near when the run is over; who still lingers is killed.
+  void wait() {
+    for (int tenth = 0; tenth < 100; ++tenth) {
+      bool all = true;
+      for (pid_t& child : pids_) {
+        if (child != 0 && waitpid(child, nullptr, WNOHANG) != 0) child = 0;
+        all &= child == 0;
+      }
+      if (all) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(tenth < 10 ? 5 : 100));
+    }
+    for (const pid_t child : pids_) {
+      if (child != 0) kill(child, SIGKILL);
+    }
+  }
+
+ private:
+  std::vector<pid_t> pids_;
+};
+
+Children children;
+std::unique_ptr<Communicator> ranks;
+
+// A rank is lost: this process ends, wherever it is. What rank 0 has saved is whole.
+void end_at_once(const std::string& line) {
+  if (!line.empty()) {
+    if (detect_terminal(kStderr).interactive) write_log("\r\033[K");  // over a progress bar
+    print_error(line);
+  }
+  _exit(static_cast<int>(ErrorKind::device));
+}
+
+std::vector<int> parse_list(const std::string& text) {
+  std::vector<int> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    int number = 0;
+    const auto [stop, code] = std::from_chars(text.data() + at, text.data() + end, number);
+    if (code != std::errc() || stop != text.data() + end || number < 0) {
+      throw Error(ErrorKind::usage, fmt::format("--devices: expected a number of devices, or GPUs "
+                                                "as in 0,2, found '{}'",
+                                                printable(text)));
+    }
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+// The --device of each rank.
+std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& device) {
+  const std::vector<int> numbers = parse_list(flags.devices);
+  const bool is_list = flags.devices.find(',') != std::string::npos;
+  if (!is_list && (numbers.front() < 1 || numbers.front() > 1024)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--devices: expected 1 to 1024 devices, found {}", numbers.front()));
+  }
+  const std::string& chosen = device.device;
+  if (chosen == "cpu" || (chosen == "auto" && !is_list && cuda_status().device_count == 0)) {
+    if (is_list) throw Error(ErrorKind::usage, "--devices 0,1,... names GPUs, --device the CPU");
+    return std::vector<std::string>(static_cast<std::size_t>(numbers.front()), chosen);
+  }
+  if (chosen != "auto" && chosen != "cuda") {
+    throw Error(ErrorKind::usage, fmt::format("--devices does not go with --device {}", chosen));
+  }
+  if (!cuda_status().reason.empty()) parse_device("cuda");  // throws, with the reason
+  std::vector<std::string> devices;
+  const int here = cuda_status().device_count;
+  for (int i = 0; i < (is_list ? static_cast<int>(numbers.size()) : numbers.front()); ++i) {
+    const int gpu = is_list ? numbers[static_cast<std::size_t>(i)] : i;
+    if (gpu >= here) {
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--devices {}: there {} here; --devices 0,0 lets two ranks share one",
+                      flags.devices, here == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", here)));
+    }
+    devices.push_back(fmt::format("cuda:{}", gpu));
+  }
+  return devices;
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return omp_get_num_procs();
+  return CPU_COUNT(&cores);
+}
+
+std::uint64_t token() {
+  const char* text = std::getenv(kToken);
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 16);
+}
+
+// This process's words without --devices, and with what makes it rank `rank`.
+std::vector<std::string> words_of_rank(int rank, std::size_t size, const std::string& rendezvous,
+                                       const std::string& device, std::int64_t threads,
+                                       const RankFlags& flags) {
+  std::vector<std::string> words;
+  const std::vector<std::string> own = command_line();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].starts_with("--devices=")) continue;
+    if (own[i] == "--devices") {
+      ++i;
+      continue;
+    }
+    words.push_back(own[i]);
+  }
+  for (const std::string& word :
+       {std::string("--device"), device, std::string("--threads"), fmt::format("{}", threads),
+        std::string("--rank"), fmt::format("{}", rank), std::string("--world-size"),
+        fmt::format("{}", size), std::string("--rendezvous"), rendezvous,
+        std::string("--rank-timeout"), fmt::format("{}", flags.timeout)}) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFlags& device) {
+  const std::vector<std::string> devices = devices_of(flags, device);
+  if (devices.size() == 1) {
+    device.device = devices.front();
+    return nullptr;
+  }
+  if (device.threads == 0) {
+    device.threads = std::max(1, usable_cores() / static_cast<int>(devices.size()));
+  }
+  setenv(kToken, fmt::format("{:x}", std::random_device()() + 1ull).c_str(), 1);
+  distributed::TcpOptions options;
+  options.size = static_cast<int>(devices.size());
+  options.rendezvous = "127.0.0.1:0";
+  options.timeout = flags.timeout;
+  options.token = token();
+  options.lost = end_at_once;
+  options.listening = [&](const std::string& rendezvous) {
+    for (std::size_t rank = 1; rank < devices.size(); ++rank) {
+      children.start(words_of_rank(static_cast<int>(rank), devices.size(), rendezvous,
+                                   devices[rank], device.threads, flags));
+    }
+  };
+  options.waiting = [] { children.require_all(); };
+  device.device = devices.front();
+  return distributed::tcp_transport(options);
+}
+
+std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
+  distributed::TcpOptions options;
+  options.rank = static_cast<int>(flags.rank);
+  options.size = static_cast<int>(flags.world_size);
+  options.rendezvous = flags.rendezvous;
+  options.timeout = flags.timeout;
+  options.token = token();
+  options.lost = end_at_once;
+  return distributed::tcp_transport(options);
+}
+
+void check(const RankFlags& flags) {
+  const bool any = flags.rank >= 0 || flags.world_size > 0 || !flags.rendezvous.empty();
+  const bool all = flags.rank >= 0 && flags.world_size > 0 && !flags.rendezvous.empty();
+  if (any != all) {
+    throw Error(ErrorKind::usage, "--rank, --world-size and --rendezvous belong together");
+  }
+  if (any && !flags.devices.empty()) {
+    throw Error(ErrorKind::usage, "--devices starts its ranks itself: leave --rank out");
+  }
+}
+
+// GPUs and cores are dealt out to the ranks of a machine.
+void deal_out(DeviceFlags& device) {
+  const distributed::Places& places = ranks->places();
+  const int gpus =
+      device.device == "auto" || device.device == "cuda" ? cuda_status().device_count : 0;
+  if (gpus > 0) device.device = fmt::format("cuda:{}", places.local_rank % gpus);
+  // mpirun may have bound each rank to cores of its own.
+  const bool bound = usable_cores() < static_cast<int>(std::thread::hardware_concurrency());
+  if (device.threads == 0) {
+    device.threads = std::max(1, bound ? usable_cores() : usable_cores() / places.local_size);
+  }
+}
+
+void silence() {
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
+  silence_notices();
+}
+
+}  // namespace
+
+void add_rank_flags(CLI::App& app, RankFlags& flags) {
+  app.add_option("--devices", flags.devices,
+                 "run on so many GPUs, or CPU processes, of this machine; 0,2: on these GPUs");
+  add_whole(app, "--rank", flags.rank, 0, 1 << 20,
+            "this process is so many-th of --world-size (from 0)");
+  add_whole(app, "--world-size", flags.world_size, 1, 1 << 20, "processes of the run");
+  app.add_option("--rendezvous", flags.rendezvous,
+                 "HOST:PORT where rank 0 listens and the others report (without mpirun)");
+  add_real(app, "--rank-timeout", flags.timeout, 1, 1e6, "seconds that ranks wait for each other");
+  add_choice(app, "--reduction", flags.reduction, {"automatic", "one-shot", "nccl", "host-staged"},
+             "how GPUs add up their gradients");
+}
+
+distributed::DeviceReduction reduction_of(const RankFlags& flags) {
+  using distributed::DeviceReduction;
+  if (flags.reduction == "one-shot") return DeviceReduction::one_shot;
+  if (flags.reduction == "nccl") return DeviceReduction::nccl;
+  if (flags.reduction == "host-staged") return DeviceReduction::host_staged;
+  return DeviceReduction::automatic;
+}
+
+Communicator& join_ranks(const RankFlags& flags, DeviceFlags& device) {
+  check(flags);
+  std::unique_ptr<distributed::Transport> transport;
+  if (flags.rank >= 0) {
+    transport = meet(flags);
+  } else if (!flags.devices.empty()) {
+    transport = launch(flags, device);
+  } else if (distributed::started_by_mpi()) {
+    transport = distributed::mpi_transport(flags.timeout);
+  }
+  if (!transport) return distributed::alone();
+  ranks = std::make_unique<Communicator>(std::move(transport));
+  deal_out(device);
+  if (!ranks->is_first()) silence();
+  return *ranks;
+}
+
+void leave_ranks() {
+  ranks.reset();
+  children.wait();
+}
+
+void fail_ranks(const std::string& line) {
+  if (!ranks || ranks->is_first()) print_error(line);
+  if (!ranks || ranks->transport() == nullptr) return;
+  ranks->transport()->fail(line);
+  // What stands on the transport is not taken down: the other ranks do not take part any more.
+  static_cast<void>(ranks.release());
+  children.wait();
+}
+
+}  // namespace weft::cli
