@@ -2,6 +2,7 @@
 #include "kernels/catalogue.h"
 
 #include "kernels/activation/activation.h"
+#include "kernels/all_reduce/all_reduce.h"
 #include "kernels/batch/batch.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/conv/conv.h"
@@ -49,6 +50,7 @@ constexpr Family kFamilies[] = {
     {"dropout", "dropout from counter-based random numbers", dropout_rungs},
     {"optimizer", "SGD and AdamW over the flat parameters", optimizer_rungs},
     {"batch", "shuffles, augments and normalises a batch of images", batch_rungs},
+    {"all_reduce", "sums over the GPUs of a machine, the same bits on each", all_reduce_rungs},
     {"fused_cnn", "a small convolutional network as a whole: whole training steps, and inference",
      fused_cnn_rungs},
     {"fused_mlp", "a multilayer perceptron as a whole: training steps in bf16", fused_mlp_rungs},
