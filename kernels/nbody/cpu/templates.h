@@ -56,7 +56,7 @@ void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int
     const T* other = bodies + 4 * (first + k);
     xs[k] = other[0], ys[k] = other[1], zs[k] = other[2], masses[k] = other[3];
   }
-  for (std::int64_t i = begin; i < end; ++i) {
+  for (std::int64_t i = begin < first ? first : begin; i < end; ++i) {
     const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
     const std::int64_t below = i - first < count ? i - first : count;
     T part = 0;
@@ -72,17 +72,18 @@ void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int
 }  // namespace detail
 
 // Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
-// matter. The terms of the potential are computed in T, a chunk of them is added in T.
+// matter. The terms of the potential are computed in T, a chunk of them is added in T. The pairs of
+// a body are those with the bodies before it; `velocity` is that of the range.
 template <class T>
-void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n, T softening2,
-                  T gravity, double* scratch) {
-  const std::int64_t chunks = divide_up(n, kNbodyChunk);
-#pragma omp parallel for schedule(dynamic) if (n >= 128)
+void nbody_totals(double* totals, const T* bodies, const T* velocity, const NbodyRange& range,
+                  T softening2, T gravity, double* scratch) {
+  const std::int64_t chunks = divide_up(range.count, kNbodyChunk), last = range.first + range.count;
+#pragma omp parallel for schedule(dynamic) if (last >= 128)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     double sums[kNbodyTotals] = {}, potentials[kNbodyChunk] = {};
-    const std::int64_t begin = chunk * kNbodyChunk;
-    const std::int64_t end = n - begin < kNbodyChunk ? n : begin + kNbodyChunk;
-    for (std::int64_t first = 0; first <= begin; first += kNbodyChunk) {
+    const std::int64_t begin = range.first + chunk * kNbodyChunk;
+    const std::int64_t end = last - begin < kNbodyChunk ? last : begin + kNbodyChunk;
+    for (std::int64_t first = 0; first < end; first += kNbodyChunk) {
       detail::add_potentials(potentials, bodies, begin, end, first, softening2);
     }
     for (std::int64_t i = begin; i < end; ++i) {
@@ -91,9 +92,9 @@ void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64
       const double mass = static_cast<double>(bodies[4 * i + 3]);
       const double px = static_cast<double>(x), py = static_cast<double>(y);
       const double pz = static_cast<double>(z);
-      const double vx = static_cast<double>(velocity[4 * i]);
-      const double vy = static_cast<double>(velocity[4 * i + 1]);
-      const double vz = static_cast<double>(velocity[4 * i + 2]);
+      const T* speed = velocity + 4 * (i - range.first);
+      const double vx = static_cast<double>(speed[0]), vy = static_cast<double>(speed[1]);
+      const double vz = static_cast<double>(speed[2]);
       const double terms[kNbodyTotals] = {0.5 * mass * (vx * vx + vy * vy + vz * vz),
                                           -static_cast<double>(gravity) * mass * pairs,
                                           mass * vx,
