@@ -1,9 +1,12 @@
 # `cmake --install` and a package for find_package(weft): targets weft::engine, weft::kernels,
-# weft::layers, weft::data and weft::models.
+# weft::layers, weft::distributed, weft::data and weft::models.
 include(CMakePackageConfigHelpers)
-set(libraries weft_flags weft_engine weft_kernels weft_layers weft_data weft_models)
+set(libraries weft_flags weft_engine weft_kernels weft_layers weft_distributed weft_data weft_models)
 install(TARGETS ${libraries} EXPORT weft-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET weft_mpi)
+  install(TARGETS weft_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
+endif()
 # What `weft lab` compiles and links programs with: the folder that it has in a build too.
 if(TARGET weft_lab)
   set(lab ${CMAKE_INSTALL_LIBDIR}/weft/lab)
@@ -25,7 +28,7 @@ install_page(man/man1/weft.1 man)
 install_page(bash-completion/completions/weft completion bash)
 install_page(zsh/site-functions/_weft completion zsh)
 install_page(fish/vendor_completions.d/weft.fish completion fish)
-foreach(folder engine kernels layers data models)
+foreach(folder engine kernels layers distributed data models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
           PATTERN "onnx" EXCLUDE)  # a part of the program, not of the package

@@ -13,12 +13,14 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "distributed/reducer.h"
 #include "distributed/transport.h"
 #include "engine/stream.h"
 
@@ -32,6 +34,13 @@ enum class DeviceReduction { automatic, one_shot, nccl, host_staged };
 struct Share {
   std::int64_t first = 0, count = 0;
 };
+// Where the ranks are.
+struct Places {
+  int machines = 1;
+  int local_rank = 0;          // how many ranks before this one run on the same machine
+  bool share_devices = false;  // of attach(): two ranks have one GPU
+};
+
 // The share of `rank`: contiguous, in the order of the ranks; shares differ by one at most.
 Share share_of(std::int64_t count, int rank, int size);
 
@@ -49,8 +58,7 @@ class Communicator {
   Share share_of(std::int64_t count) const { return distributed::share_of(count, rank(), size()); }
   std::string describe() const;  // "2 ranks over tcp, NCCL 2.27"; empty for one rank
 
-  // How many ranks before this one run on the same machine: the index of its GPU.
-  int local_rank() const;
+  const Places& places() const { return places_; }
 
   // Host memory. All of these block.
   void barrier();
@@ -79,13 +87,19 @@ class Communicator {
   // others'. `unit` floats belong together: shares are of count / unit units.
   void all_gather(float* values, std::int64_t count, std::int64_t unit, const Stream& stream);
 
+  // Memory of all ranks' GPUs for kernels that exchange data themselves, or null where GPUs do not
+  // reach each other or attach() was not left the choice. Every rank at once.
+  std::unique_ptr<Peers> open_peers(const Stream& stream, std::int64_t capacity);
+
   Transport* transport() { return transport_.get(); }  // null for one rank
 
  private:
-  struct Device;
+  void require_attached(const char* what) const;
 
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<Device> device_;
+  Places places_;
+  std::string no_peers_ = "nothing is attached";  // peers_reason()
+  std::unique_ptr<Reducer> reducer_;
 };
 
 // A Communicator of one rank, for callers without others.

@@ -13,7 +13,7 @@ import sys
 MOST_LINES = 400   # of a source
 MOST_FILES = 25    # of a folder
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-SHORT_SOURCES = ["engine", "host_cuda", "kernels", "layers", "models", "data", "measure", "examples", "python"]
+SHORT_SOURCES = ["engine", "host_cuda", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
 SMALL_FOLDERS = ["host_cuda", "kernels", "examples", "python"]
 README_LINES = {"README.md": 130, "kernels/**/README.md": 120}
 

@@ -21,9 +21,9 @@ void check(const std::int32_t* labels, const std::int32_t* image_labels, std::in
                 str("gather_batch: 1 to ", kMaxImageChannels, " channels expected, each with its ",
                     "mean and deviation; found ", dims.channels, " and ", normalization.size()));
   }
-  if (rows > order.batch) {
-    throw Error(ErrorKind::usage,
-                str("gather_batch: ", rows, " rows asked for, but a batch has ", order.batch));
+  if (!order.holds(rows)) {
+    throw Error(ErrorKind::usage, str("gather_batch: ", rows, " rows from row ", order.first,
+                                      " asked for, but a batch has ", order.batch));
   }
   if (order.count < 1 || order.steps < 1) {
     throw Error(ErrorKind::usage, str("gather_batch: no rows in ", order.count, " images and ",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gathers a batch of byte images: shuffles, augments and normalises on the device.
 //
-// Image i of the batch is dataset image s, where with position = (*step % steps) * batch + i
+// Image i of the rows is dataset image s, where with position = (*step % steps) * batch + first + i
 //   s = shuffle ? permuted_index(position, count, key of (seed, *step / steps)) : position
 // so the epoch and the place in it follow from the step counter alone. Pixel bytes become
 // (byte / 255 - mean) / stddev with the numbers of their channel; what augmentation pulls in from
@@ -48,6 +48,11 @@ struct BatchOrder {
   std::int64_t batch = 0;  // images in a full batch; a tail batch writes fewer rows
   bool shuffle = false;
   std::uint64_t seed = 0;
+  std::int64_t first = 0;  // row of the batch at which this share of it starts
+
+  bool holds(std::int64_t rows) const {
+    return first >= 0 && first <= batch && rows <= batch - first;
+  }
 };
 
 struct Augmentation {
@@ -79,8 +84,8 @@ struct Normalization {
 };
 
 // Rows past the end of the data set (position >= count) must not be asked for: Error{usage} when
-// rows > batch. `indices`, when not null, gets the dataset index of each row. There are 1 to
-// kMaxImageChannels channels.
+// first + rows > batch or first < 0. `indices`, when not null, gets the dataset index of each row.
+// There are 1 to kMaxImageChannels channels.
 void gather_batch(float* x,                          // (rows, channels, height, width), normalised
                   std::int32_t* labels,              // (rows,) or null
                   std::int64_t* indices,             // (rows,) or null

@@ -17,8 +17,10 @@ void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey
     throw Error(ErrorKind::usage, str("dropout: probability must be in [0, 1), found ", p));
   }
   if (checked_elements("dropout", {n}) == 0) return;
-  if (n >= std::int64_t{1} << 34) {
-    throw Error(ErrorKind::usage, str("dropout: at most 2^34 - 1 elements, found ", n));
+  constexpr std::int64_t kLimit = std::int64_t{1} << 34;
+  if (key.first < 0 || key.first >= kLimit || n >= kLimit - key.first) {
+    throw Error(ErrorKind::usage, str("dropout: at most 2^34 - 1 elements of a batch, found ", n,
+                                      " from element ", key.first));
   }
   if (key.step == nullptr) throw Error(ErrorKind::usage, "dropout: key.step must not be null");
 #ifdef WEFT_WITH_CUDA

@@ -2,7 +2,8 @@
 // Dropout: y = keep ? x / (1 - p) : 0. The same formula maps dy to dx.
 //
 // keep for element i is a pure function of (seed, layer, *step, i) through philox(), so no mask is
-// stored: backward draws the same numbers again. 0 <= p < 1. In place is allowed.
+// stored: backward draws the same numbers again. 0 <= p < 1. In place is allowed. A share of a
+// batch that says where it starts drops what the whole batch would drop there.
 #pragma once
 
 #include "kernels/ladder.h"
@@ -13,10 +14,12 @@ struct DropoutKey {
   std::uint64_t seed = 0;
   std::uint32_t layer = 0;             // index of the layer in its network
   const std::int64_t* step = nullptr;  // device memory: the training step
+  std::int64_t first = 0;              // index of x[0] in the whole batch, where x is a share of it
 };
 
-// Element i uses value i % 4 of philox(seed, RandomStream::dropout, layer, (*step << 32) + i / 4)
-// and is kept when uniform01 of it is >= p. n < 2^34.
+// With i = first + the index in x, an element uses value i % 4 of philox(seed,
+// RandomStream::dropout, layer, (*step << 32) + i / 4) and is kept when uniform01 of it is >= p.
+// first >= 0; first + n < 2^34.
 void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
              GradientMode mode, const Stream& stream);
 

@@ -56,7 +56,11 @@ class Gatherer {
 
   Batch gather(std::int64_t step_value, const BatchOrder& order, const Augmentation& augmentation,
                std::int64_t misalign = 0) {
-    const std::int64_t rows = case_.rows(step_value);
+    return gather_rows(case_.rows(step_value), step_value, order, augmentation, misalign);
+  }
+
+  Batch gather_rows(std::int64_t rows, std::int64_t step_value, const BatchOrder& order,
+                    const Augmentation& augmentation, std::int64_t misalign = 0) {
     Guarded<float> x(rows * case_.pixels(), stream_, misalign);
     Guarded<std::int32_t> labels(rows, stream_);
     Guarded<std::int64_t> indices(rows, stream_);
@@ -115,6 +119,29 @@ TEST_P(BatchTest, AnEpochShowsEachImageOnce) {
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
         EXPECT_EQ(seen, all) << c << ", epoch " << epoch;
       }
+    }
+  }
+}
+
+// Shares that start where the one before ends make up the batch, also the last one of an epoch.
+TEST_P(BatchTest, SharesMakeUpTheBatch) {
+  for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
+    Gatherer gatherer(c, stream());
+    for (const Augmentation& augmentation : {Augmentation{}, kStrong, kEverything}) {
+      const std::int64_t step = 2 * c.steps() - 1, rows = c.rows(step);
+      BatchOrder order = gatherer.order(true);
+      const Batch whole = gatherer.gather(step, order, augmentation);
+      Batch shares;
+      for (std::int64_t count = rows / 2; order.first < rows; count = rows - order.first) {
+        const Batch share = gatherer.gather_rows(count, step, order, augmentation);
+        shares.x.insert(shares.x.end(), share.x.begin(), share.x.end());
+        shares.labels.insert(shares.labels.end(), share.labels.begin(), share.labels.end());
+        shares.indices.insert(shares.indices.end(), share.indices.begin(), share.indices.end());
+        order.first += count;
+      }
+      EXPECT_EQ(shares.indices, whole.indices) << c;
+      EXPECT_EQ(shares.labels, whole.labels) << c;
+      EXPECT_TRUE(same_bits(shares.x, whole.x)) << c;
     }
   }
 }
@@ -337,6 +364,8 @@ TEST_P(BatchTest, OptionalOutputsAndSafety) {
   const float first = x.get()[static_cast<std::size_t>(c.pixels())];
   EXPECT_NEAR(first, static_cast<float>(gatherer.image_bytes[0]) / 255, 1e-6f);
   EXPECT_USAGE_ERROR(gather(3, order, {}, nullptr), "3 rows");
+  EXPECT_USAGE_ERROR(gather(2, {5, 3, 2, false, 0, 1}, {}, nullptr), "2 rows from row 1");
+  EXPECT_USAGE_ERROR(gather(1, {5, 3, 2, false, 0, -1}, {}, nullptr), "from row -1");
   EXPECT_USAGE_ERROR(gather(2, {0, 1, 2, false, 0}, {}, nullptr), "0 images");
   EXPECT_USAGE_ERROR(gather(2, order, {}, labels.data()), "without labels");
   EXPECT_USAGE_ERROR(gather(2, order, {-1, 0, 0, 0}, nullptr), "limits");

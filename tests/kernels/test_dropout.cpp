@@ -21,12 +21,12 @@ bool is_kept(std::uint64_t seed, std::uint32_t layer, std::int64_t step, std::in
 class DropoutTest : public DeviceTest {
  protected:
   std::vector<float> drop(const std::vector<float>& x, float p, std::uint64_t seed,
-                          std::uint32_t layer, std::int64_t step_value,
-                          std::int64_t misalign = 0) const {
+                          std::uint32_t layer, std::int64_t step_value, std::int64_t misalign = 0,
+                          std::int64_t first = 0) const {
     const std::int64_t n = static_cast<std::int64_t>(x.size());
     Guarded<float> in(x, stream(), misalign), out(n, stream(), misalign);
     Guarded<std::int64_t> step(std::vector<std::int64_t>{step_value}, stream());
-    kernels::dropout(out.data(), in.data(), n, p, {seed, layer, step.data()},
+    kernels::dropout(out.data(), in.data(), n, p, {seed, layer, step.data(), first},
                      GradientMode::overwrite, stream());
     return out.get();
   }
@@ -73,6 +73,22 @@ TEST_P(DropoutTest, MasksDifferByStepLayerAndSeed) {
   }
 }
 
+// Rows of a batch that lie on several devices.
+TEST_P(DropoutTest, AShareDropsWhatTheWholeBatchDrops) {
+  const std::int64_t n = 3001;
+  const std::vector<float> x = random_off_zero(n, 4);
+  const std::vector<float> whole = drop(x, 0.5f, 7, 2, 5);
+  for (const std::int64_t first : {0, 1, 2, 3, 4, 511, 512, 1022, 2999, 3000}) {
+    for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{6}, n - first}) {
+      if (first + rows > n) continue;
+      const std::vector<float> share(x.begin() + first, x.begin() + first + rows);
+      const std::vector<float> expected(whole.begin() + first, whole.begin() + first + rows);
+      EXPECT_TRUE(same_bits(drop(share, 0.5f, 7, 2, 5, rows % 2, first), expected))
+          << rows << " from " << first;
+    }
+  }
+}
+
 TEST_P(DropoutTest, InPlaceAndAccumulate) {
   const std::int64_t n = 50001;
   const std::vector<float> x = random_floats(n, 2), start = random_floats(n, 3);
@@ -107,13 +123,16 @@ TEST_P(DropoutTest, DroppedNanIsZero) {
 TEST_P(DropoutTest, RefusesBadArguments) {
   Guarded<float> y(4, stream());
   Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
-  const auto run = [&](std::int64_t n, float p, const std::int64_t* at) {
-    kernels::dropout(y.data(), y.data(), n, p, {1, 0, at}, GradientMode::overwrite, stream());
+  const auto run = [&](std::int64_t n, float p, const std::int64_t* at, std::int64_t first = 0) {
+    kernels::dropout(y.data(), y.data(), n, p, {1, 0, at, first}, GradientMode::overwrite,
+                     stream());
   };
   EXPECT_USAGE_ERROR(run(4, 1.0f, step.data()), "[0, 1)");
   EXPECT_USAGE_ERROR(run(4, -0.1f, step.data()), "[0, 1)");
   EXPECT_USAGE_ERROR(run(4, std::numeric_limits<float>::quiet_NaN(), step.data()), "[0, 1)");
   EXPECT_USAGE_ERROR(run(std::int64_t{1} << 34, 0.5f, step.data()), "2^34");
+  EXPECT_USAGE_ERROR(run(4, 0.5f, step.data(), (std::int64_t{1} << 34) - 4), "2^34");
+  EXPECT_USAGE_ERROR(run(4, 0.5f, step.data(), -1), "from element -1");
   EXPECT_USAGE_ERROR(run(4, 0.5f, nullptr), "step");
   const std::vector<float> before = y.get();
   run(0, 0.5f, step.data());

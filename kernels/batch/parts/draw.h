@@ -18,12 +18,12 @@ struct Place {
   std::int64_t index;  // of the image in the data set
 };
 
-// The image of row `row` at training step `step`. A position past the end wraps around, so that no
-// step reads outside the data set.
+// The image of row `row` of a share of the batch at training step `step`. A position past the end
+// wraps around, so that no step reads outside the data set.
 WEFT_HOST_DEVICE inline Place place_of(std::int64_t row, std::int64_t step,
                                        const BatchOrder& order) {
   const std::int64_t epoch = step / order.steps;
-  std::int64_t position = (step % order.steps) * order.batch + row;
+  std::int64_t position = (step % order.steps) * order.batch + order.first + row;
   if (position >= order.count) position %= order.count;
   if (!order.shuffle) return {epoch, position};
   const Random4 bits =

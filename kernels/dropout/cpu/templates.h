@@ -14,20 +14,23 @@ namespace detail {
 constexpr std::int64_t kDropoutBlock = 512;  // elements: 2 KiB of random bits
 
 // flatten: philox() is inlined here, so that no copy of it for this instruction set is shared.
+// x[0] takes word `skip` (0 to 3) of the first counter.
 template <class T>
 [[gnu::flatten]] void dropout_block(T* y, const T* x, std::int64_t n, T p, T scale,
                                     std::uint64_t seed, std::uint32_t layer,
-                                    std::uint64_t first_counter, bool accumulate) {
-  std::uint32_t bits[kDropoutBlock];
-  const int groups = static_cast<int>(divide_up(n, 4));
+                                    std::uint64_t first_counter, std::int64_t skip,
+                                    bool accumulate) {
+  std::uint32_t words[kDropoutBlock + 4];
+  const std::uint32_t* bits = words + skip;
+  const int groups = static_cast<int>(divide_up(skip + n, 4));
 #pragma omp simd
   for (int group = 0; group < groups; ++group) {
     const Random4 random = philox(seed, RandomStream::dropout, layer,
                                   first_counter + static_cast<std::uint64_t>(group));
-    bits[4 * group] = random.value[0];
-    bits[4 * group + 1] = random.value[1];
-    bits[4 * group + 2] = random.value[2];
-    bits[4 * group + 3] = random.value[3];
+    words[4 * group] = random.value[0];
+    words[4 * group + 1] = random.value[1];
+    words[4 * group + 2] = random.value[2];
+    words[4 * group + 3] = random.value[3];
   }
   if (accumulate) {
 #pragma omp simd
@@ -55,8 +58,8 @@ void dropout(T* y, const T* x, std::int64_t n, T p, const DropoutKey& key, Gradi
     const std::int64_t length =
         n - first < detail::kDropoutBlock ? n - first : detail::kDropoutBlock;
     detail::dropout_block(y + first, x + first, length, p, scale, key.seed, key.layer,
-                          counter + static_cast<std::uint64_t>(first / 4),
-                          mode == GradientMode::accumulate);
+                          counter + static_cast<std::uint64_t>((key.first + first) / 4),
+                          key.first % 4, mode == GradientMode::accumulate);
   }
 }
 

@@ -102,9 +102,9 @@ const cuda::FusedCnnRow& check(const cuda::FusedCnnRow::Problem& problem, std::s
 }
 
 void check_training(const float* velocity, std::int64_t rows, const FusedCnnOptions& options) {
-  if (rows > options.order.batch) {
-    throw Error(ErrorKind::usage,
-                str("fused_cnn: ", rows, " rows asked for, but a batch has ", options.order.batch));
+  if (!options.order.holds(rows)) {
+    throw Error(ErrorKind::usage, str("fused_cnn: ", rows, " rows from row ", options.order.first,
+                                      " asked for, but a batch has ", options.order.batch));
   }
   if (options.augmentation.edits()) {
     throw Error(ErrorKind::usage, "fused_cnn: of the augmentations only the warp is here");

@@ -130,9 +130,9 @@ void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& di
            const FusedMlpOptions& options, Workspace workspace, Device device) {
   static_cast<void>(checked_elements("fused_mlp", {rows, dims.height, dims.width}));
   static_cast<void>(kLadder.select(kRow.rung.name, dims, device));
-  if (rows < 1 || rows > options.order.batch) {
-    throw Error(ErrorKind::usage,
-                str("fused_mlp: ", rows, " rows asked for, but a batch has ", options.order.batch));
+  if (rows < 1 || !options.order.holds(rows)) {
+    throw Error(ErrorKind::usage, str("fused_mlp: ", rows, " rows from row ", options.order.first,
+                                      " asked for, but a batch has ", options.order.batch));
   }
   if (options.augmentation.edits()) {
     throw Error(ErrorKind::usage, "fused_mlp: of the augmentations only the warp is here");

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "distributed/communicator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/error.h"
+
+#ifdef WEFT_PEER_GPUS
+#include "engine/cuda_check.h"
+#endif
+
+namespace weft::distributed {
+
+namespace {
+
+// Floats that the one-shot kernel sums; NCCL is faster above.
+constexpr std::int64_t kOneShotFloats = std::int64_t{1} << 18;
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Names a GPU among those of all machines.
+std::string gpu_name(Device device) {
+#ifdef WEFT_PEER_GPUS
+  char id[32] = {};
+  cuda_check(cudaDeviceGetPCIBusId(id, sizeof id, device.index), "name the GPU");
+  return host_name() + " " + id;
+#else
+  return to_string(device);
+#endif
+}
+
+// Each rank adds up its share of the values in the order of the ranks, then all get all shares.
+template <class T>
+void sum(Transport& transport, std::span<T> values) {
+  const int size = transport.size(), rank = transport.rank();
+  const auto part = [&](int r) {
+    const Share share = share_of(static_cast<std::int64_t>(values.size()), r, size);
+    return values.subspan(static_cast<std::size_t>(share.first),
+                          static_cast<std::size_t>(share.count));
+  };
+  const std::span<T> mine = part(rank);
+  std::vector<std::vector<T>> theirs(static_cast<std::size_t>(size), std::vector<T>(mine.size()));
+  std::vector<std::span<const std::byte>> out;
+  std::vector<std::span<std::byte>> in;
+  for (int r = 0; r < size; ++r) {
+    out.push_back(std::as_bytes(part(r)));
+    in.push_back(std::as_writable_bytes(std::span(theirs[static_cast<std::size_t>(r)])));
+  }
+  transport.exchange(out, in);
+  std::ranges::copy(mine, theirs[static_cast<std::size_t>(rank)].begin());
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    T total = theirs[0][i];
+    for (int r = 1; r < size; ++r) total += theirs[static_cast<std::size_t>(r)][i];
+    mine[i] = total;
+  }
+  for (int r = 0; r < size; ++r) {
+    out[static_cast<std::size_t>(r)] = std::as_bytes(mine);
+    in[static_cast<std::size_t>(r)] = std::as_writable_bytes(part(r));
+  }
+  transport.exchange(out, in);
+}
+
+}  // namespace
+
+Share share_of(std::int64_t count, int rank, int size) {
+  const std::int64_t first = count * rank / size;
+  return {first, count * (rank + 1) / size - first};
+}
+
+Communicator::Communicator() = default;
+
+Communicator::Communicator(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)) {
+  std::set<std::string> machines;
+  const std::string here = host_name();
+  int rank = 0;
+  for (const Bytes& bytes : all_gather(bytes_of(here))) {
+    machines.insert(text_of(bytes));
+    if (rank++ < this->rank() && text_of(bytes) == here) ++places_.local_rank;
+  }
+  places_.machines = static_cast<int>(machines.size());
+}
+
+Communicator::~Communicator() {
+  reducer_.reset();  // before the transport, on which it stands
+}
+
+int Communicator::rank() const {
+  return transport_ ? transport_->rank() : 0;
+}
+int Communicator::size() const {
+  return transport_ ? transport_->size() : 1;
+}
+
+std::string Communicator::describe() const {
+  if (size() == 1) return {};
+  std::string text = str(size(), " ranks over ", transport_->name());
+  if (places_.machines > 1) text += str(" on ", places_.machines, " machines");
+  if (reducer_ && !reducer_->name().empty()) text += ", " + reducer_->name();
+  return text;
+}
+
+void Communicator::barrier() {
+  any(false);
+}
+
+void Communicator::broadcast(Bytes& bytes) {
+  if (size() == 1) return;
+  const std::vector<Bytes> all = all_gather(is_first() ? bytes : Bytes{});
+  bytes = all.front();
+}
+
+std::vector<Bytes> Communicator::all_gather(const Bytes& mine) {
+  const auto count = static_cast<std::size_t>(size());
+  std::vector<Bytes> all(count);
+  all[static_cast<std::size_t>(rank())] = mine;
+  if (count == 1) return all;
+  const std::uint64_t length = mine.size();
+  std::vector<std::uint64_t> lengths(count);
+  std::vector<std::span<const std::byte>> out(count, std::as_bytes(std::span(&length, 1)));
+  std::vector<std::span<std::byte>> in;
+  for (std::uint64_t& of_rank : lengths) {
+    in.push_back(std::as_writable_bytes(std::span(&of_rank, 1)));
+  }
+  transport_->exchange(out, in);
+  in.clear();
+  for (std::size_t r = 0; r < count; ++r) {
+    if (r != static_cast<std::size_t>(rank())) all[r].resize(lengths[r]);
+    in.emplace_back(all[r]);
+    out[r] = mine;
+  }
+  transport_->exchange(out, in);
+  return all;
+}
+
+void Communicator::all_reduce(std::span<float> values) {
+  if (size() > 1) sum(*transport_, values);
+}
+void Communicator::all_reduce(std::span<double> values) {
+  if (size() > 1) sum(*transport_, values);
+}
+
+bool Communicator::any(bool mine) {
+  if (size() == 1) return mine;
+  const std::vector<bool> all = gather(mine);
+  return std::ranges::find(all, true) != all.end();
+}
+
+void Communicator::require_same(const std::vector<std::pair<std::string, std::string>>& facts) {
+  if (size() == 1) return;
+  std::string lines;
+  for (const auto& [name, value] : facts) lines += name + '\n' + value + '\n';
+  const std::vector<Bytes> all = all_gather(bytes_of(lines));
+  const auto parse = [](const std::string& text) {
+    std::map<std::string, std::string> found;
+    std::istringstream in(text);
+    for (std::string name, value; std::getline(in, name) && std::getline(in, value);) {
+      found[name] = value;
+    }
+    return found;
+  };
+  const auto first = parse(text_of(all.front()));
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    auto other = parse(text_of(all[r]));
+    for (const auto& [name, value] : first) {
+      const std::string theirs = other.contains(name) ? other[name] : "nothing";
+      if (theirs == value) continue;
+      throw Error(ErrorKind::usage, str("rank ", r, " differs from rank 0 in ", name, ": ", theirs,
+                                        " instead of ", value));
+    }
+    if (other.size() != first.size()) {
+      throw Error(ErrorKind::usage, str("rank ", r, " knows of more settings than rank 0"));
+    }
+  }
+}
+
+void Communicator::attach(const Stream& stream, DeviceReduction reduction) {
+  if (size() == 1) return;
+  if (stream.device().is_cpu()) {
+    reducer_ = host_reducer(*this);
+    return;
+  }
+  std::set<std::string> gpus;
+  for (const Bytes& bytes : all_gather(bytes_of(gpu_name(stream.device())))) {
+    gpus.insert(text_of(bytes));
+  }
+  places_.share_devices = static_cast<int>(gpus.size()) < size();
+  std::string no_nccl = places_.share_devices ? "ranks share a GPU" : nccl_reason();
+  if (any(!no_nccl.empty()) && no_nccl.empty()) no_nccl = "another rank has no NCCL";
+  no_peers_ = peers_reason(*this, stream);
+  const auto require = [](const char* what, const std::string& reason) {
+    if (!reason.empty()) throw Error(ErrorKind::usage, str("no ", what, ": ", reason));
+  };
+  if (reduction == DeviceReduction::nccl) require("NCCL", no_nccl);
+  if (reduction == DeviceReduction::one_shot) require("one-shot all-reduce", no_peers_);
+
+  const bool staged = reduction == DeviceReduction::host_staged || !no_nccl.empty();
+  reducer_ = staged ? staged_reducer(*this, stream) : nccl_reducer(*this, stream);
+  const bool direct =
+      reduction == DeviceReduction::one_shot || reduction == DeviceReduction::automatic;
+  if (!direct) {
+    no_peers_ = "another reduction was asked for";
+  } else if (no_peers_.empty()) {
+    reducer_ = one_shot_reducer(std::make_unique<Peers>(*this, stream, kOneShotFloats),
+                                std::move(reducer_));
+  }
+}
+
+std::unique_ptr<Peers> Communicator::open_peers(const Stream& stream, std::int64_t capacity) {
+  if (!no_peers_.empty()) return nullptr;
+  return std::make_unique<Peers>(*this, stream, capacity);
+}
+
+void Communicator::require_attached(const char* what) const {
+  if (!reducer_) throw Error(ErrorKind::usage, str(what, ": no device is attached"));
+}
+
+void Communicator::all_reduce(float* values, std::int64_t n, const Stream& stream) {
+  if (size() == 1) return;
+  require_attached("all_reduce");
+  if (n > 0) reducer_->all_reduce(values, n, stream);
+}
+
+void Communicator::all_gather(float* values, std::int64_t count, std::int64_t unit,
+                              const Stream& stream) {
+  if (size() == 1) return;
+  require_attached("all_gather");
+  if (unit < 1 || count % unit != 0) {
+    throw Error(ErrorKind::usage, str("all_gather: ", count, " floats in units of ", unit));
+  }
+  if (count > 0) reducer_->all_gather(values, count, unit, stream);
+}
+
+Communicator& alone() {
+  static Communicator alone;
+  return alone;
+}
+
+}  // namespace weft::distributed

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Lifeline: notices within seconds that a rank has ended, also while this one waits for a GPU or
+// for a disk.
+//
+// Each rank has a connection to rank 0 for this alone, and a thread that sleeps on it. Rank 0 tells
+// the other ranks when one has ended or failed. A run that is over is left by all ranks together.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "distributed/socket.h"
+
+namespace weft::distributed {
+
+class Lifeline {
+ public:
+  // What to do, in the thread of the lifeline, when the run can't go on. `line` says why, for
+  // people; it is empty where another rank says it.
+  using Lost = std::function<void(const std::string& line)>;
+
+  // `connections`: rank 0 has one to each rank, at the rank's place; another rank has one, to rank
+  // 0, in front. `names` are the ranks', for people.
+  Lifeline(int rank, std::vector<Socket> connections, std::vector<std::string> names, Lost lost);
+  Lifeline(const Lifeline&) = delete;
+  Lifeline& operator=(const Lifeline&) = delete;
+  ~Lifeline();
+
+  // This rank ends its part of the run, because of what `line` says. Rank 0 has told people.
+  void fail(const std::string& line) noexcept;
+  // Waits until all ranks have called it, or the run is lost.
+  void leave(Deadline deadline) noexcept;
+  // Waits a little for the thread to say that the run is lost.
+  bool is_lost(Deadline deadline);
+
+ private:
+  enum class Kind : std::uint32_t { failed = 1, leaving = 2 };
+
+  void watch();
+  bool read_from(std::size_t at);  // false when there is nothing more to hear
+  void say(const Socket& socket, Kind kind, const std::string& text) const noexcept;
+  void say_to_all(Kind kind) const noexcept;
+  void lose(const std::string& line);
+
+  int rank_;
+  std::vector<Socket> connections_;
+  std::vector<std::string> names_;
+  Lost lost_;
+  Socket wake_read_, wake_write_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool leaving_ = false, all_left_ = false, is_lost_ = false;
+  std::size_t left_ = 0;  // ranks that have said that they leave, for rank 0
+  std::thread thread_;
+};
+
+}  // namespace weft::distributed

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// A transport over MPI, for programs that mpirun has started.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "distributed/transport.h"
+
+namespace weft::distributed {
+
+// Has mpirun (Open MPI's, MPICH's or Slurm's) started this process, as one of several?
+bool started_by_mpi();
+
+// Why there is no MPI here; empty when there is.
+std::string mpi_reason();
+
+// Starts MPI, which a process can do once. Error{usage} where mpi_reason() gives one; Error{device}
+// when MPI fails. `timeout`: seconds that a rank may be silent.
+std::unique_ptr<Transport> mpi_transport(double timeout = 120);
+
+}  // namespace weft::distributed
