@@ -272,7 +272,7 @@ void nbody_totals_part(double* totals, const float* bodies, const float* velocit
                               {softening2, options.gravity}, workspace.data, stream);
   }
 #endif
-  select_nbody_cpu().totals(totals, bodies, velocity, range, softening2, options.gravity,
+  select_nbody_cpu().totals(totals, bodies, velocity, problem.n, range, softening2, options.gravity,
                             static_cast<double*>(workspace.data));
 }
 

@@ -619,7 +619,7 @@ TEST(NbodyCpu, DoesNotDependOnThreads) {
   EXPECT_TRUE(same_bits(one, three));
   const auto [totals_one, totals_three] = with_thread_counts([&] {
     std::vector<double> out(at(kNbodyTotals));
-    cpu.totals(out.data(), bodies.data(), velocity.data(), {0, n}, 0.01f, 1, partials.data());
+    cpu.totals(out.data(), bodies.data(), velocity.data(), n, {0, n}, 0.01f, 1, partials.data());
     return out;
   });
   EXPECT_TRUE(same_bits(totals_one, totals_three));

@@ -17,7 +17,7 @@ struct NbodyCpu {
   std::int64_t (*struct_of_arrays_scratch)(std::int64_t sources);  // floats
   void (*advance)(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                   float kick, float drift);
-  void (*totals)(double* totals, const float* bodies, const float* velocity,
+  void (*totals)(double* totals, const float* bodies, const float* velocity, std::int64_t n,
                  const NbodyRange& range, float softening2, float gravity, double* scratch);
 };
 
