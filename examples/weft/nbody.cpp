@@ -33,12 +33,14 @@ void write_bytes(const fs::path& path, const data::Bytes& bytes) {
   data::write_file_atomically(path, std::as_bytes(std::span(bytes)));
 }
 
-// Steps a simulation from one event to the next: samples, frames, checkpoints, the end.
+// Steps a simulation from one event to the next: samples, frames, checkpoints, the end. All ranks
+// do so together, and the first of them writes.
 class Run {
  public:
   Run(models::NbodyState state, const fs::path& run_dir, const NbodyFlags& flags,
-      const Stream& stream)
-      : state_(std::move(state)),
+      const Stream& stream, distributed::Communicator& ranks)
+      : ranks_(ranks),
+        state_(std::move(state)),
         run_dir_(run_dir),
         flags_(flags),
         stream_(stream),
@@ -50,21 +52,25 @@ class Run {
   int run() {
     const std::atomic<bool>& stop_requested = catch_interrupts();
     const Timer timer;
-    models::NbodySimulation simulation(state_.bodies, state_.plan.step, stream_);
-    const NbodyFacts facts{state_, stream_.device(), run_dir_, first_step_};
+    models::NbodySimulation simulation(state_.bodies, state_.plan.step, stream_, ranks_);
+    const NbodyFacts facts{state_, stream_.device(), run_dir_, ranks_, first_step_};
     report_.start(facts);
     if (state_.samples.empty()) {
       observe(simulation);
       commit(simulation);
     }
-    Progress progress(flags_.progress, 10);
+    Progress progress(ranks_.is_first() ? flags_.progress : "off", 10);
     const Timer since_start;
-    while (state_.step < last_step_ && !stop_requested) {
+    bool stop = ranks_.any(stop_requested);
+    while (state_.step < last_step_ && !stop) {
       advance(simulation);
       const bool due = state_.plan.samples.falls_on(state_.step);
       if (due || state_.step == state_.plan.steps) progress.clear();
       observe(simulation);
-      if (checkpoint_due()) commit(simulation);
+      const Turn turn = agreed({chunk_, checkpoint_due(), stop_requested});
+      chunk_ = turn.chunk;
+      stop = turn.stop;
+      if (turn.commit) commit(simulation);
       if (!progress.due()) continue;
       const double rate = static_cast<double>(state_.step - first_step_) / since_start.seconds();
       progress.show(
@@ -75,15 +81,15 @@ class Run {
     }
     progress.clear();
     commit(simulation);
-    if (state_.step == state_.plan.steps) {
+    if (state_.step == state_.plan.steps && ranks_.is_first()) {
       models::write_bodies(run_dir_ / "final.npy", state_.bodies);
       if (!flags_.save.empty()) models::write_bodies(flags_.save, state_.bodies);
     }
     NbodyEnd end;
-    end.animation = write_animation();
+    if (ranks_.is_first()) end.animation = write_animation();
     end.picture = std::move(picture_);
     end.step_seconds = step_seconds_;
-    end.interrupted = stop_requested && state_.step < last_step_;
+    end.interrupted = stop && state_.step < last_step_;
     end.seconds = timer.seconds();
     report_.end(facts, end);
     if (end.interrupted) return kInterrupted;
@@ -92,6 +98,17 @@ class Run {
   }
 
  private:
+  // What all ranks do next, whatever their clocks and signals say.
+  struct Turn {
+    std::int64_t chunk, commit, stop;
+  };
+  Turn agreed(const Turn& mine) {
+    const std::vector<Turn> all = ranks_.gather(mine);
+    Turn turn = all.front();
+    for (const Turn& other : all) turn.stop |= other.stop;
+    return turn;
+  }
+
   // As many steps as take about a tenth of a second, but not past the next event.
   void advance(models::NbodySimulation& simulation) {
     std::int64_t target = std::min(last_step_, state_.step + chunk_);
@@ -129,7 +146,9 @@ class Run {
       sampled_seconds_ = step_seconds_;
     }
     if (state_.plan.frames.falls_on(state_.step)) {
-      picture_ = models::draw_bodies(simulation.bodies(), state_.plan.camera, state_.plan.style);
+      const models::Bodies bodies = simulation.bodies();
+      if (!ranks_.is_first()) return;
+      picture_ = models::draw_bodies(bodies, state_.plan.camera, state_.plan.style);
       const std::int64_t size = state_.plan.style.size;
       const std::int64_t number = state_.plan.frames.first_from(state_.step) + 1;
       write_bytes(frame_path(run_dir_, number), data::encode_png(picture_, size, size, 3));
@@ -144,9 +163,10 @@ class Run {
   void commit(models::NbodySimulation& simulation) {
     state_.bodies = simulation.bodies();
     if (!models::is_finite(state_.bodies)) throw_diverged();
+    since_commit_.restart();
+    if (!ranks_.is_first()) return;
     models::write_nbody_checkpoint(run_dir_ / models::kNbodyCheckpoint, state_);
     data::write_file_atomically(run_dir_ / "energy.csv", models::samples_csv(state_));
-    since_commit_.restart();
   }
 
   [[noreturn]] void throw_diverged() const {
@@ -200,6 +220,7 @@ class Run {
     return run_dir_ / "animation.png";
   }
 
+  distributed::Communicator& ranks_;
   models::NbodyState state_;
   fs::path run_dir_;
   const NbodyFlags& flags_;
@@ -212,18 +233,31 @@ class Run {
   Timer since_commit_;
 };
 
-int run_nbody(const CLI::App& app, const NbodyFlags& flags) {
-  const Device device = select_device(flags.device);
-  const Stream stream(device);
-  models::NbodyState state =
-      flags.resume.empty() ? planned(app, flags, stream) : resumed(app, flags);
-  announce_device(flags.device, device);  // a bad file is one line
-  if (!flags.resume.empty()) return Run(std::move(state), flags.resume, flags, stream).run();
+// Where the run is written; a new run makes its folder.
+fs::path run_folder(const NbodyFlags& flags) {
+  if (!flags.resume.empty()) return flags.resume;
   const fs::path run_dir = flags.out.empty()
                                ? next_free_run("nbody-" + fs::path(flags.start).stem().string())
                                : fs::path(flags.out);
   models::create_run_folder(run_dir, models::kNbodyCheckpoint);
-  return Run(std::move(state), run_dir, flags, stream).run();
+  return run_dir;
+}
+
+// The first rank plans or reads the run for all.
+int run_nbody(const CLI::App& app, const NbodyFlags& flags, distributed::Communicator& ranks) {
+  const Device device = select_device(flags.device);
+  const Stream stream(device);
+  ranks.require_same(nbody_facts(app, device));
+  ranks.attach(stream);
+  models::NbodyState state;
+  fs::path run_dir;
+  if (ranks.is_first()) {
+    state = flags.resume.empty() ? planned(app, flags, stream, ranks.size()) : resumed(app, flags);
+    announce_device(flags.device, device);  // a bad file is one line
+    run_dir = run_folder(flags);
+  }
+  models::share_state(state, ranks);
+  return Run(std::move(state), run_dir, flags, stream, ranks).run();
 }
 
 }  // namespace
@@ -235,7 +269,7 @@ void add_nbody(CLI::App& app, Action& action) {
   sub->callback([flags, sub, &action] {
     action = [flags, sub] {
       check_nbody_flags(*sub, *flags);
-      return run_nbody(*sub, *flags);
+      return run_nbody(*sub, *flags, distributed::alone());
     };
   });
 }

@@ -15,12 +15,21 @@ struct NbodyForce {
 // n is positive; the workspace is that of the rung's row.
 using NbodyLauncher = void(float* acceleration, const float* bodies, std::int64_t n,
                            const NbodyForce& force, void* workspace, const Stream& stream);
-using NbodyWorkspace = std::size_t(std::int64_t n, Device device);
+using NbodyWorkspace = std::size_t(const NbodyProblem& problem, Device device);
+
+// The share of one of several ranks.
+using NbodyPartLauncher = void(float* acceleration, const float* bodies,
+                               const NbodyProblem& problem, const NbodyPart& part,
+                               const NbodyForce& force, void* workspace, const Stream& stream);
+using NbodyPairsLauncher = void(float* acceleration, const float* bodies,
+                                const NbodyProblem& problem, int rank, const NbodyForce& force,
+                                void* workspace, const Stream& stream);
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                    float kick, float drift, const Stream& stream);
 void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                  const NbodyForce& force, void* workspace, const Stream& stream);
+                  const NbodyRange& range, const NbodyForce& force, void* workspace,
+                  const Stream& stream);
 std::size_t nbody_totals_bytes(std::int64_t n);
 
 }  // namespace weft::kernels::cuda

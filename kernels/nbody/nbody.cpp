@@ -3,6 +3,7 @@
 #include "kernels/nbody/nbody.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "kernels/checks.h"
@@ -19,14 +20,24 @@ struct NbodyRow {
   Launcher<NbodyLauncher> launcher = {};
   int floats_per_body = 0;                  // of workspace on a GPU, or
   Launcher<NbodyWorkspace> workspace = {};  // what depends on the device
+  Launcher<NbodyPartLauncher> part = {};    // for ranks that share the targets, or
+  Launcher<NbodyPairsLauncher> pairs = {};  // the pairs
   bool in_vectors = false;  // on a CPU: arrays of coordinates, else the loops as written
 
   constexpr bool complete() const {
     return rung.on_cuda == static_cast<bool>(launcher) &&
            launcher.belongs_to("nbody_", rung.name) &&
-           workspace.belongs_to("nbody_workspace_", rung.name);
+           workspace.belongs_to("nbody_workspace_", rung.name) &&
+           part.belongs_to("nbody_part_", rung.name) && pairs.belongs_to("nbody_pairs_", rung.name);
   }
-  std::string takes(const NbodyProblem&, Device) const { return ""; }
+  NbodySplit split(Device device) const {
+    if (device.is_cpu()) return in_vectors ? NbodySplit::targets : NbodySplit::none;
+    return part ? NbodySplit::targets : pairs ? NbodySplit::pairs : NbodySplit::none;
+  }
+  std::string takes(const NbodyProblem& problem, Device device) const {
+    if (problem.ranks == 1 || split(device) != NbodySplit::none) return "";
+    return str("it does not share its work among ", problem.ranks, " ranks");
+  }
 };
 
 #define WEFT_NBODY(name) WEFT_LAUNCHER(NbodyLauncher, name)
@@ -61,7 +72,8 @@ constexpr NbodyRow kNbodyRows[] = {
                   "a thread owns up to eight bodies: one shared load serves eight interactions",
               .prefer = "for fewer than 32768 bodies"},
      .launcher = WEFT_NBODY(nbody_register_tiled),
-     .workspace = WEFT_WORKSPACE(nbody_workspace_register_tiled)},
+     .workspace = WEFT_WORKSPACE(nbody_workspace_register_tiled),
+     .part = WEFT_LAUNCHER(NbodyPartLauncher, nbody_part_register_tiled)},
     {.rung = {.name = "constant_memory",
               .summary = "the others come from constant memory, as operands that cost no register",
               .prefer = "to see operands from constant memory",
@@ -72,7 +84,8 @@ constexpr NbodyRow kNbodyRows[] = {
               .summary = "Newton's third law: a pair is computed once and moves both of its bodies",
               .prefer = "for 32768 bodies and more"},
      .launcher = WEFT_NBODY(nbody_pair_symmetric),
-     .workspace = WEFT_WORKSPACE(nbody_workspace_pair_symmetric)},
+     .workspace = WEFT_WORKSPACE(nbody_workspace_pair_symmetric),
+     .pairs = WEFT_LAUNCHER(NbodyPairsLauncher, nbody_pairs_pair_symmetric)},
 };
 
 #undef WEFT_NBODY
@@ -82,12 +95,14 @@ constexpr NbodyRow kNbodyRows[] = {
 
 namespace {
 
-// A tile of pair_symmetric is wasted on fewer bodies than this.
+// A tile of pair_symmetric is wasted on fewer bodies than this. A rank of several has as much to do
+// as one with the root of its share in the interactions.
 constexpr std::int64_t kSymmetricBodies = 32768;
 
 Choice automatic(const NbodyProblem& problem, Device device) {
   if (device.is_cpu()) return {"struct_of_arrays", "vectors of the CPU"};
-  if (problem.n >= kSymmetricBodies) {
+  const double bodies = static_cast<double>(problem.n) / std::sqrt(problem.ranks);
+  if (bodies >= static_cast<double>(kSymmetricBodies)) {
     return {"pair_symmetric", "from 32768 bodies on its tiles fill a GPU"};
   }
   return {"register_tiled", "it splits few bodies over more blocks"};
@@ -103,12 +118,13 @@ void check(std::string_view where, std::int64_t n, const NbodyOptions& options) 
   }
 }
 
-std::size_t workspace_bytes(const cuda::NbodyRow& row, std::int64_t n, Device device) {
+std::size_t workspace_bytes(const cuda::NbodyRow& row, const NbodyProblem& problem, Device device) {
+  const std::int64_t n = problem.n;
   if (n == 0) return 0;
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const std::size_t bytes =
-        row.workspace ? row.workspace.run(n, device)
+        row.workspace ? row.workspace.run(problem, device)
                       : static_cast<std::size_t>(n * row.floats_per_body) * sizeof(float);
     return std::max(bytes, cuda::nbody_totals_bytes(n));
   }
@@ -121,29 +137,50 @@ std::size_t workspace_bytes(const cuda::NbodyRow& row, std::int64_t n, Device de
 }
 
 // Validates a call and finds the row that runs it.
-const cuda::NbodyRow& checked(std::string_view where, std::int64_t n, const NbodyOptions& options,
-                              Workspace workspace, Device device) {
-  check(where, n, options);
-  const cuda::NbodyRow& row = kLadder.select(options.variant, {n}, device);
-  const std::size_t needed = workspace_bytes(row, n, device);
+const cuda::NbodyRow& checked(std::string_view where, const NbodyProblem& problem,
+                              const NbodyOptions& options, Workspace workspace, Device device) {
+  check(where, problem.n, options);
+  if (problem.ranks < 1) throw Error(ErrorKind::usage, str(where, ": ", problem.ranks, " ranks"));
+  const cuda::NbodyRow& row = kLadder.select(options.variant, problem, device);
+  const std::size_t needed = workspace_bytes(row, problem, device);
   if (workspace.bytes < needed) {
-    throw Error(ErrorKind::usage, str(where, ": ", n, " bodies need ", needed,
+    throw Error(ErrorKind::usage, str(where, ": ", problem.n, " bodies need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
   return row;
 }
 
+// The row of a call that does a rank's share.
+const cuda::NbodyRow& checked(std::string_view where, const NbodyProblem& problem,
+                              const NbodyOptions& options, Workspace workspace, Device device,
+                              NbodySplit split) {
+  const cuda::NbodyRow& row = checked(where, problem, options, workspace, device);
+  if (row.split(device) != split) {
+    throw Error(ErrorKind::usage, str(where, ": ", row.rung.name, " does not share its work so"));
+  }
+  return row;
+}
+
+// Of a range of n bodies, which may go on with body 0 when it `wraps`.
+void check(std::string_view where, const NbodyRange& range, std::int64_t n, bool wraps) {
+  const auto [first, count] = range;
+  if (first >= 0 && first <= n && count >= 0 && count <= (wraps ? n : n - first)) return;
+  throw Error(ErrorKind::usage, str(where, ": found the range of ", count, " bodies from ", first,
+                                    ", expected a part of ", n));
+}
+
 }  // namespace
 
-std::size_t nbody_workspace_bytes(std::int64_t n, std::string_view variant, Device device) {
-  static_cast<void>(checked_elements("nbody_workspace_bytes", {n, 16}));
-  return workspace_bytes(kLadder.select(variant, {n}, device), n, device);
+std::size_t nbody_workspace_bytes(const NbodyProblem& problem, std::string_view variant,
+                                  Device device) {
+  static_cast<void>(checked_elements("nbody_workspace_bytes", {problem.n, 16}));
+  return workspace_bytes(kLadder.select(variant, problem, device), problem, device);
 }
 
 void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t n,
                          const NbodyOptions& options, Workspace workspace, const Stream& stream) {
   const cuda::NbodyRow& row =
-      checked("nbody_accelerations", n, options, workspace, stream.device());
+      checked("nbody_accelerations", {n}, options, workspace, stream.device());
   if (n == 0) return;
   const float softening2 = options.softening * options.softening;
   if (stream.device().is_cuda()) {
@@ -152,8 +189,51 @@ void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t 
   }
   const NbodyCpu& cpu = select_nbody_cpu();
   if (!row.in_vectors) return cpu.naive(acceleration, bodies, n, softening2, options.gravity);
-  cpu.struct_of_arrays(acceleration, bodies, n, softening2, options.gravity,
+  cpu.struct_of_arrays(acceleration, bodies, n, {{0, n}, {0, n}}, softening2, options.gravity,
                        static_cast<float*>(workspace.data));
+}
+
+void nbody_part(float* acceleration, const float* bodies, const NbodyProblem& problem,
+                const NbodyPart& part, const NbodyOptions& options, Workspace workspace,
+                const Stream& stream) {
+  constexpr std::string_view kWhere = "nbody_part";
+  const Device device = stream.device();
+  const cuda::NbodyRow& row =
+      checked(kWhere, problem, options, workspace, device, NbodySplit::targets);
+  const std::int64_t n = problem.n, most = divide_up(n, problem.ranks);
+  check(kWhere, part.targets, n, false);
+  check(kWhere, part.sources, n, true);
+  if (part.targets.count > most) {
+    throw Error(ErrorKind::usage, str(kWhere, ": ", part.targets.count, " targets, expected ", most,
+                                      " at most for one of ", problem.ranks, " ranks"));
+  }
+  if (part.targets.count == 0) return;
+  if (part.sources.count == 0) {
+    const auto bytes = static_cast<std::size_t>(part.targets.count) * 4 * sizeof(float);
+    if (part.mode == GradientMode::overwrite) zero_bytes(acceleration, bytes, stream);
+    return;
+  }
+  const float softening2 = options.softening * options.softening;
+  if (device.is_cuda()) {
+    return row.part.run(acceleration, bodies, problem, part, {softening2, options.gravity},
+                        workspace.data, stream);
+  }
+  select_nbody_cpu().struct_of_arrays(acceleration, bodies, n, part, softening2, options.gravity,
+                                      static_cast<float*>(workspace.data));
+}
+
+void nbody_pairs(float* acceleration, const float* bodies, const NbodyProblem& problem, int rank,
+                 const NbodyOptions& options, Workspace workspace, const Stream& stream) {
+  constexpr std::string_view kWhere = "nbody_pairs";
+  const cuda::NbodyRow& row =
+      checked(kWhere, problem, options, workspace, stream.device(), NbodySplit::pairs);
+  if (rank < 0 || rank >= problem.ranks) {
+    throw Error(ErrorKind::usage, str(kWhere, ": rank ", rank, " of ", problem.ranks));
+  }
+  if (problem.n == 0) return;
+  const float softening2 = options.softening * options.softening;
+  row.pairs.run(acceleration, bodies, problem, rank, {softening2, options.gravity}, workspace.data,
+                stream);
 }
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
@@ -177,16 +257,27 @@ void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_
 
 void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
                   const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  static_cast<void>(checked("nbody_totals", n, options, workspace, stream.device()));
+  nbody_totals_part(totals, bodies, velocity, {n}, {0, n}, options, workspace, stream);
+}
+
+void nbody_totals_part(double* totals, const float* bodies, const float* velocity,
+                       const NbodyProblem& problem, const NbodyRange& range,
+                       const NbodyOptions& options, Workspace workspace, const Stream& stream) {
+  static_cast<void>(checked("nbody_totals", problem, options, workspace, stream.device()));
+  check("nbody_totals", range, problem.n, false);
   const float softening2 = options.softening * options.softening;
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::nbody_totals(totals, bodies, velocity, n, {softening2, options.gravity},
-                              workspace.data, stream);
+    return cuda::nbody_totals(totals, bodies, velocity, problem.n, range,
+                              {softening2, options.gravity}, workspace.data, stream);
   }
 #endif
-  select_nbody_cpu().totals(totals, bodies, velocity, n, softening2, options.gravity,
+  select_nbody_cpu().totals(totals, bodies, velocity, problem.n, range, softening2, options.gravity,
                             static_cast<double*>(workspace.data));
+}
+
+NbodySplit nbody_split(std::string_view variant, const NbodyProblem& problem, Device device) {
+  return kLadder.select(variant, problem, device).split(device);
 }
 
 Rungs nbody_rungs() {

@@ -10,6 +10,9 @@
 // eps > 0 keeps a body's force on itself, and between bodies in one place, at 0 / eps^3 = 0, so no
 // kernel has to leave pairs out; mass / eps^3 must not overflow. A mass of 0 makes a test particle.
 //
+// Several ranks can share the work, each on a device of its own with the positions of all bodies:
+// nbody_split() says how, and the functions that take an NbodyPart or a range do a rank's share.
+//
 // Arithmetic is fp32, energies and momenta are sums in double. Every order of summation is fixed by
 // n, the variant and the device. By convention an interaction counts as 20 operations; the kernels
 // execute 12 instructions on floats (18 operations, a multiply-add being two) and one reciprocal
@@ -26,8 +29,18 @@ struct NbodyOptions {
   float gravity = 1;        // G
 };
 
+// What the choice of a rung depends on.
+struct NbodyProblem {
+  std::int64_t n = 0;
+  int ranks = 1;  // that share the work
+};
+
 // Scratch memory for the functions below with this variant, from any alignment of 16 bytes.
-std::size_t nbody_workspace_bytes(std::int64_t n, std::string_view variant, Device device);
+std::size_t nbody_workspace_bytes(const NbodyProblem& problem, std::string_view variant,
+                                  Device device);
+inline std::size_t nbody_workspace_bytes(std::int64_t n, std::string_view variant, Device device) {
+  return nbody_workspace_bytes(NbodyProblem{n}, variant, device);
+}
 
 void nbody_accelerations(float* acceleration,  // (n, 4)
                          const float* bodies,  // (n, 4): x, y, z, mass
@@ -61,6 +74,49 @@ void nbody_totals(double* totals,         // (8,): the members of NbodyTotals, z
                   std::int64_t n, const NbodyOptions& options, Workspace workspace,
                   const Stream& stream);
 
+// How a rung shares the work with other ranks.
+enum class NbodySplit {
+  none,     // not at all
+  targets,  // nbody_part(): each rank computes the accelerations of some bodies
+  pairs,    // nbody_pairs(): each rank computes some pairs, and the ranks' sums are added
+};
+NbodySplit nbody_split(std::string_view variant, const NbodyProblem& problem, Device device);
+
+// The bodies first, first + 1, ..., first + count - 1.
+struct NbodyRange {
+  std::int64_t first = 0, count = 0;
+};
+
+// What the bodies `sources` do to the bodies `targets`. The range of the sources may go on with
+// body 0 after body n - 1.
+struct NbodyPart {
+  NbodyRange targets, sources;
+  GradientMode mode = GradientMode::overwrite;
+};
+
+// Accelerations of the targets, which are n / ranks bodies at most, rounded up, where nbody_split()
+// is `targets`. On a CPU, when the sources are all bodies from the first on, the accelerations have
+// the bits of nbody_accelerations().
+void nbody_part(float* acceleration,  // (targets.count, 4): = or +=
+                const float* bodies,  // (n, 4)
+                const NbodyProblem& problem, const NbodyPart& part, const NbodyOptions& options,
+                Workspace workspace, const Stream& stream);
+
+// The share of a rank in all pairs: what they add to the accelerations of all bodies, where
+// nbody_split() is `pairs`. The sum over the ranks, whatever their GPUs are, is
+// nbody_accelerations().
+void nbody_pairs(float* acceleration,  // (n, 4)
+                 const float* bodies,  // (n, 4)
+                 const NbodyProblem& problem, int rank, const NbodyOptions& options,
+                 Workspace workspace, const Stream& stream);
+
+// The totals of a share of the bodies: sums over shares are those of nbody_totals().
+void nbody_totals_part(double* totals,         // (8,), zeros when range.count == 0
+                       const float* bodies,    // (n, 4)
+                       const float* velocity,  // (range.count, 4)
+                       const NbodyProblem& problem, const NbodyRange& range,
+                       const NbodyOptions& options, Workspace workspace, const Stream& stream);
+
 // For benchmarks: interactions of one evaluation, operations by the convention above, least
 // traffic.
 inline double nbody_interactions(std::int64_t n) {
@@ -72,11 +128,6 @@ inline double nbody_flops(std::int64_t n) {
 inline double nbody_bytes(std::int64_t n) {
   return 32.0 * static_cast<double>(n);
 }
-
-// What the choice of a rung depends on.
-struct NbodyProblem {
-  std::int64_t n = 0;
-};
 
 Rungs nbody_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.

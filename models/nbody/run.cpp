@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <iterator>
+#include <span>
 
 #include "engine/extent.h"
 #include "kernels/catalogue.h"
@@ -123,6 +125,43 @@ NbodySample sample_from(const Fields& fields) {
   return sample;
 }
 
+// All but the bodies.
+std::string metadata_of(const NbodyState& state) {
+  Json json;
+  json["schema_version"] = kSchemaVersion;
+  json["bodies"] = state.bodies.count();
+  json["step"] = state.step;
+  json["seconds"] = state.seconds;
+  json["plan"] = json_of(state.plan);
+  json["history"] = Json::array();
+  for (const NbodySample& sample : state.samples) json["history"].push_back(json_of(sample));
+  return dump(json);
+}
+
+NbodyState state_from(const Fields& fields) {
+  fields.check_schema();
+  NbodyState state;
+  state.plan = plan_from(fields.object("plan"));
+  state.step = fields.integer("step", 0, state.plan.steps);
+  state.seconds = fields.number("seconds");
+  for (const Json& element : fields.array("history")) {
+    const NbodySample sample = sample_from({element, fields.where() + ": history"});
+    const std::int64_t last = state.samples.empty() ? -1 : state.samples.back().step;
+    if (sample.step <= last || sample.step > state.step) fields.fail("history: out of order");
+    state.samples.push_back(sample);
+  }
+  return state;
+}
+
+template <class Values>  // of bytes or floats
+void share(Values& values, distributed::Communicator& ranks) {
+  const auto own = std::as_bytes(std::span(values));
+  distributed::Bytes bytes(own.begin(), own.end());
+  ranks.broadcast(bytes);
+  values.resize(bytes.size() / sizeof values[0]);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+}
+
 const std::vector<float>& values_of(const SafeTensors& content, std::string_view name,
                                     const Shape& shape, const std::string& where) {
   const NamedTensor* tensor = content.find(name);
@@ -153,16 +192,8 @@ bool Pace::falls_on(std::int64_t step) const {
 }
 
 void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state) {
-  Json json;
-  json["schema_version"] = kSchemaVersion;
-  json["bodies"] = state.bodies.count();
-  json["step"] = state.step;
-  json["seconds"] = state.seconds;
-  json["plan"] = json_of(state.plan);
-  json["history"] = Json::array();
-  for (const NbodySample& sample : state.samples) json["history"].push_back(json_of(sample));
   const std::int64_t n = state.bodies.count();
-  write_safetensors(path, {{{kMetadata, dump(json)}},
+  write_safetensors(path, {{{kMetadata, metadata_of(state)}},
                            {{"position", Shape{n, 4}, state.bodies.position},
                             {"velocity", Shape{n, 4}, state.bodies.velocity},
                             {"group", Shape{n}, state.bodies.group}}});
@@ -176,17 +207,7 @@ NbodyState read_nbody_checkpoint(const std::filesystem::path& path) {
     throw Error(ErrorKind::data, str(where, ": not the checkpoint of an n-body simulation"));
   }
   const Fields fields = parse_fields(metadata->second, where);
-  fields.check_schema();
-  NbodyState state;
-  state.plan = plan_from(fields.object("plan"));
-  state.step = fields.integer("step", 0, state.plan.steps);
-  state.seconds = fields.number("seconds");
-  for (const Json& element : fields.array("history")) {
-    const NbodySample sample = sample_from({element, where + ": history"});
-    const std::int64_t last = state.samples.empty() ? -1 : state.samples.back().step;
-    if (sample.step <= last || sample.step > state.step) fields.fail("history: out of order");
-    state.samples.push_back(sample);
-  }
+  NbodyState state = state_from(fields);
   if (state.samples.empty() || state.samples.front().step != 0) {
     fields.fail("history: the energies of step 0 are missing");
   }
@@ -195,6 +216,18 @@ NbodyState read_nbody_checkpoint(const std::filesystem::path& path) {
   state.bodies.velocity = values_of(content, "velocity", Shape{n, 4}, where);
   state.bodies.group = values_of(content, "group", Shape{n}, where);
   return state;
+}
+
+void share_state(NbodyState& state, distributed::Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  std::string metadata = metadata_of(state);
+  share(metadata, ranks);
+  Bodies bodies = std::move(state.bodies);
+  for (std::vector<float>* values : {&bodies.position, &bodies.velocity, &bodies.group}) {
+    share(*values, ranks);
+  }
+  if (!ranks.is_first()) state = state_from(parse_fields(metadata, "the state of rank 0"));
+  state.bodies = std::move(bodies);
 }
 
 std::string samples_csv(const NbodyState& state) {

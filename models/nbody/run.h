@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/communicator.h"
 #include "models/nbody/picture.h"
 #include "models/nbody/simulation.h"
 
@@ -54,6 +55,9 @@ inline constexpr char kNbodyCheckpoint[] = "checkpoint.safetensors";  // in the 
 // together.
 void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state);
 NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
+
+// All ranks get the state of the first one. A call of all ranks; blocks.
+void share_state(NbodyState& state, distributed::Communicator& ranks);
 
 // The samples as a table for other programs: step, time, energies, momenta, one line each.
 std::string samples_csv(const NbodyState& state);

@@ -43,6 +43,19 @@ double extent(const Bodies& bodies) {
   return std::sqrt(std::max(0.0, squares / n - mean * mean));
 }
 
+// The bodies that this rank moves.
+kernels::NbodyRange moved(kernels::NbodySplit split, const distributed::Communicator& ranks,
+                          std::int64_t n) {
+  if (split == kernels::NbodySplit::pairs) return {0, n};
+  const distributed::Share share = ranks.share_of(n);
+  return {share.first, share.count};
+}
+
+std::span<const float> quads(const std::vector<float>& values, const kernels::NbodyRange& range) {
+  return std::span(values).subspan(static_cast<std::size_t>(4 * range.first),
+                                   static_cast<std::size_t>(4 * range.count));
+}
+
 float in_float_range(double value, double low, double high) {
   return static_cast<float>(std::isfinite(value) ? std::clamp(value, low, high) : high);
 }
@@ -67,24 +80,59 @@ void check_step(const Bodies& bodies, const NbodyStep& step) {
   }
 }
 
-NbodySimulation::NbodySimulation(const Bodies& bodies, const NbodyStep& step, const Stream& stream)
-    : step_(step),
+NbodySimulation::NbodySimulation(const Bodies& bodies, const NbodyStep& step, const Stream& stream,
+                                 distributed::Communicator& ranks)
+    : ranks_(ranks),
+      step_(step),
       stream_(stream),
+      gathering_(stream),
       group_(checked(bodies, step).group),
-      position_(tensor_from_host<float>(Shape{bodies.count(), 4}, bodies.position, stream)),
-      velocity_(tensor_from_host<float>(Shape{bodies.count(), 4}, bodies.velocity, stream)),
-      acceleration_(Shape{bodies.count(), 4}, DType::f32, stream),
+      split_(kernels::nbody_split(step.force.variant, problem(), stream.device())),
+      own_(moved(split_, ranks, count())),
+      position_(tensor_from_host<float>(Shape{count(), 4}, bodies.position, stream)),
+      velocity_(
+          tensor_from_host<float>(Shape{own_.count, 4}, quads(bodies.velocity, own_), stream)),
+      acceleration_(Shape{own_.count, 4}, DType::f32, stream),
       totals_(Shape{kernels::kNbodyTotals}, DType::f64, stream),
-      workspace_(
-          kernels::nbody_workspace_bytes(bodies.count(), step.force.variant, stream.device()),
-          stream) {
-  kernels::nbody_accelerations(acceleration_.data<float>(), position_.data<float>(), count(),
-                               step_.force, workspace(), stream_);
+      workspace_(kernels::nbody_workspace_bytes(problem(), step.force.variant, stream.device()),
+                 stream) {
+  accelerate();
   one_step_.emplace(stream_, [this] {
-    kernels::nbody_step(position_.data<float>(), velocity_.data<float>(),
-                        acceleration_.data<float>(), count(), step_.dt, step_.force, workspace(),
-                        stream_);
+    move(step_.dt / 2, step_.dt);
+    accelerate();
+    move(step_.dt / 2, 0);
   });
+}
+
+void NbodySimulation::move(float kick, float drift) {
+  kernels::nbody_advance(position_.data<float>() + 4 * own_.first, velocity_.data<float>(),
+                         acceleration_.data<float>(), own_.count, kick, drift, stream_);
+}
+
+// From the positions of the bodies that this rank moves.
+void NbodySimulation::accelerate() {
+  float *acceleration = acceleration_.data<float>(), *position = position_.data<float>();
+  const std::int64_t n = count();
+  if (ranks_.size() == 1) {
+    return kernels::nbody_accelerations(acceleration, position, n, step_.force, workspace(),
+                                        stream_);
+  }
+  if (split_ == kernels::NbodySplit::pairs) {
+    kernels::nbody_pairs(acceleration, position, problem(), ranks_.rank(), step_.force, workspace(),
+                         stream_);
+    return ranks_.all_reduce(acceleration, 4 * n, stream_);
+  }
+  const auto pulls_of = [&](const kernels::NbodyRange& sources, kernels::GradientMode mode) {
+    kernels::nbody_part(acceleration, position, problem(), {own_, sources, mode}, step_.force,
+                        workspace(), stream_);
+  };
+  ranks_.all_gather(position, 4 * n, 4, gathering_.fork());
+  if (stream_.device().is_cpu()) {  // nothing overlaps, and one sum has the bits of one rank
+    return pulls_of({0, n}, kernels::GradientMode::overwrite);
+  }
+  pulls_of(own_, kernels::GradientMode::overwrite);
+  gathering_.join();
+  pulls_of({own_.first + own_.count, n - own_.count}, kernels::GradientMode::accumulate);
 }
 
 void NbodySimulation::advance(std::int64_t steps) {
@@ -92,9 +140,12 @@ void NbodySimulation::advance(std::int64_t steps) {
 }
 
 kernels::NbodyTotals NbodySimulation::totals() {
-  kernels::nbody_totals(totals_.data<double>(), position_.data<float>(), velocity_.data<float>(),
-                        count(), step_.force, workspace(), stream_);
-  const std::vector<double> values = to_host(totals_.view<double>(), stream_);
+  const distributed::Share share = ranks_.share_of(count());
+  kernels::nbody_totals_part(totals_.data<double>(), position_.data<float>(),
+                             velocity_.data<float>() + 4 * (share.first - own_.first), problem(),
+                             {share.first, share.count}, step_.force, workspace(), stream_);
+  std::vector<double> values = to_host(totals_.view<double>(), stream_);
+  ranks_.all_reduce(std::span<double>(values));
   return {
       values[0], values[1], {values[2], values[3], values[4]}, {values[5], values[6], values[7]}};
 }
@@ -102,7 +153,12 @@ kernels::NbodyTotals NbodySimulation::totals() {
 Bodies NbodySimulation::bodies() const {
   Bodies bodies;
   bodies.position = to_host(position_.view<float>(), stream_);
-  bodies.velocity = to_host(velocity_.view<float>(), stream_);
+  Tensor velocity(position_.shape(), DType::f32, stream_);
+  float* own = velocity.data<float>() + 4 * own_.first;
+  copy_bytes(own, velocity.device(), velocity_.raw(), velocity.device(), velocity_.bytes(),
+             stream_);
+  if (own_.count < count()) ranks_.all_gather(velocity.data<float>(), 4 * count(), 4, stream_);
+  bodies.velocity = to_host(velocity.view<float>(), stream_);
   bodies.group = group_;
   return bodies;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An n-body simulation on one device: leapfrog steps of a fixed length, and what they conserve.
+// An n-body simulation on one device or several: leapfrog steps of a fixed length, and what they
+// conserve.
 //
 //   const Stream stream(parse_device("auto"));
 //   NbodySimulation simulation(plummer_sphere(4096, 1), {.dt = 0.01f}, stream);
@@ -8,10 +9,18 @@
 //
 // The same bodies, options and device give the same bits however the steps are divided over calls,
 // and a simulation that starts from bodies() goes on as this one would.
+//
+// Ranks share a simulation in one of two ways (kernels::nbody_split()). By targets, a rank moves
+// its share of the bodies, and positions are gathered before the forces of each step; a GPU
+// meanwhile computes the forces between its own bodies. By pairs, a rank computes its share of the
+// pairs, the accelerations are added over the ranks, and every rank moves all bodies. The
+// trajectory is that of one rank to rounding; on CPUs with the same instructions it has the same
+// bits.
 #pragma once
 
 #include <optional>
 
+#include "distributed/communicator.h"
 #include "engine/tensor.h"
 #include "kernels/nbody/nbody.h"
 #include "models/nbody/bodies.h"
@@ -29,24 +38,36 @@ void check_step(const Bodies& bodies, const NbodyStep& step);
 
 class NbodySimulation {
  public:
-  // As check_step().
-  NbodySimulation(const Bodies& bodies, const NbodyStep& step, const Stream& stream);
+  // As check_step(), and Error{usage} for a rung that does not share its work when there are
+  // several ranks. These have attached the device of `stream`, outlive the simulation, have the
+  // same bodies and call the same functions below.
+  NbodySimulation(const Bodies& bodies, const NbodyStep& step, const Stream& stream,
+                  distributed::Communicator& ranks = distributed::alone());
   NbodySimulation(const NbodySimulation&) = delete;  // the recorded step points to its members
   NbodySimulation& operator=(const NbodySimulation&) = delete;
 
   std::int64_t count() const { return static_cast<std::int64_t>(group_.size()); }
   void advance(std::int64_t steps);  // queued on the stream
-  // Both wait for the stream.
+  // Both wait for the stream, and are of all bodies on every rank.
   kernels::NbodyTotals totals();
   Bodies bodies() const;
 
  private:
   kernels::Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
+  kernels::NbodyProblem problem() const { return {count(), ranks_.size()}; }
+  void move(float kick, float drift);
+  void accelerate();
 
+  distributed::Communicator& ranks_;
   NbodyStep step_;
   Stream stream_;
+  Branch gathering_;
   std::vector<float> group_;
-  Tensor position_, velocity_, acceleration_, totals_;
+  kernels::NbodySplit split_;
+  kernels::NbodyRange own_;         // the bodies that this rank moves
+  Tensor position_;                 // (n, 4)
+  Tensor velocity_, acceleration_;  // (own_.count, 4)
+  Tensor totals_;
   Buffer workspace_;
   std::optional<Graph> one_step_;
 };

@@ -97,6 +97,12 @@ testing::AssertionResult close(const std::vector<float>& actual,
   return testing::AssertionSuccess();
 }
 
+// The bodies of a rank: contiguous, shares differ by one at most, empty when there are more ranks.
+NbodyRange share(std::int64_t n, int rank, int ranks) {
+  const std::int64_t first = n * rank / ranks;
+  return {first, n * (rank + 1) / ranks - first};
+}
+
 class Nbody : public DeviceTest {
  protected:
   void for_each_variant(const std::function<void(const std::string&, NbodyOptions)>& body) const {
@@ -114,9 +120,75 @@ class Nbody : public DeviceTest {
     body("automatic", {});
   }
 
-  Guarded<std::uint8_t> scratch(std::int64_t n, const NbodyOptions& options) const {
+  Guarded<std::uint8_t> scratch(const NbodyProblem& problem, const NbodyOptions& options) const {
     return Guarded<std::uint8_t>(
-        static_cast<std::int64_t>(nbody_workspace_bytes(n, options.variant, device())), stream());
+        static_cast<std::int64_t>(nbody_workspace_bytes(problem, options.variant, device())),
+        stream());
+  }
+  Guarded<std::uint8_t> scratch(std::int64_t n, const NbodyOptions& options) const {
+    return scratch(NbodyProblem{n}, options);
+  }
+
+  // Every rung that shares its work in this way. Fails when there is none.
+  void for_each_that_splits(NbodySplit split,
+                            const std::function<void(const NbodyOptions&)>& body) const {
+    int rungs = 0;
+    for (const Rung& rung : nbody_rungs()) {
+      if (!nbody_takes(rung.name, {1, 2}, device())) continue;
+      if (nbody_split(rung.name, {1, 2}, device()) != split) continue;
+      ++rungs;
+      body({.variant = rung.name, .softening = 0.05f, .gravity = 0.75f});
+    }
+    EXPECT_GT(rungs, 0);
+  }
+
+  // The targets of all ranks, one rank after the other, with the sources in one call: all of them
+  // from `first` on, or in two: the rank's own and those after it.
+  std::vector<float> by_targets(const std::vector<float>& bodies, int ranks, bool two_calls,
+                                std::int64_t first, const NbodyOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
+    const NbodyProblem problem{n, ranks};
+    Guarded<float> in(bodies, stream());
+    Guarded<std::uint8_t> memory = scratch(problem, options);
+    const Workspace workspace{memory.data(), at(memory.size())};
+    std::vector<float> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const NbodyRange own = share(n, rank, ranks);
+      Guarded<float> out(4 * own.count, stream());
+      const auto part = [&](const NbodyRange& sources, GradientMode mode) {
+        nbody_part(out.data(), in.data(), problem, {own, sources, mode}, options, workspace,
+                   stream());
+      };
+      if (two_calls) {
+        part(own, GradientMode::overwrite);
+        part({own.first + own.count, n - own.count}, GradientMode::accumulate);
+      } else {
+        part({first, n}, GradientMode::overwrite);
+      }
+      const std::vector<float> found = out.get();
+      all.insert(all.end(), found.begin(), found.end());
+    }
+    static_cast<void>(memory.get());
+    return all;
+  }
+
+  // The sums of all ranks over their pairs.
+  std::vector<float> by_pairs(const std::vector<float>& bodies, int ranks,
+                              const NbodyOptions& options) const {
+    const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
+    const NbodyProblem problem{n, ranks};
+    Guarded<float> in(bodies, stream());
+    Guarded<std::uint8_t> memory = scratch(problem, options);
+    std::vector<float> sum(bodies.size());
+    for (int rank = 0; rank < ranks; ++rank) {
+      Guarded<float> out(4 * n, stream());
+      nbody_pairs(out.data(), in.data(), problem, rank, options, {memory.data(), at(memory.size())},
+                  stream());
+      const std::vector<float> found = out.get();
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += found[i];
+    }
+    static_cast<void>(memory.get());
+    return sum;
   }
 
   std::vector<float> accelerations(const std::vector<float>& bodies,
@@ -157,6 +229,89 @@ TEST_P(Nbody, MatchesTheOracle) {
                         sums_of_pulls(bodies, options), variant));
     });
     if (HasFailure()) return;
+  }
+}
+
+// More ranks than bodies are among the cases.
+TEST_P(Nbody, RanksShareTheTargets) {
+  for (const std::int64_t n : sizes_here({1, 2, 3, 33, 127, 256, 1025, 2048, 3001}, {2, 257})) {
+    const std::vector<float> bodies = random_bodies(n, 15);
+    for_each_that_splits(NbodySplit::targets, [&](const NbodyOptions& options) {
+      const std::vector<double> expected = oracle(bodies, options);
+      const std::vector<double> pulls = sums_of_pulls(bodies, options);
+      const std::vector<float> whole = accelerations(bodies, options);
+      for (const int ranks : {1, 2, 3, 7}) {
+        const std::string what = str(options.variant, ", ", ranks, " ranks");
+        const std::vector<float> one = by_targets(bodies, ranks, false, 0, options);
+        EXPECT_TRUE(close(one, expected, pulls, what));
+        if (device().is_cpu() || ranks == 1) {
+          EXPECT_TRUE(same_bits(one, whole)) << what;
+        }
+        EXPECT_TRUE(close(by_targets(bodies, ranks, false, n - 1, options), expected, pulls,
+                          what + ", from the last"));
+        EXPECT_TRUE(
+            close(by_targets(bodies, ranks, true, 0, options), expected, pulls, what + ", twice"));
+      }
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Nbody, RanksShareThePairs) {
+  if (device().is_cpu()) GTEST_SKIP() << "no rung for the CPU takes pairs";
+  for (const std::int64_t n : sizes_here({1, 2, 3, 33, 127, 256, 1025, 2048, 3001}, {2, 257})) {
+    const std::vector<float> bodies = random_bodies(n, 16);
+    for_each_that_splits(NbodySplit::pairs, [&](const NbodyOptions& options) {
+      const std::vector<double> expected = oracle(bodies, options);
+      const std::vector<double> pulls = sums_of_pulls(bodies, options);
+      for (const int ranks : {1, 2, 3, 7}) {
+        EXPECT_TRUE(close(by_pairs(bodies, ranks, options), expected, pulls,
+                          str(options.variant, ", ", ranks, " ranks")));
+      }
+    });
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(Nbody, RanksShareTheTotals) {
+  for (const std::int64_t n : sizes_here({1, 2, 63, 64, 65, 129, 1009}, {2, 129})) {
+    const std::vector<float> bodies = random_bodies(n, 17), velocity = random_floats(4 * n, 18);
+    const NbodyOptions options{.softening = 0.05f, .gravity = 0.75f};
+    const NbodyTotals whole = totals(bodies, velocity, options);
+    for (const int ranks : {1, 2, 3, 7}) {
+      const NbodyProblem problem{n, ranks};
+      Guarded<float> in(bodies, stream());
+      Guarded<std::uint8_t> memory = scratch(problem, options);
+      std::vector<double> sum(kNbodyTotals);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const NbodyRange own = share(n, rank, ranks);
+        Guarded<float> v(std::vector<float>(velocity.begin() + 4 * own.first,
+                                            velocity.begin() + 4 * (own.first + own.count)),
+                         stream());
+        Guarded<double> out(kNbodyTotals, stream());
+        nbody_totals_part(out.data(), in.data(), v.data(), problem, own, options,
+                          {memory.data(), at(memory.size())}, stream());
+        const std::vector<double> found = out.get();
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += found[k];
+      }
+      static_cast<void>(memory.get());
+      const std::vector<double> expected = {whole.kinetic,
+                                            whole.potential,
+                                            whole.momentum[0],
+                                            whole.momentum[1],
+                                            whole.momentum[2],
+                                            whole.angular_momentum[0],
+                                            whole.angular_momentum[1],
+                                            whole.angular_momentum[2]};
+      const double scale = static_cast<double>(n);
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        // Terms of the potential are added in float, in other groups.
+        const double bound = k == 1 ? 8 * kEps * std::fabs(whole.potential) : 1e-12 * scale;
+        EXPECT_TRUE(std::fabs(sum[k] - expected[k]) <= bound)
+            << k << " of " << n << " bodies, " << ranks << " ranks: " << sum[k] << ", expected "
+            << expected[k];
+      }
+    }
   }
 }
 
@@ -396,6 +551,39 @@ TEST_P(Nbody, RefusesWhatItCannotDo) {
   EXPECT_USAGE_ERROR(run(1, with("fast", 1)), "pair_symmetric");
 }
 
+TEST_P(Nbody, RefusesSharesThatItCannotDo) {
+  for (const Rung& rung : nbody_rungs()) {
+    const NbodyOptions options{.variant = rung.name};
+    const auto pairs = [&](const NbodyProblem& problem, int rank) {
+      nbody_pairs(nullptr, nullptr, problem, rank, options, {}, stream());
+    };
+    const auto part = [&](const NbodyProblem& problem, const NbodyRange& targets,
+                          const NbodyRange& sources) {
+      Guarded<std::uint8_t> memory = scratch(problem, options);
+      nbody_part(nullptr, nullptr, problem, {targets, sources}, options,
+                 {memory.data(), at(memory.size())}, stream());
+    };
+    if (!nbody_takes(rung.name, {}, device())) continue;
+    if (!nbody_takes(rung.name, {100, 2}, device())) {
+      EXPECT_USAGE_ERROR(pairs({100, 2}, 0), "does not share its work among 2 ranks");
+      EXPECT_USAGE_ERROR(part({100, 2}, {0, 50}, {0, 100}), "does not share its work");
+      continue;
+    }
+    EXPECT_USAGE_ERROR(pairs({0, 0}, 0), "0 ranks");
+    if (nbody_split(rung.name, {100, 2}, device()) == NbodySplit::pairs) {
+      EXPECT_USAGE_ERROR(pairs({0, 2}, 2), "rank 2 of 2");
+      EXPECT_USAGE_ERROR(pairs({100, 2}, 0), "workspace");
+      EXPECT_USAGE_ERROR(part({100, 2}, {0, 50}, {0, 100}), "does not share its work so");
+      continue;
+    }
+    EXPECT_USAGE_ERROR(pairs({0, 2}, 0), "does not share its work so");
+    EXPECT_USAGE_ERROR(part({100, 2}, {0, 51}, {0, 100}), "50 at most for one of 2 ranks");
+    EXPECT_USAGE_ERROR(part({100, 2}, {60, 41}, {0, 100}), "the range of 41 bodies from 60");
+    EXPECT_USAGE_ERROR(part({100, 2}, {0, 50}, {1, 101}), "the range of 101 bodies from 1");
+    EXPECT_USAGE_ERROR(part({100, 2}, {0, -1}, {0, 100}), "the range of -1 bodies from 0");
+  }
+}
+
 WEFT_ON_EACH_DEVICE(Nbody);
 
 TEST(NbodyCpuIsas, MatchTheOracle) {
@@ -410,8 +598,8 @@ TEST(NbodyCpuIsas, MatchTheOracle) {
       std::vector<float> out(bodies.size()), scratch(at(table->struct_of_arrays_scratch(c.n)));
       table->naive(out.data(), bodies.data(), c.n, softening2, options.gravity);
       EXPECT_TRUE(close(out, expected, pulls, str(isa, " naive")));
-      table->struct_of_arrays(out.data(), bodies.data(), c.n, softening2, options.gravity,
-                              scratch.data());
+      table->struct_of_arrays(out.data(), bodies.data(), c.n, {{0, c.n}, {0, c.n}}, softening2,
+                              options.gravity, scratch.data());
       EXPECT_TRUE(close(out, expected, pulls, str(isa, " struct_of_arrays")));
     }
   }
@@ -425,13 +613,13 @@ TEST(NbodyCpu, DoesNotDependOnThreads) {
   std::vector<double> partials(at(nbody_totals_scratch(n)));
   const auto [one, three] = with_thread_counts([&] {
     std::vector<float> out(at(4 * n));
-    cpu.struct_of_arrays(out.data(), bodies.data(), n, 0.01f, 1, scratch.data());
+    cpu.struct_of_arrays(out.data(), bodies.data(), n, {{0, n}, {0, n}}, 0.01f, 1, scratch.data());
     return out;
   });
   EXPECT_TRUE(same_bits(one, three));
   const auto [totals_one, totals_three] = with_thread_counts([&] {
     std::vector<double> out(at(kNbodyTotals));
-    cpu.totals(out.data(), bodies.data(), velocity.data(), n, 0.01f, 1, partials.data());
+    cpu.totals(out.data(), bodies.data(), velocity.data(), n, {0, n}, 0.01f, 1, partials.data());
     return out;
   });
   EXPECT_TRUE(same_bits(totals_one, totals_three));

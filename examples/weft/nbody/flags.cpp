@@ -167,7 +167,20 @@ void check_nbody_flags(const CLI::App& app, NbodyFlags& flags) {
   if (given(app, "--save")) check_save(flags.save);
 }
 
-models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream) {
+std::vector<std::pair<std::string, std::string>> nbody_facts(const CLI::App& app, Device device) {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"the kind of device", device.is_cpu() ? "cpu" : "cuda"}};
+  for (const char* name :
+       {"--start", "--bodies", "--steps", "--seed", "--samples", "--dt", "--softening", "--gravity",
+        "--impl", "--frames", "--checkpoint", "--stop-after", "--resume"}) {
+    const std::vector<std::string> found = app.get_option(name)->results();
+    facts.emplace_back(name, found.empty() ? "its default" : found.back());
+  }
+  return facts;
+}
+
+models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream,
+                           int ranks) {
   models::NbodyState state;
   models::NbodyPlan& plan = state.plan;
   plan.step.force = {kernels::rung_name("nbody", flags.kernel), static_cast<float>(flags.softening),
@@ -199,8 +212,8 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
   }
   models::check_step(state.bodies, plan.step);
   // Throws for a kernel that does not run here.
-  static_cast<void>(kernels::nbody_workspace_bytes(state.bodies.count(), plan.step.force.variant,
-                                                   stream.device()));
+  static_cast<void>(kernels::nbody_split(plan.step.force.variant, {state.bodies.count(), ranks},
+                                         stream.device()));
   const bool by_galaxy =
       flags.colour.empty() ? flags.start == "galaxies" : flags.colour == "galaxy";
   plan.style.colour = by_galaxy ? models::BodyColour::galaxy : models::BodyColour::speed;

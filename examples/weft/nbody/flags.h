@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "examples/weft/input/flags.h"
 #include "models/nbody/run.h"
@@ -25,8 +27,12 @@ void add_nbody_flags(CLI::App& app, NbodyFlags& flags);
 // What CLI11 cannot check: flags that exclude each other, and a --save that cannot be written.
 void check_nbody_flags(const CLI::App& app, NbodyFlags& flags);
 
-// A new run at step 0, without its first sample.
-models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream);
+// What must be the same on all ranks of a run: the flags that were given, and the kind of device.
+std::vector<std::pair<std::string, std::string>> nbody_facts(const CLI::App& app, Device device);
+
+// A new run at step 0, without its first sample, for so many ranks.
+models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream,
+                           int ranks);
 // A run to go on with; its length is `steps` when that flag was given.
 models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags);
 

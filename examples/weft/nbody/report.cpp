@@ -97,6 +97,7 @@ void NbodyReport::start(const NbodyFacts& facts) {
                           {"kernel", force.variant},
                           {"device", to_string(facts.device)},
                           {"device_name", device_properties(facts.device).name},
+                          {"ranks", facts.ranks.size()},
                           {"frames", frames},
                           {"run_dir", facts.run_dir.string()}});
     return;
@@ -104,22 +105,22 @@ void NbodyReport::start(const NbodyFacts& facts) {
   const bool drawn = plan.start == "galaxies" || plan.start == "plummer";
   std::string run = printable(facts.run_dir.string());
   if (facts.first_step > 0) run += fmt::format(", resumed at step {}", facts.first_step);
-  write_out(
-      format_pairs({{"start", fmt::format("{}, {} bodies{}", printable(plan.start),
-                                          format_count(state.bodies.count()),
-                                          drawn ? fmt::format(", seed {}", plan.seed) : "")},
-                    {"device", device_text(facts.device)},
-                    {"force", fmt::format("all pairs, softening {:g}, G = {:g}, kernel {}",
-                                          force.softening, force.gravity, force.variant)},
-                    {"steps", fmt::format("{} of {:g} (leapfrog: kick, drift, kick)",
-                                          format_count(plan.steps), plan.step.dt)},
-                    {"pictures", frames == 0 ? "none"
+  std::vector<std::pair<std::string, std::string>> pairs = {
+      {"start",
+       fmt::format("{}, {} bodies{}", printable(plan.start), format_count(state.bodies.count()),
+                   drawn ? fmt::format(", seed {}", plan.seed) : "")},
+      {"device", device_text(facts.device)}};
+  if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
+  pairs.emplace_back("force", fmt::format("all pairs, softening {:g}, G = {:g}, kernel {}",
+                                          force.softening, force.gravity, force.variant));
+  pairs.emplace_back("steps", fmt::format("{} of {:g} (leapfrog: kick, drift, kick)",
+                                          format_count(plan.steps), plan.step.dt));
+  pairs.emplace_back("pictures", frames == 0 ? "none"
                                              : fmt::format("{} frames of {} x {}, coloured by {}",
                                                            frames, plan.style.size, plan.style.size,
-                                                           models::name_of(plan.style.colour))},
-                    {"run", run}},
-                   terminal_) +
-      "\n" + format_heading(kColumns, terminal_));
+                                                           models::name_of(plan.style.colour)));
+  pairs.emplace_back("run", run);
+  write_out(format_pairs(pairs, terminal_) + "\n" + format_heading(kColumns, terminal_));
 }
 
 void NbodyReport::sample(const models::NbodyState& state, double rate) {

@@ -14,6 +14,7 @@ struct NbodyFacts {
   const models::NbodyState& state;
   Device device;
   std::filesystem::path run_dir;
+  const distributed::Communicator& ranks;
   std::int64_t first_step = 0;  // where this call of the program began
 };
 

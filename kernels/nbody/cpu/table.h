@@ -13,12 +13,12 @@ struct NbodyCpu {
   void (*naive)(float* acceleration, const float* bodies, std::int64_t n, float softening2,
                 float gravity);
   void (*struct_of_arrays)(float* acceleration, const float* bodies, std::int64_t n,
-                           float softening2, float gravity, float* scratch);
-  std::int64_t (*struct_of_arrays_scratch)(std::int64_t n);  // floats
+                           const NbodyPart& part, float softening2, float gravity, float* scratch);
+  std::int64_t (*struct_of_arrays_scratch)(std::int64_t sources);  // floats
   void (*advance)(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                   float kick, float drift);
   void (*totals)(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                 float softening2, float gravity, double* scratch);
+                 const NbodyRange& range, float softening2, float gravity, double* scratch);
 };
 
 // Bodies that one partial sum of totals() covers; its scratch is 8 doubles for each such chunk.

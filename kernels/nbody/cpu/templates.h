@@ -44,24 +44,31 @@ void nbody_advance(T* bodies, T* velocity, const T* acceleration, std::int64_t n
 
 namespace detail {
 
-// pairs[b] += the sum over j in [first, last) of mass[j] / sqrt(distance^2 + eps^2), for the bodies
-// b of a chunk that begins at `begin`; only j < b counts. One transposed copy of the bodies j
-// serves the whole chunk with vectors of loads.
+// How many pairs count as body i's: those with as many bodies after it, on the ring of n bodies, so
+// that each pair counts once and all bodies have the same work.
+inline std::int64_t pairs_of(std::int64_t i, std::int64_t n) {
+  return (n - 1) / 2 + (n % 2 == 0 && i < n / 2 ? 1 : 0);
+}
+
+// pairs[i - begin] += the sum of mass[j] / sqrt(distance^2 + eps^2) over the pairs of the bodies i
+// in [begin, end), for j in [first, first + kNbodyChunk), where body 0 is n too. One transposed
+// copy of the bodies j serves the whole chunk with vectors of loads.
 template <class T>
-void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int64_t end,
-                    std::int64_t first, T softening2) {
+void add_potentials(double* pairs, const T* bodies, std::int64_t n, std::int64_t begin,
+                    std::int64_t end, std::int64_t first, T softening2) {
   T xs[kNbodyChunk], ys[kNbodyChunk], zs[kNbodyChunk], masses[kNbodyChunk];
-  const std::int64_t count = end - first < kNbodyChunk ? end - first : kNbodyChunk;
+  const std::int64_t past = end + n / 2 - first, count = past < kNbodyChunk ? past : kNbodyChunk;
   for (std::int64_t k = 0; k < count; ++k) {
-    const T* other = bodies + 4 * (first + k);
+    const T* other = bodies + 4 * (first + k < n ? first + k : first + k - n);
     xs[k] = other[0], ys[k] = other[1], zs[k] = other[2], masses[k] = other[3];
   }
   for (std::int64_t i = begin; i < end; ++i) {
     const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
-    const std::int64_t below = i - first < count ? i - first : count;
+    const std::int64_t next = i + 1 - first, last = next + pairs_of(i, n);
+    const std::int64_t low = next < 0 ? 0 : next, high = last < count ? last : count;
     T part = 0;
 #pragma omp simd reduction(+ : part)
-    for (std::int64_t k = 0; k < below; ++k) {
+    for (std::int64_t k = low; k < high; ++k) {
       const T dx = xs[k] - x, dy = ys[k] - y, dz = zs[k] - z;
       part += masses[k] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
     }
@@ -72,18 +79,19 @@ void add_potentials(double* pairs, const T* bodies, std::int64_t begin, std::int
 }  // namespace detail
 
 // Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
-// matter. The terms of the potential are computed in T, a chunk of them is added in T.
+// matter. The terms of the potential are computed in T, a chunk of them is added in T. `velocity`
+// is that of the range.
 template <class T>
-void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n, T softening2,
-                  T gravity, double* scratch) {
-  const std::int64_t chunks = divide_up(n, kNbodyChunk);
+void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n,
+                  const NbodyRange& range, T softening2, T gravity, double* scratch) {
+  const std::int64_t chunks = divide_up(range.count, kNbodyChunk), last = range.first + range.count;
 #pragma omp parallel for schedule(dynamic) if (n >= 128)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     double sums[kNbodyTotals] = {}, potentials[kNbodyChunk] = {};
-    const std::int64_t begin = chunk * kNbodyChunk;
-    const std::int64_t end = n - begin < kNbodyChunk ? n : begin + kNbodyChunk;
-    for (std::int64_t first = 0; first <= begin; first += kNbodyChunk) {
-      detail::add_potentials(potentials, bodies, begin, end, first, softening2);
+    const std::int64_t begin = range.first + chunk * kNbodyChunk;
+    const std::int64_t end = last - begin < kNbodyChunk ? last : begin + kNbodyChunk;
+    for (std::int64_t first = begin + 1; first < end + n / 2; first += kNbodyChunk) {
+      detail::add_potentials(potentials, bodies, n, begin, end, first, softening2);
     }
     for (std::int64_t i = begin; i < end; ++i) {
       const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
@@ -91,9 +99,9 @@ void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64
       const double mass = static_cast<double>(bodies[4 * i + 3]);
       const double px = static_cast<double>(x), py = static_cast<double>(y);
       const double pz = static_cast<double>(z);
-      const double vx = static_cast<double>(velocity[4 * i]);
-      const double vy = static_cast<double>(velocity[4 * i + 1]);
-      const double vz = static_cast<double>(velocity[4 * i + 2]);
+      const T* speed = velocity + 4 * (i - range.first);
+      const double vx = static_cast<double>(speed[0]), vy = static_cast<double>(speed[1]);
+      const double vz = static_cast<double>(speed[2]);
       const double terms[kNbodyTotals] = {0.5 * mass * (vx * vx + vy * vy + vz * vz),
                                           -static_cast<double>(gravity) * mass * pairs,
                                           mass * vx,

@@ -46,17 +46,20 @@ inline float sum_of_lanes(FloatVector v) {
   return sum;
 }
 
-// Accelerations of bodies [i, i + kBodies). `arrays`: x, y, z and mass, `stride` floats each.
+// Accelerations of kBodies targets. `arrays`: x, y, z and mass of the sources, `stride` floats
+// each.
 template <int kBodies>
-inline void accelerate(float* acceleration, const float* arrays, std::int64_t stride,
-                       std::int64_t i, float softening2, float gravity) {
+inline void accelerate(float* acceleration,   // (kBodies, 4)
+                       const float* targets,  // (kBodies, 4)
+                       const float* arrays, std::int64_t stride, float softening2, float gravity,
+                       bool add) {
   const float *xs = arrays, *ys = xs + stride, *zs = ys + stride, *masses = zs + stride;
   FloatVector x[kBodies], y[kBodies], z[kBodies];
   FloatVector ax[kBodies] = {}, ay[kBodies] = {}, az[kBodies] = {};
   for (int b = 0; b < kBodies; ++b) {
-    x[b] = simd::broadcast(xs[i + b]);
-    y[b] = simd::broadcast(ys[i + b]);
-    z[b] = simd::broadcast(zs[i + b]);
+    x[b] = simd::broadcast(targets[4 * b]);
+    y[b] = simd::broadcast(targets[4 * b + 1]);
+    z[b] = simd::broadcast(targets[4 * b + 2]);
   }
   const FloatVector epsilon2 = simd::broadcast(softening2);
   for (std::int64_t j = 0; j < stride; j += kLanes) {
@@ -73,10 +76,12 @@ inline void accelerate(float* acceleration, const float* arrays, std::int64_t st
     }
   }
   for (int b = 0; b < kBodies; ++b) {
-    float* out = acceleration + 4 * (i + b);
-    out[0] = gravity * sum_of_lanes(ax[b]);
-    out[1] = gravity * sum_of_lanes(ay[b]);
-    out[2] = gravity * sum_of_lanes(az[b]);
+    float* out = acceleration + 4 * b;
+    const float sums[3] = {sum_of_lanes(ax[b]), sum_of_lanes(ay[b]), sum_of_lanes(az[b])};
+    for (int axis = 0; axis < 3; ++axis) {
+      const float value = gravity * sums[axis];
+      out[axis] = add ? out[axis] + value : value;
+    }
     out[3] = 0;
   }
 }
@@ -87,31 +92,38 @@ inline std::int64_t padded(std::int64_t n) {
 
 }  // namespace detail
 
-inline std::int64_t nbody_struct_of_arrays_scratch(std::int64_t n) {
-  return 4 * detail::padded(n);
+inline std::int64_t nbody_struct_of_arrays_scratch(std::int64_t sources) {
+  return 4 * detail::padded(sources);
 }
 
-// `scratch` holds nbody_struct_of_arrays_scratch(n) floats. Lanes past n are bodies without mass.
+// `scratch` holds nbody_struct_of_arrays_scratch(sources) floats. Lanes past the sources are bodies
+// without mass.
 inline void nbody_struct_of_arrays(float* acceleration, const float* bodies, std::int64_t n,
-                                   float softening2, float gravity, float* scratch) {
+                                   const NbodyPart& part, float softening2, float gravity,
+                                   float* scratch) {
   constexpr int kBodies = kLanes == 16 ? 4 : 2;  // what the 32 or 16 vector registers hold
-  const std::int64_t stride = detail::padded(n);
-  for (std::int64_t j = 0; j < stride; ++j) {
-    for (int part = 0; part < 4; ++part) {
-      scratch[part * stride + j] = j < n ? bodies[4 * j + part] : 0.0f;
+  const std::int64_t sources = part.sources.count, stride = detail::padded(sources);
+  for (std::int64_t k = 0; k < stride; ++k) {
+    const std::int64_t past = part.sources.first + k, j = past < n ? past : past - n;
+    for (int axis = 0; axis < 4; ++axis) {
+      scratch[axis * stride + k] = k < sources ? bodies[4 * j + axis] : 0.0f;
     }
   }
-  const std::int64_t groups = n / kBodies;
-#pragma omp parallel if (n >= 256)
+  const float* targets = bodies + 4 * part.targets.first;
+  const std::int64_t count = part.targets.count, groups = count / kBodies;
+  const bool add = part.mode == GradientMode::accumulate;
+#pragma omp parallel if (count >= 256)
   {
 #pragma omp for schedule(static) nowait
     for (std::int64_t group = 0; group < groups; ++group) {
-      detail::accelerate<kBodies>(acceleration, scratch, stride, group * kBodies, softening2,
-                                  gravity);
+      const std::int64_t i = 4 * group * kBodies;
+      detail::accelerate<kBodies>(acceleration + i, targets + i, scratch, stride, softening2,
+                                  gravity, add);
     }
 #pragma omp for schedule(static) nowait
-    for (std::int64_t i = groups * kBodies; i < n; ++i) {
-      detail::accelerate<1>(acceleration, scratch, stride, i, softening2, gravity);
+    for (std::int64_t i = groups * kBodies; i < count; ++i) {
+      detail::accelerate<1>(acceleration + 4 * i, targets + 4 * i, scratch, stride, softening2,
+                            gravity, add);
     }
   }
 }

@@ -65,12 +65,13 @@ __device__ double potential_of(const float4& self, std::int64_t i,
 __global__ void __launch_bounds__(kTotalsThreads)
     totals_partials_kernel(double* __restrict__ partials,  // (gridDim.x, 8)
                            const float4* __restrict__ bodies, const float4* __restrict__ velocity,
-                           std::int64_t n, NbodyForce force) {
+                           std::int64_t n, NbodyRange range, NbodyForce force) {
   __shared__ float4 tile[kTotalsThreads];
   __shared__ device::BlockReduceStorage<double, kTotalsThreads> storage;
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTotalsThreads + threadIdx.x;
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kTotalsThreads + threadIdx.x;
+  const std::int64_t i = range.first + k;
   const float4 none = make_float4(0, 0, 0, 0);
-  const float4 self = i < n ? bodies[i] : none, v = i < n ? velocity[i] : none;
+  const float4 self = k < range.count ? bodies[i] : none, v = k < range.count ? velocity[k] : none;
   const double pairs = potential_of(self, i, bodies, n, force.softening2, tile);
   const double m = self.w, x = self.x, y = self.y, z = self.z, vx = v.x, vy = v.y, vz = v.z;
   const double terms[kNbodyTotals] = {0.5 * m * (vx * vx + vy * vy + vz * vz),
@@ -112,12 +113,13 @@ void nbody_advance(float* bodies, float* velocity, const float* acceleration, st
 }
 
 void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                  const NbodyForce& force, void* workspace, const Stream& stream) {
+                  const NbodyRange& range, const NbodyForce& force, void* workspace,
+                  const Stream& stream) {
   double* partials = static_cast<double*>(workspace);
-  const unsigned blocks = blocks_for(n, kTotalsThreads);
+  const unsigned blocks = blocks_for(range.count, kTotalsThreads);
   launch(totals_partials_kernel, Launch{blocks, kTotalsThreads, 0, stream}, partials,
          reinterpret_cast<const float4*>(bodies), reinterpret_cast<const float4*>(velocity), n,
-         force);
+         range, force);
   launch(totals_kernel, Launch{1, kThreads, 0, stream}, totals, partials, std::int64_t{blocks});
 }
 

@@ -56,4 +56,13 @@ __device__ __forceinline__ float4 finished(const float3& a, float gravity) {
   return make_float4(gravity * a.x, gravity * a.y, gravity * a.z, 0.0f);
 }
 
+// acceleration = value, or += when `add`.
+__device__ __forceinline__ void store(float4& acceleration, float4 value, bool add) {
+  if (add) {
+    const float4 before = acceleration;
+    value.x += before.x, value.y += before.y, value.z += before.z;
+  }
+  acceleration = value;
+}
+
 }  // namespace weft::kernels::cuda

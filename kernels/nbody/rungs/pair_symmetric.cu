@@ -22,6 +22,9 @@
 // that shares a tile I with others has one for the sums of i. The next launch adds to the slices,
 // which a last kernel adds in order: no atomics, the same bits every time. Round 0, a tile with
 // itself, is computed in the direct form.
+//
+// Ranks that share the work have some of the tiles I each. They must agree on the tiles, whatever
+// their devices are, and each has the sums of all bodies, to which the others' are to be added.
 #include <algorithm>
 
 #include "engine/device.h"
@@ -41,8 +44,9 @@ constexpr int kBlocksPerSm = 4;
 // other. Slices [0, splits) are sums of i, then come those of j.
 struct Rounds {
   std::int64_t tiles;
-  std::int64_t first;  // round
-  std::int64_t end;    // one past the last round
+  std::int64_t first_tile;  // of the tiles I of this rank, gridDim.x in number
+  std::int64_t first;       // round
+  std::int64_t end;         // one past the last round
   int rounds;
 };
 
@@ -146,7 +150,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   constexpr int kTile = kThreads * kBodies;
   __shared__ float4 chunks[kWarps][64];
   __shared__ float3 shared_sums[kTile];
-  const std::int64_t tile = blockIdx.x, padded = plan.tiles * kTile;
+  const std::int64_t tile = plan.first_tile + blockIdx.x, padded = plan.tiles * kTile;
   Bodies<kBodies> own;
 #pragma unroll
   for (int b = 0; b < kBodies; ++b) {
@@ -175,10 +179,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   }
 }
 
+// Blocks on the SMs of an H100 or H200. Ranks cut the bodies into tiles as if theirs had as many.
+constexpr std::int64_t kNominalSlots = kBlocksPerSm * 132;
+
 // How n bodies are cut into tiles, and how many rounds a launch runs.
 struct Plan {
   int bodies;  // of a thread
   std::int64_t tiles;
+  std::int64_t own;  // the most tiles I of a rank
   int splits;  // blocks for each tile I
   int rounds;  // of each block
 
@@ -186,21 +194,22 @@ struct Plan {
   int slices() const { return splits + splits * rounds; }
 };
 
-Plan make_plan(std::int64_t n, Device device) {
+Plan make_plan(const NbodyProblem& problem, Device device) {
   const std::int64_t slots = std::int64_t{kBlocksPerSm} * device_properties(device).multiprocessors;
+  const std::int64_t all_slots = problem.ranks > 1 ? problem.ranks * kNominalSlots : slots;
   Plan plan{};
   for (plan.bodies = 8; plan.bodies > 2; plan.bodies /= 2) {  // enough pairs of tiles for all SMs
-    const std::int64_t tiles = blocks_for(n, kThreads * plan.bodies);
-    if (tiles * (tiles / 2 + 1) >= 4 * slots) break;
+    const std::int64_t tiles = blocks_for(problem.n, kThreads * plan.bodies);
+    if (tiles * (tiles / 2 + 1) >= 4 * all_slots) break;
   }
-  plan.tiles = blocks_for(n, kThreads * plan.bodies);
+  plan.tiles = blocks_for(problem.n, kThreads * plan.bodies);
+  plan.own = divide_up(plan.tiles, problem.ranks);
   const std::int64_t rounds = plan.tiles / 2 + 1;
   // Blocks that fill the SMs in whole waves, up to 8 of them.
   double best = 0;
   for (int splits = 1; splits <= 16 && splits <= rounds; ++splits) {
-    const std::int64_t waves = divide_up(plan.tiles * splits, slots);
-    const double used =
-        static_cast<double>(plan.tiles * splits) / static_cast<double>(waves * slots);
+    const std::int64_t waves = divide_up(plan.own * splits, slots);
+    const double used = static_cast<double>(plan.own * splits) / static_cast<double>(waves * slots);
     if (used > 1.01 * best) best = used, plan.splits = splits;
   }
   plan.rounds = static_cast<int>(
@@ -209,41 +218,49 @@ Plan make_plan(std::int64_t n, Device device) {
 }
 
 template <int kBodies>
-void run(const Plan& plan, float4* slices, const float4* bodies, std::int64_t n, float softening2,
-         const Stream& stream) {
+void run(const Plan& plan, const NbodyProblem& problem, int rank, float4* slices,
+         const float4* bodies, float softening2, const Stream& stream) {
   const std::int64_t end = plan.tiles / 2 + 1;
   const std::int64_t step = std::int64_t{plan.splits} * plan.rounds;
+  const std::int64_t first_tile = plan.tiles * rank / problem.ranks;
+  const std::int64_t own = plan.tiles * (rank + 1) / problem.ranks - first_tile;
   for (std::int64_t first = 0; first < end; first += step) {
-    const Launch config{dim3(static_cast<unsigned>(plan.tiles), static_cast<unsigned>(plan.splits)),
+    const Launch config{dim3(static_cast<unsigned>(own), static_cast<unsigned>(plan.splits)),
                         kThreads, 0, stream};
-    launch(nbody_pair_symmetric_kernel<kBodies>, config, slices, bodies, n,
-           Rounds{plan.tiles, first, end, plan.rounds}, softening2);
+    launch(nbody_pair_symmetric_kernel<kBodies>, config, slices, bodies, problem.n,
+           Rounds{plan.tiles, first_tile, first, end, plan.rounds}, softening2);
   }
 }
 
 }  // namespace
 
-std::size_t nbody_workspace_pair_symmetric(std::int64_t n, Device device) {
-  const Plan plan = make_plan(n, device);
+std::size_t nbody_workspace_pair_symmetric(const NbodyProblem& problem, Device device) {
+  const Plan plan = make_plan(problem, device);
   return static_cast<std::size_t>(plan.slices()) * static_cast<std::size_t>(plan.padded()) *
          sizeof(float4);
 }
 
-void nbody_pair_symmetric(float* acceleration, const float* bodies, std::int64_t n,
-                          const NbodyForce& force, void* workspace, const Stream& stream) {
-  const Plan plan = make_plan(n, stream.device());
+void nbody_pairs_pair_symmetric(float* acceleration, const float* bodies,
+                                const NbodyProblem& problem, int rank, const NbodyForce& force,
+                                void* workspace, const Stream& stream) {
+  const Plan plan = make_plan(problem, stream.device());
   float4* slices = static_cast<float4*>(workspace);
   const float4* quads = reinterpret_cast<const float4*>(bodies);
-  zero_bytes(slices, nbody_workspace_pair_symmetric(n, stream.device()), stream);
+  zero_bytes(slices, nbody_workspace_pair_symmetric(problem, stream.device()), stream);
   if (plan.bodies == 8) {
-    run<8>(plan, slices, quads, n, force.softening2, stream);
+    run<8>(plan, problem, rank, slices, quads, force.softening2, stream);
   } else if (plan.bodies == 4) {
-    run<4>(plan, slices, quads, n, force.softening2, stream);
+    run<4>(plan, problem, rank, slices, quads, force.softening2, stream);
   } else {
-    run<2>(plan, slices, quads, n, force.softening2, stream);
+    run<2>(plan, problem, rank, slices, quads, force.softening2, stream);
   }
-  sum_partial_accelerations(reinterpret_cast<float4*>(acceleration), slices, n, plan.padded(),
-                            plan.slices(), force.gravity, stream);
+  sum_partial_accelerations(reinterpret_cast<float4*>(acceleration), slices, problem.n,
+                            plan.padded(), plan.slices(), force.gravity, stream);
+}
+
+void nbody_pair_symmetric(float* acceleration, const float* bodies, std::int64_t n,
+                          const NbodyForce& force, void* workspace, const Stream& stream) {
+  nbody_pairs_pair_symmetric(acceleration, bodies, {n}, 0, force, workspace, stream);
 }
 
 }  // namespace weft::kernels::cuda
