@@ -4,12 +4,11 @@
 
 #include <cuda_runtime.h>
 
-#include <source_location>
+#include "engine/error.h"
 
 namespace weft {
 
 // Clears the sticky error and throws with the call site, the error's name and its text.
-void cuda_check(cudaError_t code, const char* what,
-                std::source_location where = std::source_location::current());
+void cuda_check(cudaError_t code, const char* what, SourceLocation where = SourceLocation::here());
 
 }  // namespace weft

@@ -5,7 +5,6 @@
 // The kind decides the exit code of a program that lets it reach main().
 #pragma once
 
-#include <source_location>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -20,19 +19,30 @@ enum class ErrorKind {
   device = 4,        // the GPU, its driver or its memory failed
 };
 
+// A line of the source, as std::source_location, which clang has only from version 15 on.
+struct SourceLocation {
+  const char* file;
+  int line;
+
+  // As a default argument, the place of the call.
+  static constexpr SourceLocation here(const char* file = __builtin_FILE(),
+                                       int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message,
-        std::source_location where = std::source_location::current())
+  Error(ErrorKind kind, const std::string& message, SourceLocation where = SourceLocation::here())
       : std::runtime_error(message), kind_(kind), where_(where) {}
 
   ErrorKind kind() const { return kind_; }
   int exit_code() const { return static_cast<int>(kind_); }
-  const std::source_location& where() const { return where_; }  // for debuggers and tests
+  const SourceLocation& where() const { return where_; }  // for debuggers and tests
 
  private:
   ErrorKind kind_;
-  std::source_location where_;
+  SourceLocation where_;
 };
 
 // Concatenates its arguments as text: str("expected ", 3, ", found ", shape).

@@ -32,12 +32,12 @@ void allow_shared_bytes(const void* kernel, std::size_t bytes) {
 
 }  // namespace
 
-void cuda_check(cudaError_t code, const char* what, std::source_location where) {
+void cuda_check(cudaError_t code, const char* what, SourceLocation where) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // do not let the next check report this one again
   throw Error(ErrorKind::device,
               str("could not ", what, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
-                  ") at ", where.file_name(), ":", where.line()),
+                  ") at ", where.file, ":", where.line),
               where);
 }
 

@@ -157,15 +157,17 @@ TrainConfig config_from(const Fields& fields) {
   config.limit_train = fields.integer("limit_train", 0, kMaxCount);
   if (fields.has("log_every")) config.log_every = fields.integer("log_every", 1, kMaxCount);
   config.kernels.mode = parsed(fields, "precision", parse_mode);
-  for (const auto& [family, chosen] :
-       {std::pair{"gemm", &config.kernels.gemm}, std::pair{"conv", &config.kernels.conv},
-        std::pair{"conv_relu_pool", &config.kernels.conv_relu_pool}}) {
-    if (chosen == &config.kernels.conv_relu_pool && !fields.has(family)) continue;  // an older run
-    *chosen = parsed(fields, family, [&](std::string_view name) {
+  const auto read_rung = [&](const char* family, std::string_view& chosen) {
+    chosen = parsed(fields, family, [&](std::string_view name) {
       // Older runs named the family conv_relu_pool so.
-      const bool older = chosen == &config.kernels.conv && name == "fused_relu_pool";
+      const bool older = &chosen == &config.kernels.conv && name == "fused_relu_pool";
       return older ? kernels::kAutomatic : kernels::rung_name(family, name);
     });
+  };
+  read_rung("gemm", config.kernels.gemm);
+  read_rung("conv", config.kernels.conv);
+  if (fields.has("conv_relu_pool")) {  // not in older runs
+    read_rung("conv_relu_pool", config.kernels.conv_relu_pool);
   }
   if (fields.has("fuse")) config.kernels.fuse = fields.boolean("fuse");  // not in older runs
   try {

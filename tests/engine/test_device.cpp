@@ -79,7 +79,7 @@ TEST(Error, CarriesKindMessageAndPlace) {
   EXPECT_STREQ(error.what(), "expected 3, found four");
   EXPECT_EQ(error.kind(), ErrorKind::data);
   EXPECT_EQ(error.exit_code(), 3);
-  EXPECT_NE(std::string(error.where().file_name()).find("test_device.cpp"), std::string::npos);
+  EXPECT_NE(std::string(error.where().file).find("test_device.cpp"), std::string::npos);
   EXPECT_EQ(Error(ErrorKind::check_failed, "").exit_code(), 1);
   EXPECT_EQ(Error(ErrorKind::usage, "").exit_code(), 2);
   EXPECT_EQ(Error(ErrorKind::device, "").exit_code(), 4);

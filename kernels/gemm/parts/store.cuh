@@ -79,7 +79,9 @@ __device__ __forceinline__ void store_one(const GemmOutput& out, std::int64_t ro
   }
 }
 
-// Four neighbours in a row, from a column that is a multiple of 4.
+// Four neighbours in a row, from a column that is a multiple of 4. With `kShort` the code is short,
+// for kernels that have many quads.
+template <bool kShort = true>
 __device__ __forceinline__ void store_quad(const GemmOutput& out, std::int64_t row,
                                            std::int64_t column, float4 sum) {
   if (row >= out.m) return;
@@ -93,13 +95,18 @@ __device__ __forceinline__ void store_quad(const GemmOutput& out, std::int64_t r
         finished(out, row, column + 1, sum.y, before.y, mask.y),
         finished(out, row, column + 2, sum.z, before.z, mask.z),
         finished(out, row, column + 3, sum.w, before.w, mask.w)};
-  } else {
+  } else if constexpr (kShort) {
     const std::int64_t end = min(out.n, column + 4);
-#pragma unroll 1  // short code where a kernel has many quads
+#pragma unroll 1
     for (; column < end; ++column) {
       out.c[row * out.ldc + column] = finished(out, row, column, sum.x);
       sum.x = sum.y, sum.y = sum.z, sum.z = sum.w;
     }
+  } else {
+    store_one(out, row, column, sum.x);
+    store_one(out, row, column + 1, sum.y);
+    store_one(out, row, column + 2, sum.z);
+    store_one(out, row, column + 3, sum.w);
   }
 }
 

@@ -47,7 +47,9 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   multiply_tile<Tf32x3, Tile, kTransposeA, kTransposeB>(sums, reinterpret_cast<char*>(shared_quads),
                                                         a, b, row0, column0, out.m, out.n, k, lda,
                                                         ldb, whole, add_to_totals);
-  store_float_sums<Tile>(out, row0, column0, totals);
+  // Code as short as elsewhere makes the compiler schedule the loop over k differently, and slower:
+  // 1024 x 1024 x 1024 with B^T then takes 43.5 us instead of 40.1 us on an H200.
+  store_float_sums<Tile, false>(out, row0, column0, totals);
 }
 
 template <class Tile>

@@ -179,8 +179,8 @@ __device__ __forceinline__ void for_each_fragment(MmaSums<Tile>& sums, const Sto
   }
 }
 
-// Sums of floats, in the order of float_place(): quads along a row.
-template <class Tile>
+// Sums of floats, in the order of float_place(): quads along a row. For kShort see store_quad().
+template <class Tile, bool kShort = true>
 __device__ __forceinline__ void store_float_sums(const GemmOutput& out, std::int64_t row0,
                                                  std::int64_t column0, MmaSums<Tile>& sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32, group = lane / 4, member = lane % 4;
@@ -193,7 +193,7 @@ __device__ __forceinline__ void store_float_sums(const GemmOutput& out, std::int
 #pragma unroll
       for (int j = 0; j < Tile::kFragmentsN; j += 2) {
         const float4 quad = {sum[j][0][r], sum[j][1][r], sum[j + 1][0][r], sum[j + 1][1][r]};
-        store_quad(out, row, column0 + float_place(j, 0, 2 * member + r % 2), quad);
+        store_quad<kShort>(out, row, column0 + float_place(j, 0, 2 * member + r % 2), quad);
       }
     }
   });

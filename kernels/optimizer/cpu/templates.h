@@ -51,15 +51,15 @@ void sgd_update(T* parameters, T* velocity, const T* gradients, std::int64_t n, 
                 const ClipByNorm<T>& clip = {}) {
   const bool clips = clip.sum_of_squares != nullptr;
   const auto loop = clips ? detail::sgd_loop<true, T> : detail::sgd_loop<false, T>;
-  loop(parameters, velocity, gradients, n, lr[*step], gradient_scale(clip), options);
+  loop(parameters, velocity, gradients, n, lr[*step], optimizer::gradient_scale(clip), options);
 }
 
 template <class T>
 void adamw_update(T* parameters, T* first, T* second, const T* gradients, std::int64_t n,
                   const T* lr, const std::int64_t* step, const AdamwOptions& options,
                   const ClipByNorm<T>& clip) {
-  const AdamwStep<T> rule(AdamwConstants<T>(options), lr[*step], *step);
-  const T scale = gradient_scale(clip);
+  const optimizer::AdamwStep<T> rule(optimizer::AdamwConstants<T>(options), lr[*step], *step);
+  const T scale = optimizer::gradient_scale(clip);
 #pragma omp parallel for simd schedule(static) if (parallel : n >= kParallelElements)
   for (std::int64_t i = 0; i < n; ++i) {
     rule.apply(parameters[i], first[i], second[i], scale * gradients[i]);

@@ -9,7 +9,7 @@
 #include "kernels/isa.h"
 #include "kernels/optimizer/optimizer.h"
 
-namespace weft::kernels {
+namespace weft::kernels::optimizer {
 inline namespace WEFT_ISA {
 
 // What stays the same for all steps. Differences and logarithms are taken in double, on the host.
@@ -61,4 +61,4 @@ struct AdamwStep {
 };
 
 }  // namespace WEFT_ISA
-}  // namespace weft::kernels
+}  // namespace weft::kernels::optimizer

@@ -8,7 +8,7 @@
 #include "kernels/isa.h"
 #include "kernels/optimizer/optimizer.h"
 
-namespace weft::kernels {
+namespace weft::kernels::optimizer {
 inline namespace WEFT_ISA {
 
 // 1 without clipping. NaN when the norm is not finite: a minimum would hide that.
@@ -21,4 +21,4 @@ WEFT_HOST_DEVICE inline T gradient_scale(const ClipByNorm<T>& clip) {
 }
 
 }  // namespace WEFT_ISA
-}  // namespace weft::kernels
+}  // namespace weft::kernels::optimizer
