@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <sstream>
 
 #include "engine/error.h"
 
@@ -171,26 +171,25 @@ void Communicator::require_same(const std::vector<std::pair<std::string, std::st
   std::string lines;
   for (const auto& [name, value] : facts) lines += name + '\n' + value + '\n';
   const std::vector<Bytes> all = all_gather(bytes_of(lines));
-  const auto parse = [](const std::string& text) {
-    std::map<std::string, std::string> found;
-    std::istringstream in(text);
+  const auto parse = [](const Bytes& bytes) {
+    std::vector<std::pair<std::string, std::string>> found;
+    std::istringstream in(text_of(bytes));
     for (std::string name, value; std::getline(in, name) && std::getline(in, value);) {
-      found[name] = value;
+      found.emplace_back(name, value);
     }
     return found;
   };
-  const auto first = parse(text_of(all.front()));
+  const auto first = parse(all.front());
   for (std::size_t r = 1; r < all.size(); ++r) {
-    auto other = parse(text_of(all[r]));
-    for (const auto& [name, value] : first) {
-      const std::string theirs = other.contains(name) ? other[name] : "nothing";
-      if (theirs == value) continue;
-      throw Error(ErrorKind::usage, str("rank ", r, " differs from rank 0 in ", name, ": ", theirs,
-                                        " instead of ", value));
-    }
-    if (other.size() != first.size()) {
-      throw Error(ErrorKind::usage, str("rank ", r, " knows of more settings than rank 0"));
-    }
+    const auto other = parse(all[r]);
+    const auto [here, there] = std::ranges::mismatch(first, other);
+    if (here == first.end() && there == other.end()) continue;
+    const bool comparable =
+        here != first.end() && there != other.end() && here->first == there->first;
+    throw Error(ErrorKind::usage, comparable
+                                      ? str("rank ", r, " differs from rank 0 in ", here->first,
+                                            ": ", there->second, " instead of ", here->second)
+                                      : str("rank ", r, " has other settings than rank 0"));
   }
 }
 

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// Ranks over TCP: they meet, exchange, and tell what keeps them from it. Each rank is a thread.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "distributed/communicator.h"
+#include "distributed/socket.h"
+#include "distributed/tcp.h"
+#include "tests/support/folder.h"
+
+namespace weft::distributed {
+namespace {
+
+using test::throws;
+
+// A free address of this machine.
+std::string free_rendezvous() {
+  const Socket listener = listen_at({"127.0.0.1", 0});
+  return to_string(listener.local());
+}
+
+TcpOptions options_of(int rank, int size, const std::string& rendezvous, double timeout = 20) {
+  TcpOptions options;
+  options.rank = rank;
+  options.size = size;
+  options.rendezvous = rendezvous;
+  options.timeout = timeout;
+  return options;
+}
+
+// What each rank's work threw, "" for nothing.
+std::vector<std::string> run_ranks(int size, const std::function<void(Communicator&)>& work,
+                                   const std::function<void(TcpOptions&)>& change = {}) {
+  const std::string rendezvous = free_rendezvous();
+  std::vector<std::future<std::string>> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.push_back(std::async(std::launch::async, [=]() -> std::string {
+      try {
+        TcpOptions options = options_of(rank, size, rendezvous);
+        if (change) change(options);
+        Communicator communicator(tcp_transport(options));
+        work(communicator);
+        return "";
+      } catch (const std::exception& error) {
+        return error.what();
+      }
+    }));
+  }
+  std::vector<std::string> errors;
+  for (auto& rank : ranks) errors.push_back(rank.get());
+  return errors;
+}
+
+TEST(Endpoint, IsReadAndRefused) {
+  EXPECT_EQ(to_string(parse_endpoint("node7:29500")), "node7:29500");
+  EXPECT_EQ(parse_endpoint("[::1]:80").host, "::1");
+  EXPECT_EQ(to_string(parse_endpoint("[::1]:80")), "[::1]:80");
+  for (const char* text :
+       {"", "node", ":80", "node:", "node:x", "node:70000", "node:-1", "[]:80"}) {
+    EXPECT_TRUE(throws(ErrorKind::usage, "HOST:PORT", [&] { parse_endpoint(text); })) << text;
+  }
+}
+
+TEST(Tcp, SumsGathersAndBroadcasts) {
+  for (const int size : {1, 2, 3, 5}) {
+    const auto errors = run_ranks(size, [&](Communicator& ranks) {
+      for (const int n : {0, 1, 2, 7, 100'003}) {
+        std::vector<float> values;
+        std::vector<float> expected(static_cast<std::size_t>(n));
+        for (int i = 0; i < n; ++i) {
+          const auto of_rank = [&](int r) { return 0.1f * static_cast<float>(i % 91 + 7 * r); };
+          values.push_back(of_rank(ranks.rank()));
+          float& sum = expected[static_cast<std::size_t>(i)] = of_rank(0);
+          for (int r = 1; r < size; ++r) sum += of_rank(r);
+        }
+        ranks.all_reduce(std::span(values));
+        ASSERT_TRUE(values == expected) << "the order of the ranks is the order of the sum";
+      }
+      Bytes bytes(static_cast<std::size_t>(3 * ranks.rank()), std::byte(ranks.rank()));
+      const std::vector<Bytes> all = ranks.all_gather(bytes);
+      for (int r = 0; r < size; ++r) {
+        ASSERT_EQ(all[static_cast<std::size_t>(r)],
+                  Bytes(static_cast<std::size_t>(3 * r), std::byte(r)));
+      }
+      bytes = ranks.is_first() ? Bytes(100'000, std::byte(42)) : Bytes(3);
+      ranks.broadcast(bytes);
+      ASSERT_EQ(bytes, Bytes(100'000, std::byte(42)));
+      ASSERT_EQ(ranks.any(ranks.rank() == size - 1), true);
+      ASSERT_EQ(ranks.any(false), false);
+      ASSERT_EQ(ranks.places().machines, 1);
+      ASSERT_EQ(ranks.places().local_rank, ranks.rank());
+      ASSERT_EQ(ranks.places().local_size, size);
+    });
+    EXPECT_EQ(errors, std::vector<std::string>(static_cast<std::size_t>(size)));
+  }
+}
+
+TEST(Tcp, GathersSharesInPlace) {
+  const auto errors = run_ranks(3, [](Communicator& ranks) {
+    const Stream stream(Device::cpu());
+    ranks.attach(stream);
+    constexpr std::int64_t kUnits = 10, kUnit = 4;
+    std::vector<float> values(kUnits * kUnit, -1);
+    const Share share = ranks.share_of(kUnits);
+    for (std::int64_t i = share.first * kUnit; i < (share.first + share.count) * kUnit; ++i) {
+      values[static_cast<std::size_t>(i)] = static_cast<float>(i);
+    }
+    ranks.all_gather(values.data(), kUnits * kUnit, kUnit, stream);
+    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<float>(i));
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+}
+
+TEST(Tcp, RanksThatDifferAreToldApart) {
+  const auto errors = run_ranks(3, [](Communicator& ranks) {
+    ranks.require_same({{"seed", "7"}, {"batch_size", ranks.rank() == 2 ? "32" : "64"}});
+  });
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "rank 2 differs from rank 0 in batch_size: 32 instead of 64");
+  }
+}
+
+TEST(Tcp, AnotherWorldSizeIsRefusedOnBothSides) {
+  const auto errors = run_ranks(
+      2, [](Communicator&) {}, [](TcpOptions& options) { options.size += options.rank; });
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find("rank 0 was started with a world size of 2, this one with 3"),
+              std::string::npos)
+        << error;
+  }
+}
+
+TEST(Tcp, ARankOfAnotherRunOrASecondOneIsRefused) {
+  const std::string rendezvous = free_rendezvous();
+  auto first = std::async(std::launch::async, [&] { tcp_transport(options_of(0, 2, rendezvous)); });
+  TcpOptions other = options_of(1, 2, rendezvous);
+  other.token = 99;
+  EXPECT_TRUE(throws(ErrorKind::usage, "another run", [&] { tcp_transport(other); }));
+  EXPECT_TRUE(
+      throws(ErrorKind::usage, "rank", [&] { tcp_transport(options_of(0, 0, rendezvous)); }));
+  tcp_transport(options_of(1, 2, rendezvous));
+  first.get();
+}
+
+TEST(Tcp, StrangersAtTheRendezvousAreSentAway) {
+  const std::string rendezvous = free_rendezvous();
+  auto first = std::async(std::launch::async, [&] {
+    Communicator(tcp_transport(options_of(0, 2, rendezvous))).barrier();
+  });
+  {
+    const std::string request =
+        "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n" + std::string(200, 'x');
+    const Socket stranger =
+        connect_to(parse_endpoint(rendezvous), Clock::now() + std::chrono::seconds(5));
+    stranger.send(std::as_bytes(std::span(request)), Clock::now() + std::chrono::seconds(5), "");
+  }
+  Communicator(tcp_transport(options_of(1, 2, rendezvous))).barrier();
+  first.get();
+}
+
+TEST(Tcp, WhoeverElseListensThereIsNoRank) {
+  const Socket listener = listen_at({"127.0.0.1", 0});
+  auto server = std::async(std::launch::async, [&] {
+    const auto client = accept_from(listener, Clock::now() + std::chrono::seconds(10));
+    const std::string answer(1000, 'x');
+    client->send(std::as_bytes(std::span(answer)), Clock::now() + std::chrono::seconds(10), "");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  });
+  EXPECT_TRUE(throws(ErrorKind::device, "is no rank of Weft's",
+                     [&] { tcp_transport(options_of(1, 2, to_string(listener.local()))); }));
+  server.get();
+}
+
+TEST(Tcp, AnAddressInUseAndARankThatIsMissingAreErrors) {
+  const Socket listener = listen_at({"127.0.0.1", 0});
+  const std::string taken = to_string(listener.local());
+  EXPECT_TRUE(throws(ErrorKind::device, "in use", [&] { tcp_transport(options_of(0, 2, taken)); }));
+  const std::string free = free_rendezvous();
+  EXPECT_TRUE(throws(ErrorKind::device, "no word from rank 1, 2",
+                     [&] { tcp_transport(options_of(0, 3, free, 0.5)); }));
+  EXPECT_TRUE(throws(ErrorKind::device, "could not reach",
+                     [&] { tcp_transport(options_of(1, 2, free, 0.5)); }));
+  EXPECT_TRUE(throws(ErrorKind::device, "no.such.host.invalid",
+                     [&] { tcp_transport(options_of(1, 2, "no.such.host.invalid:80", 0.5)); }));
+}
+
+TEST(Tcp, ARankThatEndsIsNamedByTheFirst) {
+  for (const int loser : {0, 1, 2}) {
+    std::mutex mutex;
+    std::vector<std::string> told;
+    const auto errors = run_ranks(
+        3,
+        [&](Communicator& ranks) {
+          ranks.barrier();
+          if (ranks.rank() == loser) throw std::runtime_error("it has failed");
+          ranks.barrier();
+        },
+        [&](TcpOptions& options) {
+          options.lost = [&](const std::string& line) {
+            const std::lock_guard lock(mutex);
+            if (!line.empty()) told.push_back(line);
+          };
+        });
+    for (int rank = 0; rank < 3; ++rank) EXPECT_NE(errors[static_cast<std::size_t>(rank)], "");
+    if (loser == 0) continue;  // rank 0 tells of itself
+    ASSERT_EQ(told.size(), 1u) << "one line, by rank 0";
+    EXPECT_NE(told[0].find(str("rank ", loser)), std::string::npos) << told[0];
+  }
+}
+
+TEST(Tcp, ASilentRankIsGivenUp) {
+  const auto begin = Clock::now();
+  const auto errors = run_ranks(
+      2,
+      [](Communicator& ranks) {
+        if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(4));
+        ranks.barrier();
+      },
+      [](TcpOptions& options) { options.timeout = 2; });
+  EXPECT_NE(errors[0].find("rank 1"), std::string::npos) << errors[0];
+  EXPECT_NE(errors[0].find("silent for 2 s"), std::string::npos) << errors[0];
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(20));
+}
+
+// Ranks come late, not at all, or with another number of ranks: all ends soon, one way or the
+// other.
+TEST(Tcp, NothingHangs) {
+  std::mt19937 random(1);
+  for (int run = 0; run < 20; ++run) {
+    const int kind = run % 4, delay = static_cast<int>(random() % 300);
+    const auto begin = Clock::now();
+    const auto errors = run_ranks(
+        3, [](Communicator& ranks) { ranks.barrier(); },
+        [&](TcpOptions& options) {
+          options.timeout = 3;
+          if (options.rank != run % 3) return;
+          std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+          if (kind == 1) throw std::runtime_error("does not come");
+          if (kind == 2) options.size = 4;
+          if (kind == 3) options.token = 7;
+        });
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(15)) << "run " << run;
+    const bool all_well = errors == std::vector<std::string>(3);
+    EXPECT_EQ(all_well, kind == 0) << "run " << run;
+  }
+}
+
+}  // namespace
+}  // namespace weft::distributed
