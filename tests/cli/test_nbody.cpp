@@ -207,7 +207,7 @@ TEST_F(Nbody, RanksOnAGpuFollowTheTrajectoryOfOne) {
         const double difference = std::abs(static_cast<double>(x) - static_cast<double>(y));
         if (!(difference <= largest)) largest = difference;  // NaN stays
       }
-      EXPECT_LE(largest, 1e-3) << name;
+      EXPECT_LE(largest, 1e-4) << name;  // two kernels of a CPU differ by 6e-6
     }
   }
 }
