@@ -248,7 +248,7 @@ int run_nbody(const CLI::App& app, const NbodyFlags& flags, distributed::Communi
   const Device device = select_device(flags.device);
   const Stream stream(device);
   ranks.require_same(nbody_facts(app, device));
-  ranks.attach(stream);
+  ranks.attach(stream, reduction_of(flags.ranks));
   models::NbodyState state;
   fs::path run_dir;
   if (ranks.is_first()) {
@@ -269,7 +269,8 @@ void add_nbody(CLI::App& app, Action& action) {
   sub->callback([flags, sub, &action] {
     action = [flags, sub] {
       check_nbody_flags(*sub, *flags);
-      return run_nbody(*sub, *flags, distributed::alone());
+      distributed::Communicator& ranks = join_ranks(flags->ranks, flags->device);
+      return run_nbody(*sub, *flags, ranks);
     };
   });
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // weft nbody: its run directory, resume, signals, files in and out, and mistakes.
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "engine/device.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {
@@ -103,6 +108,108 @@ TEST_F(Nbody, StopAndResumeGiveTheSameBits) {
   EXPECT_TRUE(read("whole/frame_0005.png") == read("short/frame_0005.png"));
   ASSERT_EQ(small("other", {"--seed", "2"}).exit_code, 0);
   EXPECT_FALSE(read("whole/final.npy") == read("other/final.npy"));
+}
+
+TEST_F(Nbody, RanksWriteTheRunOfOneWithTheSameBits) {
+  ASSERT_EQ(small("one").exit_code, 0);
+  for (const std::string ranks : {"2", "3"}) {
+    const Outcome outcome = small("of" + ranks, {"--devices", ranks, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(files("of" + ranks), kAllFiles);
+    const std::vector<nlohmann::json> events = json_lines(outcome.out);
+    ASSERT_EQ(events.size(), 6u) << outcome.out;  // of the first rank only
+    EXPECT_EQ(events[0].at("ranks"), std::stoi(ranks));
+    for (const std::string& name : kAllFiles) {
+      // The checkpoint holds the time taken; sums of energies are in other groups.
+      if (name == "checkpoint.safetensors" || name == "energy.csv") continue;
+      EXPECT_TRUE(read("one/" + name) == read("of" + ranks + "/" + name)) << name;
+    }
+    const std::vector<std::string> sums = lines_of(read("of" + ranks + "/energy.csv"));
+    const std::vector<std::string> expected = lines_of(read("one/energy.csv"));
+    ASSERT_EQ(sums.size(), expected.size());
+    for (std::size_t i = 1; i < sums.size(); ++i) {
+      double time = 0, found[3] = {}, wanted[3] = {};
+      for (const auto& [line, energies] :
+           {std::pair(sums[i], found), std::pair(expected[i], wanted)}) {
+        ASSERT_EQ(std::sscanf(line.c_str(), "%*d,%lf,%lf,%lf,%lf", &time, &energies[0],
+                              &energies[1], &energies[2]),
+                  4);
+      }
+      for (int k = 0; k < 3; ++k) EXPECT_NEAR(found[k], wanted[k], 1e-6 * std::abs(wanted[1]));
+    }
+  }
+  const Outcome text = small("text", {"--devices", "2"});
+  EXPECT_NE(text.out.find("2 ranks over tcp"), std::string::npos) << text.out;
+}
+
+TEST_F(Nbody, AnotherNumberOfRanksGoesOn) {
+  ASSERT_EQ(small("whole").exit_code, 0);
+  ASSERT_EQ(small("parts", {"--devices", "3", "--stop-after", "5"}).exit_code, 0);
+  ASSERT_EQ(go_on("parts", {"--stop-after", "8"}).exit_code, 0);
+  const Outcome last = go_on("parts", {"--devices", "2"});
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_TRUE(read("whole/final.npy") == read("parts/final.npy"));
+  EXPECT_TRUE(read("whole/animation.png") == read("parts/animation.png"));
+}
+
+TEST_F(Nbody, RanksAgreeToStopAndToFail) {
+  const Process process =
+      start({"nbody", "--bodies", "300", "--steps", "1000000", "--samples", "10000", "--frames",
+             "0", "--device", "cpu", "--devices", "2", "--json", "--out", "run"});
+  ASSERT_TRUE(process.wait_for("\"step\":200,"));
+  kill(process.pid(), SIGINT);  // of the first rank only
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_TRUE(json_lines(outcome.out).back().at("interrupted").get<bool>());
+  EXPECT_EQ(files("run"), (std::vector<std::string>{"checkpoint.safetensors", "energy.csv"}));
+  expect_error(small("none", {"--devices", "2", "--impl", "naive"}), 2,
+               "it does not share its work among 2 ranks; struct_of_arrays can");
+  EXPECT_FALSE(fs::exists(folder() / "none"));
+  write("fast.csv", "0,0,0,3e38,0,0,1\n1,0,0,-3e38,0,0,1\n");
+  expect_error(weft({"nbody", "--start", "fast.csv", "--dt", "100", "--steps", "10", "--device",
+                     "cpu", "--devices", "2", "--frames", "0", "--out", "fast"}),
+               1, "diverged");
+}
+
+// Two ranks on one GPU, which exchange through the host.
+TEST_F(Nbody, RanksOnAGpuFollowTheTrajectoryOfOne) {
+  if (cuda_status().device_count == 0) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
+  const auto run = [&](const std::string& name, const std::string& kernel,
+                       const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"nbody",    "--bodies", "5000",      "--steps", "40",
+                                          "--frames", "0",        "--samples", "2",       "--impl",
+                                          kernel,     "--out",    name,        "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json_lines(outcome.out);
+  };
+  for (const std::string kernel : {"register_tiled", "pair_symmetric"}) {
+    const auto one = run("one-" + kernel, kernel, {"--device", "cuda:0"});
+    for (const std::string devices : {"0,0", "0,0,0"}) {
+      const std::string name = "of-" + devices + kernel;
+      const auto several = run(name, kernel, {"--devices", devices});
+      ASSERT_EQ(one.size(), several.size());
+      for (const char* key : {"kinetic", "potential", "energy"}) {
+        const double wanted = one[one.size() - 2].at(key).get<double>();
+        EXPECT_NEAR(several[one.size() - 2].at(key).get<double>(), wanted, 1e-5 * std::abs(wanted))
+            << name << ' ' << key;
+      }
+      const std::string a = read("one-" + kernel + "/final.npy"), b = read(name + "/final.npy");
+      ASSERT_EQ(a.size(), 128u + 5000 * 7 * 4);
+      ASSERT_EQ(a.size(), b.size());
+      double largest = 0;
+      for (std::size_t at = 128; at < a.size(); at += 4) {
+        float x = 0, y = 0;
+        std::memcpy(&x, a.data() + at, 4);
+        std::memcpy(&y, b.data() + at, 4);
+        const double difference = std::abs(static_cast<double>(x) - static_cast<double>(y));
+        if (!(difference <= largest)) largest = difference;  // NaN stays
+      }
+      EXPECT_LE(largest, 1e-4) << name;  // two kernels of a CPU differ by 6e-6
+    }
+  }
 }
 
 TEST_F(Nbody, AnInterruptSavesExits130AndResumes) {

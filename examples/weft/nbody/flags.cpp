@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "distributed/program.h"
 #include "engine/error.h"
 #include "examples/weft/output/terminal.h"
 #include "kernels/catalogue.h"
@@ -116,6 +117,7 @@ void add_nbody_flags(CLI::App& app, NbodyFlags& flags) {
   app.add_option("--impl", flags.kernel, "kernel of the forces; weft kernel list nbody names them")
       ->capture_default_str()
       ->type_name("NAME");
+  add_rank_flags(app, flags.ranks);
 
   app.option_defaults()->group("Pictures");
   add_whole(app, "--frames", flags.frames, 0, 9999, "pictures in the run; 0: none")
@@ -169,6 +171,7 @@ void check_nbody_flags(const CLI::App& app, NbodyFlags& flags) {
 
 std::vector<std::pair<std::string, std::string>> nbody_facts(const CLI::App& app, Device device) {
   std::vector<std::pair<std::string, std::string>> facts = {
+      {"the program", distributed::program_fingerprint()},
       {"the kind of device", device.is_cpu() ? "cpu" : "cuda"}};
   for (const char* name :
        {"--start", "--bodies", "--steps", "--seed", "--samples", "--dt", "--softening", "--gravity",

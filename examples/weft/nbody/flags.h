@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/ranks.h"
 #include "models/nbody/run.h"
 
 namespace weft::cli {
@@ -16,6 +17,7 @@ struct NbodyFlags {
   std::string start = "galaxies", kernel = "automatic", colour, progress = "auto", out, resume,
               save;
   DeviceFlags device;
+  RankFlags ranks;
   std::int64_t bodies = 16384, steps = 400, seed = 1;
   double dt = 0, softening = 0, gravity = 1;  // 0: by the start
   std::int64_t frames = 60, image_size = 640, frame_milliseconds = 50;
