@@ -112,6 +112,12 @@ class Plan {
   // (kernels/softmax/classifier.h).
   void train_classifier(const ClassifierLoss& loss, GradientMode mode, const Stream& stream);
 
+  // From now on batch normalisation takes the statistics of all ranks' rows: this batch is a slice
+  // of one of all_rows rows, and a batch of 0 rows takes part as well. Parameter gradients stay
+  // sums over this batch. `sum` lives as long as the plan uses it; null: this batch alone. A
+  // captured step keeps what was set at its capture.
+  void over_ranks(const SumOverRanks* sum, std::int64_t all_rows);
+
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
   // produced a NaN) and for pictures. In training, layers that run as one call or in place show
   // the last output of them. In inference it needs a plan without fusion, and is exact.
