@@ -128,7 +128,7 @@ class OverRanks : public DeviceTest {
     Result all = results[0];
     for (std::size_t rank = 1; rank < results.size(); ++rank) {
       const Result& next = results[rank];
-      EXPECT_TRUE(same_bits(next.buffers, all.buffers)) << "rank " << rank;
+      EXPECT_EQ(next.buffers, all.buffers) << "rank " << rank;
       all.output.insert(all.output.end(), next.output.begin(), next.output.end());
       all.input_gradient.insert(all.input_gradient.end(), next.input_gradient.begin(),
                                 next.input_gradient.end());
@@ -217,19 +217,29 @@ TEST_P(OverRanks, CanBeCapturedAndSwitchedOff) {
   const std::vector<float> gradients = instance.gradients();
   fill(plan.output_gradient(), upstream(), stream());
   graph.launch();
-  EXPECT_TRUE(same_bits(instance.gradients(), gradients));
+  EXPECT_EQ(instance.gradients(), gradients);
 
   plan.over_ranks(nullptr, 0);
   plan.forward(stream());
-  EXPECT_TRUE(same_bits(to_host(plan.output(), stream()), alone));
+  EXPECT_EQ(to_host(plan.output(), stream()), alone);
 }
 
 TEST_P(OverRanks, ASliceIsNoLargerThanItsBatch) {
   const SumOverRanks sum = [](float*, std::int64_t, const Stream&) {};
   Instance instance({2, 5, 5}, normalising(), stream());
   Plan training = instance.plan(4, Phase::training), inference = instance.plan(4, Phase::inference);
-  EXPECT_USAGE_ERROR(training.over_ranks(&sum, 3), "a batch of 4 as a slice of 3 rows");
-  EXPECT_USAGE_ERROR(inference.over_ranks(&sum, 8), "training");
+  const auto complaint = [&](Plan& plan, std::int64_t all_rows) -> std::string {
+    try {
+      plan.over_ranks(&sum, all_rows);
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+  };
+  EXPECT_EQ(complaint(training, 4), "");
+  EXPECT_EQ(complaint(training, 3), "plan: a batch of 4 as a slice of 3 rows");
+  EXPECT_EQ(complaint(inference, 8), "plan: over_ranks() needs a plan for training");
 }
 
 WEFT_ON_EACH_DEVICE(OverRanks);
