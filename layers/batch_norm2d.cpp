@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/batch_norm2d.h"
 
+#include <algorithm>
+
 #include "engine/extent.h"
 
 namespace weft::layers {
@@ -29,6 +31,16 @@ std::size_t unwanted_dx_bytes(const Shape& input) {
   return static_cast<std::size_t>(round_up(input.elements(), 64)) * sizeof(float);
 }
 
+// Of what a layer keeps between two sums over ranks: moments in forward, two means in backward.
+std::size_t over_ranks_bytes(std::int64_t channels) {
+  static_assert(2 * sizeof(float) <= sizeof(kernels::Moments));
+  return round_up(static_cast<std::size_t>(channels) * sizeof(kernels::Moments), std::size_t{256});
+}
+
+Workspace behind(const Workspace& workspace, std::size_t bytes) {
+  return {static_cast<std::byte*>(workspace.data) + bytes, workspace.bytes - bytes};
+}
+
 }  // namespace
 
 BatchNorm2d::BatchNorm2d(std::string name, std::int64_t channels, float eps, float momentum)
@@ -53,10 +65,12 @@ std::size_t BatchNorm2d::cache_bytes(const Shape&) const {
 }
 
 // The kernel always writes dx: room for it when the caller does not want it, then the kernel's own.
+// Over ranks dx is not computed when nobody wants it, but there is something else to keep.
 std::size_t BatchNorm2d::workspace_bytes(const Shape& input, const KernelChoice&, Device device,
                                          Phase phase) const {
   if (phase == Phase::inference) return 0;
-  return unwanted_dx_bytes(input) + kernels::batch_norm_workspace_bytes(dims(input), device);
+  return std::max(unwanted_dx_bytes(input), over_ranks_bytes(channels_)) +
+         kernels::batch_norm_workspace_bytes(dims(input), device);
 }
 
 // Per element: two sums for the statistics, then one multiply and one add.
@@ -82,6 +96,7 @@ void BatchNorm2d::do_forward(const ForwardCall& call) const {
                                   dims(x.shape), stream);
     return;
   }
+  if (context.sum_over_ranks != nullptr) return forward_over_ranks(call);
   float* mean = static_cast<float*>(context.cache);
   float* inv_std = mean + channels_;
   kernels::batch_norm_forward(y.data, mean, inv_std, running_mean, running_var, x.data, gamma, beta,
@@ -90,9 +105,8 @@ void BatchNorm2d::do_forward(const ForwardCall& call) const {
 
 void BatchNorm2d::do_backward(const BackwardCall& call) const {
   const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
-  const std::size_t skipped = unwanted_dx_bytes(x.shape);
-  const Workspace workspace{static_cast<std::byte*>(context.workspace.data) + skipped,
-                            context.workspace.bytes - skipped};
+  if (context.sum_over_ranks != nullptr) return backward_over_ranks(call);
+  const Workspace workspace = behind(context.workspace, unwanted_dx_bytes(x.shape));
   float* written_dx = dx.data != nullptr ? dx.data : static_cast<float*>(context.workspace.data);
   const float* mean = static_cast<const float*>(context.cache);
   const float* inv_std = mean + channels_;
@@ -100,6 +114,43 @@ void BatchNorm2d::do_backward(const BackwardCall& call) const {
                                dy.data, x.data, context.parameters[0].data, mean, inv_std,
                                dims(x.shape), GradientMode::overwrite, parameter_mode,
                                {.relu_mask = context.mask_input_gradient}, workspace, stream);
+}
+
+void BatchNorm2d::forward_over_ranks(const ForwardCall& call) const {
+  const auto& [y, x, epilogue, context, stream] = call;
+  const kernels::BatchNormDims slice = dims(x.shape);
+  const SumOverRanks& sum = *context.sum_over_ranks;
+  auto* moments = static_cast<kernels::Moments*>(context.workspace.data);
+  float* mean = static_cast<float*>(context.cache);
+  float* var = mean + channels_;  // which becomes inv_std
+  kernels::batch_norm_moments(moments, mean, x.data, slice, context.all_rows, {},
+                              behind(context.workspace, over_ranks_bytes(channels_)), stream);
+  sum(mean, channels_, stream);
+  kernels::batch_norm_variance(var, moments, mean, slice, context.all_rows, stream);
+  sum(var, channels_, stream);
+  kernels::batch_norm_inference(y.data, x.data, mean, var, context.parameters[0].data,
+                                context.parameters[1].data, eps_, slice, stream);
+  kernels::batch_norm_finish(var, context.buffers[0].data, context.buffers[1].data, mean, var, eps_,
+                             momentum_, slice, context.all_rows, stream);
+}
+
+// The gradients of weight and bias stay sums over this rank's rows, as those of all layers.
+void BatchNorm2d::backward_over_ranks(const BackwardCall& call) const {
+  const auto& [dx, dy, x, y, parameter_mode, context, stream] = call;
+  const kernels::BatchNormDims slice = dims(x.shape);
+  const float* mean = static_cast<const float*>(context.cache);
+  const float* inv_std = mean + channels_;
+  auto* means = static_cast<float*>(context.workspace.data);
+  kernels::batch_norm_gradient_sums(context.gradients[0].data, context.gradients[1].data, means,
+                                    dy.data, x.data, mean, inv_std, slice, context.all_rows,
+                                    parameter_mode, {},
+                                    behind(context.workspace, over_ranks_bytes(channels_)), stream);
+  // All ranks sum, also one without rows, whose dx has no memory.
+  (*context.sum_over_ranks)(means, 2 * channels_, stream);
+  if (dx.data == nullptr) return;
+  kernels::batch_norm_input_gradient(dx.data, dy.data, x.data, context.parameters[0].data, mean,
+                                     inv_std, means, slice, GradientMode::overwrite,
+                                     context.mask_input_gradient, stream);
 }
 
 }  // namespace weft::layers

@@ -4,9 +4,10 @@
 // Parameters weight (gamma) and bias (beta), buffers running_mean and running_var, (C,) each.
 // A training forward uses the batch's statistics and updates the buffers; inference reads them.
 // PyTorch's num_batches_tracked is not kept: it only matters without a momentum.
+// With LayerContext::sum_over_ranks the statistics are those of the rows of all ranks.
 #pragma once
 
-#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/over_ranks.h"
 #include "layers/layer.h"
 
 namespace weft::layers {
@@ -34,6 +35,8 @@ class BatchNorm2d final : public Layer {
 
  private:
   kernels::BatchNormDims dims(const Shape& input) const;
+  void forward_over_ranks(const ForwardCall& call) const;
+  void backward_over_ranks(const BackwardCall& call) const;
 
   std::int64_t channels_;
   float eps_, momentum_;

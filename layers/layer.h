@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,6 +55,10 @@ struct BufferSpec {
   float initial = 0;
 };
 
+// values[i] = the sum of values[i] over all ranks: (n,) in device memory, in stream order, the same
+// bits on every rank. All ranks call it the same number of times. It may be captured in a Graph.
+using SumOverRanks = std::function<void(float* values, std::int64_t n, const Stream& stream)>;
+
 // What a call may use besides its activations; the order of spans is that of parameters() and
 // buffers().
 struct LayerContext {
@@ -73,6 +78,10 @@ struct LayerContext {
   bool mask_input_gradient = false;
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
   ConstFloatView other;      // the second operand of a Fork or an Add; see residual.h
+  // In training, for layers whose rows influence each other: where the batch is a slice of one with
+  // `all_rows` rows, which lies on several ranks. Null: the batch is all there is.
+  const SumOverRanks* sum_over_ranks = nullptr;
+  std::int64_t all_rows = 0;
 };
 
 // The ends of a residual block; see residual.h.

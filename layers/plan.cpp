@@ -118,6 +118,18 @@ void Plan::check_training(const char* what) const {
   throw Error(ErrorKind::usage, str("plan: ", what, " needs a plan for training"));
 }
 
+void Plan::over_ranks(const SumOverRanks* sum, std::int64_t all_rows) {
+  check_training("over_ranks()");
+  if (sum != nullptr && all_rows < batch_) {
+    throw Error(ErrorKind::usage,
+                str("plan: a batch of ", batch_, " as a slice of ", all_rows, " rows"));
+  }
+  for (Step& step : steps_) {
+    step.context.sum_over_ranks = sum;
+    step.context.all_rows = all_rows;
+  }
+}
+
 FloatView Plan::input() {
   return input_;
 }

@@ -119,6 +119,11 @@ class Plan {
   // In backward, calls ready(offset) for each of `offsets`, which descend, as soon as the flat
   // gradients from there on are final in the order of the stream.
   void on_gradients(std::vector<std::int64_t> offsets, std::function<void(std::int64_t)> ready);
+  // From now on batch normalisation takes the statistics of all ranks' rows: this batch is a slice
+  // of one of all_rows rows, and a batch of 0 rows takes part as well. Parameter gradients stay
+  // sums over this batch. `sum` lives as long as the plan uses it; null: this batch alone. A
+  // captured step keeps what was set at its capture.
+  void over_ranks(const SumOverRanks* sum, std::int64_t all_rows);
 
   // The output of one layer in the last forward(), for diagnosis (naming the layer that first
   // produced a NaN) and for pictures. In training, layers that run as one call or in place show

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/batch_norm/batch_norm.h"
 
+#include <cmath>
 #include <string>
 
 #include "kernels/batch_norm/cpu/table.h"
@@ -35,10 +36,14 @@ struct BatchNormRow {
   bool splits = false;  // channels over blocks, by way of a workspace
   Launcher<BatchNormForward> forward = {};
   Launcher<BatchNormBackward> backward = {};
+  Launcher<BatchNormMoments> moments = {};
+  Launcher<BatchNormGradientSums> gradient_sums = {};
 
   constexpr bool complete() const {
-    return forward && backward && forward.belongs_to("batch_norm_forward_", rung.name) &&
-           backward.belongs_to("batch_norm_backward_", rung.name);
+    return forward.is("batch_norm_forward_", rung.name) &&
+           backward.is("batch_norm_backward_", rung.name) &&
+           moments.is("batch_norm_moments_", rung.name) &&
+           gradient_sums.is("batch_norm_gradient_sums_", rung.name);
   }
   std::string takes(const Problem& problem, Device) const {
     const BatchNormDims& d = problem.dims;
@@ -60,7 +65,9 @@ constexpr BatchNormRow kBatchNormRows[] = {
               .prefer = "on a CPU, and for many channels",
               .on_cpu = true},
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_two_pass),
-     .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_two_pass)},
+     .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_two_pass),
+     .moments = WEFT_LAUNCHER(BatchNormMoments, batch_norm_moments_two_pass),
+     .gradient_sums = WEFT_LAUNCHER(BatchNormGradientSums, batch_norm_gradient_sums_two_pass)},
     {.rung = {.name = "split",
               .summary = "several blocks per channel: mean and squares in one walk, merged part by "
                          "part, then the output",
@@ -68,7 +75,9 @@ constexpr BatchNormRow kBatchNormRows[] = {
               .needs = "less than 2^31 values per channel, and its workspace"},
      .splits = true,
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_split),
-     .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_split)},
+     .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_split),
+     .moments = WEFT_LAUNCHER(BatchNormMoments, batch_norm_moments_split),
+     .gradient_sums = WEFT_LAUNCHER(BatchNormGradientSums, batch_norm_gradient_sums_split)},
 };
 
 }  // namespace cuda
@@ -101,6 +110,20 @@ bool check_training(std::string_view where, const BatchNormDims& d) {
                                       d.n, ", ", d.c, ", ", d.inner, ")"));
   }
   return d.c > 0;
+}
+
+// How many values a channel has on all ranks.
+double checked_values(std::string_view where, const BatchNormDims& d, std::int64_t all_n) {
+  static_cast<void>(check_dims(where, d));
+  const std::int64_t values = checked_elements(where, {all_n, d.inner});
+  if (all_n < d.n || values <= 1) {
+    throw Error(ErrorKind::usage,
+                str(where,
+                    ": training needs more than one value per channel on all ranks, and no more "
+                    "rows here than there, found shape (",
+                    d.n, ", ", d.c, ", ", d.inner, ") of ", all_n, " rows"));
+  }
+  return static_cast<double>(values);
 }
 
 }  // namespace
@@ -158,6 +181,91 @@ void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const float* dy
 #endif
   select_batch_norm_cpu().backward(dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, dims, dx_mode,
                                    parameter_mode, options.relu_mask);
+}
+
+void batch_norm_moments(Moments* moments, float* mean, const float* x, const BatchNormDims& dims,
+                        std::int64_t all_n, const BatchNormOptions& options, Workspace workspace,
+                        const Stream& stream) {
+  const double all = checked_values("batch_norm_moments", dims, all_n);
+  [[maybe_unused]] const cuda::BatchNormRow& row =
+      kLadder.select(options.variant, {dims, workspace}, stream.device());
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return row.moments.run(moments, mean, x, dims, all, workspace, stream);
+  }
+#endif
+  select_batch_norm_cpu().moments(moments, mean, x, dims, all);
+}
+
+void batch_norm_variance(float* var, const Moments* moments, const float* mean,
+                         const BatchNormDims& dims, std::int64_t all_n, const Stream& stream) {
+  const double all = checked_values("batch_norm_variance", dims, all_n);
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::batch_norm_variance(var, moments, mean, dims.c, all, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  for (std::int64_t c = 0; c < dims.c; ++c) {
+    const Moments& own = moments[c];
+    const double squares = own.squares < 0 ? 0 : own.squares;  // rounding, of equal values
+    const double distance = own.mean - static_cast<double>(mean[c]);
+    var[c] = static_cast<float>((squares + own.count * distance * distance) / all);
+  }
+}
+
+void batch_norm_finish(float* inv_std, float* running_mean, float* running_var, const float* mean,
+                       const float* var, float eps, float momentum, const BatchNormDims& dims,
+                       std::int64_t all_n, const Stream& stream) {
+  const double all = checked_values("batch_norm_finish", dims, all_n);
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::batch_norm_finish(inv_std, running_mean, running_var, mean, var, eps, momentum,
+                                   dims.c, all, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  for (std::int64_t c = 0; c < dims.c; ++c) {
+    const double biased = static_cast<double>(var[c]);
+    inv_std[c] = static_cast<float>(1 / std::sqrt(biased + static_cast<double>(eps)));
+    const float unbiased = static_cast<float>(biased * (all / (all - 1)));
+    running_mean[c] = (1 - momentum) * running_mean[c] + momentum * mean[c];
+    running_var[c] = (1 - momentum) * running_var[c] + momentum * unbiased;
+  }
+}
+
+void batch_norm_gradient_sums(float* dgamma, float* dbeta, float* means, const float* dy,
+                              const float* x, const float* mean, const float* inv_std,
+                              const BatchNormDims& dims, std::int64_t all_n,
+                              GradientMode parameter_mode, const BatchNormOptions& options,
+                              Workspace workspace, const Stream& stream) {
+  const double all = checked_values("batch_norm_gradient_sums", dims, all_n);
+  [[maybe_unused]] const cuda::BatchNormRow& row =
+      kLadder.select(options.variant, {dims, workspace}, stream.device());
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return row.gradient_sums.run(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,
+                                 parameter_mode, workspace, stream);
+  }
+#endif
+  select_batch_norm_cpu().gradient_sums(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,
+                                        parameter_mode);
+}
+
+void batch_norm_input_gradient(float* dx, const float* dy, const float* x, const float* gamma,
+                               const float* mean, const float* inv_std, const float* means,
+                               const BatchNormDims& dims, GradientMode dx_mode, bool relu_mask,
+                               const Stream& stream) {
+  if (check_dims("batch_norm_input_gradient", dims) == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::batch_norm_input_gradient(dx, dy, x, gamma, mean, inv_std, means, dims, dx_mode,
+                                           relu_mask, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_batch_norm_cpu().input_gradient(dx, dy, x, gamma, mean, inv_std, means, dims, dx_mode,
+                                         relu_mask);
 }
 
 Rungs batch_norm_rungs() {

@@ -27,7 +27,7 @@ struct BatchNormOptions {
   bool relu_mask = false;  // backward only
 };
 
-// Of forward and backward; two_pass needs none.
+// Of forward, of backward and of the steps in over_ranks.h; two_pass needs none.
 std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device);
 
 void batch_norm_forward(float* y,                                 // (n, c, inner)

@@ -6,9 +6,9 @@
 namespace weft::kernels::WEFT_ISA {
 
 extern const BatchNormCpu batch_norm_cpu = {
-    cpu::batch_norm_forward<float>,
-    cpu::batch_norm_inference<float>,
-    cpu::batch_norm_backward<float>,
+    cpu::batch_norm_forward<float>,       cpu::batch_norm_inference<float>,
+    cpu::batch_norm_backward<float>,      cpu::batch_norm_moments<float>,
+    cpu::batch_norm_gradient_sums<float>, cpu::batch_norm_input_gradient<float>,
 };
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -2,7 +2,7 @@
 // The CPU kernels of this family, one table per instruction set.
 #pragma once
 
-#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/over_ranks.h"
 #include "kernels/isa.h"
 
 namespace weft::kernels {
@@ -17,6 +17,14 @@ struct BatchNormCpu {
                    const float* gamma, const float* mean, const float* inv_std,
                    const BatchNormDims& dims, GradientMode dx_mode, GradientMode parameter_mode,
                    bool mask);
+  void (*moments)(Moments* moments, float* mean, const float* x, const BatchNormDims& dims,
+                  double all);
+  void (*gradient_sums)(float* dgamma, float* dbeta, float* means, const float* dy, const float* x,
+                        const float* mean, const float* inv_std, const BatchNormDims& dims,
+                        double all, GradientMode parameter_mode);
+  void (*input_gradient)(float* dx, const float* dy, const float* x, const float* gamma,
+                         const float* mean, const float* inv_std, const float* means,
+                         const BatchNormDims& dims, GradientMode dx_mode, bool mask);
 };
 
 WEFT_DECLARE_CPU_TABLE(BatchNormCpu, batch_norm_cpu)

@@ -3,7 +3,7 @@
 // where they vectorise, and the blocks of a channel in double.
 #pragma once
 
-#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/over_ranks.h"
 #include "kernels/cpu_math.h"
 
 namespace weft::kernels::cpu {
@@ -34,6 +34,64 @@ void normalize_channel(T* y, const T* x, T mean, T factor, T beta, std::int64_t 
   }
 }
 
+template <class T>
+T average_of_channel(const T* x, std::int64_t channel, const BatchNormDims& d) {
+  double total = 0;
+  for_each_block(channel, d, [&](std::int64_t begin, std::int64_t end) {
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = begin; j < end; ++j) sum += x[j];
+    total += static_cast<double>(sum);
+  });
+  return static_cast<T>(total / static_cast<double>(d.n * d.inner));
+}
+
+struct ChannelSums {
+  double dy = 0, dy_hat = 0;
+};
+
+template <class T>
+ChannelSums gradient_sums_of_channel(const T* dy, const T* x, T average, T scale,
+                                     std::int64_t channel, const BatchNormDims& d) {
+  ChannelSums sums;
+  for_each_block(channel, d, [&](std::int64_t begin, std::int64_t end) {
+    T sum = 0, sum_hat = 0;
+#pragma omp simd reduction(+ : sum, sum_hat)
+    for (std::int64_t j = begin; j < end; ++j) {
+      sum += dy[j];
+      sum_hat += dy[j] * ((x[j] - average) * scale);
+    }
+    sums.dy += static_cast<double>(sum);
+    sums.dy_hat += static_cast<double>(sum_hat);
+  });
+  return sums;
+}
+
+template <class T>
+void write_parameter_gradients(T* dgamma, T* dbeta, std::int64_t channel, const ChannelSums& sums,
+                               bool add) {
+  const T sum = static_cast<T>(sums.dy), sum_hat = static_cast<T>(sums.dy_hat);
+  dgamma[channel] = add ? dgamma[channel] + sum_hat : sum_hat;
+  dbeta[channel] = add ? dbeta[channel] + sum : sum;
+}
+
+template <class T>
+void input_gradient_of_channel(T* dx, const T* dy, const T* x, T gamma, T average, T scale,
+                               T mean_dy, T mean_hat, std::int64_t channel, const BatchNormDims& d,
+                               bool add, bool mask) {
+  const T factor = gamma * scale;
+  for (std::int64_t i = 0; i < d.n; ++i) {
+    const std::int64_t row = (i * d.c + channel) * d.inner;
+#pragma omp simd
+    for (std::int64_t j = 0; j < d.inner; ++j) {
+      const T hat = (x[row + j] - average) * scale;
+      const T gradient = factor * (dy[row + j] - mean_dy - hat * mean_hat);
+      const T value = mask && !(x[row + j] > 0) ? T(0) : gradient;
+      dx[row + j] = add ? dx[row + j] + value : value;
+    }
+  }
+}
+
 }  // namespace detail
 
 template <class T>
@@ -42,14 +100,7 @@ void batch_norm_forward(T* y, T* mean, T* inv_std, T* running_mean, T* running_v
   const double count = static_cast<double>(d.n * d.inner);
 #pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
   for (std::int64_t c = 0; c < d.c; ++c) {
-    double total = 0;
-    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
-      T sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = begin; j < end; ++j) sum += x[j];
-      total += static_cast<double>(sum);
-    });
-    const T average = static_cast<T>(total / count);
+    const T average = detail::average_of_channel(x, c, d);
     // A second pass over centred values: no cancellation, unlike E[x^2] - E[x]^2.
     double squares = 0;
     detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
@@ -89,32 +140,67 @@ void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, co
 #pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
   for (std::int64_t c = 0; c < d.c; ++c) {
     const T average = mean[c], scale = inv_std[c];
-    double total = 0, total_hat = 0;  // sum of dy, sum of dy xhat
+    const auto sums = detail::gradient_sums_of_channel(dy, x, average, scale, c, d);
+    detail::write_parameter_gradients(dgamma, dbeta, c, sums, add_parameters);
+    const T mean_dy = static_cast<T>(sums.dy / count);
+    const T mean_hat = static_cast<T>(sums.dy_hat / count);
+    detail::input_gradient_of_channel(dx, dy, x, gamma[c], average, scale, mean_dy, mean_hat, c, d,
+                                      add_dx, mask);
+  }
+}
+
+// Of over_ranks.h, which describes the parameters; `all` values of a channel are on all ranks.
+template <class T>
+void batch_norm_moments(Moments* moments, T* mean, const T* x, const BatchNormDims& d, double all) {
+  const double count = static_cast<double>(d.n * d.inner);
+#pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
+  for (std::int64_t c = 0; c < d.c; ++c) {
+    if (d.n == 0) {
+      moments[c] = {0, 0, 0};
+      mean[c] = 0;
+      continue;
+    }
+    const T pilot = detail::average_of_channel(x, c, d);
+    double total = 0, squares = 0;  // of x - pilot
     detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
-      T sum = 0, sum_hat = 0;
-#pragma omp simd reduction(+ : sum, sum_hat)
+      T sum = 0, sum_squares = 0;
+#pragma omp simd reduction(+ : sum, sum_squares)
       for (std::int64_t j = begin; j < end; ++j) {
-        sum += dy[j];
-        sum_hat += dy[j] * ((x[j] - average) * scale);
+        sum += x[j] - pilot;
+        sum_squares += (x[j] - pilot) * (x[j] - pilot);
       }
       total += static_cast<double>(sum);
-      total_hat += static_cast<double>(sum_hat);
+      squares += static_cast<double>(sum_squares);
     });
-    const T sum = static_cast<T>(total), sum_hat = static_cast<T>(total_hat);
-    dgamma[c] = add_parameters ? dgamma[c] + sum_hat : sum_hat;
-    dbeta[c] = add_parameters ? dbeta[c] + sum : sum;
-    const T mean_dy = static_cast<T>(total / count), mean_hat = static_cast<T>(total_hat / count);
-    const T factor = gamma[c] * scale;
-    for (std::int64_t i = 0; i < d.n; ++i) {
-      const std::int64_t row = (i * d.c + c) * d.inner;
-#pragma omp simd
-      for (std::int64_t j = 0; j < d.inner; ++j) {
-        const T hat = (x[row + j] - average) * scale;
-        const T gradient = factor * (dy[row + j] - mean_dy - hat * mean_hat);
-        const T value = mask && !(x[row + j] > 0) ? T(0) : gradient;
-        dx[row + j] = add_dx ? dx[row + j] + value : value;
-      }
-    }
+    const double average = static_cast<double>(pilot) + total / count;
+    moments[c] = {count, average, squares - total * total / count};
+    mean[c] = static_cast<T>(average * (count / all));
+  }
+}
+
+template <class T>
+void batch_norm_gradient_sums(T* dgamma, T* dbeta, T* means, const T* dy, const T* x, const T* mean,
+                              const T* inv_std, const BatchNormDims& d, double all,
+                              GradientMode parameter_mode) {
+#pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
+  for (std::int64_t c = 0; c < d.c; ++c) {
+    const auto sums = detail::gradient_sums_of_channel(dy, x, mean[c], inv_std[c], c, d);
+    detail::write_parameter_gradients(dgamma, dbeta, c, sums,
+                                      parameter_mode == GradientMode::accumulate);
+    means[c] = static_cast<T>(sums.dy / all);
+    means[d.c + c] = static_cast<T>(sums.dy_hat / all);
+  }
+}
+
+template <class T>
+void batch_norm_input_gradient(T* dx, const T* dy, const T* x, const T* gamma, const T* mean,
+                               const T* inv_std, const T* means, const BatchNormDims& d,
+                               GradientMode dx_mode, bool mask) {
+#pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
+  for (std::int64_t c = 0; c < d.c; ++c) {
+    detail::input_gradient_of_channel(dx, dy, x, gamma[c], mean[c], inv_std[c], means[c],
+                                      means[d.c + c], c, d, dx_mode == GradientMode::accumulate,
+                                      mask);
   }
 }
 

@@ -4,13 +4,9 @@
 
 #include <algorithm>
 
-#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/over_ranks.h"
 
 namespace weft::kernels {
-
-struct Moments {
-  double count, mean, squares;  // squares of (x - mean)
-};
 
 struct GradientSums {
   double dy, dy_hat;

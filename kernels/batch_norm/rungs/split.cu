@@ -10,8 +10,11 @@
 // Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances", 1979. The second kernel finds x in the L2 cache if the array fits there. A thread
 // sums in float, a block in double; parts and their order depend on the shape only.
+#include <algorithm>
+
 #include "engine/launch.h"
 #include "kernels/batch_norm/launchers.h"
+#include "kernels/batch_norm/parts/channel.cuh"
 #include "kernels/batch_norm/parts/split_plan.h"
 #include "kernels/device/block.cuh"
 #include "kernels/device/fast_divide.cuh"
@@ -109,20 +112,25 @@ __global__ void __launch_bounds__(kThreads)
   const double total_squares = block_sum(squares, storage);
   if (threadIdx.x != 0) return;
   const double count = static_cast<double>(units) * kWidth;
-  parts[static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] = {
-      count, static_cast<double>(pilot) + total / count, total_squares - total * total / count};
+  parts[static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] =
+      device::moments_about(pilot, count, total, total_squares);
 }
 
-// The sum over the parts of this block's channel of value(part); by whole warps.
+// The sum of value(part) over the `count` parts of channel c; by whole warps.
 template <class Part, class Value>
-__device__ __forceinline__ double sum_of_parts(const Part* parts, const Value& value) {
-  const Part* own = parts + static_cast<std::int64_t>(blockIdx.y) * gridDim.x;
+__device__ __forceinline__ double sum_of_parts(const Part* parts, unsigned c, unsigned count,
+                                               const Value& value) {
+  const Part* own = parts + static_cast<std::int64_t>(c) * count;
   double sum = 0;
-  for (int p = static_cast<int>(threadIdx.x) % device::kWarpSize; p < static_cast<int>(gridDim.x);
+  for (int p = static_cast<int>(threadIdx.x) % device::kWarpSize; p < static_cast<int>(count);
        p += device::kWarpSize) {
     sum += value(own[p]);
   }
   return device::warp_reduce(sum, device::Add());
+}
+template <class Part, class Value>
+__device__ __forceinline__ double sum_of_parts(const Part* parts, const Value& value) {
+  return sum_of_parts(parts, blockIdx.y, gridDim.x, value);
 }
 
 template <int kWidth>
@@ -145,8 +153,7 @@ __global__ void __launch_bounds__(kThreads)
     mean[c] = average;
     inv_std[c] = scale;
     const float unbiased = static_cast<float>(squares / (count - 1.0));
-    running_mean[c] = (1.0f - momentum) * running_mean[c] + momentum * average;
-    running_var[c] = (1.0f - momentum) * running_var[c] + momentum * unbiased;
+    device::update_running(running_mean, running_var, c, average, unbiased, momentum);
   }
   const float factor = gamma[c] * scale, shift = beta[c];
   walk<kWidth>(split, [&](std::int64_t offset) {
@@ -193,9 +200,7 @@ __global__ void __launch_bounds__(kThreads)
   const double total_hat =
       sum_of_parts(parts, [](const GradientSums& part) { return part.dy_hat; });
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    const float db = static_cast<float>(total), dg = static_cast<float>(total_hat);
-    dbeta[c] = add_parameters ? dbeta[c] + db : db;
-    dgamma[c] = add_parameters ? dgamma[c] + dg : dg;
+    device::write_parameter_gradients(dgamma, dbeta, c, total, total_hat, add_parameters);
   }
   const double count = static_cast<double>(split.units) * kWidth;
   const float mean_dy = static_cast<float>(total / count);
@@ -219,6 +224,36 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
+// Over ranks: a block of one warp merges the parts of its channel. Without rows there are none.
+__global__ void __launch_bounds__(device::kWarpSize)
+    merge_moments_kernel(Moments* __restrict__ moments, float* __restrict__ mean,
+                         const Moments* __restrict__ parts, unsigned count, double all) {
+  const unsigned c = blockIdx.x;
+  const double values =
+      sum_of_parts(parts, c, count, [](const Moments& part) { return part.count; });
+  const double total =
+      sum_of_parts(parts, c, count, [](const Moments& part) { return part.count * part.mean; });
+  const double center = values > 0 ? total / values : 0;
+  const double squares = sum_of_parts(parts, c, count, [=](const Moments& part) {
+    return part.squares + part.count * (part.mean - center) * (part.mean - center);
+  });
+  if (threadIdx.x == 0) device::write_moments(moments, mean, c, {values, center, squares}, all);
+}
+
+__global__ void __launch_bounds__(device::kWarpSize)
+    merge_gradient_sums_kernel(float* __restrict__ dgamma, float* __restrict__ dbeta,
+                               float* __restrict__ means, const GradientSums* __restrict__ parts,
+                               unsigned count, double all, bool add_parameters) {
+  const unsigned c = blockIdx.x;
+  const double total =
+      sum_of_parts(parts, c, count, [](const GradientSums& part) { return part.dy; });
+  const double total_hat =
+      sum_of_parts(parts, c, count, [](const GradientSums& part) { return part.dy_hat; });
+  if (threadIdx.x != 0) return;
+  device::write_parameter_gradients(dgamma, dbeta, c, total, total_hat, add_parameters);
+  device::write_gradient_means(means, c, gridDim.x, total, total_hat, all);
+}
+
 // Calls run(integral_constant<int, kWidth>, split, launch).
 template <class Run>
 void dispatch(const BatchNormDims& dims, const Stream& stream, const Run& run) {
@@ -230,7 +265,7 @@ void dispatch(const BatchNormDims& dims, const Stream& stream, const Run& run) {
                       dims.c,
                       device::FastDivide(dims.inner / width),
                       static_cast<int>(units),
-                      static_cast<int>(divide_up(units, parts))};
+                      static_cast<int>(std::max<std::int64_t>(divide_up(units, parts), 1))};
     const dim3 grid(blocks_for(units, split.part_units), blocks_for(dims.c, 1));
     run(width, split, Launch{grid, kThreads, 0, stream});
   };
@@ -267,6 +302,30 @@ void batch_norm_backward_split(float* dx, float* dgamma, float* dbeta, const flo
     launch(gradient_kernel<width>, config, dx, dgamma, dbeta, parts, dy, x, gamma, mean, inv_std,
            split, dx_mode == GradientMode::accumulate, parameter_mode == GradientMode::accumulate,
            mask);
+  });
+}
+
+void batch_norm_moments_split(Moments* moments, float* mean, const float* x,
+                              const BatchNormDims& dims, double all, Workspace workspace,
+                              const Stream& stream) {
+  auto* parts = static_cast<Moments*>(workspace.data);
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(moments_kernel<width>, config, parts, x, split);
+    launch(merge_moments_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream}, moments, mean,
+           parts, config.grid.x, all);
+  });
+}
+
+void batch_norm_gradient_sums_split(float* dgamma, float* dbeta, float* means, const float* dy,
+                                    const float* x, const float* mean, const float* inv_std,
+                                    const BatchNormDims& dims, double all,
+                                    GradientMode parameter_mode, Workspace workspace,
+                                    const Stream& stream) {
+  auto* parts = static_cast<GradientSums*>(workspace.data);
+  dispatch(dims, stream, [&](auto width, const Split& split, const Launch& config) {
+    launch(gradient_sums_kernel<width>, config, parts, dy, x, mean, inv_std, split);
+    launch(merge_gradient_sums_kernel, Launch{config.grid.y, device::kWarpSize, 0, stream}, dgamma,
+           dbeta, means, parts, config.grid.x, all, parameter_mode == GradientMode::accumulate);
   });
 }
 
