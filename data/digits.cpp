@@ -176,7 +176,7 @@ void place(const std::array<std::uint8_t, kSide * kSide>& drawn, std::uint8_t* i
     }
   }
   const auto shift = [&](double sum) {
-    return mass > 0 ? static_cast<int>(std::floor(kSide / 2 - sum / mass + 0.5)) : 0;
+    return mass > 0 ? static_cast<int>(std::floor(kSide / 2.0 - sum / mass + 0.5)) : 0;
   };
   const int shift_x = shift(sum_x), shift_y = shift(sum_y);
   for (int y = 0; y < kSide; ++y) {

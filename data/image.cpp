@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "data/file_io.h"
 #include "data/picture/picture.h"
 #include "data/stb.h"
 #include "engine/error.h"
@@ -183,14 +182,7 @@ Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::
 void write_png(const std::filesystem::path& path, std::span<const std::uint8_t> pixels,
                std::int64_t width, std::int64_t height, int channels) {
   const Bytes png = encode_png(pixels, width, height, channels);
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
-  file.close();
-  if (!file) {
-    throw Error(ErrorKind::data, str(path.string(), ": cannot be written (",
-                                     errno != 0 ? std::strerror(errno) : "short write", ")"));
-  }
+  write_file_atomically(path, std::as_bytes(std::span(png)));
 }
 
 }  // namespace weft::data

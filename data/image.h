@@ -49,6 +49,7 @@ RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string
 // `pixels` is (height, width, channels) with 1 channel (grey) or 3 (RGB).
 Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,
                  int channels);
+// Crash-safe as write_file_atomically() is.
 void write_png(const std::filesystem::path& path, std::span<const std::uint8_t> pixels,
                std::int64_t width, std::int64_t height, int channels);
 

@@ -2,11 +2,8 @@
 #include "engine/kernel_usage.h"
 
 #ifdef WEFT_WITH_CUDA
-#include <cxxabi.h>
-
-#include <cstdlib>
-
 #include "engine/launch.h"
+#include "engine/symbol_names.h"
 #endif
 
 namespace weft {
@@ -20,28 +17,6 @@ struct Recorded {
   std::size_t shared_bytes;
 };
 thread_local std::vector<Recorded>* recording = nullptr;
-
-// "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>".
-std::string readable(const char* mangled) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-  std::string name = text != nullptr ? text : mangled;
-  std::free(text);
-  for (const std::string& part : {std::string("(anonymous namespace)::"), std::string("void ")}) {
-    for (std::size_t at; (at = name.find(part)) != std::string::npos;) name.erase(at, part.size());
-  }
-  int depth = 0;  // of template arguments
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (name[i] == '(' && depth == 0) {
-      name.resize(i);
-      break;
-    }
-  }
-  const std::size_t scope = name.substr(0, name.find('<')).rfind("::");
-  return scope == std::string::npos ? name : name.substr(scope + 2);
-}
 
 #ifndef WEFT_HOST_CUDA
 int attribute(cudaDeviceAttr which, int device) {
@@ -120,7 +95,7 @@ std::vector<KernelUsage> kernels_launched_by(const std::function<void()>& work, 
     KernelUsage& usage = kernels.emplace_back();
     usage.kernel = launch.kernel;
     usage.symbol = name;
-    usage.name = readable(name);
+    usage.name = short_name(demangled(name));
     usage.grid = {grid.x, grid.y, grid.z};
     usage.block = {block.x, block.y, block.z};
     describe_resources(usage, launch, device.index);

@@ -104,8 +104,8 @@ class ForwardLayout {
     if (alternates()) regions_.release(place.region);
   }
 
-  void append(Call call) {
-    layout_.calls.push_back(std::move(call));
+  void append(const Call& call) {
+    layout_.calls.push_back(call);
     current_ = layout_.calls.back().y;
     may_overwrite_ = (training() || alternates()) && !keeps_output(layout_.calls.back(), phase_);
   }
@@ -141,7 +141,7 @@ class ForwardLayout {
     if (!layout_.calls.empty()) {
       call.mask_input_gradient = masks(call, layout_.calls.back(), kernels_);
     }
-    append(std::move(call));
+    append(call);
     return count;
   }
 
@@ -155,7 +155,7 @@ class ForwardLayout {
       blocks_.push_back({.input = current_, .fork = layout_.calls.size()});
       regions_.hold(current_.region);
       call.x = call.y = current_;
-      if (training()) append(std::move(call));
+      if (training()) append(call);
       may_overwrite_ = false;
       return 1;
     }
@@ -176,7 +176,7 @@ class ForwardLayout {
     regions_.let_go();
     for (const Place& read : {call.x, call.other, block.input}) release(read);
     blocks_.pop_back();
-    append(std::move(call));
+    append(call);
     return 1;
   }
 

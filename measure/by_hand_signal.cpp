@@ -34,10 +34,11 @@ TileReuse tile_reuse(std::span<const std::int64_t> tile, std::span<const std::in
   TileReuse reuse{1, 1, 1, 1, 1};
   for (std::size_t i = 0; i < tile.size(); ++i) {
     const std::int64_t far = tile[i] + mask[i];  // beyond every element that the tile uses
+    const std::int64_t halo = mask[i] - 1 - mask[i] / 2;
     reuse.uses *= static_cast<double>(tile[i] * mask[i]);
     reuse.loads *= static_cast<double>(tile[i] + mask[i] - 1);
     reuse.border_uses *= taps_within(tile[i], mask[i], 0, far);
-    reuse.border_loads *= static_cast<double>(tile[i] + mask[i] - 1 - mask[i] / 2);
+    reuse.border_loads *= static_cast<double>(tile[i] + halo);
     reuse.uses_in_tile *= taps_within(tile[i], mask[i], 0, tile[i]);
   }
   return reuse;

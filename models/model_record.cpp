@@ -69,7 +69,7 @@ std::vector<float> channels_from(const Fields& fields, const char* key, std::int
   const auto count = static_cast<std::size_t>(channels);
   if (!fields.at(key).is_array()) return std::vector<float>(count, fields.single(key));
   std::vector<float> values;
-  for (const Json& value : fields.at(key)) {
+  for (const auto& value : fields.at(key)) {
     values.push_back(Fields(Json{{key, value}}, fields.where()).single(key));
   }
   if (values.size() != count) {

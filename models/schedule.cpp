@@ -73,10 +73,11 @@ std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t s
     switch (schedule.kind) {
       case ScheduleKind::constant:
         break;
-      case ScheduleKind::step:
-        lr = peak * std::pow(schedule.step_factor, static_cast<double>(step / steps_per_epoch /
-                                                                       schedule.step_every_epochs));
+      case ScheduleKind::step: {
+        const std::int64_t drops = step / steps_per_epoch / schedule.step_every_epochs;
+        lr = peak * std::pow(schedule.step_factor, static_cast<double>(drops));
         break;
+      }
       case ScheduleKind::cosine:
         lr = half_cosine(peak, 0, static_cast<double>(step) / static_cast<double>(steps));
         break;

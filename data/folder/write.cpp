@@ -2,6 +2,8 @@
 // A data set as a folder of pictures.
 #include <unistd.h>
 
+#include <fstream>
+
 #include "data/folder.h"
 #include "engine/error.h"
 
@@ -18,8 +20,14 @@ void write_set(const ImageSet& set, const std::vector<std::string>& class_names,
   for (const std::string& name : class_names) fs::create_directories(folder / name);
   for (std::int64_t image = 0; image < set.count; ++image) {
     const auto label = static_cast<std::size_t>(set.labels[static_cast<std::size_t>(image)]);
-    write_png(folder / class_names[label] / str(image, ".png"), interleaved(set, image), set.width,
-              set.height, static_cast<int>(set.channels));
+    const Bytes png =
+        encode_png(interleaved(set, image), set.width, set.height, static_cast<int>(set.channels));
+    const fs::path path = folder / class_names[label] / str(image, ".png");
+    std::ofstream file(path,
+                       std::ios::binary);  // of a folder that has its name only when all is there
+    file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
+    file.close();
+    if (!file) throw cannot_write(path, "the disk is full or failed");
   }
 }
 

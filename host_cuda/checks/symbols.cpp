@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "host_cuda/checks/symbols.h"
 
-#include <cxxabi.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -11,13 +10,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/symbol_names.h"
 #include "host_cuda/language/runtime_api.h"
 
 // The linker gathers the function-local statics of .cu files between these (shared_section.ld).
@@ -81,33 +80,6 @@ void visit_symbols(Visit visit) {
     }
   }
   munmap(mapped, bytes);
-}
-
-std::string demangled(const char* mangled) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-  std::string name = text != nullptr ? text : mangled;
-  std::free(text);
-  return name;
-}
-
-// "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>".
-std::string short_name(std::string name) {
-  for (const std::string part :
-       {"(anonymous namespace)::", "weft::kernels::cuda::", "weft::kernels::", "void "}) {
-    for (std::size_t at; (at = name.find(part)) != std::string::npos;) name.erase(at, part.size());
-  }
-  int depth = 0;  // of template arguments
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (name[i] == '(' && depth == 0) {
-      name.resize(i);
-      break;
-    }
-  }
-  const std::size_t scope = name.substr(0, name.find('<')).rfind("::");
-  return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
 // Of "kernel(float*)::tile[abi:shared]": "tile".
@@ -242,7 +214,7 @@ std::string function_name(const void* function) {
     name = "a kernel";
     visit_symbols([&](std::uintptr_t address, std::size_t, const char* mangled, int type) {
       if (type == STT_FUNC && address == reinterpret_cast<std::uintptr_t>(function)) {
-        name = short_name(demangled(mangled));
+        name = short_name(demangled(mangled), {"weft::kernels::cuda::", "weft::kernels::"});
       }
     });
   }

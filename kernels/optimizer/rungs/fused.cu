@@ -13,15 +13,17 @@ namespace weft::kernels::cuda {
 
 namespace {
 
+using namespace optimizer;  // AdamwStep and what it needs
+
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
     adamw_fused_kernel(float* __restrict__ parameters, float* __restrict__ first,
                        float* __restrict__ second, const float* __restrict__ gradients,
-                       std::int64_t n, optimizer::AdamwConstants<float> constants, const float* lr,
+                       std::int64_t n, AdamwConstants<float> constants, const float* lr,
                        const std::int64_t* step, GradientClip clip) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
-  const float scale = optimizer::gradient_scale(clip);
+  const AdamwStep<float> rule(constants, lr[*step], *step);
+  const float scale = gradient_scale(clip);
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
     float parameter = parameters[i], mean = first[i], square = second[i];
     rule.apply(parameter, mean, square, scale * gradients[i]);
@@ -38,7 +40,7 @@ void adamw_update_fused(float* parameters, float* first, float* second, const fl
                         const AdamwOptions& options, const GradientClip& clip,
                         const Stream& stream) {
   launch(adamw_fused_kernel, Launch{blocks_for(n, kThreads, 1 << 20), kThreads, 0, stream},
-         parameters, first, second, gradients, n, optimizer::AdamwConstants<float>(options), lr, step, clip);
+         parameters, first, second, gradients, n, AdamwConstants<float>(options), lr, step, clip);
 }
 
 }  // namespace weft::kernels::cuda

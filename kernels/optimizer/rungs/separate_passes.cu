@@ -12,34 +12,31 @@ namespace weft::kernels::cuda {
 
 namespace {
 
+using namespace optimizer;  // AdamwStep and what it needs
+
 constexpr int kThreads = 256;
 
+// The first or the second moment.
+template <bool kSecond>
 __global__ void __launch_bounds__(kThreads)
-    first_kernel(float* __restrict__ first, const float* __restrict__ gradients, std::int64_t n,
-                 optimizer::AdamwConstants<float> constants, const float* lr, const std::int64_t* step,
-                 GradientClip clip) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
-  const float scale = optimizer::gradient_scale(clip);
-  for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
-    rule.update_first(first[i], scale * gradients[i]);
-  }
-}
-
-__global__ void __launch_bounds__(kThreads)
-    second_kernel(float* __restrict__ second, const float* __restrict__ gradients, std::int64_t n,
-                  optimizer::AdamwConstants<float> constants, const float* lr, const std::int64_t* step,
+    moment_kernel(float* __restrict__ moment, const float* __restrict__ gradients, std::int64_t n,
+                  AdamwConstants<float> constants, const float* lr, const std::int64_t* step,
                   GradientClip clip) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
-  const float scale = optimizer::gradient_scale(clip);
+  const AdamwStep<float> rule(constants, lr[*step], *step);
+  const float scale = gradient_scale(clip);
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
-    rule.update_second(second[i], scale * gradients[i]);
+    if (kSecond) {
+      rule.update_second(moment[i], scale * gradients[i]);
+    } else {
+      rule.update_first(moment[i], scale * gradients[i]);
+    }
   }
 }
 
 __global__ void __launch_bounds__(kThreads)
-    decay_kernel(float* parameters, std::int64_t n, optimizer::AdamwConstants<float> constants,
+    decay_kernel(float* parameters, std::int64_t n, AdamwConstants<float> constants,
                  const float* lr, const std::int64_t* step) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
+  const AdamwStep<float> rule(constants, lr[*step], *step);
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
     rule.shrink(parameters[i]);
   }
@@ -47,9 +44,9 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     step_kernel(float* __restrict__ parameters, const float* __restrict__ first,
-                const float* __restrict__ second, std::int64_t n, optimizer::AdamwConstants<float> constants,
+                const float* __restrict__ second, std::int64_t n, AdamwConstants<float> constants,
                 const float* lr, const std::int64_t* step) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
+  const AdamwStep<float> rule(constants, lr[*step], *step);
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
     rule.move(parameters[i], first[i], second[i]);
   }
@@ -61,10 +58,10 @@ void adamw_update_separate_passes(float* parameters, float* first, float* second
                                   const float* gradients, std::int64_t n, const float* lr,
                                   const std::int64_t* step, const AdamwOptions& options,
                                   const GradientClip& clip, const Stream& stream) {
-  const optimizer::AdamwConstants<float> constants(options);
+  const AdamwConstants<float> constants(options);
   const Launch config{blocks_for(n, kThreads, 1 << 20), kThreads, 0, stream};
-  launch(first_kernel, config, first, gradients, n, constants, lr, step, clip);
-  launch(second_kernel, config, second, gradients, n, constants, lr, step, clip);
+  launch(moment_kernel<false>, config, first, gradients, n, constants, lr, step, clip);
+  launch(moment_kernel<true>, config, second, gradients, n, constants, lr, step, clip);
   launch(decay_kernel, config, parameters, n, constants, lr, step);
   launch(step_kernel, config, parameters, first, second, n, constants, lr, step);
 }

@@ -15,6 +15,8 @@ namespace weft::kernels::cuda {
 
 namespace {
 
+using namespace optimizer;  // AdamwStep and what it needs
+
 constexpr int kThreads = 256;
 
 template <bool kMomentum>
@@ -24,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
                const std::int64_t* step, float momentum, float decay, bool nesterov,
                GradientClip clip) {
   const SgdRule rule{lr[*step], momentum, decay, nesterov};
-  const float scale = optimizer::gradient_scale(clip);
+  const float scale = gradient_scale(clip);
   const std::int64_t stride = 4 * device::grid_threads();
   for (std::int64_t first = 4 * device::global_thread(); first < n; first += stride) {
     device::Float4 p = device::load4(parameters, first, n);
@@ -43,10 +45,10 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     adamw_kernel(float* __restrict__ parameters, float* __restrict__ first,
                  float* __restrict__ second, const float* __restrict__ gradients, std::int64_t n,
-                 optimizer::AdamwConstants<float> constants, const float* lr, const std::int64_t* step,
+                 AdamwConstants<float> constants, const float* lr, const std::int64_t* step,
                  GradientClip clip) {
-  const optimizer::AdamwStep<float> rule(constants, lr[*step], *step);
-  const float scale = optimizer::gradient_scale(clip);
+  const AdamwStep<float> rule(constants, lr[*step], *step);
+  const float scale = gradient_scale(clip);
   const std::int64_t stride = 4 * device::grid_threads();
   for (std::int64_t at = 4 * device::global_thread(); at < n; at += stride) {
     device::Float4 p = device::load4(parameters, at, n);
@@ -88,7 +90,7 @@ void adamw_update_vectorized(float* parameters, float* first, float* second, con
                              const AdamwOptions& options, const GradientClip& clip,
                              const Stream& stream) {
   launch(adamw_kernel, Launch{blocks_for(n, 4 * kThreads, 1 << 20), kThreads, 0, stream},
-         parameters, first, second, gradients, n, optimizer::AdamwConstants<float>(options), lr, step, clip);
+         parameters, first, second, gradients, n, AdamwConstants<float>(options), lr, step, clip);
 }
 
 void advance_step(std::int64_t* step, const Stream& stream) {

@@ -9,9 +9,9 @@
 #include <type_traits>
 
 #include "engine/launch.h"
-#include "kernels/device/warp.cuh"
 #include "kernels/softmax/launchers.h"
 #include "kernels/softmax/parts/row.cuh"
+#include "kernels/softmax/parts/warp_group.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -23,16 +23,6 @@ constexpr int kWarps = 4;  // rows per block
 constexpr int kThreads = kWarps * kWarpSize;
 constexpr int kBlocksPerSm = 8;  // at most 64 registers; a row takes 32
 
-struct Warp {
-  static constexpr __device__ int size() { return kWarpSize; }
-  static __device__ int rank() { return static_cast<int>(threadIdx.x) % kWarpSize; }
-  static __device__ float max(float value) {
-    return device::warp_reduce(value, device::MaxNumber());
-  }
-  static __device__ float sum(float value) { return device::warp_reduce(value, device::Add()); }
-  static __device__ int lowest(int value) { return device::warp_reduce(value, device::MinInt()); }
-};
-
 __device__ __forceinline__ std::int64_t warp_row() {
   return static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarpSize;
 }
@@ -43,7 +33,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
                    int cols) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;  // the whole warp leaves; there is no block barrier
-  Warp warp;
+  WarpGroup warp;
   forward_row<kPerLane>(y + row * cols, x + row * cols, cols, warp);
 }
 
@@ -53,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
                     const float* __restrict__ y, std::int64_t rows, int cols, bool accumulate) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;  // the whole warp leaves; there is no block barrier
-  Warp warp;
+  WarpGroup warp;
   backward_row<kPerLane>(dx + row * cols, dy + row * cols, y + row * cols, cols, accumulate, warp);
 }
 
@@ -65,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
                          std::int64_t rows, int cols) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;  // the whole warp leaves; there is no block barrier
-  Warp warp;
+  WarpGroup warp;
   cross_entropy_row<kPerLane>(loss == nullptr ? nullptr : loss + row,
                               dx == nullptr ? nullptr : dx + row * cols,
                               prediction == nullptr ? nullptr : prediction + row, x + row * cols,
