@@ -33,6 +33,9 @@ AccessTrace trace_accesses(const std::function<void()>&, const TraceOptions&) {
 WithoutBarrier run_without_barrier(const std::string&, const std::function<void()>&) {
   return {};
 }
+std::vector<WithoutPadding> count_without_padding(const Padding&, const std::function<void()>&) {
+  return {};
+}
 #endif
 
 }  // namespace weft

@@ -74,4 +74,19 @@ struct WithoutBarrier {
 // `work` is not run unless this program was linked for host-cuda.
 WithoutBarrier run_without_barrier(const std::string& line, const std::function<void()>& work);
 
+// Rows of shared arrays, of which the last bytes hold nothing: they spread columns over the banks.
+struct Padding {
+  std::uint32_t row_bytes = 0, padding_bytes = 0;  // the padding is a part of the row
+};
+// Requests of one line, and the passes over the banks that they take with and without the padding.
+struct WithoutPadding {
+  std::string line;
+  std::string sentence;  // what the request shows, without, that the padding helps most
+  std::uint64_t requests = 0, with = 0, without = 0;
+};
+// Runs `work` as it is, and counts at the addresses that shared arrays of such rows would have. The
+// lines that would cost more, the worst first; none unless this program was linked for host-cuda.
+std::vector<WithoutPadding> count_without_padding(const Padding& padding,
+                                                  const std::function<void()>& work);
+
 }  // namespace weft

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "host_cuda/checks/checks.h"
 #include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/statics.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
@@ -134,7 +135,7 @@ class Runner {
     block.ordered = block.fenced = 0;
     block.acquired = {};
     block.statics.clear();
-    block.shared.begin(next_segment());
+    block.shared.begin(next_segment(), next_segment());
     allocate_dynamic(block, grid_.shared_bytes);
     if (block.thread.size() < static_cast<std::size_t>(block.threads)) {
       block.thread.resize(static_cast<std::size_t>(block.threads));
@@ -330,6 +331,7 @@ void run_grid(const Grid& grid, std::uint64_t schedule) {
   if (begin_order()) {
     idle_blocks.clear();
     forget_device_accesses();
+    forget_launches();
   }
   begin_checks(grid);
   {

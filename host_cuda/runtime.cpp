@@ -14,6 +14,7 @@
 
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/language/runtime_api.h"
 
 struct CUgraph_st {
@@ -79,16 +80,18 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   *stream = new CUstream_st;
+  stream_made(*stream, flags != cudaStreamNonBlocking);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   host_waits();
+  host_follows_stream(stream);
   return cudaSuccess;
 }
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
@@ -101,6 +104,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
 cudaError_t cudaFree(void* data) {
   check_free({"cudaFree", __builtin_return_address(0)}, data, Memory::device);
   host_waits();
+  host_follows_all();
   weft::host_cuda::free_device_memory(data);
   return cudaSuccess;
 }
@@ -122,6 +126,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
                             cudaStream_t stream) {
   const HostCall call{"cudaMemcpyAsync", __builtin_return_address(0)};
   check_copy(call, dst, src, bytes, kind);
+  stream_works(stream);
   weft::host_cuda::submit(stream, [=] {
     std::memcpy(dst, src, bytes);
     weft::host_cuda::host_writes(dst, bytes);
@@ -131,6 +136,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
   check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes);
+  stream_works(stream);
   weft::host_cuda::submit(stream, [=] {
     std::memset(dst, value, bytes);
     weft::host_cuda::host_writes(dst, bytes);
@@ -146,12 +152,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event_follows(event, stream);
   event->time = std::chrono::steady_clock::now();
   return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   host_waits();
+  host_follows_event(event);
   return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -180,6 +188,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+  everything_is_ordered();
   for (const std::function<void()>& work : exec->work) work();
   return cudaSuccess;
 }

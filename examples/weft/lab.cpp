@@ -17,7 +17,12 @@ namespace {
 
 using lab::LabRun;
 
-// `weft lab run [flags] FILE [ARGS...]`: what is behind FILE is the program's.
+bool is_source(const std::string& word) {
+  return word.ends_with(".cu") || word.ends_with(".cpp") || word.ends_with(".cc");
+}
+
+// `weft lab run [flags] FILE [FILE...] [--] [ARGS...]`: words behind the first that name C++ or
+// CUDA sources belong to it, and the others are the program's.
 void take_program(LabRun& run, const std::vector<std::string>& words) {
   if (words.empty()) {
     throw CLI::RequiredError("FILE");
@@ -26,7 +31,10 @@ void take_program(LabRun& run, const std::vector<std::string>& words) {
     throw CLI::ExtrasError({words.front()});
   }
   run.file = words.front();
-  run.arguments.assign(words.begin() + 1, words.end());
+  auto word = words.begin() + 1;
+  while (word != words.end() && is_source(*word)) run.more.push_back(*word++);
+  if (word != words.end() && *word == "--") ++word;
+  run.arguments.assign(word, words.end());
 }
 
 // What the program's end says, beside what it has printed.
@@ -65,8 +73,10 @@ void add_lab(CLI::App& app, Action& action) {
   CLI::App* run = sub->add_subcommand(
       "run", "Compiles FILE.cu for the CPU and runs it, every memory access checked");
   run->footer(
-      "weft lab run [flags] FILE.cu [ARGS...]\n"
-      "Flags of the lab stand before the file, and what follows it is the program's.\n"
+      "weft lab run [flags] FILE.cu [MORE.cu...] [--] [ARGS...]\n"
+      "Flags of the lab stand before the file. Further sources (.cu, .cpp, .cc) directly behind "
+      "it\n"
+      "are compiled and linked with it; what follows them, or follows --, is the program's.\n"
       "docs/lab.md says what is found, and what of CUDA is there.\n");
   auto flags = std::make_shared<LabRun>();
   run->prefix_command(true);

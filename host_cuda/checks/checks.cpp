@@ -12,6 +12,7 @@
 #include "host_cuda/checks/arena.h"
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
 
@@ -46,6 +47,7 @@ const char* verb(Access access) {
 
 int accesses_until_yield = 0;  // 0: the thread is not interrupted
 const Variable* last_variable = nullptr;
+Segment grid_began = 0;  // the running grid's first
 
 constexpr std::uintptr_t kPage = 4096;
 
@@ -105,8 +107,14 @@ template <class Place>
       return str("uninitialised read: ", what, ", which ", writers, " has written");
     }
     const Stamp& other = finding.other;
-    const std::string line = source_line(other.site()),
-                      thread = thread_name(thread_at(other.thread()));
+    const std::string line = source_line(other.site());
+    if (other.segment < grid_began) {
+      return str("race: ", what, "; ", launch_of(other.segment), ", ", verb(other.access()),
+                 " it at ", line,
+                 ", and no stream, event or wait orders the two launches: this is ",
+                 launch_of(grid_began));
+    }
+    const std::string thread = thread_name(thread_at(other.thread()));
     if (finding.kind == Finding::Kind::too_early) {
       return str("too early: ", what, "; ", thread, " has started a copy to it at ", line,
                  " and not waited for that");
@@ -289,7 +297,8 @@ void begin_checks(const Grid& grid) {
 #endif
   if (recording()) record_launch(grid);
   last_variable = nullptr;
-  refresh_device_memory();
+  begin_device_checks();
+  grid_began = next_segment();
 }
 
 void schedule_preemption(std::uint64_t random) {

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "host_cuda/checks/arena.h"
 #include "host_cuda/checks/order.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
 
 namespace weft::host_cuda {
@@ -114,6 +115,24 @@ bool free_device_memory(void* data) {
   return true;
 }
 
+bool register_host_memory(void* data, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  if (data == nullptr || bytes == 0 || allocation_at(begin).bytes > 0) return false;
+  const std::lock_guard lock(mutex);
+  allocations[begin] = {begin, bytes, "registered memory", Memory::registered};
+  mark_written(begin, begin + bytes);
+  return true;
+}
+bool unregister_host_memory(void* data) {
+  const std::lock_guard lock(mutex);
+  const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == allocations.end() || found->second.memory != Memory::registered) return false;
+  freed.push_back(found->second);
+  mark_unwritten(found->first, found->first + found->second.bytes);
+  allocations.erase(found);
+  return true;
+}
+
 Allocation allocation_at(std::uintptr_t address) {
   const std::lock_guard lock(mutex);
   const auto next = allocations.upper_bound(address);
@@ -154,7 +173,12 @@ void refresh_device_memory() {
   }
   freed.clear();
   recent.fill({});
-  shadow.begin(next_segment());
+  shadow.begin(next_segment(), next_segment());
+}
+
+void begin_device_checks() {
+  refresh_device_memory();
+  shadow.begin(next_segment(), grid_begins(next_segment()));
 }
 
 void forget_device_accesses() {

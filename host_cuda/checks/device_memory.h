@@ -13,8 +13,8 @@
 
 namespace weft::host_cuda {
 
-// Host code may touch managed and pinned memory too.
-enum class Memory : std::uint8_t { device, managed, pinned };
+// Host code may touch all but device memory. Registered memory is the program's own.
+enum class Memory : std::uint8_t { device, managed, pinned, registered };
 struct Allocation {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
@@ -25,7 +25,9 @@ struct Allocation {
 // Null when there is not enough. What the host writes to memory that it can touch is not seen, so
 // all of that counts as written.
 void* allocate_device_memory(std::size_t bytes, Memory memory = Memory::device);
-bool free_device_memory(void* data);                    // false when there is no such allocation
+bool free_device_memory(void* data);                       // false when there is no such allocation
+bool register_host_memory(void* data, std::size_t bytes);  // false where it is known already
+bool unregister_host_memory(void* data);
 void host_writes(const void* data, std::size_t bytes);  // a copy or fill, which may go elsewhere
 
 // The one that the address is in, of 0 bytes where it is in none; and in words. For host code.
@@ -34,6 +36,7 @@ std::string describe_host_address(std::uintptr_t address);
 
 // Takes note of allocations since the last call; what is below is for the thread that runs grids.
 void refresh_device_memory();
+void begin_device_checks();     // of a grid
 void forget_device_accesses();  // but not what was written
 // An access of the running thread to a part of an allocation.
 Finding device_access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,

@@ -2,6 +2,7 @@
 #include "host_cuda/checks/shadow.h"
 
 #include "host_cuda/checks/order.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
@@ -84,7 +85,9 @@ Finding Shadow::access(std::uintptr_t address, std::size_t bytes, Access access,
   const Stamp stamp(current_segment(), number_of_site(site), by.id, access);
   Finding finding;
   const auto settled = [&](Stamp earlier) {
-    if (earlier.segment < first_) return true;
+    if (earlier.segment < first_) {
+      return earlier.segment < oldest_ || !at_the_same_time(earlier.segment);
+    }
     if (earlier.segment == stamp.segment && earlier.thread() == by.id) return true;
     return ordered(earlier, by);
   };
@@ -101,8 +104,8 @@ Finding Shadow::access(std::uintptr_t address, std::size_t bytes, Access access,
     if (page.granule == 4 && (at % 4 != 0 || bytes - done < 4)) split(page);
     Cell& cell = page.cells[at % kPageBytes / page.granule];
     done += page.granule;
+    if (cell.write.segment >= oldest_) conflicts(cell.write);
     if (cell.write.segment >= first_) {
-      conflicts(cell.write);
       if (cell.write.access() == Access::async_write) {
         finding = {Finding::Kind::too_early, cell.write};
       }

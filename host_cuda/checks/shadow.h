@@ -75,8 +75,12 @@ class Shadow {
   explicit Shadow(bool (*written)(std::uintptr_t address, std::size_t bytes) = nullptr)
       : written_(written) {}
 
-  // Stamps of segments before this one order nothing and race with nothing.
-  void begin(Segment first) { first_ = first; }
+  // Stamps of segments before `first` are of earlier grids. They race with nothing, but from
+  // `oldest` on where the launches are not ordered (stream_order.h).
+  void begin(Segment first, Segment oldest) {
+    first_ = first;
+    oldest_ = oldest;
+  }
 
   // Records the access of the running thread, and tells what is wrong with it.
   Finding access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
@@ -109,7 +113,7 @@ class Shadow {
   void split(Page& page);
 
   bool (*written_)(std::uintptr_t, std::size_t);
-  Segment first_ = 1;
+  Segment first_ = 1, oldest_ = 1;
   std::size_t cells_ = 0;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<std::uintptr_t, Page*>, 1024> recent_{};

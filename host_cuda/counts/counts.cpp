@@ -11,6 +11,7 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/access_cost.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/counts/wide_loads.h"
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
@@ -60,6 +61,8 @@ KernelCounts summary(Kernel& kernel) {
     sum.lanes += found.lanes;
     sum.transactions += found.transactions;
     sum.least += found.least;
+    sum.wide_requests += found.wide_requests;
+    sum.wide_transactions += found.wide_transactions;
   }
   for (const auto& [node, branch] : kernel.branches) {
     if (branch.ways.size() < 2) continue;
@@ -77,6 +80,7 @@ KernelCounts summary(Kernel& kernel) {
 class Counter : public RequestListener {
  public:
   void launch(const Grid& grid) override {
+    wide_.finish();
     const std::string name = kernel_name(*grid.call);
     const auto same = std::find_if(kernels_.begin(), kernels_.end(),
                                    [&](const Kernel& one) { return one.counts.kernel == name; });
@@ -86,6 +90,7 @@ class Counter : public RequestListener {
   }
 
   void request(const Request& request) override {
+    wide_.request(request);
     const auto [known, is_new] = current_->instructions.try_emplace(
         std::pair{request.site, request.kind}, current_->lines.size());
     if (is_new) current_->lines.emplace_back(request.site, LineCounts{});
@@ -114,6 +119,7 @@ class Counter : public RequestListener {
   }
 
   void block_end(const Block& block) override {
+    wide_.finish();
     KernelCounts& counts = current_->counts;
     ++counts.blocks;
     counts.threads += static_cast<std::uint64_t>(block.threads);
@@ -127,6 +133,7 @@ class Counter : public RequestListener {
   }
 
   std::vector<KernelCounts> result() {
+    wide_.finish();
     std::vector<KernelCounts> counts;
     for (Kernel& kernel : kernels_) counts.push_back(summary(kernel));
     return counts;
@@ -135,9 +142,18 @@ class Counter : public RequestListener {
  private:
   static std::array<unsigned, 3> block_key(uint3 block) { return {block.x, block.y, block.z}; }
 
+  // Its place is there: the load that it begins with has been counted.
+  void made(const Request& request) {
+    const std::size_t at = current_->instructions.at({request.site, request.kind});
+    LineCounts& counts = current_->lines[at].second;
+    ++counts.wide_requests;
+    counts.wide_transactions += cost_of(request).transactions;
+  }
+
   std::vector<Kernel> kernels_;
   Kernel* current_ = nullptr;
   std::set<std::pair<std::array<unsigned, 3>, int>> parted_;  // warps of running blocks
+  WideLoads wide_{[this](const Request& request) { made(request); }};
 };
 
 }  // namespace

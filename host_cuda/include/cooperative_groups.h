@@ -8,6 +8,8 @@
 
 namespace cooperative_groups {
 
+class coalesced_group;
+
 namespace detail {
 inline unsigned rank_in_block() {
   return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -20,6 +22,17 @@ inline unsigned tile_mask(unsigned size) {
   const unsigned bits = size == 32 ? 0xffffffffu : (1u << size % 32) - 1;
   return bits << rank_in_block() % 32 / size * size;
 }
+// A shuffle moves 4 bytes; values of any size go in pieces.
+template <class T, class Move>
+T by_words(T value, Move move) {
+  unsigned words[weft::divide_up(sizeof(T), 4)] = {};
+  std::memcpy(words, &value, sizeof(T));
+  for (unsigned& word : words) word = move(word);
+  std::memcpy(&value, words, sizeof(T));
+  return value;
+}
+template <class Label>
+coalesced_group partition(unsigned mask, Label label);
 }  // namespace detail
 
 // A block, or a tile of 1 to 32 threads of it.
@@ -85,22 +98,23 @@ class thread_block_tile : public thread_group {
   [[gnu::always_inline]] void sync() const { __syncwarp(mask()); }
   template <class T>
   T shfl(T value, int lane) const {
-    return by_words(value, [=](unsigned word) { return __shfl_sync(mask(), word, lane, kSize); });
+    return detail::by_words(value,
+                            [=](unsigned word) { return __shfl_sync(mask(), word, lane, kSize); });
   }
   template <class T>
   T shfl_up(T value, unsigned delta) const {
-    return by_words(value,
-                    [=](unsigned word) { return __shfl_up_sync(mask(), word, delta, kSize); });
+    return detail::by_words(
+        value, [=](unsigned word) { return __shfl_up_sync(mask(), word, delta, kSize); });
   }
   template <class T>
   T shfl_down(T value, unsigned delta) const {
-    return by_words(value,
-                    [=](unsigned word) { return __shfl_down_sync(mask(), word, delta, kSize); });
+    return detail::by_words(
+        value, [=](unsigned word) { return __shfl_down_sync(mask(), word, delta, kSize); });
   }
   template <class T>
   T shfl_xor(T value, int lane_mask) const {
-    return by_words(value,
-                    [=](unsigned word) { return __shfl_xor_sync(mask(), word, lane_mask, kSize); });
+    return detail::by_words(
+        value, [=](unsigned word) { return __shfl_xor_sync(mask(), word, lane_mask, kSize); });
   }
   int any(int predicate) const { return __any_sync(mask(), predicate); }
   int all(int predicate) const { return __all_sync(mask(), predicate); }
@@ -111,15 +125,6 @@ class thread_block_tile : public thread_group {
   }
 
  private:
-  // A shuffle moves 4 bytes; values of any size go in pieces.
-  template <class T, class Move>
-  static T by_words(T value, Move move) {
-    unsigned words[weft::divide_up(sizeof(T), 4)] = {};
-    std::memcpy(words, &value, sizeof(T));
-    for (unsigned& word : words) word = move(word);
-    std::memcpy(&value, words, sizeof(T));
-    return value;
-  }
   static unsigned mask() { return detail::tile_mask(kSize); }
   static unsigned in_tile(unsigned bits) {
     return (bits & mask()) >> detail::rank_in_block() % 32 / kSize * kSize;
@@ -131,23 +136,94 @@ thread_block_tile<kSize> tiled_partition(const thread_group&) {
   return {};
 }
 
-// The threads that are at the same place may be any; here each is by itself, which is one of them.
+// Some lanes of a warp.
 class coalesced_group {
  public:
-  static constexpr unsigned size() { return 1; }
-  static constexpr unsigned num_threads() { return 1; }
-  static constexpr unsigned thread_rank() { return 0; }
-  void sync() const {}
-  template <class T>
-  T shfl(T value, int) const {
-    return value;
+  unsigned size() const { return static_cast<unsigned>(__popc(mask_)); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const {
+    return static_cast<unsigned>(__popc(mask_ & ((1u << weft::host_cuda::lane()) - 1)));
   }
-  int any(int predicate) const { return predicate != 0; }
-  int all(int predicate) const { return predicate != 0; }
-  unsigned ballot(int predicate) const { return predicate != 0; }
+  unsigned long long meta_group_rank() const { return rank_; }
+  unsigned long long meta_group_size() const { return groups_; }
+  [[gnu::always_inline]] void sync() const { __syncwarp(mask_); }
+  template <class T>
+  T shfl(T value, unsigned rank) const {
+    return detail::by_words(
+        value, [=, this](unsigned word) { return __shfl_sync(mask_, word, lane_of(rank)); });
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta) const {
+    return shfl(value, thread_rank() >= delta ? thread_rank() - delta : thread_rank());
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta) const {
+    return shfl(value, thread_rank() + delta < size() ? thread_rank() + delta : thread_rank());
+  }
+  int any(int predicate) const { return __any_sync(mask_, predicate); }
+  int all(int predicate) const { return __all_sync(mask_, predicate); }
+  unsigned ballot(int predicate) const { return by_rank(__ballot_sync(mask_, predicate)); }
+  template <class T>
+  unsigned match_any(T value) const {
+    return by_rank(__match_any_sync(mask_, value));
+  }
+
+ private:
+  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  friend coalesced_group coalesced_threads();
+  template <class Label>
+  friend coalesced_group detail::partition(unsigned mask, Label label);
+  template <unsigned kSize, class Parent>
+  friend coalesced_group binary_partition(const thread_block_tile<kSize, Parent>& tile, bool label);
+  template <class Label>
+  friend coalesced_group labeled_partition(const coalesced_group& group, Label label);
+
+  int lane_of(unsigned rank) const {
+    unsigned left = mask_;
+    for (; rank > 0 && left != 0; --rank) left &= left - 1;
+    return left != 0 ? __ffs(static_cast<int>(left)) - 1 : weft::host_cuda::lane();
+  }
+  unsigned by_rank(unsigned lanes) const {
+    unsigned bits = 0, rank = 0;
+    for (unsigned left = mask_; left != 0; left &= left - 1, ++rank) {
+      if ((lanes & left & ~(left - 1)) != 0) bits |= 1u << rank;
+    }
+    return bits;
+  }
+
+  unsigned mask_;
+  unsigned rank_ = 0, groups_ = 1;  // of those that one partition has made
 };
+// The threads that are at the same place may be any; here each is by itself, which is one of them.
 inline coalesced_group coalesced_threads() {
-  return {};
+  return coalesced_group(1u << weft::host_cuda::lane());
+}
+
+// The lanes of `mask` whose label is that of this one. Groups are numbered by their first lanes.
+template <class Label>
+coalesced_group detail::partition(unsigned mask, Label label) {
+  coalesced_group group(__match_any_sync(mask, label));
+  const unsigned firsts =
+      __ballot_sync(mask, (group.mask_ & ((1u << weft::host_cuda::lane()) - 1)) == 0);
+  const unsigned first = group.mask_ & ~(group.mask_ - 1);
+  group.rank_ = static_cast<unsigned>(__popc(firsts & (first - 1)));
+  group.groups_ = static_cast<unsigned>(__popc(firsts));
+  return group;
+}
+template <unsigned kSize, class Parent, class Label>
+coalesced_group labeled_partition(const thread_block_tile<kSize, Parent>&, Label label) {
+  return detail::partition(detail::tile_mask(kSize), label);
+}
+template <class Label>
+coalesced_group labeled_partition(const coalesced_group& group, Label label) {
+  return detail::partition(group.mask_, label);
+}
+template <unsigned kSize, class Parent>
+coalesced_group binary_partition(const thread_block_tile<kSize, Parent>& tile, bool label) {
+  coalesced_group group = labeled_partition(tile, static_cast<int>(label));
+  group.rank_ = label ? 1 : 0;
+  group.groups_ = 2;
+  return group;
 }
 
 class grid_group {

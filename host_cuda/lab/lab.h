@@ -8,6 +8,7 @@
 #include "host_cuda/lab/api/device.h"
 #include "host_cuda/lab/api/math.h"
 #include "host_cuda/lab/api/memory.h"
+#include "host_cuda/lab/api/ptx.h"
 #include "host_cuda/lab/api/scoped_atomics.h"
 #include "host_cuda/lab/api/streams.h"
 #include "host_cuda/lab/launch.h"

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
@@ -33,7 +34,10 @@ cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
   cudaLaunchAttribute attribute{cudaLaunchAttributeCooperative, {1}};
   const cudaLaunchConfig_t config{at.grid,   at.block,   at.shared_bytes,
                                   at.stream, &attribute, at.cooperative ? 1u : 0u};
+  const std::string where_launched =
+      str("kernel ", kernel, ", launched at ", at.file, ":", at.line);
   try {
+    launch_begins(at.stream, where_launched);
     const cudaError_t code = start(config, std::move(call));
     if (code != cudaSuccess) return launch_failed(at, kernel, code);
     kernel_runs(kernel, str(at.file, ":", at.line));

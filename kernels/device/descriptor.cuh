@@ -20,10 +20,11 @@ enum class TileState : unsigned { empty = 0, total = 1, prefix = 2 };
 template <class T>
 constexpr int kDescriptorWords = static_cast<int>(sizeof(T) / 4);
 
-// Relaxed at the scope of the device: seen by other blocks, not reordered with itself.
+// Relaxed at the scope of the device: seen by other blocks, not reordered with itself. host-cuda
+// takes a volatile access for one.
 __device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) {
 #ifdef WEFT_HOST_CUDA
-  return host_cuda::load_relaxed(p);
+  return *static_cast<const volatile DescriptorWord*>(p);
 #else
   DescriptorWord word;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
@@ -32,7 +33,7 @@ __device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) 
 }
 __device__ __forceinline__ void store_relaxed(DescriptorWord* p, DescriptorWord word) {
 #ifdef WEFT_HOST_CUDA
-  host_cuda::store_relaxed(p, word);
+  *static_cast<volatile DescriptorWord*>(p) = word;
 #else
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
 #endif

@@ -169,6 +169,20 @@ TEST_F(Trace, ABarrierCanBeTakenOut) {
   EXPECT_EQ(other.failure, "");
 }
 
+TEST_F(Trace, PaddingCanBeTakenOut) {
+  const Padding padding{33 * 4, 4};
+  const auto padded = [&] { run_read_column(true, out_.data<float>(), stream_); };
+  const std::vector<WithoutPadding> lines = count_without_padding(padding, padded);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].line.find("counted_kernels.cu:"), std::string::npos) << lines[0].line;
+  EXPECT_EQ(lines[0].with, lines[0].requests);
+  EXPECT_EQ(lines[0].without, 32 * lines[0].requests);
+  EXPECT_EQ(lines[0].sentence,
+            "32 lanes read words 32 apart, all in bank 0: 32 passes instead of 1.");
+  const auto plain = [&] { run_read_column(false, out_.data<float>(), stream_); };
+  EXPECT_TRUE(count_without_padding(padding, plain).empty());  // none of its arrays has such rows
+}
+
 TEST_F(Trace, LeavesOutAndSaysSo) {
   const auto work = [&] {
     run_square_or_cube(out_.data<float>(), x_.data<float>(), 64, stream_);

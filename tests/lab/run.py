@@ -47,8 +47,17 @@ CASES = {
                     "case.cu:2: __shfl_down is gone since CUDA 9: use __shfl_down_sync"),
     "thrust": ("#include <thrust/sort.h>\nint main() {}\n", [], 2, "case.cu:1: Thrust is not there"),
     "curand_when_asked": ("#ifdef RANDOM\n#include <curand.h>\n#endif\nint main() {}\n", [], 0, ""),
-    "inline_ptx": ('__global__ void k() {\n int a;\n asm volatile("mov.u32 %0, %%laneid;" : "=r"(a));\n}\n'
-                   "int main() {}\n", [], 2, "case.cu:3: the lab has no inline PTX"),
+    "ptx_of_hopper": ('__global__ void k() {\n asm volatile("wgmma.fence.sync.aligned;" ::: "memory");\n}\n'
+                      "int main() {}\n", [], 2,
+                      "case.cu:2: the lab does not have the PTX instruction 'wgmma.fence.sync.aligned'"),
+    "ptx_in_a_macro": ('#define LANE(x) \\\n  asm("mov.u32 %0, %%laneid;" \\\n : "=r"(x))\n'
+                       "__global__ void k(unsigned* p) {\n unsigned lane;\n LANE(lane);\n p[lane] = 1;\n}\n"
+                       "int main() { unsigned* p; cudaMalloc(&p, 4); k<<<1, 2>>>(p); }\n", [], 1, "at case.cu:7"),
+    "ptx_races": ('__global__ void k(int* p) {\n asm volatile("st.global.u32 [%0], %1;" ::"l"(p),\n'
+                  ' "r"(threadIdx.x));\n}\nint main() { int* p; cudaMalloc(&p, 4); k<<<1, 2>>>(p); }\n', [], 1,
+                  "race: kernel k, block (0, 0, 0), thread (1, 0, 0), after 0 barriers writes"),
+    "ptx_unknown_register": ('__global__ void k(int* p) {\n asm("mov.u32 %0, %%pm0;" : "=r"(*p));\n}\nint main() {}\n',
+                             [], 2, "case.cu:2: the lab does not have the special register '%pm0' of PTX"),
     "texture": ("texture<float, 2> t;\nint main() {}\n", [], 2, "case.cu:1: texture references are gone"),
     "launch_in_a_kernel": (KERNEL + "__global__ void outer(int* p) {\n k<<<1, 1>>>(p);\n}\n"
                            "int main() { outer<<<1, 1>>>(nullptr); }\n", [], 1,

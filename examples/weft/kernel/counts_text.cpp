@@ -27,6 +27,21 @@ std::string atomics_text(const char* memory, const AtomicCounts& atomics) {
                      atomics.operations, atomics.addresses, memory, atomics.most_on_an_address);
 }
 
+std::string wide_text(const KernelCounts& kernel) {
+  std::uint64_t asked = 0, wide = 0;
+  for (const LineCounts& line : kernel.lines) {
+    if (line.kind != AccessKind::shared_load) continue;
+    asked += line.transactions;
+    wide += line.wide_transactions;
+  }
+  if (asked == wide) return "";
+  return fmt::format(
+      "\nIf neighbouring words are loaded at once, as nvcc does in unrolled loops, shared loads "
+      "take\n"
+      "{} passes instead of {}.\n",
+      wide, asked);
+}
+
 }  // namespace
 
 std::string counts_text(const KernelCounts& kernel, const Terminal& terminal) {
@@ -49,6 +64,7 @@ std::string counts_text(const KernelCounts& kernel, const Terminal& terminal) {
                         {"at best"},
                         {"line", Align::left}},
                        cells, terminal);
+  text += wide_text(kernel);
   cells.clear();
   std::uint64_t executed = 0, divergent = 0;
   for (const BranchCounts& branch : kernel.branches) {

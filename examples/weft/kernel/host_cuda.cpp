@@ -97,6 +97,9 @@ nlohmann::ordered_json to_json(const KernelCounts& kernel) {
                                {"lanes", line.lanes},
                                {"transactions", line.transactions},
                                {"least", line.least}});
+    if (line.kind != AccessKind::shared_load) continue;
+    object["lines"].back()["wide_requests"] = line.wide_requests;
+    object["lines"].back()["wide_transactions"] = line.wide_transactions;
   }
   for (const BranchCounts& branch : kernel.branches) {
     object["branches"].push_back(

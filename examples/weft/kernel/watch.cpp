@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "data/file_io.h"
@@ -48,6 +49,48 @@ void break_barriers(measure::Work& work, const kernels::Rung& rung, Watched& wat
     const bool right = work.check(0, measure::variant_of(work, rung).arithmetic).ok;
     watched.broken.push_back({line, right ? "On this problem no check finds a mistake."
                                           : "No check finds a race, but the result is wrong."});
+  }
+}
+
+// The rungs whose shared rows are padded.
+std::optional<Padding> padding_of(std::string_view family, std::string_view rung) {
+  struct Padded {
+    std::string_view family, rung;
+    Padding rows;
+  };
+  constexpr Padded kPadded[] = {
+      {"transpose", "padded", {132, 4}},     {"gemm", "tiled", {132, 4}},
+      {"gemm", "register_tiled", {528, 16}}, {"gemm", "vectorized", {528, 16}},
+      {"gemm", "warp_tiled", {528, 16}},     {"image", "box_blur_tiled", {68, 4}},
+  };
+  for (const Padded& one : kPadded) {
+    if (one.family == family && one.rung == rung) return one.rows;
+  }
+  return std::nullopt;
+}
+
+// Counts once as if the rows of its shared arrays had no padding.
+void break_padding(measure::Work& work, std::string_view family, const kernels::Rung& rung,
+                   Watched& watched) {
+  const std::optional<Padding> padding = padding_of(family, rung.name);
+  if (!padding) return;
+  work.reset();
+  const auto worse = count_without_padding(*padding, [&] { work.call(rung.name, 0); });
+  const std::string what = fmt::format("{} bytes of padding in each row of {}, for",
+                                       padding->padding_bytes, padding->row_bytes);
+  for (const WithoutPadding& line : worse) {
+    const auto each = [&](std::uint64_t passes) {
+      return static_cast<double>(passes) / static_cast<double>(line.requests);
+    };
+    watched.broken.push_back({line.line,
+                              fmt::format("A bank conflict: {:.1f} passes for each request instead "
+                                          "of {:.1f}. {}",
+                                          each(line.without), each(line.with), line.sentence),
+                              what});
+  }
+  if (worse.empty()) {
+    watched.broken.push_back(
+        {"", "On this problem the padding changes no request.", what.substr(0, what.size() - 5)});
   }
 }
 
@@ -121,6 +164,7 @@ Watched watch_variant(const WatchRun& run, const std::string& name, const Stream
     add(figure, text, timed ? "measured there" : "from public figures");
   }
   break_barriers(*work, *kernel.variant, watched);
+  break_padding(*work, kernel.family->name, *kernel.variant, watched);
   return watched;
 }
 

@@ -139,7 +139,9 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   const fs::path lab = lab_folder();
   const std::map<std::string, std::string> settings = read_settings(lab);
   const std::string cxx = compiler(settings);
-  const std::vector<TranslatedFile> files = translate(run.file, run.folders);
+  std::vector<fs::path> sources = {run.file};
+  sources.insert(sources.end(), run.more.begin(), run.more.end());
+  const std::vector<TranslatedFile> files = translate(sources, run.folders);
   std::string version;
   run_program({cxx, "--version"}, &version);
 
@@ -149,7 +151,9 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   }
   words.push_back("-I" + (lab / "host_cuda/include").string());
   words.push_back("-I" + lab.string());
-  words.push_back("-iquote" + (fs::path(run.file).parent_path() / ".").string());
+  for (const fs::path& source : sources) {
+    words.push_back("-iquote" + (source.parent_path() / ".").string());
+  }
   for (const std::string& folder : run.folders) words.push_back("-I" + folder);
   for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
   words.push_back("-DWEFT_HOST_CUDA");
@@ -177,18 +181,19 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   const TemporaryFolder temporary(cache);
   const fs::path folder = keeps ? fs::absolute(run.keep) : temporary.path;
   write_sources(folder, files);
-  const fs::path object = folder / "program.cu.o";
-  std::vector<std::string> compile = words;
-  for (const std::string& word :
-       {(folder / "file-0").string(), std::string("-o"), object.string()}) {
-    compile.push_back(word);
+  std::vector<std::vector<std::string>> compile;
+  std::vector<std::string> objects;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    objects.push_back((folder / fmt::format("file-{}.o", i)).string());
+    compile.push_back(words);
+    compile.back().insert(compile.back().end(),
+                          {(folder / fmt::format("file-{}", i)).string(), "-o", objects.back()});
   }
   const auto setting = [&](const std::string& name) {
     const auto found = settings.find(name);
     return found == settings.end() ? std::string() : found->second;
   };
   std::vector<std::string> link = {cxx,
-                                   object.string(),
                                    (lab / "libweft_lab.a").string(),
                                    setting("boost_context"),
                                    "-Wl,-u,weft_lab_begin",
@@ -199,18 +204,23 @@ fs::path compile_for_host_cuda(const LabRun& run) {
                                    "-Wl,-T," + (lab / "host_cuda/lab/lab.ld").string(),
                                    "-o",
                                    (folder / "program").string()};
+  link.insert(link.begin() + 1, objects.begin(), objects.end());
   if (keeps) {
-    data::write_file_atomically(folder / "compile.sh",
-                                "#!/bin/sh -e\n" + joined(compile) + "\n" + joined(link) + "\n");
+    std::string script = "#!/bin/sh -e\n";
+    for (const std::vector<std::string>& command : compile) script += joined(command) + "\n";
+    data::write_file_atomically(folder / "compile.sh", script + joined(link) + "\n");
   }
-  if (run_program(compile) != 0) {
-    throw Error(ErrorKind::usage, fmt::format("{} does not compile", printable(run.file)));
+  for (std::size_t i = 0; i < compile.size(); ++i) {
+    if (run_program(compile[i]) != 0) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} does not compile", printable(sources[i].string())));
+    }
   }
   if (run_program(link) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not link", printable(run.file)));
   }
   if (keeps) return folder / "program";
-  fs::remove(object);
+  for (const std::string& object : objects) fs::remove(object);
   make_folder(finished.parent_path());
   fs::rename(folder / "program", finished);
   prune(cache);

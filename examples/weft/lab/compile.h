@@ -9,7 +9,8 @@
 namespace weft::cli::lab {
 
 struct LabRun {
-  std::string file;                    // the program
+  std::string file;                    // the program, or the first of its sources
+  std::vector<std::string> more;       // its other sources
   std::vector<std::string> arguments;  // of the program
   std::string device = "host-cuda", keep, watch;
   std::vector<std::string> folders, definitions;  // -I and -D

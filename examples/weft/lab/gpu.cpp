@@ -62,6 +62,8 @@ int run_on_gpu(const LabRun& run) {
   for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
   const std::string program = (folder.path / "program").string();
   words.insert(words.end(), {"-o", program, run.file});
+  words.insert(words.end(), run.more.begin(), run.more.end());
+  if (!run.more.empty()) words.push_back("-rdc=true");
   if (run_program(words) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not compile", printable(run.file)));
   }

@@ -2,8 +2,10 @@
 #include "examples/weft/lab/rewrite.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
+#include "examples/weft/lab/ptx.h"
 #include "examples/weft/lab/unsupported.h"
 
 namespace weft::cli::lab {
@@ -31,9 +33,14 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-// As many line ends as the text has: what replaces it must not move the lines behind it.
+// As many line ends as the text has, those of a macro too: what replaces it must not move the lines
+// behind it.
 std::string line_ends(std::string_view text) {
-  return std::string(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), '\n');
+  std::string ends;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') ends += i > 0 && text[i - 1] == '\\' ? "\\\n" : "\n";
+  }
+  return ends;
 }
 
 // The rules for one list of tokens.
@@ -67,6 +74,10 @@ class Rewriter {
         constant(i);
       } else if (word == "__noinline__") {
         replace(i, i + 1, "__attribute__((noinline))");
+      } else if (word == "alignas" && i > 0 && code_.is(i - 1, "__shared__")) {
+        aligned(i);
+      } else if (word == "asm" || word == "__asm__" || word == "__asm") {
+        assembly(i);
       } else if (word == "(") {
         kernel_as_void(i);
       }
@@ -264,6 +275,21 @@ class Rewriter {
   // A constant that is const has a place of its own, or it would make weft_constant read-only.
   void constant(std::size_t i) {
     if (declared_with(i, {"const", "constexpr"})) replace(i, i + 1, "");
+  }
+
+  // __shared__ alignas(16) float x[8]: g++ takes it only in front of all.
+  void aligned(std::size_t i) {
+    const std::size_t end = code_.behind_bracket(i + 1);
+    const std::string to(between(i + 2, end - 1));
+    const bool is_type = code_.is_word(i + 2) && end == i + 4 && std::isdigit(to.back()) != 0;
+    replace(i, end, "__attribute__((aligned(" + (is_type ? "alignof(" + to + ")" : to) + ")))");
+  }
+
+  void assembly(std::size_t i) {
+    if (!one_of(code_.text(i + 1), {"(", "volatile", "__volatile__"})) return;
+    const PtxStatement statement = translate_ptx(source_, code_, i);
+    if (!statement.refusal.empty()) return refuse(i, statement.refusal);
+    replace(i, statement.end, statement.text);
   }
 
   // (void*)kernel, as cudaLaunchCooperativeKernel and others take it, keeps its type.

@@ -42,8 +42,8 @@ class Reader {
  public:
   explicit Reader(const std::vector<std::string>& folders) : folders_(folders) {}
 
-  std::vector<Source> run(const fs::path& program) {
-    sources_.push_back({program, read(program), {}, {}});
+  std::vector<Source> run(const std::vector<fs::path>& program) {
+    for (const fs::path& one : program) sources_.push_back({one, read(one), {}, {}});
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       sources_[i].tokens = tokenize(sources_[i].text);
       const std::vector<Include> includes = sources_[i].tokens.includes;
@@ -113,7 +113,7 @@ std::string translated(const Source& source, const KernelNames& kernels) {
 
 }  // namespace
 
-std::vector<TranslatedFile> translate(const fs::path& program,
+std::vector<TranslatedFile> translate(const std::vector<fs::path>& program,
                                       const std::vector<std::string>& folders) {
   const std::vector<Source> sources = Reader(folders).run(program);
   KernelNames kernels;

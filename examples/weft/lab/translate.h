@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A student's program and the local headers that it includes, translated for the host compiler.
+// The sources of a student's program and the local headers that they include, translated for the
+// host compiler.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +14,11 @@ struct TranslatedFile {
   std::string text;
 };
 
-// The program comes first. In its text and the headers', an included file with number i is named
-// "file-i" (the caller writes it there). `folders` are searched for quoted includes behind the
-// including file's own. Throws usage with file and line for what the lab does not do, and data for
-// a file that cannot be read.
-std::vector<TranslatedFile> translate(const std::filesystem::path& program,
+// The program's sources come first. In their texts and the headers', an included file with number i
+// is named "file-i" (the caller writes it there). `folders` are searched for quoted includes behind
+// the including file's own. Throws usage with file and line for what the lab does not do, and data
+// for a file that cannot be read.
+std::vector<TranslatedFile> translate(const std::vector<std::filesystem::path>& program,
                                       const std::vector<std::string>& folders);
 
 }  // namespace weft::cli::lab

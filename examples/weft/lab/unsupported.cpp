@@ -49,11 +49,6 @@ std::string why_unsupported(std::string_view word, std::string_view next) {
       return fmt::format("{} is gone since CUDA 9: use {}_sync with a mask of lanes.", word, word);
     }
   }
-  if ((word == "asm" || word == "__asm__") &&
-      (call || next == "volatile" || next == "__volatile__")) {
-    return "the lab has no inline PTX: cuda_pipeline.h copies asynchronously, and mma.h multiplies "
-           "on tensor cores.";
-  }
   if (word == "texture" && next == "<") {
     return "texture references are gone since CUDA 12, and the lab has no textures.";
   }

@@ -15,9 +15,10 @@ struct Figure {
   std::string origin;  // "counted here", "by the formula", "measured there"
 };
 
-// What happens when the barrier of a line is taken out.
+// What happens when the barrier of a line, or the padding that helps a line, is taken out.
 struct Broken {
   std::string line, text;
+  std::string what = "the barrier of";
 };
 
 // One program that was watched while it ran.
@@ -28,7 +29,7 @@ struct Watched {
   AccessTrace trace = {};
   std::vector<KernelCounts> counts = {};  // of the whole run
   std::vector<Figure> figures = {};       // behind those of `counts`
-  std::vector<Broken> broken = {};        // barrier by barrier
+  std::vector<Broken> broken = {};        // change by change
   double bytes = 0;  // that the problem's arrays have, by the formula; 0: not known
 };
 

@@ -81,8 +81,8 @@ class Run {
     const open = data.runs.length > 1 || innerWidth < 900 ? "" : " open";
     const figures = this.figures.map(([name, text, origin]) =>
       `<dt>${escaped(name)}</dt><dd>${escaped(text)} <span class="origin">${escaped(origin)}</span></dd>`).join("");
-    const broken = this.broken.map(([line, text], i) => `<button data-broken="${i}" aria-pressed="false">
-      <b>without the barrier of ${escaped(line)}</b><br>${escaped(text)}</button>`).join("");
+    const broken = this.broken.map(([line, text, what], i) => `<button data-broken="${i}" aria-pressed="false">
+      <b>without ${escaped(what)} ${escaped(line)}</b><br>${escaped(text)}</button>`).join("");
     this.root.className = "run";
     this.root.innerHTML = `
       <section class="card about"><h1>${escaped(this.title)}</h1>
@@ -105,7 +105,7 @@ class Run {
             that</span><span>thin lines: barriers</span><span>thick lines: blocks</span></div>
           <h2 style="margin-top:10px">Active lanes around this step</h2>
           <canvas class="lanes" role="img" aria-label="active lanes over time"></canvas></section>
-        ${broken && `<section class="card"><h2>Break it: take one barrier out
+        ${broken && `<section class="card"><h2>Break it: take one thing out
           <span class="quiet">choose one to see its lines</span></h2><div class="broken">${broken}</div></section>`}
       </div>`;
     this.root.addEventListener("click", click => {
@@ -140,7 +140,7 @@ class Run {
     time.addEventListener("pointermove", drag);
   }
 
-  // Marks the barrier that is taken out, and the lines that the finding names.
+  // Marks the line of what is taken out, and the lines that the finding names.
   breakBarrier(i) {
     this.breaking = this.breaking === i ? -1 : i;
     for (const button of this.root.querySelectorAll("[data-broken]")) {
@@ -152,7 +152,7 @@ class Run {
     this.goToLine(path, line);
   }
 
-  // What a line of source is to the barrier that is taken out.
+  // What a line of source is to what is taken out.
   breakClass(path, line) {
     if (!(this.breaking >= 0)) return "";
     const [barrier, text] = this.broken[this.breaking];

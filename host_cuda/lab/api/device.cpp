@@ -4,6 +4,7 @@
 #include <map>
 
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 
 namespace weft::host_cuda::lab {
 namespace {
@@ -31,10 +32,12 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 
 cudaError_t cudaDeviceSynchronize() {
   weft::host_cuda::host_waits();
+  weft::host_cuda::host_follows_all();
   return cudaSuccess;
 }
 cudaError_t cudaDeviceReset() {
   weft::host_cuda::host_waits();
+  weft::host_cuda::host_follows_all();
   return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {

@@ -5,6 +5,7 @@
 
 #include "engine/extent.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 
 using namespace weft::host_cuda;
 
@@ -12,6 +13,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   check_copy({"cudaMemcpy", __builtin_return_address(0)}, to, from, bytes, kind);
   const cudaError_t code = noted(cudaMemcpyAsync(to, from, bytes, kind, nullptr));
   host_waits();
+  host_follows_stream(nullptr);
   return code;
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
@@ -70,24 +72,43 @@ cudaError_t cudaMallocManaged(void** data, std::size_t bytes, unsigned) {
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
   return noted(cudaMallocHost(data, bytes));
 }
+cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
+  const bool done = register_host_memory(data, bytes);
+  return noted(done ? cudaSuccess : cudaErrorInvalidValue);
+}
+cudaError_t cudaHostUnregister(void* data) {
+  host_waits();
+  return noted(unregister_host_memory(data) ? cudaSuccess : cudaErrorInvalidValue);
+}
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   *device = host;
   return cudaSuccess;
 }
 
 namespace weft::host_cuda::lab {
+namespace {
+
+void finish(cudaStream_t stream) {
+  if (stream == nullptr) host_follows_stream(nullptr);
+}
+
+}  // namespace
 
 cudaError_t copy_to_variable(void* variable, std::size_t size, const void* from, std::size_t bytes,
                              std::size_t offset, cudaStream_t stream) {
   if (offset > size || bytes > size - offset) return noted(cudaErrorInvalidValue);
-  return noted(cudaMemcpyAsync(static_cast<char*>(variable) + offset, from, bytes,
-                               cudaMemcpyHostToDevice, stream));
+  const cudaError_t code = cudaMemcpyAsync(static_cast<char*>(variable) + offset, from, bytes,
+                                           cudaMemcpyHostToDevice, stream);
+  finish(stream);
+  return noted(code);
 }
 cudaError_t copy_from_variable(void* to, const void* variable, std::size_t size, std::size_t bytes,
                                std::size_t offset, cudaStream_t stream) {
   if (offset > size || bytes > size - offset) return noted(cudaErrorInvalidValue);
-  return noted(cudaMemcpyAsync(to, static_cast<const char*>(variable) + offset, bytes,
-                               cudaMemcpyDeviceToHost, stream));
+  const cudaError_t code = cudaMemcpyAsync(to, static_cast<const char*>(variable) + offset, bytes,
+                                           cudaMemcpyDeviceToHost, stream);
+  finish(stream);
+  return noted(code);
 }
 
 }  // namespace weft::host_cuda::lab

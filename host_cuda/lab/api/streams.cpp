@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/stream_order.h"
 
 namespace weft::host_cuda {
 void submit(cudaStream_t stream, std::function<void()> work);  // runtime.cpp
@@ -19,8 +20,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = *greatest = 0;
   return cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t) {
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
   weft::host_cuda::host_waits();
+  weft::host_cuda::host_follows_stream(stream);
   return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
@@ -33,10 +35,18 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
   return cudaSuccess;
 }
 
+namespace weft::host_cuda::lab {
+cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  stream_follows(stream, event);
+  return cudaSuccess;
+}
+}  // namespace weft::host_cuda::lab
+
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
-cudaError_t cudaEventQuery(cudaEvent_t) {
+cudaError_t cudaEventQuery(cudaEvent_t event) {
   weft::host_cuda::host_waits();
+  weft::host_cuda::host_follows_event(event);
   return cudaSuccess;
 }

@@ -17,8 +17,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned flags);
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
-  return cudaStreamWaitEvent(stream, event, 0);
+// Weft's own kernels have one of the name that does nothing; here the order counts.
+#define cudaStreamWaitEvent weft::host_cuda::lab::wait_for_event
+namespace weft::host_cuda::lab {
+cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Shared loads as a compiler for GPUs may make them: words that a thread loads one after the other,
+// and that are neighbours, become one load of 8 or 16 bytes, and a word that the thread has just
+// loaded is not loaded again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "host_cuda/counts/requests.h"
+
+namespace weft::host_cuda {
+
+// Takes the requests of a grid in the order in which they are told, and hands on each shared load
+// as it is made then. A store to shared memory, an atomic operation, a barrier and the end of the
+// warp's part end what may be put together, and so do kMostOpen loads.
+class WideLoads {
+ public:
+  using Made = std::function<void(const Request&)>;
+  explicit WideLoads(Made made) : made_(std::move(made)) {}
+
+  void request(const Request& request);
+  void finish();  // nothing follows that could be put to what is there
+
+ private:
+  static constexpr std::size_t kMostOpen = 32;
+  static constexpr std::uint32_t kMostBytes = 64;
+  struct Open {
+    Request first;
+    std::uint32_t bytes = 0;  // of a lane, from first.address on
+  };
+  bool put(const Request& request);
+  void make(const Open& open);
+
+  Made made_;
+  std::vector<Open> open_;  // the oldest first
+  uint3 block_{};
+  int warp_ = -1;
+  std::uint32_t phase_ = 0;
+};
+
+}  // namespace weft::host_cuda
