@@ -356,5 +356,6 @@ def test_modules_have_the_same_functions():
         return {name for name in dir(module) if callable(getattr(module, name)) and name[0] != "_"}
 
     assert functions(weft._core) - functions(weft._host_cuda) == {
-        "Dataset", "Network", "dataset_from_arrays", "load_dataset", "load_network", "train_network"
+        "Dataset", "Network", "dataset_from_arrays", "load_dataset", "load_network", "new_network",
+        "train_network",
     }

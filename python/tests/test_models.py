@@ -137,7 +137,7 @@ def test_training_on_arrays(images):
     for label in range(3):  # a bar at one of three heights
         x[y == label, 4 * label + 2 : 4 * label + 4, 2:14] = 255
     epochs = []
-    model = weft.train("mlp", (x, y), epochs=4, callback=epochs.append, settings={"momentum": 0.8})
+    model = weft.train("mlp", (x, y), epochs=4, callbacks=epochs.append, settings={"momentum": 0.8})
     assert epochs == model.history and epochs[-1].test_accuracy == 1
     assert model.class_names == ["0", "1", "2"]
     assert [answer.label for answer in model.predict(x[:20])] == y[:20].tolist()
@@ -170,7 +170,7 @@ def test_an_exception_of_the_callback_ends_the_training():
         raise StopIteration("enough")
 
     with pytest.raises(StopIteration, match="enough"):
-        weft.train(epochs=50, limit_train=500, callback=callback)
+        weft.train(epochs=50, limit_train=500, callbacks=[callback])
     assert len(seen) == 1
 
 
@@ -179,7 +179,7 @@ def test_ctrl_c_writes_a_checkpoint(tmp_path):
         "import weft\n"
         "def told(epoch):\n"
         "    print('epoch', flush=True)\n"
-        f"weft.train(epochs=1000, limit_train=2000, callback=told, out={str(tmp_path / 'run')!r})"
+        f"weft.train(epochs=1000, limit_train=2000, callbacks=told, out={str(tmp_path / 'run')!r})"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from weft import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Model:
         if isinstance(images, (list, tuple)) and all(
             isinstance(one, (str, os.PathLike)) for one in images
         ):
-            pixels = self._network.prepare([os.fspath(one) for one in images])
+            pixels = self.prepare(*images)
         else:
             pixels = images
         probabilities, unsure = self._network.answers(pixels)
@@ -88,6 +88,10 @@ class Model:
             Answer(int(k), names[k], float(row[k]), row, bool(flag))
             for k, row, flag in zip(labels, probabilities, unsure)
         ]
+
+    def prepare(self, *paths: Path) -> NDArray[numpy.uint8]:
+        """Pictures as the network reads them: (n, height, width), cut out, centred and scaled."""
+        return self._network.prepare([os.fspath(path) for path in paths])
 
     def logits(self, x: Any) -> NDArray[numpy.float32]:
         """The output of the last layer, (n, classes).
@@ -101,8 +105,20 @@ class Model:
         return self._network.activations(x)
 
     def state_dict(self) -> dict[str, NDArray[numpy.float32]]:
-        """Copies of the parameters and buffers, with PyTorch's names and shapes."""
+        """Copies of the parameters and buffers, with PyTorch's names and shapes.
+
+        A module of PyTorch loads {name: torch.from_numpy(value) for name, value in ...items()}.
+        """
         return self._network.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes over the parameters and buffers of a module of PyTorch, or of state_dict().
+
+        state: arrays in host memory, float32, under the names and with the shapes that state_dict()
+        has. Where one is missing, has another shape or holds what is not a number, ValueError is
+        raised and nothing is changed.
+        """
+        self._network.load_state_dict(dict(state))
 
     def save(self, path: Path) -> None:
         """Writes a .safetensors file, which weft.load() and PyTorch read."""
@@ -116,3 +132,21 @@ def load(path: Path, device: str = "cpu") -> Model:
     file that is missing, damaged or no model.
     """
     return Model(_core.load_network(os.fspath(path), device))
+
+
+def network(
+    model: str = "lenet5",
+    *,
+    classes: int = 10,
+    channels: int = 1,
+    height: int = 28,
+    width: int = 28,
+    seed: int = 1,
+    device: str = "cpu",
+) -> Model:
+    """A network that has not been trained, to be given other weights with load_state_dict().
+
+    model: as of weft.train(). height, width: of the images, pixels. Its initial weights are those of
+    PyTorch's layers, drawn from `seed`. device: as of load().
+    """
+    return Model(_core.new_network(model, classes, channels, height, width, seed, device))
