@@ -61,7 +61,7 @@ void bind_catalogue(nb::module_& m) {
   m.def("families", &families, "Each family: its name, its summary and its rungs, as dicts.");
   m.def("build_info", &build_info,
         "What this package was built with, and the instruction set that its CPU kernels use here.");
-  m.attr("__version__") = WEFT_VERSION;
+  m.attr("version") = WEFT_VERSION;
 }
 
 }  // namespace weft::python

@@ -168,7 +168,7 @@ std::vector<float> values_of(Call& call, const layers::NamedSlice& slice, const 
 }
 
 // All or nothing. PyTorch counts the batches of batch normalisation, which Weft does not.
-void load_state_dict(Network& network, const nb::dict& state) {
+void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::any>& state) {
   Call call("load_state_dict");
   const layers::Sequential& net = *network.model().net;
   std::vector<float> parameters(static_cast<std::size_t>(net.parameter_count()));
@@ -189,26 +189,33 @@ void load_state_dict(Network& network, const nb::dict& state) {
   network.load(std::move(parameters), std::move(buffers));
 }
 
-// A network that has not been trained, with PyTorch's initial weights.
+// A network that has not been trained, with PyTorch's initial weights. mean, stddev: of each
+// channel.
 std::unique_ptr<Network> new_network(const std::string& name, std::int64_t classes,
-                                     std::int64_t channels, std::int64_t height, std::int64_t width,
-                                     std::uint64_t seed, const std::string& device) {
+                                     std::int64_t height, std::int64_t width,
+                                     const std::vector<float>& mean,
+                                     const std::vector<float>& stddev, std::uint64_t seed,
+                                     const std::string& device) {
   const nb::gil_scoped_release release;
   models::Model model;
   models::NetworkOptions& options = model.info.network;
   options.name = name;
   if (models::is_network_file(name)) options = models::read_network(name);
   options.classes = classes;
-  options.channels = channels;
+  options.channels = std::ssize(mean);
   options.height = height;
   options.width = width;
+  if (mean.size() != stddev.size() ||
+      !std::ranges::all_of(stddev, [](float one) { return one > 0; })) {
+    throw Error(ErrorKind::usage, "network: expected a mean and a stddev above 0 for each channel");
+  }
   model.net = models::make_network(options);
   model.parameters = model.net->initial_parameters(seed);
   model.buffers = model.net->initial_buffers();
   model.info.dataset = "none";
   for (std::int64_t i = 0; i < classes; ++i) model.info.class_names.push_back(std::to_string(i));
-  model.info.mean.assign(static_cast<std::size_t>(channels), model.info.mean.front());
-  model.info.stddev.assign(static_cast<std::size_t>(channels), model.info.stddev.front());
+  model.info.mean = mean;
+  model.info.stddev = stddev;
   return std::make_unique<Network>(std::move(model), Stream(parse_device(device)));
 }
 
@@ -293,8 +300,8 @@ void bind_model(nb::module_& m) {
             models::write_safetensors(path, models::model_content(self.model()));
           },
           "path"_a);
-  m.def("new_network", &new_network, "name"_a, "classes"_a, "channels"_a, "height"_a, "width"_a,
-        "seed"_a, "device"_a);
+  m.def("new_network", &new_network, "name"_a, "classes"_a, "height"_a, "width"_a, "mean"_a,
+        "stddev"_a, "seed"_a, "device"_a);
   m.def(
       "load_network",
       [](const std::string& path, const std::string& device) {

@@ -21,7 +21,6 @@ if _ask:
 
 from weft._catalogue import Catalogue, Kernel, Page, Run, Timing, catalogue, kernel
 from weft._core import (
-    __version__,
     activation,
     activation_backward,
     adamw_update,
@@ -65,6 +64,7 @@ from weft._core import (
     transpose,
     vector_add,
 )
+from weft._core import version as __version__
 from weft._errors import CheckError, DataError, DeviceError, Error, UsageError
 from weft._model import Answer, Model, load, network
 from weft._picture import Picture, picture

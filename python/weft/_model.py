@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from weft import _core
+from weft._errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,8 +72,6 @@ class Model:
         images: the path of a picture, or a list of paths, or pixels: uint8, (n, height, width), 0
         background to 255 ink. A path gives one Answer, anything else a list of them.
         """
-        import numpy
-
         if isinstance(images, (str, os.PathLike)):
             return self.predict([images])[0]
         if isinstance(images, (list, tuple)) and all(
@@ -83,9 +82,9 @@ class Model:
             pixels = images
         probabilities, unsure = self._network.answers(pixels)
         names = self.class_names
-        labels = numpy.argmax(probabilities, axis=1) if len(probabilities) else []
+        labels: list[int] = probabilities.argmax(axis=1).tolist() if len(probabilities) else []
         return [
-            Answer(int(k), names[k], float(row[k]), row, bool(flag))
+            Answer(k, names[k], float(row[k]), row, bool(flag))
             for k, row, flag in zip(labels, probabilities, unsure)
         ]
 
@@ -141,12 +140,23 @@ def network(
     channels: int = 1,
     height: int = 28,
     width: int = 28,
+    mean: float | Sequence[float] = 0.1307,
+    stddev: float | Sequence[float] = 0.3081,
     seed: int = 1,
     device: str = "cpu",
 ) -> Model:
     """A network that has not been trained, to be given other weights with load_state_dict().
 
     model: as of weft.train(). height, width: of the images, pixels. Its initial weights are those of
-    PyTorch's layers, drawn from `seed`. device: as of load().
+    PyTorch's layers, drawn from `seed`. mean, stddev: of pixel / 255, one number or one for each
+    channel; it reads (pixel / 255 - mean) / stddev. device: as of load().
     """
-    return Model(_core.new_network(model, classes, channels, height, width, seed, device))
+    means, deviations = (
+        [float(numbers)] * channels if isinstance(numbers, (int, float)) else list(numbers)
+        for numbers in (mean, stddev)
+    )
+    if len(means) != channels or len(deviations) != channels:
+        raise UsageError(f"network: expected a mean and a stddev for each of {channels} channels")
+    return Model(
+        _core.new_network(model, classes, height, width, means, deviations, seed, device)
+    )
