@@ -46,6 +46,15 @@ if(WEFT_CUDA)
     WEFT_CUDA_ARCHITECTURES="${architectures}")
 endif()
 
+# weft_precompile(TARGET [HEADER...]): with WEFT_PRECOMPILE, reads common_headers.h and these once
+# for all sources of a target. It makes a build from nothing shorter, and ccache less useful.
+function(weft_precompile target)
+  if(WEFT_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/common_headers.h>" ${ARGN})
+  endif()
+endfunction()
+
 # FOLDER/*/cpu/instances.cpp, once for each instruction set that the run-time dispatch can choose.
 function(weft_add_cpu_kernels target folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/instances.cpp)
@@ -64,6 +73,9 @@ function(weft_add_cpu_kernels target folder)
                            -fno-trapping-math -Wno-psabi ${flags_${isa}})
     target_link_libraries(${target}_${isa} PRIVATE weft_flags weft_warnings OpenMP::OpenMP_CXX)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+    if(target STREQUAL "weft_kernels")
+      weft_precompile(${target}_${isa})
+    endif()
   endforeach()
 endfunction()
 
@@ -90,6 +102,9 @@ function(weft_library folder)
   elseif(folder STREQUAL "kernels")
     target_link_libraries(weft_kernels PUBLIC OpenMP::OpenMP_CXX)
     weft_add_cpu_kernels(weft_kernels kernels)
+    weft_precompile(weft_kernels)
+  elseif(folder STREQUAL "layers" AND WEFT_PRECOMPILE)
+    target_precompile_headers(weft_layers REUSE_FROM weft_kernels)
   elseif(folder STREQUAL "distributed")
     target_compile_options(weft_distributed PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2>)
     target_link_libraries(weft_distributed PUBLIC ${CMAKE_DL_LIBS})
@@ -117,7 +132,9 @@ function(weft_library folder)
         COMPILE_DEFINITIONS WEFT_WITH_WEBP)
     endif()
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
+      COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
+    weft_precompile(weft_data)
   elseif(folder STREQUAL "models")
     # The built-in networks are a part of the library.
     file(GLOB networks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/networks/*.net)
@@ -134,6 +151,7 @@ function(weft_library folder)
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     target_link_libraries(weft_models PRIVATE $<BUILD_INTERFACE:fmt::fmt>
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+    weft_precompile(weft_models)
   endif()
 endfunction()
 

@@ -187,6 +187,7 @@ IntegerBinning resolved(const IntegerBins& b) {
           (static_cast<std::uint64_t>(b.bins) << 32) / range};
 }
 
+// The last bin is clamped, so a closed one only needs another limit.
 EvenBinning<float> resolved(const EvenBins& b) {
   check_bins(b.bins);
   const double width = static_cast<double>(b.upper) - static_cast<double>(b.lower);
@@ -197,7 +198,9 @@ EvenBinning<float> resolved(const EvenBins& b) {
                 str("histogram: expected finite lower < upper for ", b.bins,
                     " bins whose width is a float, found [", b.lower, ", ", b.upper, ")"));
   }
-  return {static_cast<std::int32_t>(b.bins), b.lower, b.upper, scale};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float end = b.closed ? std::nextafter(b.upper, kInfinity) : b.upper;
+  return {static_cast<std::int32_t>(b.bins), b.lower, end, scale};
 }
 
 const HistogramCpuOf<ByteBinning>& cpu_kernels(const ByteBinning&) {

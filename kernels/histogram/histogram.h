@@ -8,7 +8,8 @@
 //             rounded to float and each operation rounded to float: within rounding of an edge, a
 //             value may be counted in the bin beside it, the same on every device
 //
-// Values outside of [lower, upper) are not counted, nor is NaN. Counts are 64 bits wide; blocks
+// Values outside of [lower, upper) are not counted, nor is NaN; where EvenBins::closed is set, the
+// last bin has the values that are equal to upper too. Counts are 64 bits wide; blocks
 // count in 32 bits and never see 2^32 values each. counts is overwritten, also for n == 0, and must
 // not overlap x, which needs no more alignment than its type. Traffic: n * sizeof(x) bytes, in one
 // pass; each further pass of multi_pass reads x again.
@@ -29,6 +30,7 @@ struct IntegerBins {
 struct EvenBins {
   float lower = 0, upper = 1;
   std::int64_t bins = 0;
+  bool closed = false;  // the last bin has its right edge, as numpy.histogram's
 };
 
 constexpr std::int64_t kHistogramByteBins = 256;

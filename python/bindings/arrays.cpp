@@ -1,22 +1,47 @@
 // SPDX-License-Identifier: MIT
 #include "python/bindings/arrays.h"
 
+#include <pthread.h>
+
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
-
-#include "python/bindings/current_stream.h"
 
 namespace weft::python {
 namespace {
 
 // host-cuda has one device memory and runs one grid at a time. Taken without the GIL, so that no
 // two threads wait for each other.
-std::recursive_mutex& host_cuda_mutex() {
-  static std::recursive_mutex mutex;
-  return mutex;
-}
+class HostCuda {
+ public:
+  static HostCuda& instance() {
+    static HostCuda one;
+    return one;
+  }
+  void lock() {
+    if (lost_) {
+      throw Error(ErrorKind::device,
+                  "host-cuda was at work when this process forked; start processes with \"spawn\"");
+    }
+    mutex_.lock();
+    ++users_;
+  }
+  void unlock() {
+    --users_;
+    if (!lost_) mutex_.unlock();
+  }
+
+ private:
+  HostCuda() {
+    pthread_atfork(nullptr, nullptr, [] { instance().lost_ = instance().users_ > 0; });
+  }
+
+  std::recursive_mutex mutex_;
+  std::atomic<int> users_ = 0;
+  std::atomic<bool> lost_ = false;  // in a child whose memory holds a grid that nobody ends
+};
 
 // Streams are made once and never destroyed: a program may end in any order.
 const Stream& stream_of(Device device) {
@@ -114,7 +139,7 @@ Call::Call(const char* name) : name_(name) {
   if (!built_for_host_cuda()) return;
   {
     const nb::gil_scoped_release release;
-    host_cuda_mutex().lock();
+    HostCuda::instance().lock();
   }
   locked_ = true;
   stream_ = &stream_of(Device::cuda());
@@ -122,7 +147,25 @@ Call::Call(const char* name) : name_(name) {
 
 Call::~Call() {
   buffers_.clear();
-  if (locked_) host_cuda_mutex().unlock();
+  if (locked_) HostCuda::instance().unlock();
+}
+
+Array Call::readable(const Writable& array) {
+  Array view(array);
+  view.library = array.library;
+  return view;
+}
+
+void Call::require_mutable(const char* what, const Writable& array) const {
+  if (array.library != Library::jax) return;
+  throw nb::type_error(
+      str(name_, ": ", what, " is an array of JAX, which nobody may change").c_str());
+}
+
+void Call::require_host(const char* what, const Array& array) const {
+  require(array.device_type() == nb::device::cpu::value ||
+              array.device_type() == nb::device::none::value,
+          what, " is not in host memory");
 }
 
 void Call::choose_device(const char* what, const Array& array) {
@@ -140,6 +183,7 @@ void Call::choose_device(const char* what, const Array& array) {
   }
   require(device.is_cpu() || built_with_cuda(), what,
           " is on a GPU, and this package was built without CUDA");
+  if (device.is_cuda() && !guard_) guard_.emplace();
   if (stream_ == nullptr) stream_ = &stream_of(device);
   require(stream_->device() == device, what, " is on ", device,
           ", and the arrays before it are on ", stream_->device());
@@ -163,6 +207,8 @@ Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expect
   require(address % (expected.bits / 8) == 0, what, " of shape ", shape,
           " is not aligned to its elements");
   choose_device(what, array);
+  if (!library_) library_ = array.library;
+  libraries_.add(array.library);
   return shape;
 }
 
@@ -184,10 +230,12 @@ const void* Call::stage(const void* data, const Shape& shape, std::size_t size,
   return buffers_.back().data();
 }
 
-void* Call::stage_in_place(void* data, const Shape& shape, std::size_t size, const Array& array) {
+void* Call::stage_in_place(const char* what, const Writable& array, const Shape& shape,
+                           std::size_t size) {
+  require_mutable(what, array);
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
-  void* staged = const_cast<void*>(stage(data, shape, size, array));
-  in_place_.push_back({{}, data, staged, bytes});
+  void* staged = const_cast<void*>(stage(array.data(), shape, size, readable(array)));
+  in_place_.push_back({{}, false, array.data(), staged, bytes});
   return staged;
 }
 
@@ -202,7 +250,8 @@ void* Call::new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t 
     if (!nb::try_cast(out, given)) {
       throw nb::type_error(str(name_, ": out is not a writable array").c_str());
     }
-    check_shape("out", check("out", Array(given), dtype, -1), shape);
+    require_mutable("out", given);
+    check_shape("out", check("out", readable(given), dtype, -1), shape);
     const char* begin = static_cast<const char*>(given.data());
     for (const Range& input : inputs_) {
       const bool same = may_alias && input.begin == begin && input.end == begin + bytes;
@@ -210,12 +259,13 @@ void* Call::new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t 
               input.what);
     }
     output.object = out;
+    output.ours = false;
     output.host = given.data();
     kept_.emplace_back(given);
   } else if (stream_->device().is_cpu() || locked_) {
     output.object = new_numpy(shape, dtype, bytes, &output.host);
   } else {
-    output.object = new_on_gpu(shape, dtype, bytes, *stream_, &output.host);
+    output.object = new_on_gpu(shape, dtype, bytes, *stream_, libraries_, &output.host);
   }
   output.staged = output.host;
   if (locked_) {
@@ -239,7 +289,7 @@ const void* Call::new_constant(const void* value, std::size_t bytes, std::size_t
 }
 
 void Call::begin() {
-  if (!locked_ && stream_->device().is_cuda()) wait_for_current_stream(*stream_);
+  if (!locked_ && stream_->device().is_cuda()) wait_for_current_streams(*stream_, libraries_);
 }
 
 // Without the GIL: brings back what was staged.
@@ -256,16 +306,32 @@ void Call::finish() {
 }
 
 void Call::end() {
-  if (!locked_ && stream_->device().is_cuda()) let_current_stream_wait(*stream_);
+  if (!locked_ && stream_->device().is_cuda()) let_current_streams_wait(*stream_, libraries_);
+}
+
+// What the caller gets: a new array becomes one of the library of the first argument, in place.
+nb::object Call::of_library(const Output& output) const {
+  if (!output.ours || !library_) return output.object;
+  switch (*library_) {
+    case Library::none:
+      break;
+    case Library::torch:
+      return nb::module_::import_("torch").attr("from_dlpack")(output.object);
+    case Library::cupy:
+      return nb::module_::import_("cupy").attr("from_dlpack")(output.object);
+    case Library::jax:
+      return nb::module_::import_("jax").attr("dlpack").attr("from_dlpack")(output.object);
+  }
+  return output.object;
 }
 
 Result Call::result() {
-  return nb::steal<Result>(outputs_.front().object.release());
+  return nb::steal<Result>(of_library(outputs_.front()).release());
 }
 
 Results Call::results() {
   nb::list all;
-  for (const Output& output : outputs_) all.append(output.object);
+  for (const Output& output : outputs_) all.append(of_library(output));
   return nb::steal<Results>(nb::tuple(all).release());
 }
 

@@ -3,6 +3,7 @@
 //
 // An array is any object with __dlpack__ or the buffer protocol, and is used in place. It has to be
 // dense and row-major. A call runs where its arrays are: on the CPU, or on the GPU that holds them.
+// Its results are arrays of the library that the first one is from.
 // In the module for host-cuda the arrays are NumPy's too, and are copied to the memory of that
 // device, because it checks every access there.
 #pragma once
@@ -26,6 +27,7 @@
 #include "engine/names.h"
 #include "engine/tensor.h"
 #include "kernels/common.h"
+#include "python/bindings/current_stream.h"
 
 namespace weft::python {
 
@@ -39,27 +41,37 @@ struct Described : Base {
   using Base::Base;
   Described() = default;
   explicit Described(Base base) : Base(std::move(base)) {}
+  Library library = Library::none;
 };
 using Array = Described<nb::ndarray<nb::ro>>;
 using Writable = Described<nb::ndarray<>>;
 using OptionalArray = std::optional<Array>;
 
-// What a call returns: an array of NumPy, or of a GPU where the arguments are there. Its name
+// What a call returns: an array of the library that its first array is from, or of NumPy. Its name
 // stands in the stubs.
 struct Result : nb::object {
   using nb::object::object;
-  static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[typing.Any]");
+  static constexpr auto Name = nb::detail::const_name("weft._typing.Result");
 };
 struct Results : nb::object {
   using nb::object::object;
-  static constexpr auto Name =
-      nb::detail::const_name("tuple[numpy.typing.NDArray[typing.Any], ...]");
+  static constexpr auto Name = nb::detail::const_name("tuple[weft._typing.Result, ...]");
+};
+// An array of NumPy, whatever the arguments are.
+struct NumpyResult : nb::object {
+  using nb::object::object;
+  static constexpr auto Name = nb::detail::const_name("numpy.typing.NDArray[typing.Any]");
 };
 using Extents = std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
 
 // (rows, columns): one number stands for both.
 std::pair<std::int64_t, std::int64_t> both(const Extents& extents);
 kernels::ComputeMode parse_mode(const std::string& name);  // "fp32", "tf32", "bf16"
+
+// `text` and the rungs that `variant` may name: those of a family, or those whose names begin with
+// `prefix`. Their sentences are those of `weft kernel list`.
+std::string with_rungs(std::string_view text, std::string_view family,
+                       std::string_view prefix = {});
 
 // Does Python ask to stop (Ctrl-C)? Takes the GIL. After `true` the exception of this thread is
 // kept until rethrow_interrupt(), which does nothing where there is none.
@@ -103,12 +115,12 @@ class Call {
   // An array that the call reads and changes.
   template <class T>
   View<T> in_place(const char* what, const Writable& array, int rank = -1) {
-    const Shape shape = check(what, Array(array), nb::dtype<T>(), rank);
-    return {static_cast<T*>(stage_in_place(array.data(), shape, sizeof(T), Array(array))), shape};
+    const Shape shape = check(what, readable(array), nb::dtype<T>(), rank);
+    return {static_cast<T*>(stage_in_place(what, array, shape, sizeof(T))), shape};
   }
   template <class T>
   T* in_place(const char* what, const Writable& array, const Shape& expected) {
-    check_shape(what, check(what, Array(array), nb::dtype<T>(), -1), expected);
+    check_shape(what, check(what, readable(array), nb::dtype<T>(), -1), expected);
     return in_place<T>(what, array).data;
   }
 
@@ -119,6 +131,8 @@ class Call {
     return static_cast<T*>(new_output(shape, nb::dtype<T>(), sizeof(T), out, may_alias));
   }
 
+  // Throws ValueError for an array that the host cannot read.
+  void require_host(const char* what, const Array& array) const;
   // Throws ValueError: "gemm: ...".
   template <class... Parts>
   void require(bool holds, const Parts&... parts) const {
@@ -126,6 +140,10 @@ class Call {
   }
 
   const Stream& stream() const { return *stream_; }
+  const Stream& stream_of_array(const char* what, const Array& array) {
+    choose_device(what, array);
+    return *stream_;
+  }
   // The address, in the memory of the device, of an array whose element `index` is this value; what
   // is before it is not initialised.
   template <class T>
@@ -161,16 +179,20 @@ class Call {
   };
   struct Output {
     nb::object object;
+    bool ours = true;      // not the caller's `out`
     void* host = nullptr;  // where what is staged goes back to
     void* staged = nullptr;
     std::size_t bytes = 0;
   };
 
+  static Array readable(const Writable& array);
+  void require_mutable(const char* what, const Writable& array) const;
   Shape check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank);
   void check_shape(const char* what, const Shape& found, const Shape& expected) const;
   void choose_device(const char* what, const Array& array);
   const void* stage(const void* data, const Shape& shape, std::size_t size, const Array& array);
-  void* stage_in_place(void* data, const Shape& shape, std::size_t size, const Array& array);
+  void* stage_in_place(const char* what, const Writable& array, const Shape& shape,
+                       std::size_t size);
   void* new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t size,
                    const nb::object& out, bool may_alias);
   const void* new_constant(const void* value, std::size_t bytes, std::size_t before);
@@ -178,8 +200,13 @@ class Call {
   void finish();
   void end();
 
+  nb::object of_library(const Output& output) const;
+
+  std::optional<GpuGuard> guard_;  // the last to go
   const char* name_;
-  const char* current_ = "";  // the argument that is being looked at
+  std::optional<Library> library_;  // of the first array
+  Libraries libraries_;             // of all of them
+  const char* current_ = "";        // the argument that is being looked at
   const Stream* stream_ = nullptr;
   bool locked_ = false;
   std::vector<Range> inputs_;
@@ -203,9 +230,14 @@ void bind_gravity(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_train(nb::module_& m);
 void translate_errors();
+// A process that forks may call Weft in both halves: GCC's OpenMP would wait for threads that are
+// gone, so they end before the fork. host-cuda is refused in a child that came from the midst of
+// one of its grids.
+void survive_forks();
 
 inline void bind_all(nb::module_& m) {
   translate_errors();
+  survive_forks();
   bind_catalogue(m);
   bind_matrix(m);
   bind_sums(m);
@@ -229,6 +261,7 @@ struct type_caster<weft::python::Described<Base>> {
 
   bool from_python(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
     make_caster<Base> caster;
+    const weft::python::Library library = weft::python::library_of(src);
     object view;  // lives on as the owner of what is cast
     if (PyObject_CheckBuffer(src.ptr()) != 0 &&
         PyObject_HasAttrString(src.ptr(), "__dlpack__") == 0) {
@@ -241,6 +274,7 @@ struct type_caster<weft::python::Described<Base>> {
     }
     if (!caster.from_python(src, flags, cleanup)) return false;
     value = weft::python::Described<Base>(std::move(caster.value));
+    value.library = library;
     return true;
   }
 };

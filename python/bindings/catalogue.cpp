@@ -48,10 +48,20 @@ Row build_info() {
 
 }  // namespace
 
+std::string with_rungs(std::string_view text, std::string_view family, std::string_view prefix) {
+  std::string all(text);
+  all += str("\n\nvariant: \"automatic\", or a rung of the family ", family, ":\n");
+  for (const kernels::Rung& rung : kernels::find_family(family)->rungs()) {
+    if (rung.name.starts_with(prefix)) all += str("  ", rung.name, ": ", rung.summary, "\n");
+  }
+  return all;
+}
+
 void bind_catalogue(nb::module_& m) {
   m.def("families", &families, "Each family: its name, its summary and its rungs, as dicts.");
   m.def("build_info", &build_info,
         "What this package was built with, and the instruction set that its CPU kernels use here.");
+  m.attr("version") = WEFT_VERSION;
 }
 
 }  // namespace weft::python

@@ -132,26 +132,33 @@ Results conv2d_relu_pool_backward(const Array& dy, const Array& argmax, const Ar
 }  // namespace
 
 void bind_convolution(nb::module_& m) {
-  m.def("conv2d", &conv2d, "x"_a, "w"_a, "bias"_a = nb::none(), nb::kw_only(),
-        "stride"_a = std::int64_t{1}, "padding"_a = std::int64_t{0}, "relu"_a = false,
-        "variant"_a = "automatic", "mode"_a = "fp32", "out"_a = nb::none(),
-        "The cross-correlation of images with filters, as torch.nn.functional.conv2d.\n\n"
-        "x: (n, c, h, w). w: (oc, c, kh, kw). bias: (oc,). All are float32. stride, padding: one\n"
-        "number, or (rows, columns). Returns (n, oc, oh, ow), oh = (h + 2 padding - kh) // stride "
-        "+ 1.");
+  m.def(
+      "conv2d", &conv2d, "x"_a, "w"_a, "bias"_a = nb::none(), nb::kw_only(),
+      "stride"_a = std::int64_t{1}, "padding"_a = std::int64_t{0}, "relu"_a = false,
+      "variant"_a = "automatic", "mode"_a = "fp32", "out"_a = nb::none(),
+      with_rungs("The cross-correlation of images with filters, as torch.nn.functional.conv2d.\n\n"
+                 "x: (n, c, h, w). w: (oc, c, kh, kw). bias: (oc,). All are float32. stride, "
+                 "padding: one\n"
+                 "number, or (rows, columns). Returns (n, oc, oh, ow), oh = (h + 2 padding - kh) "
+                 "// stride "
+                 "+ 1.",
+                 "conv")
+          .c_str());
   m.def("conv2d_backward", &conv2d_backward, "dy"_a, "x"_a, "w"_a, nb::kw_only(),
         "stride"_a = std::int64_t{1}, "padding"_a = std::int64_t{0}, "variant"_a = "automatic",
         "mode"_a = "fp32",
         "The gradients of conv2d: (dx, dw, db).\n\n"
         "dy: (n, oc, oh, ow), the gradient of the output. dx has the shape of x: (n, c, h, w), dw\n"
         "that of w: (oc, c, kh, kw), and db is (oc,).");
-  m.def(
-      "conv2d_relu_pool", &conv2d_relu_pool, "x"_a, "w"_a, "bias"_a = nb::none(), nb::kw_only(),
-      "padding"_a = std::int64_t{0}, "pool"_a = std::int64_t{2}, "variant"_a = "automatic",
-      "mode"_a = "fp32",
-      "conv2d of stride 1, ReLU and max pooling in one kernel: (y, argmax).\n\n"
-      "pool: the window, which is its stride too. y, argmax: (n, oc, oh // ph, ow // pw); argmax\n"
-      "is uint8, the place in the window, or 255 where y is not above 0.");
+  m.def("conv2d_relu_pool", &conv2d_relu_pool, "x"_a, "w"_a, "bias"_a = nb::none(), nb::kw_only(),
+        "padding"_a = std::int64_t{0}, "pool"_a = std::int64_t{2}, "variant"_a = "automatic",
+        "mode"_a = "fp32",
+        with_rungs("conv2d of stride 1, ReLU and max pooling in one kernel: (y, argmax).\n\n"
+                   "pool: the window, which is its stride too. y, argmax: (n, oc, oh // ph, ow // "
+                   "pw); argmax\n"
+                   "is uint8, the place in the window, or 255 where y is not above 0.",
+                   "conv_relu_pool")
+            .c_str());
   m.def("conv2d_relu_pool_backward", &conv2d_relu_pool_backward, "dy"_a, "argmax"_a, "x"_a, "w"_a,
         nb::kw_only(), "padding"_a = std::int64_t{0}, "pool"_a = std::int64_t{2},
         "variant"_a = "automatic", "mode"_a = "fp32",

@@ -2,6 +2,7 @@
 #include "python/bindings/current_stream.h"
 
 #include <array>
+#include <string>
 
 #include "engine/error.h"
 
@@ -16,17 +17,16 @@ namespace nb = nanobind;
 #ifdef WEFT_PYTHON_ON_CUDA
 namespace {
 
-cudaStream_t current_stream(int device) {
-  const nb::dict loaded = nb::borrow<nb::dict>(nb::module_::import_("sys").attr("modules"));
-  std::uintptr_t address = 0;  // the default stream
-  if (loaded.contains("torch")) {
-    address = nb::cast<std::uintptr_t>(
-        loaded["torch"].attr("cuda").attr("current_stream")(device).attr("cuda_stream"));
-  } else if (loaded.contains("cupy")) {
-    address = nb::cast<std::uintptr_t>(
-        loaded["cupy"].attr("cuda").attr("get_current_stream")().attr("ptr"));
-  }
-  return reinterpret_cast<cudaStream_t>(address);
+cudaStream_t torch_stream(int device) {
+  const nb::object stream =
+      nb::module_::import_("torch").attr("cuda").attr("current_stream")(device);
+  return reinterpret_cast<cudaStream_t>(nb::cast<std::uintptr_t>(stream.attr("cuda_stream")));
+}
+
+cudaStream_t cupy_stream(int device) {
+  const nb::object stream =
+      nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")(device);
+  return reinterpret_cast<cudaStream_t>(nb::cast<std::uintptr_t>(stream.attr("ptr")));
 }
 
 // `later` waits for what `earlier` has been given so far.
@@ -40,32 +40,58 @@ void order(cudaStream_t later, cudaStream_t earlier) {
   cuda_check(waits, "wait for the caller's stream");
 }
 
-// Memory that is given back to the pool after what the caller's stream still does with it.
+template <class Visit>
+void for_each_stream(int device, Libraries libraries, Visit visit) {
+  if (libraries.has(Library::torch)) visit(torch_stream(device));
+  if (libraries.has(Library::cupy)) visit(cupy_stream(device));
+  if (libraries.has(Library::none)) visit(cudaStream_t{nullptr});
+}
+
+void choose_gpu(const Stream& stream) {
+  cuda_check(cudaSetDevice(stream.device().index), "select the GPU");
+}
+
 struct GpuMemory {
   Buffer buffer;
   Stream stream;
+  Libraries libraries;
 };
 
 }  // namespace
 
-void wait_for_current_stream(const Stream& stream) {
-  cuda_check(cudaSetDevice(stream.device().index), "select the GPU");
-  order(stream.native(), current_stream(stream.device().index));
+GpuGuard::GpuGuard() {
+  if (cudaGetDevice(&chosen_) != cudaSuccess) chosen_ = -1;
 }
 
-void let_current_stream_wait(const Stream& stream) {
-  order(current_stream(stream.device().index), stream.native());
+GpuGuard::~GpuGuard() {
+  if (chosen_ >= 0) static_cast<void>(cudaSetDevice(chosen_));
+}
+
+void wait_for_current_streams(const Stream& stream, Libraries libraries) {
+  choose_gpu(stream);
+  for_each_stream(stream.device().index, libraries,
+                  [&](cudaStream_t current) { order(stream.native(), current); });
+}
+
+void let_current_streams_wait(const Stream& stream, Libraries libraries) {
+  choose_gpu(stream);
+  for_each_stream(stream.device().index, libraries,
+                  [&](cudaStream_t current) { order(current, stream.native()); });
+  if (!libraries.has(Library::jax)) return;
+  const nb::gil_scoped_release release;
+  stream.synchronize();
 }
 
 nb::object new_on_gpu(const Shape& shape, nb::dlpack::dtype dtype, std::size_t bytes,
-                      const Stream& stream, void** data) {
-  auto* memory = new GpuMemory{Buffer(bytes, stream), stream};
+                      const Stream& stream, Libraries libraries, void** data) {
+  auto* memory = new GpuMemory{Buffer(bytes, stream), stream, libraries};
   *data = memory->buffer.data();
   const nb::capsule owner(memory, [](void* pointer) noexcept {
     auto* owned = static_cast<GpuMemory*>(pointer);
+    const GpuGuard guard;
     try {
       const nb::gil_scoped_acquire gil;
-      wait_for_current_stream(owned->stream);
+      wait_for_current_streams(owned->stream, owned->libraries);
     } catch (...) {  // the process is ending, and so is the use of this memory
     }
     delete owned;
@@ -79,9 +105,12 @@ nb::object new_on_gpu(const Shape& shape, nb::dlpack::dtype dtype, std::size_t b
                                              nb::device::cuda::value, stream.device().index));
 }
 #else
-void wait_for_current_stream(const Stream&) {}
-void let_current_stream_wait(const Stream&) {}
-nb::object new_on_gpu(const Shape&, nb::dlpack::dtype, std::size_t, const Stream&, void**) {
+GpuGuard::GpuGuard() = default;
+GpuGuard::~GpuGuard() = default;
+void wait_for_current_streams(const Stream&, Libraries) {}
+void let_current_streams_wait(const Stream&, Libraries) {}
+nb::object new_on_gpu(const Shape&, nb::dlpack::dtype, std::size_t, const Stream&, Libraries,
+                      void**) {
   throw Error(ErrorKind::device, "this package was built without CUDA");
 }
 #endif

@@ -104,11 +104,13 @@ Results plummer_sphere(std::int64_t n, std::uint64_t seed) {
 }  // namespace
 
 void bind_gravity(nb::module_& m) {
-  m.def(
-      "nbody_accelerations", &nbody_accelerations, "bodies"_a, nb::kw_only(), "softening"_a = 0.01f,
-      "gravity"_a = 1.0f, "variant"_a = "automatic", "out"_a = nb::none(),
-      "The gravity of all bodies on each one. bodies: (n, 4), float32: x, y, z, mass, aligned to\n"
-      "16 bytes. Returns (n, 4), whose last column is 0.");
+  m.def("nbody_accelerations", &nbody_accelerations, "bodies"_a, nb::kw_only(),
+        "softening"_a = 0.01f, "gravity"_a = 1.0f, "variant"_a = "automatic", "out"_a = nb::none(),
+        with_rungs("The gravity of all bodies on each one. bodies: (n, 4), float32: x, y, z, mass, "
+                   "aligned to\n"
+                   "16 bytes. Returns (n, 4), whose last column is 0.",
+                   "nbody")
+            .c_str());
   m.def("nbody_totals", &nbody_totals, "bodies"_a, "velocities"_a, nb::kw_only(),
         "softening"_a = 0.01f, "gravity"_a = 1.0f,
         "Kinetic and potential energy, momentum and angular momentum: (8,), float64.\n\n"

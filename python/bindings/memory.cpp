@@ -56,21 +56,41 @@ Result sq_or_cube(const Array& x, int rounds, const std::string& variant, const 
   return call.result();
 }
 
+// Waits for what has been queued on the device of an array, and names it.
+std::string synchronize(const Array& x) {
+  Call call("synchronize");
+  const Stream& stream = call.stream_of_array("x", x);
+  const nb::gil_scoped_release release;
+  stream.synchronize();
+  return to_string(stream.device());
+}
+
 }  // namespace
 
 void bind_memory(nb::module_& m) {
+  m.def("synchronize", &synchronize, "x"_a,
+        "Waits until the calls so far on the device of x are done. Returns its name: \"cuda:0\".");
   m.def("vector_add", &vector_add, "a"_a, "b"_a, nb::kw_only(), "variant"_a = "automatic",
-        "out"_a = nb::none(), "a + b. Both: the same shape, float32.");
-  m.def("copy_strided", &copy_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
-        "variant"_a = "automatic", "out"_a = nb::none(),
-        "x[offset::stride] as a new array. x: (n,), float32.");
+        "out"_a = nb::none(),
+        with_rungs("a + b. Both: the same shape, float32.", "memory", "vector_add").c_str());
+  m.def(
+      "copy_strided", &copy_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
+      "variant"_a = "automatic", "out"_a = nb::none(),
+      with_rungs("x[offset::stride] as a new array. x: (n,), float32.", "memory", "copy").c_str());
   m.def("read_strided", &read_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
         "variant"_a = "automatic",
-        "The sum of x[offset::stride], exact. x: (n,), int32. Returns an int64 of shape ().");
-  m.def("sq_or_cube", &sq_or_cube, "x"_a, "rounds"_a = 1, nb::kw_only(), "variant"_a = "automatic",
-        "out"_a = nb::none(),
-        "Squares of the elements at even places and cubes of the others, r added in round r.\n\n"
-        "x: any shape, int32; everything wraps around at 2^32. out: may be x.");
+        with_rungs(
+            "The sum of x[offset::stride], exact. x: (n,), int32. Returns an int64 of shape ().",
+            "memory", "read")
+            .c_str());
+  m.def(
+      "sq_or_cube", &sq_or_cube, "x"_a, "rounds"_a = 1, nb::kw_only(), "variant"_a = "automatic",
+      "out"_a = nb::none(),
+      with_rungs(
+          "Squares of the elements at even places and cubes of the others, r added in round r.\n\n"
+          "x: any shape, int32; everything wraps around at 2^32. out: may be x.",
+          "divergence")
+          .c_str());
 }
 
 }  // namespace weft::python

@@ -14,6 +14,7 @@
 #include "models/calibration.h"
 #include "models/classifier.h"
 #include "models/records.h"
+#include "models/state_dict.h"
 
 namespace weft::python {
 
@@ -21,8 +22,19 @@ Network::Network(models::Model model, const Stream& stream)
     : model_(std::move(model)),
       stream_(stream),
       weights_(*model_.net, stream, layers::Phase::inference) {
+  upload();
+}
+
+void Network::upload() {
   copy_from_host(weights_.parameters.view<float>(), model_.parameters, stream_);
   copy_from_host(weights_.buffers.view<float>(), model_.buffers, stream_);
+}
+
+void Network::load(std::vector<float> parameters, std::vector<float> buffers) {
+  const std::lock_guard lock(mutex_);
+  model_.parameters = std::move(parameters);
+  model_.buffers = std::move(buffers);
+  upload();
 }
 
 std::vector<float> Network::logits(const float* x, std::int64_t n) {
@@ -66,17 +78,18 @@ std::vector<std::vector<float>> Network::activations(const float* x, std::int64_
 
 namespace {
 
-Result numpy_of(const std::vector<float>& values, const Shape& shape) {
+NumpyResult numpy_of(const std::vector<float>& values, const Shape& shape) {
   Call call("output");
   float* data = call.output<float>(shape);
   std::memcpy(data, values.data(), values.size() * sizeof(float));
-  return call.result();
+  return nb::steal<NumpyResult>(call.result().release());
 }
 
 // uint8 images, or the float32 input of the network, as that input and the number of images.
 std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, const Array& x) {
   const Shape sample = network.model().net->sample_shape();
   Call call("model");
+  call.require_host("x", x);
   const bool bytes = x.dtype() == nb::dtype<std::uint8_t>();
   const Shape shape =
       bytes ? call.input<std::uint8_t>("x", x).shape : call.input<float>("x", x).shape;
@@ -101,7 +114,7 @@ std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, con
   return {std::vector<float>(values, values + count), n};
 }
 
-Result logits(Network& network, const Array& x) {
+NumpyResult logits(Network& network, const Array& x) {
   const auto [input, n] = input_of(network, x);
   std::vector<float> all;
   {
@@ -111,7 +124,7 @@ Result logits(Network& network, const Array& x) {
   return numpy_of(all, {n, network.model().info.network.classes});
 }
 
-using Tensors = nb::typed<nb::dict, nb::str, Result>;
+using Tensors = nb::typed<nb::dict, nb::str, NumpyResult>;
 
 Tensors activations(Network& network, const Array& x) {
   const auto [input, n] = input_of(network, x);
@@ -141,6 +154,71 @@ Tensors state_dict(const Network& network) {
   return tensors;
 }
 
+// The values of a tensor of a state dict, in the order of the network's slice.
+std::vector<float> values_of(Call& call, const layers::NamedSlice& slice, const nb::dict& state) {
+  const nb::str name(slice.name.c_str());
+  call.require(state.contains(name), "there is no tensor ", slice.name);
+  Array array;
+  if (!nb::try_cast(state[name], array)) {
+    throw nb::type_error(str("load_state_dict: ", slice.name, " is not an array").c_str());
+  }
+  call.require_host(slice.name.c_str(), array);
+  const auto view = call.input<float>(slice.name.c_str(), array, slice.shape);
+  return {view.data, view.data + view.n()};
+}
+
+// All or nothing. PyTorch counts the batches of batch normalisation, which Weft does not.
+void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::any>& state) {
+  Call call("load_state_dict");
+  const layers::Sequential& net = *network.model().net;
+  std::vector<float> parameters(static_cast<std::size_t>(net.parameter_count()));
+  std::vector<float> buffers(static_cast<std::size_t>(net.buffer_count()));
+  for (const layers::NamedSlice& slice : net.slices()) {
+    const std::vector<float> values = values_of(call, slice, state);
+    call.require(models::all_finite(values), slice.name, " holds what is not a number");
+    std::copy(values.begin(), values.end(),
+              (slice.trainable ? parameters : buffers).begin() + slice.offset);
+  }
+  for (const auto& [key, value] : state) {
+    const std::string name = nb::cast<std::string>(key);
+    const bool known = std::ranges::any_of(
+        net.slices(), [&](const layers::NamedSlice& slice) { return slice.name == name; });
+    call.require(known || name.ends_with(".num_batches_tracked"), "the network has no tensor ",
+                 name);
+  }
+  network.load(std::move(parameters), std::move(buffers));
+}
+
+// A network that has not been trained, with PyTorch's initial weights. mean, stddev: of each
+// channel.
+std::unique_ptr<Network> new_network(const std::string& name, std::int64_t classes,
+                                     std::int64_t height, std::int64_t width,
+                                     const std::vector<float>& mean,
+                                     const std::vector<float>& stddev, std::uint64_t seed,
+                                     const std::string& device) {
+  const nb::gil_scoped_release release;
+  models::Model model;
+  models::NetworkOptions& options = model.info.network;
+  options.name = name;
+  if (models::is_network_file(name)) options = models::read_network(name);
+  options.classes = classes;
+  options.channels = std::ssize(mean);
+  options.height = height;
+  options.width = width;
+  if (mean.size() != stddev.size() ||
+      !std::ranges::all_of(stddev, [](float one) { return one > 0; })) {
+    throw Error(ErrorKind::usage, "network: expected a mean and a stddev above 0 for each channel");
+  }
+  model.net = models::make_network(options);
+  model.parameters = model.net->initial_parameters(seed);
+  model.buffers = model.net->initial_buffers();
+  model.info.dataset = "none";
+  for (std::int64_t i = 0; i < classes; ++i) model.info.class_names.push_back(std::to_string(i));
+  model.info.mean = mean;
+  model.info.stddev = stddev;
+  return std::make_unique<Network>(std::move(model), Stream(parse_device(device)));
+}
+
 // One picture as the network wants it: (28, 28) bytes.
 std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                    const std::filesystem::path& path) {
@@ -150,7 +228,7 @@ std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
       .pixels;
 }
 
-Result prepare(const Network& network, const std::vector<std::string>& paths) {
+NumpyResult prepare(const Network& network, const std::vector<std::string>& paths) {
   const std::int64_t side = cli::kPictureSide;
   const Shape sample = network.model().net->sample_shape();
   if (sample.elements() != side * side) {
@@ -165,11 +243,11 @@ Result prepare(const Network& network, const std::vector<std::string>& paths) {
       pixels = std::copy(one.begin(), one.end(), pixels);
     }
   });
-  return call.result();
+  return nb::steal<NumpyResult>(call.result().release());
 }
 
 // Of each image: the logits' softmax at the model's temperature, and whether it is unsure.
-nb::typed<nb::tuple, Result, Result> answers(Network& network, const Array& x) {
+nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x) {
   const models::ModelInfo& info = network.model().info;
   if (x.dtype() != nb::dtype<std::uint8_t>()) {
     throw nb::type_error("predict: expected uint8 pixels; logits takes float32 inputs");
@@ -203,6 +281,7 @@ void bind_model(nb::module_& m) {
       .def("logits", &logits, "x"_a)
       .def("activations", &activations, "x"_a)
       .def("state_dict", &state_dict)
+      .def("load_state_dict", &load_state_dict, "state"_a)
       .def("prepare", &prepare, "paths"_a)
       .def("answers", &answers, "x"_a)
       .def("info", [](const Network& self) { return models::to_json(self.model().info); })
@@ -221,6 +300,8 @@ void bind_model(nb::module_& m) {
             models::write_safetensors(path, models::model_content(self.model()));
           },
           "path"_a);
+  m.def("new_network", &new_network, "name"_a, "classes"_a, "height"_a, "width"_a, "mean"_a,
+        "stddev"_a, "seed"_a, "device"_a);
   m.def(
       "load_network",
       [](const std::string& path, const std::string& device) {

@@ -23,8 +23,12 @@ class Network {
   std::vector<float> logits(const float* x, std::int64_t n);
   // The output of every layer for the same input, (n, ...) each.
   std::vector<std::vector<float>> activations(const float* x, std::int64_t n);
+  // Other weights: the flat parameters and buffers, as Model has them.
+  void load(std::vector<float> parameters, std::vector<float> buffers);
 
  private:
+  void upload();
+
   models::Model model_;
   Stream stream_;
   layers::Weights weights_;

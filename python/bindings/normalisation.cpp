@@ -80,12 +80,15 @@ Results batch_norm_backward(const Array& dy, const Array& x, const Array& gamma,
 }  // namespace
 
 void bind_normalisation(nb::module_& m) {
-  m.def(
-      "batch_norm", &batch_norm, "x"_a, "gamma"_a, "beta"_a, "running_mean"_a, "running_var"_a,
-      nb::kw_only(), "eps"_a = 1e-5f, "momentum"_a = 0.1f, "variant"_a = "automatic",
-      "Batch normalisation in training: (y, mean, inv_std), the latter for the backward pass.\n\n"
-      "x: (n, c) or (n, c, ...), float32, with more than one value in each channel. gamma, beta:\n"
-      "(c,). running_mean, running_var: (c,), updated in place. mean, inv_std: (c,).");
+  m.def("batch_norm", &batch_norm, "x"_a, "gamma"_a, "beta"_a, "running_mean"_a, "running_var"_a,
+        nb::kw_only(), "eps"_a = 1e-5f, "momentum"_a = 0.1f, "variant"_a = "automatic",
+        with_rungs("Batch normalisation in training: (y, mean, inv_std), the latter for the "
+                   "backward pass.\n\n"
+                   "x: (n, c) or (n, c, ...), float32, with more than one value in each channel. "
+                   "gamma, beta:\n"
+                   "(c,). running_mean, running_var: (c,), updated in place. mean, inv_std: (c,).",
+                   "batch_norm")
+            .c_str());
   m.def("batch_norm_inference", &batch_norm_inference, "x"_a, "gamma"_a, "beta"_a, "running_mean"_a,
         "running_var"_a, nb::kw_only(), "eps"_a = 1e-5f,
         "Batch normalisation with the running statistics. Shapes as in batch_norm.");

@@ -99,9 +99,13 @@ void bind_pooling(nb::module_& m) {
   m.def(
       "max_pool2d", &max_pool2d, "x"_a, "window"_a = std::int64_t{2}, nb::kw_only(),
       "stride"_a = nb::none(), "padding"_a = std::int64_t{0}, "variant"_a = "automatic",
-      "The maximum of each window: (y, argmax).\n\n"
-      "x: (n, c, h, w), float32. window, stride, padding: one number, or (rows, columns); stride\n"
-      "None is the window. y: (n, c, oh, ow). argmax: int32, the place i * w + j in the plane.");
+      with_rungs(
+          "The maximum of each window: (y, argmax).\n\n"
+          "x: (n, c, h, w), float32. window, stride, padding: one number, or (rows, columns); "
+          "stride\n"
+          "None is the window. y: (n, c, oh, ow). argmax: int32, the place i * w + j in the plane.",
+          "pool")
+          .c_str());
   m.def("max_pool2d_backward", &max_pool2d_backward, "dy"_a, "argmax"_a, "shape"_a,
         "window"_a = std::int64_t{2}, nb::kw_only(), "stride"_a = nb::none(),
         "padding"_a = std::int64_t{0}, "variant"_a = "automatic",

@@ -105,7 +105,7 @@ void bind_rows(nb::module_& m) {
         nb::kw_only(), "out"_a = nb::none(),
         "The gradient of activation. dy: that of its output y, of the same shape. out: may be dy.");
   m.def("softmax", &softmax, "x"_a, nb::kw_only(), "variant"_a = "automatic", "out"_a = nb::none(),
-        "The softmax of each row. x: (rows, cols), float32.");
+        with_rungs("The softmax of each row. x: (rows, cols), float32.", "softmax").c_str());
   m.def("softmax_backward", &softmax_backward, "dy"_a, "y"_a, nb::kw_only(),
         "variant"_a = "automatic",
         "The gradient of softmax. dy, y: (rows, cols), the gradient of its output and the output.");

@@ -60,21 +60,29 @@ Result box_blur(const Array& x, std::int64_t radius, const std::string& variant,
 }  // namespace
 
 void bind_signals(nb::module_& m) {
-  m.def(
-      "signal_convolve", &signal_convolve, "x"_a, "filter"_a, nb::kw_only(),
-      "variant"_a = "automatic", "out"_a = nb::none(),
-      "The correlation of a signal, an image or a volume with a small filter, of the size of x.\n\n"
-      "x, filter: as many axes each, 1 to 3, float32. Outside of x everything is 0, and the\n"
-      "filter is not mirrored. Returns the shape of x.");
-  m.def(
-      "rgb_to_grey", &rgb_to_grey, "x"_a, nb::kw_only(), "variant"_a = "automatic",
-      "out"_a = nb::none(),
-      "0.299 R + 0.587 G + 0.114 B of each pixel, rounded. x: (height, width, 3), uint8. Returns\n"
-      "(height, width), uint8.");
+  m.def("signal_convolve", &signal_convolve, "x"_a, "filter"_a, nb::kw_only(),
+        "variant"_a = "automatic", "out"_a = nb::none(),
+        with_rungs(
+            "The correlation of a signal, an image or a volume with a small filter, of the size of "
+            "x.\n\n"
+            "x, filter: as many axes each, 1 to 3, float32. Outside of x everything is 0, and the\n"
+            "filter is not mirrored. Returns the shape of x.",
+            "signal")
+            .c_str());
+  m.def("rgb_to_grey", &rgb_to_grey, "x"_a, nb::kw_only(), "variant"_a = "automatic",
+        "out"_a = nb::none(),
+        with_rungs("0.299 R + 0.587 G + 0.114 B of each pixel, rounded. x: (height, width, 3), "
+                   "uint8. Returns\n"
+                   "(height, width), uint8.",
+                   "image", "rgb_to_grey")
+            .c_str());
   m.def("box_blur", &box_blur, "x"_a, "radius"_a = 1, nb::kw_only(), "variant"_a = "automatic",
         "out"_a = nb::none(),
-        "The mean over 2 * radius + 1 rows and columns, of those inside the image, rounded.\n\n"
-        "x: (height, width) or (height, width, channels), uint8. Returns the shape of x.");
+        with_rungs(
+            "The mean over 2 * radius + 1 rows and columns, of those inside the image, rounded.\n\n"
+            "x: (height, width) or (height, width, channels), uint8. Returns the shape of x.",
+            "image", "box_blur")
+            .c_str());
 }
 
 }  // namespace weft::python

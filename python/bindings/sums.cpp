@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The families reduce, scan and histogram.
 #include <cmath>
+#include <limits>
 
 #include "kernels/histogram/histogram.h"
 #include "kernels/reduce/reduce.h"
@@ -92,6 +93,19 @@ nb::object edges_of(double lower, double upper, std::int64_t bins) {
   return nb::module_::import_("numpy").attr("linspace")(lower, upper, bins + 1);
 }
 
+// Bins of integers are half-open: the values that are equal to the end of the last bin are counted
+// by themselves, and added to it.
+void count_end(std::int64_t* last, const View<const std::int32_t>& in, std::int64_t end,
+               const kernels::Workspace& space, const Stream& stream) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (end > kMost) return;
+  auto* pair = static_cast<std::int64_t*>(space.data);
+  const kernels::Workspace rest{pair + 2, space.bytes - 2 * sizeof *pair};
+  copy_bytes(pair, stream.device(), last, stream.device(), sizeof *pair, stream);
+  kernels::histogram(pair + 1, in.data, in.n(), kernels::IntegerBins{end, end + 1, 1}, {}, stream);
+  kernels::reduce(last, pair, 2, kernels::Reduction::sum, {}, rest, stream);
+}
+
 Results histogram(const Array& x, std::int64_t bins, std::pair<double, double> range,
                   const std::string& variant, int block) {
   Call call("histogram");
@@ -114,15 +128,19 @@ Results histogram(const Array& x, std::int64_t bins, std::pair<double, double> r
     const kernels::IntegerBins edges{static_cast<std::int64_t>(lower),
                                      static_cast<std::int64_t>(upper), bins};
     auto* counts = call.output<std::int64_t>({bins});
+    const auto space =
+        call.workspace(2 * sizeof *counts + kernels::reduce_workspace_bytes<std::int64_t>(
+                                                2, {}, call.stream().device()));
     call.run([&](const Stream& stream) {
       kernels::histogram(counts, in.data, in.n(), edges, options, stream);
+      count_end(counts + bins - 1, in, edges.upper, space, stream);
     });
   } else {
     if (x.dtype() != nb::dtype<float>()) {
       throw nb::type_error("histogram: x has to be uint8, int32 or float32");
     }
     const auto in = call.input<float>("x", x);
-    const kernels::EvenBins edges{static_cast<float>(lower), static_cast<float>(upper), bins};
+    const kernels::EvenBins edges{static_cast<float>(lower), static_cast<float>(upper), bins, true};
     auto* counts = call.output<std::int64_t>({bins});
     call.run([&](const Stream& stream) {
       kernels::histogram(counts, in.data, in.n(), edges, options, stream);
@@ -135,26 +153,38 @@ Results histogram(const Array& x, std::int64_t bins, std::pair<double, double> r
 
 void bind_sums(nb::module_& m) {
   m.def("reduce", &reduce, "x"_a, "op"_a = "sum", "variant"_a = "automatic", "threads"_a = 256,
-        "Reduces all values of x to one, in a fixed order.\n\n"
-        "x: any shape, int32, int64, float32 or float64. op: sum, sum_of_squares, min or max.\n"
-        "threads: of a block on a GPU, a multiple of 32. Returns an array of shape ().\n"
-        "Of no values the sum is 0, and min and max are the identities of their type.");
+        with_rungs(
+            "Reduces all values of x to one, in a fixed order.\n\n"
+            "x: any shape, int32, int64, float32 or float64. op: sum, sum_of_squares, min or max.\n"
+            "threads: of a block on a GPU, a multiple of 32. Returns an array of shape ().\n"
+            "Of no values the sum is 0, and min and max are the identities of their type.",
+            "reduce")
+            .c_str());
   m.def("argmax", &argmax, "x"_a, "variant"_a = "automatic", "threads"_a = 256,
-        "The index of the first of the largest values of x, flattened: an int64 of shape ().\n"
-        "-1 when x is empty; the first NaN when there is one.");
+        with_rungs(
+            "The index of the first of the largest values of x, flattened: an int64 of shape ().\n"
+            "-1 when x is empty; the first NaN when there is one.",
+            "reduce")
+            .c_str());
   m.def("scan", &scan, "x"_a, "op"_a = "sum", "exclusive"_a = false, "variant"_a = "automatic",
         "out"_a = nb::none(),
-        "The prefix sums of x, or its prefix minima, maxima or products.\n\n"
-        "x: (n,), int32, int64, float32 or float64. op: sum, min, max or product.\n"
-        "exclusive: element i leaves out x[i]. out: (n,), may be x. Returns (n,).");
+        with_rungs("The prefix sums of x, or its prefix minima, maxima or products.\n\n"
+                   "x: (n,), int32, int64, float32 or float64. op: sum, min, max or product.\n"
+                   "exclusive: element i leaves out x[i]. out: (n,), may be x. Returns (n,).",
+                   "scan")
+            .c_str());
   m.def("histogram", &histogram, "x"_a, "bins"_a = 100, "range"_a = std::pair<double, double>{0, 1},
         "variant"_a = "automatic", "block"_a = 0,
-        "How many values of x fall in each of `bins` equal bins: (counts, edges).\n\n"
-        "x: any shape, float32, int32, or uint8 with bins=256 and range=(0, 256).\n"
-        "counts: (bins,), int64. edges: (bins + 1,), float64, as numpy.histogram gives them.\n"
-        "Bins are half-open, the last one too: a value equal to range[1] is not counted.\n"
-        "Bins of floats are found in float32: a value within rounding of an edge may be counted\n"
-        "beside it. block: threads of a block on a GPU; 0 leaves it to the variant.");
+        with_rungs(
+            "How many values of x fall in each of `bins` equal bins: (counts, edges).\n\n"
+            "x: any shape, float32, int32, or uint8 with bins=256 and range=(0, 256).\n"
+            "counts: (bins,), int64. edges: (bins + 1,), float64, as numpy.histogram gives them.\n"
+            "A bin has its left edge and not its right one; the last has both, as with NumPy. For\n"
+            "that, integers are read a second time. Bins of floats are found in float32: a value\n"
+            "within rounding of an edge may be counted beside it. block: threads of a block on a\n"
+            "GPU; 0 leaves it to the variant.",
+            "histogram")
+            .c_str());
 }
 
 }  // namespace weft::python

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // weft.train(): the trainer of `weft train`, with callbacks.
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "data/digits.h"
@@ -40,6 +42,8 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
 // Arrays as a part of a data set. This is the one place that knows how data::ImageSet keeps them.
 data::ImageSet images_of(Call& call, const char* what, const Array& x, const Array& y,
                          std::int64_t& classes) {
+  call.require_host(what, x);
+  call.require_host("labels", y);
   const bool planes = x.ndim() == 4;
   const auto images = call.input<std::uint8_t>(what, x, planes ? 4 : 3);
   const auto labels = call.input<std::int32_t>("labels", y, Shape{images[0]});
@@ -87,6 +91,17 @@ std::unique_ptr<data::Dataset> dataset_named(const std::string& name, const std:
   options.data_dir = data_dir;
   options.allow_download = true;
   return std::make_unique<data::Dataset>(data::load_dataset(name, options));
+}
+
+// The images and labels of a set, copied: (n, height, width), or with channels behind n.
+using Pair = nb::typed<nb::tuple, NumpyResult, NumpyResult>;
+Pair arrays_of(const data::ImageSet& set) {
+  Call call("dataset");
+  const Shape shape = set.channels == 1 ? Shape{set.count, set.height, set.width}
+                                        : Shape{set.count, set.channels, set.height, set.width};
+  std::ranges::copy(set.images, call.output<std::uint8_t>(shape));
+  std::ranges::copy(set.labels, call.output<std::int32_t>({set.count}));
+  return nb::steal<Pair>(call.results().release());
 }
 
 using Progress = nb::typed<nb::callable, nb::object(int, std::int64_t, std::int64_t)>;
@@ -163,7 +178,10 @@ void bind_train(nb::module_& m) {
   nb::class_<data::Dataset>(m, "Dataset", "Images and labels, to train on and to test with.")
       .def_prop_ro("name", [](const data::Dataset& self) { return self.name; })
       .def_prop_ro("train_images", [](const data::Dataset& self) { return self.train.count; })
-      .def_prop_ro("test_images", [](const data::Dataset& self) { return self.test.count; });
+      .def_prop_ro("test_images", [](const data::Dataset& self) { return self.test.count; })
+      .def_prop_ro("class_names", [](const data::Dataset& self) { return self.class_names; })
+      .def("train_arrays", [](const data::Dataset& self) { return arrays_of(self.train); })
+      .def("test_arrays", [](const data::Dataset& self) { return arrays_of(self.test); });
   m.def("load_dataset", &dataset_named, "name"_a, "data_dir"_a, "limit"_a);
   m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a);
   m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "device"_a, "out"_a,

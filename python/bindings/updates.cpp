@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The families optimizer and batch.
+#include <nanobind/stl/vector.h>
+
 #include "kernels/batch/batch.h"
 #include "kernels/optimizer/optimizer.h"
 #include "python/bindings/arrays.h"
 
 namespace weft::python {
 namespace {
+
+using PerChannel = std::variant<float, std::vector<float>>;
 
 void sgd_update(const Writable& parameters, const Array& gradients,
                 const std::optional<Writable>& velocity, float lr, float momentum,
@@ -51,26 +55,52 @@ void ema_update(const Writable& average, const Array& values, float decay, std::
       [&](const Stream& on) { kernels::ema_update(kept.data, now, kept.n(), decay, steps, on); });
 }
 
+// Of each channel, from one number for all or as many as there are channels.
+std::vector<kernels::Normalization> normalization(const Call& call, const PerChannel& mean,
+                                                  const PerChannel& stddev, std::int64_t channels) {
+  const auto of_channel = [&](const char* what, const PerChannel& numbers, std::int64_t channel) {
+    if (const float* one = std::get_if<float>(&numbers)) return *one;
+    const auto& all = std::get<std::vector<float>>(numbers);
+    call.require(std::ssize(all) == channels, what, " has ", all.size(),
+                 " numbers, expected one or ", channels, ", one for each channel");
+    return all[static_cast<std::size_t>(channel)];
+  };
+  std::vector<kernels::Normalization> all;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    all.push_back({of_channel("mean", mean, c), of_channel("stddev", stddev, c)});
+    call.require(all.back().stddev != 0, "stddev is 0");
+  }
+  return all;
+}
+
 Results gather_batch(const Array& images, const Array& labels, std::int64_t rows, std::int64_t step,
-                     bool shuffle, std::uint64_t seed, float mean, float stddev) {
+                     bool shuffle, std::uint64_t seed, const PerChannel& mean,
+                     const PerChannel& stddev) {
   Call call("gather_batch");
-  const auto pixels = call.input<std::uint8_t>("images", images, 3);
+  const auto pixels = call.input<std::uint8_t>("images", images);
+  const int rank = pixels.shape.rank();
+  call.require(rank == 3 || rank == 4, "images has shape ", pixels.shape,
+               ", expected (count, height, width) or (count, channels, height, width)");
   const std::int64_t count = pixels[0];
+  const kernels::BatchDims dims{rank == 4 ? pixels[1] : 1, pixels[rank - 2], pixels[rank - 1]};
+  call.require(dims.channels >= 1 && dims.channels <= kernels::kMaxImageChannels,
+               "images has shape ", pixels.shape, ", expected 1 to ", kernels::kMaxImageChannels,
+               " channels");
+  const auto numbers = normalization(call, mean, stddev, dims.channels);
   const auto classes = call.input<std::int32_t>("labels", labels, Shape{count});
   call.require(rows >= 0 && step >= 0, "rows is ", rows, " and step is ", step,
                ", expected numbers from 0");
   const std::int64_t steps = rows > 0 ? count / rows : 0;  // whole batches of an epoch
   call.require(rows == 0 || steps > 0, "rows is ", rows, " and images has shape ", pixels.shape,
                ": there are not so many");
-  float* x = call.output<float>({rows, pixels[1], pixels[2]});
+  float* x = call.output<float>(pixels.shape.with_batch(rows));
   auto* truth = call.output<std::int32_t>({rows});
   auto* indices = call.output<std::int64_t>({rows});
   const kernels::BatchOrder order{count, std::max<std::int64_t>(steps, 1), rows, shuffle, seed};
   const auto* at = call.constant(step);
-  const kernels::Normalization normalization[] = {{mean, stddev}};
   call.run([&](const Stream& on) {
-    kernels::gather_batch(x, truth, indices, pixels.data, classes.data, rows,
-                          {1, pixels[1], pixels[2]}, at, order, {}, normalization, on);
+    kernels::gather_batch(x, truth, indices, pixels.data, classes.data, rows, dims, at, order, {},
+                          numbers, on);
   });
   return call.results();
 }
@@ -87,9 +117,12 @@ void bind_updates(nb::module_& m) {
   m.def("adamw_update", &adamw_update, "parameters"_a, "gradients"_a, "first"_a, "second"_a,
         "step"_a, nb::kw_only(), "lr"_a, "beta1"_a = 0.9, "beta2"_a = 0.999, "epsilon"_a = 1e-8,
         "weight_decay"_a = 0.01, "variant"_a = "automatic",
-        "One step of AdamW in place, with PyTorch's rule.\n\n"
-        "parameters, gradients, first, second: the same shape, float32. All but the gradients\n"
-        "change; the moments start at zero. step counts from 0.");
+        with_rungs(
+            "One step of AdamW in place, with PyTorch's rule.\n\n"
+            "parameters, gradients, first, second: the same shape, float32. All but the gradients\n"
+            "change; the moments start at zero. step counts from 0.",
+            "optimizer")
+            .c_str());
   m.def("ema_update", &ema_update, "average"_a, "values"_a, "decay"_a, "step"_a,
         "average += (1 - d) (values - average) in place, d = min(decay, (1 + step) / (10 + "
         "step)).\n\n"
@@ -98,10 +131,11 @@ void bind_updates(nb::module_& m) {
       "gather_batch", &gather_batch, "images"_a, "labels"_a, "rows"_a, "step"_a = 0, nb::kw_only(),
       "shuffle"_a = true, "seed"_a = 1, "mean"_a = 0.0f, "stddev"_a = 1.0f,
       "The batch of a training step: (x, labels, indices).\n\n"
-      "images: (count, height, width), uint8. labels: (count,), int32. x: (rows, height, width),\n"
-      "float32, (byte / 255 - mean) / stddev. labels: (rows,), int32. indices: (rows,), int64, "
-      "the\n"
-      "places of these images in the set. An epoch has count // rows steps, and is shuffled anew.");
+      "images: (count, height, width) or (count, channels, height, width), uint8, with at most 4\n"
+      "channels. labels: (count,), int32. mean, stddev: one number, or one for each channel.\n"
+      "x: (rows, ...), float32, (byte / 255 - mean) / stddev. labels: (rows,), int32. indices:\n"
+      "(rows,), int64, the places of these images in the set. An epoch has count // rows steps,\n"
+      "and is shuffled anew.");
 }
 
 }  // namespace weft::python

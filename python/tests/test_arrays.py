@@ -3,7 +3,10 @@
 
 import array
 import ctypes
+import os
 import resource
+import subprocess
+import sys
 import threading
 import tracemalloc
 
@@ -176,3 +179,66 @@ def test_the_gil_is_released():
     stop.set()
     other.join()
     assert during > 1000
+
+
+FORKED = """
+import os, signal, sys, threading
+import numpy as np
+import weft
+a = np.ones((400, 400), 'f4')
+x = np.ones(64, 'f4')
+expected = weft.gemm(a, a)
+weft.host_cuda.scan(x)
+child = os.fork()
+if child == 0:
+    right = np.array_equal(weft.gemm(a, a), expected) and weft.host_cuda.scan(x)[-1] == 64
+    os._exit(0 if right else 1)
+signal.alarm(60)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert np.array_equal(weft.gemm(a, a), expected)
+# In the midst of a grid of another thread.
+big = np.ones((256, 256), 'f4')
+started = threading.Event()
+def work():
+    started.set()
+    weft.host_cuda.gemm(big, big, variant='naive')
+thread = threading.Thread(target=work)
+thread.start()
+started.wait()
+import time
+time.sleep(0.3)
+assert thread.is_alive()
+child = os.fork()
+if child == 0:
+    try:
+        weft.host_cuda.scan(x)
+    except weft.DeviceError as error:
+        os._exit(0 if 'spawn' in str(error) and weft.scan(x)[-1] == 64 else 2)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+thread.join()
+print('done')
+"""
+
+
+def test_a_fork_does_not_hang():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "4"})
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_docstrings_list_the_rungs():
+    doc = weft.scan.__doc__
+    for rung in weft.catalogue("scan"):
+        assert f"{rung.name}: {rung.summary}" in doc
+
+
+def test_timing():
+    x = np.ones(1000, F)
+    timing = weft.kernel("memory/vector_add_vectorized").bench(x, x, seconds=0.02)
+    assert timing.device == "cpu" and timing.problem == "(1000,), (1000,)"
+    assert 0 < timing.p10 <= timing.seconds <= timing.p90 < 0.1 and timing.samples >= 1
+    assert "memory/vector_add_vectorized" in repr(timing)
+    alone = weft.kernel("scan/sequential").bench(size=100_000)
+    assert alone.device == "cpu" and alone.seconds > 0 and "100000" in alone.problem

@@ -73,6 +73,27 @@ def test_show(capsys):
     assert "Brent-Kung" in text and "roofline" in text
 
 
+def test_each_rung_of_the_scan_has_the_bits_of_the_program(tmp_path):
+    x = np.random.default_rng(5).uniform(-1, 1, 3001).astype(np.float32)  # sums that are rounded
+    np.save(tmp_path / "x.npy", x)
+    for rung in weft.catalogue("scan"):
+        for device, module, there in [("host-cuda", weft.host_cuda, rung.on_host_cuda),
+                                      ("cpu", weft, rung.on_cpu)]:
+            if not there:
+                continue
+            subprocess.run(
+                [sys.executable, "-m", "weft", "scan", str(tmp_path / "x.npy"), "--impl", rung.name,
+                 "--device", device, "--out", str(tmp_path / "y.npy")], check=True, capture_output=True)
+            ours = module.scan(x, variant=rung.name)
+            assert_array_equal(np.load(tmp_path / "y.npy"), ours, strict=True)
+
+
+def test_the_checks_of_the_program_are_those_of_run():
+    for path in ("gemm/tiled", "histogram/privatized", "softmax/online", "reduce/single_pass"):
+        if weft.kernel(path).on_host_cuda:
+            assert "right" in repr(weft.kernel(path).run())
+
+
 def test_watch(tmp_path):
     page = weft.kernel("scan/kogge_stone").watch("scan/brent_kung", size=200)
     assert page.html.lstrip().lower().startswith("<!doctype html>")

@@ -92,6 +92,16 @@ def test_histogram(on, rng):
     assert on.histogram(np.zeros(0, np.float32), bins=3)[0].tolist() == [0, 0, 0]
 
 
+def test_the_last_bin_has_both_edges(on):
+    x = np.array([0, 0.5, 1, 1, 1.5, -0.5, np.nan, np.inf], np.float32)
+    assert on.histogram(x, bins=4)[0].tolist() == [1, 0, 1, 2]
+    whole = np.array([-3, 0, 6, 9, 9, 10, 2**31 - 1], np.int32)
+    assert_array_equal(on.histogram(whole, bins=4, range=(-3, 9))[0], np.histogram(whole, 4, (-3, 9))[0])
+    assert_array_equal(on.histogram(whole, bins=3, range=(0, 3))[0], np.histogram(whole, 3, (0, 3))[0])
+    top = 2**31
+    assert on.histogram(whole, bins=2, range=(0, top))[0].tolist() == [5, 1]
+
+
 def conv(x, w, bias, stride, padding):
     """The definition, in float64."""
     x = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
@@ -276,6 +286,33 @@ def test_gather_batch(on, rng):
     assert sorted(seen) == list(range(50)) and seen != sorted(seen)
 
 
+def test_gather_batch_in_colour(on, rng):
+    images = rng.integers(0, 256, (20, 3, 4, 5), np.uint8)
+    labels = np.zeros(20, np.int32)
+    mean, stddev = (0.1, 0.2, 0.3), (0.5, 0.25, 0.125)
+    x, _, indices = on.gather_batch(images, labels, 10, mean=mean, stddev=stddev)
+    of_channel = (3, 1, 1)
+    expected = (images[indices] / 255 - np.reshape(mean, of_channel)) / np.reshape(stddev, of_channel)
+    close(x, expected, 16)
+    with pytest.raises(ValueError, match="mean has 2 numbers, expected one or 3"):
+        on.gather_batch(images, labels, 10, mean=(0, 0))
+    with pytest.raises(ValueError, match="stddev is 0"):
+        on.gather_batch(images, labels, 10, stddev=0)
+
+
+def test_linear(on, rng):
+    x, w, bias, dy = floats(rng, 13, 7), floats(rng, 5, 7), floats(rng, 5), floats(rng, 13, 5)
+    wide = x.astype(np.float64) @ w.T + bias
+    close(on.linear(x, w, bias), wide, 7)
+    close(on.linear(x, w, bias, relu=True), np.maximum(wide, 0), 7)
+    dx, dw, db = on.linear_backward(dy, x, w)
+    close(dx, dy.astype(np.float64) @ w, 5)
+    close(dw, dy.T.astype(np.float64) @ x, 13)
+    close(db, dy.sum(0, dtype=np.float64), 13)
+    with pytest.raises(ValueError, match=r"x \(13, 7\) has 7 features and w \(5, 6\) takes 6"):
+        on.linear(x, np.ascontiguousarray(w[:, :6]))
+
+
 def test_signal_convolve(on, rng):
     for shape, taps in [((50,), (5,)), ((12, 13), (3, 5)), ((5, 6, 7), (3, 3, 3))]:
         x, f = floats(rng, *shape), floats(rng, *taps)
@@ -356,5 +393,6 @@ def test_modules_have_the_same_functions():
         return {name for name in dir(module) if callable(getattr(module, name)) and name[0] != "_"}
 
     assert functions(weft._core) - functions(weft._host_cuda) == {
-        "Dataset", "Network", "dataset_from_arrays", "load_dataset", "load_network", "train_network"
+        "Dataset", "Network", "dataset_from_arrays", "load_dataset", "load_network", "new_network",
+        "train_network",
     }

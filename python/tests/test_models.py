@@ -137,7 +137,7 @@ def test_training_on_arrays(images):
     for label in range(3):  # a bar at one of three heights
         x[y == label, 4 * label + 2 : 4 * label + 4, 2:14] = 255
     epochs = []
-    model = weft.train("mlp", (x, y), epochs=4, callback=epochs.append, settings={"momentum": 0.8})
+    model = weft.train("mlp", (x, y), epochs=4, callbacks=epochs.append, settings={"momentum": 0.8})
     assert epochs == model.history and epochs[-1].test_accuracy == 1
     assert model.class_names == ["0", "1", "2"]
     assert [answer.label for answer in model.predict(x[:20])] == y[:20].tolist()
@@ -170,7 +170,7 @@ def test_an_exception_of_the_callback_ends_the_training():
         raise StopIteration("enough")
 
     with pytest.raises(StopIteration, match="enough"):
-        weft.train(epochs=50, limit_train=500, callback=callback)
+        weft.train(epochs=50, limit_train=500, callbacks=[callback])
     assert len(seen) == 1
 
 
@@ -179,7 +179,7 @@ def test_ctrl_c_writes_a_checkpoint(tmp_path):
         "import weft\n"
         "def told(epoch):\n"
         "    print('epoch', flush=True)\n"
-        f"weft.train(epochs=1000, limit_train=2000, callback=told, out={str(tmp_path / 'run')!r})"
+        f"weft.train(epochs=1000, limit_train=2000, callbacks=told, out={str(tmp_path / 'run')!r})"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -196,3 +196,99 @@ def test_progress_is_written_on_request(capsys):
     assert "epoch 1  loss" in capsys.readouterr().err
     weft.train(epochs=1, limit_train=200, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_weights_from_elsewhere(trained, images):
+    other = weft.network("lenet5", seed=3, mean=trained.info["mean"], stddev=trained.info["stddev"])
+    assert not np.array_equal(other.logits(images[:4]), trained.logits(images[:4]))
+    state = trained.state_dict()
+    other.load_state_dict({**state, "bn1.num_batches_tracked": np.zeros((), np.int64)})
+    assert_array_equal(other.logits(images), trained.logits(images))
+    name = "conv1.weight"
+    for changed, words in [
+        ({"conv1.weight": state[name][:, :, :4].copy()}, r"\(6, 1, 5, 4\), expected \(6, 1, 5, 5\)"),
+        ({"conv9.weight": state[name]}, "no tensor conv9.weight"),
+        ({"conv1.weight": np.full_like(state[name], np.nan)}, "not a number"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            other.load_state_dict({**state, **changed})
+    with pytest.raises(ValueError, match="no tensor conv1.weight"):
+        other.load_state_dict({key: value for key, value in state.items() if key != name})
+    with pytest.raises(TypeError, match="float64"):
+        other.load_state_dict({**state, name: state[name].astype(np.float64)})
+    assert_array_equal(other.logits(images), trained.logits(images))  # nothing was changed
+
+
+def test_networks_of_other_sizes():
+    colour = weft.network("resnet9", classes=3, channels=3, height=32, width=32)
+    assert colour.logits(np.zeros((2, 3, 32, 32), np.uint8)).shape == (2, 3)
+    with pytest.raises(ValueError, match="classes"):
+        weft.network("mlp", classes=0)
+    with pytest.raises(ValueError, match="lenet5"):
+        weft.network("lenet6")
+    with pytest.raises(ValueError, match="each of 3 channels"):
+        weft.network("resnet9", channels=3, height=32, width=32, mean=[0.5])
+    with pytest.raises(ValueError, match="above 0"):
+        weft.network("mlp", stddev=0)
+
+
+def test_data_sets_as_arrays():
+    digits = weft.data("digits", limit=300)
+    assert digits.x.shape == (300, 28, 28) and digits.x.dtype == np.uint8
+    assert digits.y.shape == (300,) and digits.class_names == list("0123456789")
+    assert weft.data("shapes", limit=50).x.shape[:2] == (50, 3)
+    ours = weft.train("mlp", (digits.x, digits.y), test=(digits.test_x, digits.test_y), epochs=1)
+    named = weft.train("mlp", "digits", limit_train=300, epochs=1)
+    for one, other in zip(ours.state_dict().values(), named.state_dict().values()):
+        assert_array_equal(one, other)
+
+
+def test_several_callbacks():
+    seen = []
+    weft.train(epochs=1, limit_train=200, callbacks=[lambda e: seen.append(1), lambda e: seen.append(2)])
+    assert seen == [1, 2]
+
+
+def test_settings_are_those_of_the_program(trained, tmp_path):
+    weft.train("mlp", epochs=1, limit_train=200, out=tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    named = {one.name for one in weft.settings()}
+    for name in named - {"dropout"}:
+        place = config
+        for part in name.split("."):
+            place = place[part]
+    texts = {one.name: one.text for one in weft.settings()}
+    assert len(named) > 20 and texts["momentum"] == "momentum of SGD; default 0.9"
+    assert "passes over the data" in texts["epochs"] and "<table>" in weft.settings()._repr_html_()
+
+
+def test_a_bar_in_a_notebook(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, page):
+            shown.append(page)
+
+    def display(page, display_id):
+        shown.append(page)
+        return Handle()
+
+    monkeypatch.setattr("weft._progress._notebook_display", lambda: display)
+    weft.train(epochs=2, limit_train=300)
+    assert "<progress" in shown[0]._repr_html_()
+    assert shown[-1]._repr_html_().count("<tr>") == 3 and repr(shown[-1]).startswith("epoch 2")
+
+
+def test_pictures(tmp_path):
+    image = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    one = weft.picture(image, scale=1)
+    assert_array_equal(one.pixels, image)
+    bar = np.zeros((40, 30), np.uint8)
+    bar[5:35, 13:17] = 255
+    weft.picture(bar, scale=1).save(tmp_path / "one.png")
+    assert weft.network("lenet5").prepare(tmp_path / "one.png").shape == (1, 28, 28)
+    sheet = weft.picture(np.linspace(-1, 1, 5 * 4).reshape(5, 2, 2), columns=3, scale=2)
+    assert sheet.pixels.shape == (9, 14) and sheet.pixels[0, 0] == 0 and sheet.pixels[0, 4] == 128
+    assert weft.picture(np.zeros((2, 3, 4, 4), np.uint8)).pixels.shape == (8, 17, 3)
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        weft.picture(np.zeros(3))

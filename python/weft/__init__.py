@@ -4,7 +4,8 @@
 Every kernel is a function of arrays (`weft.gemm(a, b)`), and every rung of every ladder can be
 chosen by name (`variant="tiled"`). `weft.catalogue()` lists them, `weft.kernel("gemm/tiled")` shows,
 runs and watches one. `weft.host_cuda` has the same functions on the CPU, thread by thread, with every
-access to memory checked. `weft.train()` and `weft.load()` are the trainer and its models.
+access to memory checked. `weft.layers` has the layers, forward and backward. `weft.train()`,
+`weft.load()` and `weft.network()` are the trainer and its models.
 """
 
 import os as _os
@@ -18,7 +19,7 @@ _ask = _SPIN not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
 if _ask:
     _os.environ[_SPIN] = "2000"
 
-from weft._catalogue import Catalogue, Kernel, Page, Run, catalogue, kernel
+from weft._catalogue import Catalogue, Kernel, Page, Run, Timing, catalogue, kernel
 from weft._core import (
     activation,
     activation_backward,
@@ -41,6 +42,8 @@ from weft._core import (
     gather_batch,
     gemm,
     histogram,
+    linear,
+    linear_backward,
     max_pool2d,
     max_pool2d_backward,
     mean_squared_error,
@@ -61,22 +64,23 @@ from weft._core import (
     transpose,
     vector_add,
 )
+from weft._core import version as __version__
 from weft._errors import CheckError, DataError, DeviceError, Error, UsageError
-from weft._model import Answer, Model, load
-from weft._train import Epoch, train
+from weft._model import Answer, Model, load, network
+from weft._picture import Picture, picture
+from weft._train import Data, Epoch, Setting, Settings, data, settings, train
 
 if _ask:
     del _os.environ[_SPIN]
 
 if _TYPE_CHECKING:
-    from weft import host_cuda
-
-__version__ = "0.1.0"
+    from weft import host_cuda, layers
 
 __all__ = [
     "Answer",
     "Catalogue",
     "CheckError",
+    "Data",
     "DataError",
     "DeviceError",
     "Epoch",
@@ -84,8 +88,13 @@ __all__ = [
     "Kernel",
     "Model",
     "Page",
+    "Picture",
     "Run",
+    "Setting",
+    "Settings",
+    "Timing",
     "UsageError",
+    "__version__",
     "activation",
     "activation_backward",
     "adamw_update",
@@ -103,6 +112,7 @@ __all__ = [
     "conv2d_relu_pool",
     "conv2d_relu_pool_backward",
     "copy_strided",
+    "data",
     "dropout",
     "ema_update",
     "gather_batch",
@@ -110,6 +120,9 @@ __all__ = [
     "histogram",
     "host_cuda",
     "kernel",
+    "layers",
+    "linear",
+    "linear_backward",
     "load",
     "max_pool2d",
     "max_pool2d_backward",
@@ -117,11 +130,14 @@ __all__ = [
     "nbody",
     "nbody_accelerations",
     "nbody_totals",
+    "network",
+    "picture",
     "plummer_sphere",
     "read_strided",
     "reduce",
     "rgb_to_grey",
     "scan",
+    "settings",
     "sgd_update",
     "signal_convolve",
     "softmax",
@@ -135,9 +151,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Loads `weft.host_cuda` when it is first used."""
-    if name == "host_cuda":
+    """Loads `weft.host_cuda` and `weft.layers` when they are first used."""
+    if name in ("host_cuda", "layers"):
         import importlib
 
-        return importlib.import_module("weft.host_cuda")
+        return importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

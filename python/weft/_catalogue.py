@@ -9,7 +9,9 @@ from weft import _core, _errors
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
 # The function of a family, or of a rung where the family has several. Those that are missing take no
 # arrays: the fused networks run as a part of weft.train().
@@ -55,6 +57,26 @@ class Run(NamedTuple):
     problem: str  #: "16384 floats, inclusive sum", or the shapes of the arrays
     counts: list[dict[str, Any]]  #: of each CUDA kernel, when they were asked for
 
+    @property
+    def lines(self) -> NDArray[Any]:
+        """The counts of every line that accesses memory, as a structured array of NumPy.
+
+        Fields: kernel, line, access, and the counts requests, lanes, transactions, least.
+        """
+        import numpy
+
+        numbers = ("requests", "lanes", "transactions", "least")
+        rows = [
+            (one["kernel"], row["line"], row["access"], *(row[name] for name in numbers))
+            for one in self.counts
+            for row in one["lines"]
+        ]
+        texts = [max([1, *(len(row[i]) for row in rows)]) for i in range(3)]
+        fields: list[Any] = [
+            (name, f"U{texts[i]}") for i, name in enumerate(("kernel", "line", "access"))
+        ]
+        return numpy.array(rows, fields + [(name, "i8") for name in numbers])
+
     def __repr__(self) -> str:
         text = f"{self.kernel} on {self.problem}: right, and no thread broke a rule"
         if self.result is not None:
@@ -71,6 +93,24 @@ class Run(NamedTuple):
         ]
         head = ["line", "access", "requests", "lanes", "transactions", "at best"]
         return f"<p>{_escape(repr(self).splitlines()[0])}</p>" + (_table(head, rows) if rows else "")
+
+
+class Timing(NamedTuple):
+    """How long a kernel takes."""
+
+    kernel: str  #: "scan/brent_kung"
+    problem: str  #: as of Run
+    device: str  #: "cpu" or "cuda:0"
+    seconds: float  #: of one call: the median
+    p10: float  #: seconds; a tenth of the samples took less
+    p90: float  #: seconds; a tenth of the samples took more
+    samples: int
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.kernel} on {self.problem}, {self.device}: {_time(self.seconds)} "
+            f"({_time(self.p10)} to {_time(self.p90)}, {self.samples} samples)"
+        )
 
 
 class Page:
@@ -148,7 +188,7 @@ class Kernel(NamedTuple):
         call = self._function(function)
         if self.family not in _ONE_RUNG:
             options["variant"] = self.name
-        problem = ", ".join(str(tuple(array.shape)) for array in arrays if hasattr(array, "shape"))
+        problem = _shapes(arrays)
         if device == "host-cuda":
             from weft import host_cuda
 
@@ -179,6 +219,41 @@ class Kernel(NamedTuple):
             names = [self.path] if other is None else [self.path, other]
             _program.run("kernel", "watch", *names, "--out", str(page), *_size(size))
             return Page(page.read_text(encoding="utf-8"))
+
+    def bench(
+        self,
+        *arrays: Any,
+        size: int | str | None = None,
+        seconds: float = 0.2,
+        function: str | None = None,
+        **options: Any,
+    ) -> Timing:
+        """Times it on your arrays, or on a problem of its own on the CPU.
+
+        `arrays`, `function` and `options` are as in run(). A call with arrays is timed from Python,
+        so a few microseconds are Python's; on a GPU calls are queued, and the time is the mean of a
+        queue of them. seconds: how long it is tried. Without arrays the time is that of
+        `weft kernel run`, on random data of `size`.
+        """
+        if not arrays:
+            return self._bench_alone(size)
+        call = getattr(_core, self._function(function))
+        if self.family not in _ONE_RUNG:
+            options["variant"] = self.name
+        device, times = _times(lambda: call(*arrays, **options), arrays[0], seconds)
+        return Timing(self.path, _shapes(arrays), device, *_spread(times), len(times))
+
+    def _bench_alone(self, size: int | str | None) -> Timing:
+        import json
+
+        from weft import _program
+
+        line = _program.run(
+            "kernel", "run", self.path, "--device", "cpu", "--check", "--json", *_size(size)
+        )
+        row = json.loads(line)
+        times = (row["seconds"], row["seconds_p10"], row["seconds_p90"])
+        return Timing(self.path, row["problem"], row["device"], *times, row["samples"])
 
     def _function(self, name: str | None) -> str:
         known = name or _FUNCTIONS.get(self.path) or _FUNCTIONS.get(self.family)
@@ -238,6 +313,46 @@ def kernel(path: str) -> Kernel:
             return one
     names = ", ".join(one.name for one in rungs)
     raise _errors.UsageError(f"no kernel {path!r}; the rungs of {family} are {names}")
+
+
+def _shapes(arrays: Iterable[Any]) -> str:
+    return ", ".join(str(tuple(array.shape)) for array in arrays if hasattr(array, "shape"))
+
+
+def _times(call: Callable[[], object], array: Any, seconds: float) -> tuple[str, list[float]]:
+    """Where a call runs, and seconds of one call: samples of as many calls as take 1 ms."""
+    from time import perf_counter
+
+    calls, times = 1, list[float]()
+    device = _core.synchronize(array)
+    call()
+    _core.synchronize(array)
+    end = perf_counter() + seconds
+    while perf_counter() < end or not times:
+        begin = perf_counter()
+        for _ in range(calls):
+            call()
+        _core.synchronize(array)
+        took = perf_counter() - begin
+        if took < 1e-3 and not times and calls < 1 << 20:
+            calls *= 2  # too short to be timed
+            continue
+        times.append(took / calls)
+    return device, times
+
+
+def _spread(times: list[float]) -> tuple[float, float, float]:
+    """The median, and what a tenth of the times are below and above."""
+    order = sorted(times)
+    last = len(order) - 1
+    return order[last // 2], order[last // 10], order[last - last // 10]
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
 
 
 def _size(size: int | str | None) -> list[str]:

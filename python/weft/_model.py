@@ -7,9 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from weft import _core
+from weft._errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy
     from numpy.typing import NDArray
@@ -71,23 +72,25 @@ class Model:
         images: the path of a picture, or a list of paths, or pixels: uint8, (n, height, width), 0
         background to 255 ink. A path gives one Answer, anything else a list of them.
         """
-        import numpy
-
         if isinstance(images, (str, os.PathLike)):
             return self.predict([images])[0]
         if isinstance(images, (list, tuple)) and all(
             isinstance(one, (str, os.PathLike)) for one in images
         ):
-            pixels = self._network.prepare([os.fspath(one) for one in images])
+            pixels = self.prepare(*images)
         else:
             pixels = images
         probabilities, unsure = self._network.answers(pixels)
         names = self.class_names
-        labels = numpy.argmax(probabilities, axis=1) if len(probabilities) else []
+        labels: list[int] = probabilities.argmax(axis=1).tolist() if len(probabilities) else []
         return [
-            Answer(int(k), names[k], float(row[k]), row, bool(flag))
+            Answer(k, names[k], float(row[k]), row, bool(flag))
             for k, row, flag in zip(labels, probabilities, unsure)
         ]
+
+    def prepare(self, *paths: Path) -> NDArray[numpy.uint8]:
+        """Pictures as the network reads them: (n, height, width), cut out, centred and scaled."""
+        return self._network.prepare([os.fspath(path) for path in paths])
 
     def logits(self, x: Any) -> NDArray[numpy.float32]:
         """The output of the last layer, (n, classes).
@@ -101,8 +104,20 @@ class Model:
         return self._network.activations(x)
 
     def state_dict(self) -> dict[str, NDArray[numpy.float32]]:
-        """Copies of the parameters and buffers, with PyTorch's names and shapes."""
+        """Copies of the parameters and buffers, with PyTorch's names and shapes.
+
+        A module of PyTorch loads {name: torch.from_numpy(value) for name, value in ...items()}.
+        """
         return self._network.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes over the parameters and buffers of a module of PyTorch, or of state_dict().
+
+        state: arrays in host memory, float32, under the names and with the shapes that state_dict()
+        has. Where one is missing, has another shape or holds what is not a number, ValueError is
+        raised and nothing is changed.
+        """
+        self._network.load_state_dict(dict(state))
 
     def save(self, path: Path) -> None:
         """Writes a .safetensors file, which weft.load() and PyTorch read."""
@@ -116,3 +131,32 @@ def load(path: Path, device: str = "cpu") -> Model:
     file that is missing, damaged or no model.
     """
     return Model(_core.load_network(os.fspath(path), device))
+
+
+def network(
+    model: str = "lenet5",
+    *,
+    classes: int = 10,
+    channels: int = 1,
+    height: int = 28,
+    width: int = 28,
+    mean: float | Sequence[float] = 0.1307,
+    stddev: float | Sequence[float] = 0.3081,
+    seed: int = 1,
+    device: str = "cpu",
+) -> Model:
+    """A network that has not been trained, to be given other weights with load_state_dict().
+
+    model: as of weft.train(). height, width: of the images, pixels. Its initial weights are those of
+    PyTorch's layers, drawn from `seed`. mean, stddev: of pixel / 255, one number or one for each
+    channel; it reads (pixel / 255 - mean) / stddev. device: as of load().
+    """
+    means, deviations = (
+        [float(numbers)] * channels if isinstance(numbers, (int, float)) else list(numbers)
+        for numbers in (mean, stddev)
+    )
+    if len(means) != channels or len(deviations) != channels:
+        raise UsageError(f"network: expected a mean and a stddev for each of {channels} channels")
+    return Model(
+        _core.new_network(model, classes, height, width, means, deviations, seed, device)
+    )

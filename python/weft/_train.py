@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft import _core, _errors
 from weft._model import Model
+from weft._progress import progress as shown_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    import numpy
+    from numpy.typing import NDArray
 
 
 class Epoch(NamedTuple):
@@ -39,7 +42,7 @@ def train(
     seed: int | None = None,
     limit_train: int | None = None,
     settings: dict[str, Any] | None = None,
-    callback: Callable[[Epoch], object] | None = None,
+    callbacks: Callable[[Epoch], object] | Iterable[Callable[[Epoch], object]] = (),
     progress: bool | None = None,
     out: str | os.PathLike[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
@@ -49,12 +52,14 @@ def train(
 
     model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
     are drawn; "mnist", "fashion-mnist", ...), or arrays (x, y): uint8 images (n, height, width) or
-    (n, channels, height, width), and integer labels (n,). test: arrays likewise; without them, the last tenth of `data`.
+    (n, channels, height, width), and integer labels (n,). test: arrays likewise; without them, the
+    last tenth of `data`.
 
     What is None is what suits the network. settings: others by their names in a config.json, as
-    {"momentum": 0.8, "schedule": {"kind": "cosine"}}. callback: called with each Epoch; what it raises
-    ends the training. progress: a line on stderr; None shows it on a terminal. out: a folder for the run,
-    or None to write nothing. device: "auto", "cpu" or "cuda".
+    {"momentum": 0.8, "schedule": {"kind": "cosine"}}; weft.settings() lists them. callbacks: one function or several, called with
+    each Epoch in turn; what one raises ends the training. progress: a bar in a notebook, or a line on
+    stderr; None shows it there and on a terminal. out: a folder for the run, or None to write nothing.
+    device: "auto", "cpu" or "cuda".
 
     Ctrl-C ends the training within a twentieth of a second, and a run with a folder can be resumed.
     """
@@ -80,7 +85,8 @@ def train(
         dataset = _core.load_dataset(data, folder, limit_train or 0)
     else:
         dataset = _core.dataset_from_arrays(*_with_test(data, test))
-    line = _Progress(sys.stderr.isatty() if progress is None else progress)
+    told = [callbacks] if callable(callbacks) else list(callbacks)
+    shown = shown_progress(progress)
     history: list[Epoch] = []
 
     def epoch_done(text: str) -> None:
@@ -95,8 +101,8 @@ def train(
             record["seconds"],
         )
         history.append(epoch)
-        line.epoch(epoch)
-        if callback is not None:
+        shown.epoch(epoch)
+        for callback in told:
             callback(epoch)
 
     network = _core.train_network(
@@ -105,7 +111,7 @@ def train(
         json.dumps(given),
         device,
         os.fspath(out) if out is not None else "",
-        line.step,
+        shown.step,
         epoch_done,
     )
     return Model(network, history)
@@ -127,23 +133,87 @@ def _with_test(data: tuple[Any, Any], test: tuple[Any, Any] | None) -> tuple[Any
     return x, y.astype(numpy.int32), test_x, test_y.astype(numpy.int32)
 
 
-class _Progress:
-    """A line on stderr that is written over, and a line for each epoch."""
 
-    def __init__(self, shown: bool) -> None:
-        self._shown = shown
+class Data(NamedTuple):
+    """A data set as arrays, which weft.train() takes too: data=(x, y), test=(test_x, test_y)."""
 
-    def step(self, epoch: int, done: int, total: int) -> None:
-        if self._shown and total > 0:
-            self._write(f"epoch {epoch}  {done / total:4.0%} of {total} images")
+    x: NDArray[numpy.uint8]  #: (n, height, width), or (n, channels, height, width) in colour
+    y: NDArray[numpy.int32]  #: (n,), the class of each image
+    test_x: NDArray[numpy.uint8]  #: as x
+    test_y: NDArray[numpy.int32]
+    class_names: list[str]
 
-    def epoch(self, record: Epoch) -> None:
-        if self._shown:
-            self._write(
-                f"epoch {record.epoch}  loss {record.loss:.4f}  accuracy {record.accuracy:.2%}  "
-                f"test {record.test_accuracy:.2%}  {record.seconds:.1f} s\n"
-            )
+    def __repr__(self) -> str:
+        return f"<weft.Data x {self.x.shape}, test_x {self.test_x.shape}>"
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write("\r" + text.ljust(32))
-        sys.stderr.flush()
+
+def data(
+    name: str = "digits",
+    *,
+    limit: int | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> Data:
+    """A data set by its name: "digits" and "shapes", which are drawn, "mnist", "cifar10", ...
+
+    limit: at most so many training images. data_dir: where its files are; without them they are
+    downloaded.
+    """
+    folder = os.fspath(data_dir) if data_dir is not None else ""
+    found = _core.load_dataset(name, folder, limit or 0)
+    (x, y), (test_x, test_y) = found.train_arrays(), found.test_arrays()
+    return Data(x[:limit], y[:limit], test_x, test_y, list(found.class_names))
+
+
+class Setting(NamedTuple):
+    """A setting of a training run."""
+
+    name: str  #: as `settings` of weft.train() has it; "schedule.peak" is {"schedule": {"peak": ...}}
+    flag: str  #: of `weft train`
+    text: str  #: what `weft train --help` says of it
+
+
+class Settings(list[Setting]):
+    """The settings of weft.train(); a table in a notebook."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{one.name:<26} {one.text}" for one in self)
+
+    def _repr_html_(self) -> str:
+        from weft._catalogue import _table
+
+        return _table(["setting", "what it does"], [[one.name, one.text] for one in self])
+
+
+# Those whose names differ from the flags'.
+_SETTINGS = {
+    "val-split": "validation_split",
+    "ema": "ema_decay",
+    "lr": "schedule.peak",
+    "lr-schedule": "schedule.kind",
+    "warmup": "schedule.warmup_fraction",
+    "flip": "augmentation.flip",
+    "crop": "augmentation.crop",
+    "brightness": "augmentation.brightness",
+    "contrast": "augmentation.contrast",
+    "cutout": "augmentation.cutout",
+}
+_SAME = (
+    "limit-train calibration-split epochs batch-size optimizer momentum nesterov beta1 beta2 epsilon "
+    "weight-decay clip-norm label-smoothing init-gain dropout seed log-every"
+)
+
+
+def settings() -> Settings:
+    """What weft.train(settings=...) takes, in the words of `weft train --help`."""
+    import re
+
+    from weft import _program
+
+    names = {**{flag: flag.replace("-", "_") for flag in _SAME.split()}, **_SETTINGS}
+    found = Settings()
+    for flag, text in re.findall(
+        r"^  --(\S+)(?: \S+)*?(?: {2,}|\n {10,})(\S.*(?:\n {10,}\S.*)*)", _program.run("train", "--help"), re.M
+    ):
+        if flag in names:
+            found.append(Setting(names[flag], "--" + flag, re.sub(r"\s+", " ", text)))
+    return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What calls take as an array: dense, row-major, and used in place. For type checkers only."""
+"""What calls take and return, for type checkers only."""
 
 from typing import Any, Protocol, TypeAlias
 
@@ -12,4 +12,7 @@ class SupportsDLPack(Protocol):
     def __dlpack__(self) -> Any: ...
 
 
+# Dense, row-major, and used in place.
 Array: TypeAlias = SupportsDLPack | Buffer
+# Of the library that the first array is from: numpy.ndarray, torch.Tensor, cupy.ndarray, jax.Array.
+Result: TypeAlias = Any

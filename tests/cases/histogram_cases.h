@@ -16,7 +16,7 @@ inline std::ostream& operator<<(std::ostream& out, const IntegerBins& b) {
 }
 
 inline std::ostream& operator<<(std::ostream& out, const EvenBins& b) {
-  return out << b.bins << " bins of [" << b.lower << ", " << b.upper << ")";
+  return out << b.bins << " bins of [" << b.lower << ", " << b.upper << (b.closed ? "]" : ")");
 }
 
 }  // namespace weft::kernels
@@ -93,8 +93,9 @@ inline constexpr kernels::IntegerBins kIntegerBins[] = {
 inline constexpr kernels::IntegerBins kFewIntegerBins[] = {{-100, 157, 257}, {-3, 70000, 70003}};
 
 inline constexpr kernels::EvenBins kEvenBins[] = {
-    {0, 1, 256}, {-1, 1, 100}, {-0.3f, 0.7f, 17}, {0, 1, 1}, {0, 1, 4096}, {-2, 3, 100003},
+    {0, 1, 256}, {-1, 1, 100, true}, {-0.3f, 0.7f, 17, true},
+    {0, 1, 1},   {0, 1, 4096},       {-2, 3, 100003},
 };
-inline constexpr kernels::EvenBins kFewEvenBins[] = {{-1, 1, 100}, {0, 1, 1}};
+inline constexpr kernels::EvenBins kFewEvenBins[] = {{-1, 1, 100, true}, {0, 1, 1}};
 
 }  // namespace weft::cases

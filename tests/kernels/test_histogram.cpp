@@ -29,7 +29,7 @@ std::int64_t oracle_bin(const IntegerBins& b, std::int64_t x) {
   return (x - b.lower) * b.bins / (b.upper - b.lower);  // below 2^62 here
 }
 std::int64_t oracle_bin(const EvenBins& b, float x) {
-  if (!(x >= b.lower) || !(x < b.upper)) return -1;
+  if (!(x >= b.lower) || !(b.closed ? x <= b.upper : x < b.upper)) return -1;
   const double width = static_cast<double>(b.upper) - static_cast<double>(b.lower);
   const float scale = static_cast<float>(static_cast<double>(b.bins) / width);
   const volatile float difference = x - b.lower;

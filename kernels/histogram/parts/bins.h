@@ -30,8 +30,8 @@ template <class T>
 struct EvenBinning {
   using Value = T;
   std::int32_t bins;
-  T lower, upper;
-  T scale;  // bins / (upper - lower)
+  T lower, upper;  // what is below upper is counted
+  T scale;         // bins / (upper - lower), or of EvenBins
 };
 
 namespace binning {

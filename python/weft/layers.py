@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""The layers of Weft as pairs of functions: NAME_forward(x, ...) and NAME_backward(dy, ...).
+
+These are the functions that a layer of a network calls. A backward function takes dy, the gradient of
+the forward one's first result, and what forward got or gave that it needs, and returns the gradients
+of the inputs. All arrays are float32 unless it is said, and batches come first. `LAYERS` names the
+pairs, and help() of a function tells its shapes.
+
+    y = weft.layers.linear_forward(x, w, bias)               # (n, out)
+    dx, dw, dbias = weft.layers.linear_backward(dy, x, w)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft import _core
+from weft._core import (
+    avg_pool2d as avg_pool2d_forward,
+    avg_pool2d_backward as avg_pool2d_backward,
+    batch_norm as batch_norm_forward,
+    batch_norm_backward as batch_norm_backward,
+    batch_norm_inference as batch_norm_inference,
+    conv2d as conv2d_forward,
+    conv2d_backward as conv2d_backward,
+    conv2d_relu_pool as conv2d_relu_pool_forward,
+    conv2d_relu_pool_backward as conv2d_relu_pool_backward,
+    dropout as dropout_forward,
+    linear as linear_forward,
+    linear_backward as linear_backward,
+    max_pool2d as max_pool2d_forward,
+    max_pool2d_backward as max_pool2d_backward,
+    softmax as softmax_forward,
+    softmax_backward as softmax_backward,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from weft._typing import Array, Result
+
+LAYERS = (
+    "linear",
+    "conv2d",
+    "conv2d_relu_pool",
+    "max_pool2d",
+    "avg_pool2d",
+    "relu",
+    "sigmoid",
+    "tanh",
+    "batch_norm",
+    "dropout",
+    "flatten",
+    "add",
+    "softmax",
+    "softmax_cross_entropy",
+    "mean_squared_error",
+)
+
+
+def relu_forward(x: Array, *, out: Any = None) -> Result:
+    """max(x, 0). x: any shape. out: may be x."""
+    return _core.activation(x, "relu", out=out)
+
+
+def relu_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+    """dy where y is above 0, and 0 elsewhere. y: the result of relu_forward. out: may be dy."""
+    return _core.activation_backward(dy, y, "relu", out=out)
+
+
+def sigmoid_forward(x: Array, *, out: Any = None) -> Result:
+    """1 / (1 + exp(-x)). x: any shape. out: may be x."""
+    return _core.activation(x, "sigmoid", out=out)
+
+
+def sigmoid_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+    """dy y (1 - y). y: the result of sigmoid_forward. out: may be dy."""
+    return _core.activation_backward(dy, y, "sigmoid", out=out)
+
+
+def tanh_forward(x: Array, *, out: Any = None) -> Result:
+    """tanh(x). x: any shape. out: may be x."""
+    return _core.activation(x, "tanh", out=out)
+
+
+def tanh_backward(dy: Array, y: Array, *, out: Any = None) -> Result:
+    """dy (1 - y^2). y: the result of tanh_forward. out: may be dy."""
+    return _core.activation_backward(dy, y, "tanh", out=out)
+
+
+def dropout_backward(
+    dy: Array, p: float = 0.5, *, seed: int = 0, layer: int = 0, step: int = 0, out: Any = None
+) -> Result:
+    """The same elements are zeroed as by dropout_forward with these numbers. out: may be dy."""
+    return _core.dropout(dy, p, seed=seed, layer=layer, step=step, out=out)
+
+
+def flatten_forward(x: Any) -> Any:
+    """The same memory as (n, features). x: (n, ...), with a method reshape."""
+    count = 1
+    for extent in x.shape[1:]:
+        count *= extent
+    return x.reshape((x.shape[0], count))
+
+
+def flatten_backward(dy: Any, shape: Sequence[int]) -> Any:
+    """The same memory with the shape that x had."""
+    return dy.reshape(tuple(shape))
+
+
+def add_forward(x: Array, other: Array) -> Result:
+    """x + other, the end of a residual block. Both have the same shape."""
+    return _core.vector_add(x, other)
+
+
+def add_backward(dy: Any) -> tuple[Any, Any]:
+    """The gradients of both operands, which are dy itself."""
+    return dy, dy
+
+
+def softmax_cross_entropy_forward(
+    x: Array, labels: Array, *, smoothing: float = 0.0
+) -> tuple[Result, Result]:
+    """The cross-entropy of each row of logits, and the class that has the largest one.
+
+    x: (n, classes). labels: (n,), int32. Returns (n,) and (n,), int32. smoothing: as in
+    softmax_cross_entropy_backward.
+    """
+    loss, _, prediction = _core.softmax_cross_entropy(x, labels, smoothing=smoothing)
+    return loss, prediction
+
+
+def softmax_cross_entropy_backward(
+    x: Array, labels: Array, *, scale: float = 1.0, smoothing: float = 0.0
+) -> Result:
+    """The gradient of the sum of these losses times `scale`: (n, classes).
+
+    scale: 1 / n gives the gradient of their mean. smoothing: the share of each label that is spread
+    over all classes.
+    """
+    return _core.softmax_cross_entropy(x, labels, scale=scale, smoothing=smoothing)[1]
+
+
+def mean_squared_error_forward(y: Array, target: Array) -> Result:
+    """The mean of the squared differences of each row. y, target: (n, features). Returns (n,)."""
+    return _core.mean_squared_error(y, target)[0]
+
+
+def mean_squared_error_backward(y: Array, target: Array, *, scale: float = 1.0) -> Result:
+    """The gradient of the sum of these means times `scale`: (n, features)."""
+    return _core.mean_squared_error(y, target, scale=scale)[1]
+
+
+__all__ = [
+    "LAYERS",
+    "add_backward",
+    "add_forward",
+    "avg_pool2d_backward",
+    "avg_pool2d_forward",
+    "batch_norm_backward",
+    "batch_norm_forward",
+    "batch_norm_inference",
+    "conv2d_backward",
+    "conv2d_forward",
+    "conv2d_relu_pool_backward",
+    "conv2d_relu_pool_forward",
+    "dropout_backward",
+    "dropout_forward",
+    "flatten_backward",
+    "flatten_forward",
+    "linear_backward",
+    "linear_forward",
+    "max_pool2d_backward",
+    "max_pool2d_forward",
+    "mean_squared_error_backward",
+    "mean_squared_error_forward",
+    "relu_backward",
+    "relu_forward",
+    "sigmoid_backward",
+    "sigmoid_forward",
+    "softmax_backward",
+    "softmax_cross_entropy_backward",
+    "softmax_cross_entropy_forward",
+    "softmax_forward",
+    "tanh_backward",
+    "tanh_forward",
+]
