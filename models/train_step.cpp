@@ -13,9 +13,9 @@
 namespace weft::models {
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
-                         std::int64_t images_used, std::span<const float> lr_table,
+                         const kernels::BatchOrder& order, std::span<const float> lr_table,
                          Optimizer optimizer, bool averages, const Stream& stream)
-    : images(set, images_used, stream),
+    : images(set, order, stream),
       weights(net, stream),
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
@@ -47,6 +47,7 @@ void TrainMemory::write(const Checkpoint& from, const Stream& stream) {
     copy_from_host(states[i].view<float>(), std::span(from.states[i]), stream);
   }
   copy_from_host(step.view<std::int64_t>(), std::span(&from.state.step, 1), stream);
+  if (images.streamed) images.streamed->seek(from.state.step);
   totals.write(from.state.totals, stream);
 }
 
@@ -139,6 +140,12 @@ class LayerStep final : public TrainStep {
   }
 
   void launch(std::int64_t steps) override {
+    auto& streamed = memory_.images.streamed;
+    for (; streamed && steps > 0; --steps) {
+      streamed->begin();
+      one_->launch();
+      streamed->end();
+    }
     for (; many_ && steps >= kStepsPerGraph; steps -= kStepsPerGraph) many_->launch();
     for (; steps > 0; --steps) one_->launch();
   }
@@ -286,7 +293,7 @@ std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainM
                                            const StepOptions& options, std::int64_t rows,
                                            const Stream& stream) {
   const bool fits = !options.augmentation.edits() && options.optimizer == Optimizer::sgd &&
-                    options.clip_norm == 0 && !memory.average;
+                    options.clip_norm == 0 && !memory.average && !memory.images.streamed;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
@@ -303,6 +310,7 @@ const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemo
                                         const Stream& stream) {
   layers::Plan plan(net, memory.weights, rows, layers::Phase::training, options.kernels,
                     options.seed, memory.step.data<std::int64_t>(), stream);
+  if (memory.images.streamed) memory.images.streamed->begin();
   gather(plan.input().data, nullptr, rows, memory, options, stream);
   plan.forward(stream);
   for (std::size_t layer = 0; layer < net.layers().size(); ++layer) {

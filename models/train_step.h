@@ -21,9 +21,9 @@ namespace weft::models {
 
 // What all steps of a run share. Everything that changes from step to step lives on the device.
 struct TrainMemory {
-  TrainMemory(const layers::Sequential& net, const data::ImageSet& set, std::int64_t images_used,
-              std::span<const float> lr_table, Optimizer optimizer, bool averages,
-              const Stream& stream);
+  TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
+              const kernels::BatchOrder& order, std::span<const float> lr_table,
+              Optimizer optimizer, bool averages, const Stream& stream);
 
   // Both block.
   void write(const Checkpoint& from, const Stream& stream);
@@ -65,8 +65,9 @@ class TrainStep {
 };
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
-// options.kernels allows it, nothing but the warp augments, the optimizer is SGD without clipping,
-// nothing is averaged and, in a CNN, no label smoothed; else layer by layer. On a GPU this runs a
+// options.kernels allows it, all images are on the device, nothing but the warp augments, the
+// optimizer is SGD without clipping, nothing is averaged and, in a CNN, no label smoothed; else
+// layer by layer. On a GPU this runs a
 // step on whatever is in memory, because the first launch of a kernel loads it, which must not
 // happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,

@@ -41,16 +41,6 @@ void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   }
 }
 
-ModelInfo info_of(const data::Dataset& dataset) {
-  ModelInfo info;
-  info.class_names = dataset.class_names;
-  info.own_data = dataset.own_data;
-  info.mean = dataset.mean;
-  info.stddev = dataset.stddev;
-  info.fit = dataset.fit;
-  return info;
-}
-
 // What Trainer::run() relies on, for a state that came from a file.
 void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where) {
   const auto first = static_cast<std::int64_t>(state.history.size()) * steps_per_epoch;
@@ -85,7 +75,7 @@ void replace_epochs(RunState& state, int epochs) {
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
-        RunDirectory run_directory, const Stream& on);
+        RunDirectory run_directory, const Stream& on, std::uint64_t device_data_limit);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -113,6 +103,7 @@ struct Trainer::State {
   std::function<void()> committed;  // the observer's
   StepOptions options;
   std::vector<float> lr;
+  std::optional<TrainSplit> split;  // kept where its images are streamed
   std::unique_ptr<TrainMemory> memory;
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
   std::optional<Evaluator> held_out, test;
@@ -124,17 +115,22 @@ struct Trainer::State {
 };
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
-                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on)
+                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on,
+                      std::uint64_t device_data_limit)
     : stream(on),
       directory(std::move(run_directory)),
       info(info_of(dataset)),
       net(std::move(network)),
-      checkpoint(std::move(start)) {
-  const auto split = split_of(dataset, config());
+      checkpoint(std::move(start)),
+      split(split_of(dataset, config())) {
   const data::ImageSet& train = split ? split->train : dataset.train;
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
+  const std::int64_t all = images + dataset.test.count + (split ? split->validation.count : 0);
+  const bool streams = streams_images(static_cast<std::uint64_t>(all * train.pixels()),
+                                      device_data_limit, stream.device());
+  if (streams) options.order.staged_steps = StreamedImages::kSlots;
   options.augmentation = config().augmentation;
   options.normalization = normalization_of(info);
   options.optimizer = config().optimizer;
@@ -149,7 +145,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   check_position(checkpoint.state, steps_per_epoch(), "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
-  memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().optimizer,
+  memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, config().optimizer,
                                          config().ema_decay > 0, stream);
   memory->write(checkpoint, stream);  // a step is run once before it is recorded
   if (images >= batch) {
@@ -160,7 +156,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   }
   const auto prepare = [&](std::optional<Evaluator>& evaluator, const data::ImageSet& set) {
     evaluator.emplace(*net, memory->evaluated(), set, evaluation_batch(stream.device()),
-                      options.normalization, options.kernels, stream);
+                      options.normalization, options.kernels, stream, streams);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
@@ -176,6 +172,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   }
   prepare(test, dataset.test);
   memory->write(checkpoint, stream);
+  if (!streams) split.reset();
 }
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -316,19 +313,20 @@ void Trainer::State::throw_diverged(const std::string& what) {
 }
 
 Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
-                 const std::filesystem::path& run_dir, const Stream& stream) {
+                 const std::filesystem::path& run_dir, const Stream& stream,
+                 std::uint64_t device_data_limit) {
   validate(config);
   auto net = make_network(config.network);
   check_dataset(dataset, config);
   RunDirectory directory = RunDirectory::create(run_dir);
   Checkpoint start = fresh_checkpoint(config, dataset, *net);
   state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
-                                   stream);
+                                   stream, device_data_limit);
   state_->commit(state_->checkpoint);
 }
 
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream) {
+                        int epochs, const Stream& stream, std::uint64_t device_data_limit) {
   RunDirectory directory = RunDirectory::open(run_dir);
   const std::string where = directory.checkpoint_path().string();
   const SafeTensors content = directory.read();
@@ -345,7 +343,7 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
   }
   replace_epochs(start.state, epochs);
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
-                                       std::move(directory), stream);
+                                       std::move(directory), stream, device_data_limit);
   state->commit(state->checkpoint);
   return Trainer(std::move(state));
 }
@@ -381,6 +379,9 @@ std::int64_t Trainer::images_of_epoch_done() const {
 }
 std::size_t Trainer::device_bytes() const {
   return state_->stream.peak_bytes();
+}
+bool Trainer::streams() const {
+  return state_->memory->images.streamed.has_value();
 }
 
 Model Trainer::model() const {

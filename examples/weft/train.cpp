@@ -46,7 +46,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
                          run_dir,
                          before,
                          trainer.images_of_epoch_done(),
-                         data_arguments(flags.data, config.own_data)};
+                         data_arguments(flags.data, config.own_data),
+                         trainer.streams()};
   TrainReport report(flags.json);
   report.start(facts);
   const int last = flags.stop_after > 0
@@ -82,7 +83,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   const double seconds = timer.seconds();
   const models::Model model = trainer.model();
   const models::Evaluation evaluation =
-      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream);
+      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream,
+                       device_data_limit(flags.device));
   const fs::path samples = write_samples(dataset, run_dir);
   data::write_file_atomically(run_dir / "report.html",
                               report_page(facts, trainer, model, evaluation));
@@ -111,7 +113,8 @@ int run_train(const TrainFlags& flags) {
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     models::Trainer trainer =
-        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream);
+        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
+                                device_data_limit(flags.device));
     return train(trainer, flags, dataset, flags.resume, stream);
   }
   models::TrainConfig config = config_from(flags);
@@ -134,12 +137,11 @@ int run_train(const TrainFlags& flags) {
   const data::Dataset dataset = loading.get();
   notice_limit(config.limit_train, dataset.train.count, dataset.name);
   adopt_data_set(config, flags, dataset);
-  require_device_memory(dataset, device);
   const fs::path run_dir =
       flags.out.empty()
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
-  models::Trainer trainer(config, dataset, run_dir, stream);
+  models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device));
   return train(trainer, flags, dataset, run_dir, stream);
 }
 

@@ -146,6 +146,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
             "seed of weights, order and augmentation; default 1");
 
   add_device_flags(app, flags.device, true);
+  add_device_data_limit(app, flags.device);
 
   app.option_defaults()->group("Run");
   app.add_option("--out", flags.out, "run directory; default runs/MODEL-DATASET-N")
@@ -165,6 +166,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
 }
 
 void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
+  device_data_limit(flags.device);
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
     for (const char* name : {"--image-size",

@@ -23,6 +23,7 @@ struct TrainFacts {
   std::int64_t images_before = 0;  // and of the epoch that it goes on in
   bool has_work() const { return epochs_before < config.epochs; }
   std::string data_arguments;  // for the commands to try next: " --data-dir DIR" or ""
+  bool streams = false;        // the images come from host memory, batch by batch
 };
 
 class TrainReport {
