@@ -38,7 +38,7 @@ struct FittedFile {
 };
 
 // The planes are those of planes_of(fit_image(load_rgb_image(path), height, width, fit), channels),
-// byte for byte. This takes two thirds of the time: most files are resampled where the decoder left
+// byte for byte. This takes 0.7 of the time: most files are resampled where the decoder left
 // their pixels. Throws what those three throw.
 FittedFile load_fitted(const std::filesystem::path& path, std::int64_t channels,
                        std::int64_t height, std::int64_t width, Fit fit);

@@ -66,7 +66,7 @@ TEST_P(StreamedTest, SameBitsAsOnTheDevice) {
     streamed.run({}, kNoStop);
     expect_same_bits(whole, streamed);
     EXPECT_EQ(streamed.device_bytes(), bytes) << "a step allocated memory";
-    EXPECT_GT(whole.history().back().test.accuracy, 0.5) << "nothing was learned";
+    EXPECT_GT(whole.history().back().test.accuracy, 0.25) << "nothing was learned";
   }
 }
 
