@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/picture/picture.h"
 #include "data/plane.h"
 #include "engine/error.h"
 #include "engine/names.h"
@@ -30,19 +31,47 @@ Box middle_box(std::int64_t width, std::int64_t height, std::int64_t like_width,
   return {(width - w) / 2, (height - h) / 2, w, h};
 }
 
-std::vector<std::uint8_t> scaled(const std::vector<std::uint8_t>& plane, std::int64_t plane_width,
-                                 const Box& from, std::int64_t width, std::int64_t height) {
-  GreyImage part{from.width, from.height, {}};
-  for (std::int64_t y = from.top; y < from.top + from.height; ++y) {
-    const auto row = plane.begin() + y * plane_width + from.left;
-    part.pixels.insert(part.pixels.end(), row, row + from.width);
+// The channels of a part of a picture, one plane after the other, as (height, width) each.
+std::vector<std::uint8_t> fitted_planes(const PixelView& picture, std::int64_t height,
+                                        std::int64_t width, Fit fit) {
+  const bool crops = fit == Fit::crop, pads = fit == Fit::letterbox;
+  const Box from = crops ? middle_box(picture.width, picture.height, width, height)
+                         : Box{0, 0, picture.width, picture.height};
+  const Box to =
+      pads ? middle_box(width, height, picture.width, picture.height) : Box{0, 0, width, height};
+  const PixelView part{picture.values + from.top * picture.stride + from.left * picture.channels,
+                       from.width, from.height, picture.channels, picture.stride};
+  std::vector<std::uint8_t> result(static_cast<std::size_t>(picture.channels * width * height));
+  auto plane = result.begin();
+  for (const Plane& values : resample(part, to.width, to.height)) {
+    for (std::int64_t y = 0; y < to.height; ++y) {
+      for (std::int64_t x = 0; x < to.width; ++x) {
+        plane[(to.top + y) * width + to.left + x] =
+            static_cast<std::uint8_t>(std::clamp(values.at(x, y), 0.0f, 255.0f) + 0.5f);
+      }
+    }
+    plane += width * height;
   }
-  const Plane resampled = resample(part, width, height);
-  std::vector<std::uint8_t> bytes;
-  for (const float value : resampled.values) {
-    bytes.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f));
+  return result;
+}
+
+void check_sizes(std::int64_t from_width, std::int64_t from_height, std::int64_t height,
+                 std::int64_t width) {
+  if (height >= 1 && width >= 1 && from_height >= 1 && from_width >= 1) return;
+  throw Error(ErrorKind::usage, str("a picture of ", from_width, " x ", from_height,
+                                    " cannot be made ", width, " x ", height));
+}
+
+bool has_colour(const RgbImage& image) {
+  return !image.is_grey && (image.red != image.green || image.green != image.blue);
+}
+
+bool has_colour(const Picture& picture) {  // of 3 channels
+  const std::uint8_t* rgb = picture.pixels.get();
+  for (std::int64_t left = picture.width * picture.height; left > 0; --left, rgb += 3) {
+    if (rgb[0] != rgb[1] || rgb[1] != rgb[2]) return true;
   }
-  return bytes;
+  return false;
 }
 
 }  // namespace
@@ -56,27 +85,14 @@ std::string_view name_of(Fit fit) {
 }
 
 RgbImage fit_image(const RgbImage& image, std::int64_t height, std::int64_t width, Fit fit) {
-  if (height < 1 || width < 1 || image.height < 1 || image.width < 1) {
-    throw Error(ErrorKind::usage, str("a picture of ", image.width, " x ", image.height,
-                                      " cannot be made ", width, " x ", height));
-  }
-  const bool crops = fit == Fit::crop, pads = fit == Fit::letterbox;
-  const Box from = crops ? middle_box(image.width, image.height, width, height)
-                         : Box{0, 0, image.width, image.height};
-  const Box to =
-      pads ? middle_box(width, height, image.width, image.height) : Box{0, 0, width, height};
+  check_sizes(image.width, image.height, height, width);
   const auto fitted = [&](const std::vector<std::uint8_t>& plane) {
     if (std::ssize(plane) != image.width * image.height) {
       throw Error(ErrorKind::usage, str("a plane of ", plane.size(), " pixels in a picture of ",
                                         image.width, " x ", image.height));
     }
-    const std::vector<std::uint8_t> inner = scaled(plane, image.width, from, to.width, to.height);
-    std::vector<std::uint8_t> result(static_cast<std::size_t>(width * height));
-    for (std::int64_t y = 0; y < to.height; ++y) {
-      std::copy_n(inner.begin() + y * to.width, to.width,
-                  result.begin() + (to.top + y) * width + to.left);
-    }
-    return result;
+    return fitted_planes({plane.data(), image.width, image.height, 1, image.width}, height, width,
+                         fit);
   };
   RgbImage result{width, height, image.is_grey, {}, {}, {}, fitted(image.grey)};
   if (!image.is_grey) {
@@ -98,6 +114,26 @@ std::vector<std::uint8_t> planes_of(const RgbImage& image, std::int64_t channels
     planes.insert(planes.end(), values.begin(), values.end());
   }
   return planes;
+}
+
+FittedFile load_fitted(const std::filesystem::path& path, std::int64_t channels,
+                       std::int64_t height, std::int64_t width, Fit fit) {
+  const std::string name = path.string();
+  const Picture picture = decode_picture(read_file(path, kMaxImageFileBytes), name);
+  FittedFile result{picture.width, picture.height, false, {}};
+  if (picture.channels == 3 && channels == 3) {
+    check_sizes(picture.width, picture.height, height, width);
+    result.has_colour = has_colour(picture);
+    result.planes =
+        fitted_planes({picture.pixels.get(), picture.width, picture.height, 3, 3 * picture.width},
+                      height, width, fit);
+    return result;
+  }
+  RgbImage image = rgb_image_of(picture);
+  result.has_colour = has_colour(image);
+  image.is_grey = image.is_grey || channels == 1;  // then its colours are not fitted
+  result.planes = planes_of(fit_image(image, height, width, fit), channels);
+  return result;
 }
 
 }  // namespace weft::data

@@ -30,11 +30,6 @@ struct Look {
   std::string problem;                 // why it cannot be read, or ""
 };
 
-Look look_at(const RgbImage& image) {
-  const bool has_colour = !image.is_grey && (image.red != image.green || image.green != image.blue);
-  return {image.width, image.height, has_colour, ""};
-}
-
 // The pictures of the three sets as one list; the training set comes first.
 std::vector<const PictureFile*> all_of(const PictureTree& tree) {
   std::vector<const PictureFile*> files;
@@ -126,19 +121,22 @@ class Decoder {
     const std::size_t count = std::min(kLooks, files_.size());
     std::vector<Look> looks(count);
     on_all_cores(count, {}, [&](std::size_t i) {
-      RgbImage ignored;
-      looks[i] = read(*files_[i * files_.size() / count], ignored);
+      Bytes ignored;
+      looks[i] = read(*files_[i * files_.size() / count], {3, 1, 1}, ignored);
     });
     return shape_for(options_.shape, looks, 0);
   }
 
-  Look read(const PictureFile& file, RgbImage& image) const {
+  // `shape` has all its extents.
+  Look read(const PictureFile& file, const PictureShape& shape, Bytes& planes) const {
     Look broken;
     broken.problem = file.problem;
     if (!broken.problem.empty()) return broken;
     try {
-      image = load_rgb_image(folder_ / file.path);
-      return look_at(image);
+      FittedFile fitted =
+          load_fitted(folder_ / file.path, shape.channels, shape.height, shape.width, shape.fit);
+      planes = std::move(fitted.planes);
+      return {fitted.width, fitted.height, fitted.has_colour, ""};
     } catch (const Error& error) {
       broken.problem = error.what();
       return broken;
@@ -154,12 +152,10 @@ class Decoder {
                    "choose a smaller --image-size, or fewer pictures");
     pixels_.resize(files_.size() * bytes);
     on_all_cores(files_.size(), options_, [&](std::size_t i) {
-      RgbImage image;
-      looks_[i] = read(*files_[i], image);
+      Bytes planes;
+      looks_[i] = read(*files_[i], shape, planes);
       if (looks_[i].width == 0) return;
-      const Bytes fitted =
-          planes_of(fit_image(image, shape.height, shape.width, shape.fit), shape.channels);
-      std::copy(fitted.begin(), fitted.end(),
+      std::copy(planes.begin(), planes.end(),
                 pixels_.begin() + static_cast<std::ptrdiff_t>(i * bytes));
     });
   }

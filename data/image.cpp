@@ -139,8 +139,11 @@ GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::stri
   return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded))};
 }
 
-RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Picture decoded = decode(bytes, &Format::decode, name);
+Picture decode_picture(std::span<const std::uint8_t> bytes, const std::string& name) {
+  return decode(bytes, &Format::decode, name);
+}
+
+RgbImage rgb_image_of(const Picture& decoded) {
   RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {}};
   image.grey = grey_plane(decoded, kWhite);
   if (image.is_grey) return image;
@@ -152,6 +155,10 @@ RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string
 
 GreyImage load_grey_image(const std::filesystem::path& path) {
   return decode_grey_image(read_file(path, kMaxImageFileBytes), path.string());
+}
+
+RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
+  return rgb_image_of(decode_picture(bytes, name));
 }
 
 RgbImage load_rgb_image(const std::filesystem::path& path) {

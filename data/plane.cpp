@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weft::data {
 namespace {
@@ -40,41 +41,61 @@ std::vector<Tap> taps(std::int64_t from, std::int64_t to) {
   return result;
 }
 
+// Of pixels of `channels` values, whose rows are `stride` values apart.
 template <class Value>
-Plane resample_rows(const Value* source, std::int64_t from_width, std::int64_t from_height,
-                    std::int64_t width, std::int64_t height) {
+std::vector<Plane> resample_rows(const Value* source, std::int64_t from_width,
+                                 std::int64_t from_height, std::int64_t channels,
+                                 std::int64_t stride, std::int64_t width, std::int64_t height) {
   const std::vector<Tap> across = taps(from_width, width), down = taps(from_height, height);
-  Plane result(width, height);
-  std::vector<float> line(static_cast<std::size_t>(from_width));
+  std::vector<Plane> result(static_cast<std::size_t>(channels), Plane(width, height));
+  std::vector<float> line(static_cast<std::size_t>(from_width * channels));
   for (std::int64_t y = 0; y < height; ++y) {
     const Tap& rows = down[static_cast<std::size_t>(y)];
     std::fill(line.begin(), line.end(), 0.0f);
     for (std::size_t k = 0; k < rows.weights.size(); ++k) {
-      const Value* values = source + (rows.first + static_cast<std::int64_t>(k)) * from_width;
+      const Value* values = source + (rows.first + static_cast<std::int64_t>(k)) * stride;
+      const float weight = rows.weights[k];
       for (std::size_t x = 0; x < line.size(); ++x) {
-        line[x] += rows.weights[k] * static_cast<float>(values[x]);
+        line[x] += weight * static_cast<float>(values[x]);
       }
     }
-    for (std::int64_t x = 0; x < width; ++x) {
-      const Tap& tap = across[static_cast<std::size_t>(x)];
-      float sum = 0;
-      for (std::size_t k = 0; k < tap.weights.size(); ++k) {
-        sum += tap.weights[k] * line[static_cast<std::size_t>(tap.first) + k];
+    for (std::int64_t c = 0; c < channels; ++c) {
+      Plane& plane = result[static_cast<std::size_t>(c)];
+      for (std::int64_t x = 0; x < width; ++x) {
+        const Tap& tap = across[static_cast<std::size_t>(x)];
+        const float* at = &line[static_cast<std::size_t>(tap.first * channels + c)];
+        float sum = 0;
+        for (const float weight : tap.weights) {
+          sum += weight * *at;
+          at += channels;
+        }
+        plane.at(x, y) = sum;
       }
-      result.at(x, y) = sum;
     }
   }
   return result;
 }
 
+template <class Value>
+Plane resample_plane(const std::vector<Value>& values, std::int64_t from_width,
+                     std::int64_t from_height, std::int64_t width, std::int64_t height) {
+  return std::move(
+      resample_rows(values.data(), from_width, from_height, 1, from_width, width, height).front());
+}
+
 }  // namespace
 
 Plane resample(const Plane& source, std::int64_t width, std::int64_t height) {
-  return resample_rows(source.values.data(), source.width, source.height, width, height);
+  return resample_plane(source.values, source.width, source.height, width, height);
 }
 
 Plane resample(const GreyImage& source, std::int64_t width, std::int64_t height) {
-  return resample_rows(source.pixels.data(), source.width, source.height, width, height);
+  return resample_plane(source.pixels, source.width, source.height, width, height);
+}
+
+std::vector<Plane> resample(const PixelView& source, std::int64_t width, std::int64_t height) {
+  return resample_rows(source.values, source.width, source.height, source.channels, source.stride,
+                       width, height);
 }
 
 }  // namespace weft::data

@@ -25,10 +25,18 @@ struct Plane {
   }
 };
 
+// Pixels where they lie: `channels` values each, and `stride` values from a row to the next.
+struct PixelView {
+  const std::uint8_t* values;
+  std::int64_t width, height, channels, stride;
+};
+
 // The picture at another size (both >= 1), each axis on its own: every new pixel is the mean of the
 // area it covers where the picture shrinks, linear between pixel centres where it grows. The same
 // size gives the same values, bit for bit.
 Plane resample(const Plane& source, std::int64_t width, std::int64_t height);
 Plane resample(const GreyImage& source, std::int64_t width, std::int64_t height);
+// A plane for each channel, with the bits that it has on its own.
+std::vector<Plane> resample(const PixelView& source, std::int64_t width, std::int64_t height);
 
 }  // namespace weft::data

@@ -171,6 +171,25 @@ void Buffer::release() noexcept {
   data_ = nullptr;
 }
 
+PinnedBuffer::PinnedBuffer(std::size_t bytes, Device device) : device_(device) {
+  if (device.is_cpu()) data_ = std::malloc(std::max<std::size_t>(bytes, 1));
+#ifdef WEFT_WITH_CUDA
+  else
+    cuda_check(cudaMallocHost(&data_, std::max<std::size_t>(bytes, 1)), "lock memory of the host");
+#endif
+  if (data_ == nullptr) {
+    throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));
+  }
+}
+
+PinnedBuffer::~PinnedBuffer() {
+  if (device_.is_cpu()) std::free(data_);
+#ifdef WEFT_WITH_CUDA
+  else
+    static_cast<void>(cudaFreeHost(data_));
+#endif
+}
+
 void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
                 const Stream& stream) {
   if (bytes == 0) return;

@@ -80,6 +80,22 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+// Host memory, owned and uninitialised. It is page-locked for a GPU, so that copy_bytes() from here
+// only queues the copy: the caller leaves the bytes alone until the stream has been synchronised.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(std::size_t bytes, Device device);  // throws device when memory is short
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer();
+
+  void* data() const { return data_; }
+
+ private:
+  Device device_;
+  void* data_ = nullptr;
+};
+
 // Raw copies and fills, in stream order. Source and destination must not overlap.
 void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, std::size_t bytes,
                 const Stream& stream);

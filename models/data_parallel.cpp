@@ -150,17 +150,18 @@ SharedEvaluator::SharedEvaluator(distributed::Communicator& ranks, const layers:
                                  layers::Weights& weights, const data::ImageSet& set,
                                  std::span<const kernels::Normalization> normalization,
                                  const layers::KernelChoice& kernels, std::int64_t classes,
-                                 const Stream& stream)
+                                 const Stream& stream, bool streams)
     : ranks_(ranks), classes_(classes), rows_(ranks.share_of(set.count).count) {
   if (rows_ == 0) return;
   const auto prepare = [&](const data::ImageSet& images) {
     evaluator_.emplace(net, weights, images, evaluation_batch(stream.device()), normalization,
-                       kernels, stream);
+                       kernels, stream, streams);
   };
   if (ranks.size() == 1) {
     prepare(set);
   } else {
-    prepare(share_of(set, ranks.share_of(set.count)));
+    images_ = share_of(set, ranks.share_of(set.count));
+    prepare(images_);
   }
 }
 

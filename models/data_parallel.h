@@ -48,7 +48,10 @@ class SharedEvaluator {
   SharedEvaluator(distributed::Communicator& ranks, const layers::Sequential& net,
                   layers::Weights& weights, const data::ImageSet& set,
                   std::span<const kernels::Normalization> normalization,
-                  const layers::KernelChoice& kernels, std::int64_t classes, const Stream& stream);
+                  const layers::KernelChoice& kernels, std::int64_t classes, const Stream& stream,
+                  bool streams = false);
+  SharedEvaluator(const SharedEvaluator&) = delete;  // a streamed set is read where it lies
+  SharedEvaluator& operator=(const SharedEvaluator&) = delete;
 
   Metrics run(const Stream& stream);
   // The same, with the logits of the whole set: (images, classes).
@@ -59,6 +62,7 @@ class SharedEvaluator {
 
   distributed::Communicator& ranks_;
   std::int64_t classes_, rows_;         // of this rank's share
+  data::ImageSet images_;               // the share, where there are several ranks
   std::optional<Evaluator> evaluator_;  // nothing for a share without images
 };
 

@@ -45,11 +45,24 @@ void check_images(const data::ImageSet& set, const NetworkOptions& network, cons
   }
 }
 
-DeviceImages::DeviceImages(const data::ImageSet& set, std::int64_t first, const Stream& stream)
-    : count(first),
+namespace {
+
+std::int64_t rows_on_device(const kernels::BatchOrder& order) {
+  return order.staged_steps > 0 ? order.staged_steps * order.batch : order.count;
+}
+
+}  // namespace
+
+DeviceImages::DeviceImages(const data::ImageSet& set, const kernels::BatchOrder& order,
+                           const Stream& stream)
+    : count(order.count),
       dims{set.channels, set.height, set.width},
-      images(Shape{first, set.channels, set.height, set.width}, DType::u8, stream),
-      labels(Shape{first}, DType::i32, stream) {
+      images(Shape{rows_on_device(order), set.channels, set.height, set.width}, DType::u8, stream),
+      labels(Shape{rows_on_device(order)}, DType::i32, stream) {
+  if (order.staged_steps > 0) {
+    streamed.emplace(set, order, images, labels, stream);
+    return;
+  }
   const auto rows = static_cast<std::size_t>(count);
   copy_from_host(images.view<std::uint8_t>(),
                  std::span(set.images).first(rows * static_cast<std::size_t>(dims.pixels())),
@@ -70,25 +83,36 @@ std::int64_t evaluation_batch(Device device) {
   return device.is_cpu() ? 200 : 1000;
 }
 
+namespace {
+
+kernels::BatchOrder order_of(const data::ImageSet& set, std::int64_t batch_size, bool streams) {
+  kernels::BatchOrder order;
+  order.count = set.count;
+  order.batch = std::min(batch_size, set.count);
+  order.steps = divide_up(set.count, order.batch);
+  order.staged_steps = streams ? StreamedImages::kSlots : 0;
+  return order;
+}
+
+}  // namespace
+
 struct Evaluator::State {
   State(const layers::Sequential& network, layers::Weights& weights, const data::ImageSet& set,
         std::int64_t batch_size, std::span<const kernels::Normalization> normalise,
-        const layers::KernelChoice& kernels, const Stream& stream)
+        const layers::KernelChoice& kernels, const Stream& stream, bool streams)
       : normalization(normalise.begin(), normalise.end()),
-        images(set, set.count, stream),
+        order(order_of(set, batch_size, streams)),
+        images(set, order, stream),
         totals(stream),
         step(Shape{1}, DType::i64, stream),
         parameters(weights.parameters.data<float>()),
-        fused(fused_cnn_dims(network, kernels, stream.device())) {
+        fused(streams ? std::nullopt : fused_cnn_dims(network, kernels, stream.device())) {
     if (fused) {
       workspace =
           Buffer(kernels::fused_cnn_workspace_bytes(*fused, set.count, stream.device()), stream);
       all_logits = Tensor(Shape{set.count, fused->classes}, DType::f32, stream);
       return;
     }
-    order.count = set.count;
-    order.batch = std::min(batch_size, set.count);
-    order.steps = divide_up(set.count, order.batch);
     batches.push_back(
         std::make_unique<Batch>(network, weights, order.batch, kernels, step, stream));
     const std::int64_t tail = set.count % order.batch;
@@ -144,23 +168,23 @@ struct Evaluator::State {
   }
 
   std::vector<kernels::Normalization> normalization;
+  kernels::BatchOrder order;
   DeviceImages images;
   DeviceTotals totals;
   Tensor step;
   const float* parameters;
   std::optional<kernels::FusedCnnDims> fused;
-  Buffer workspace;   // of the fused kernel
-  Tensor all_logits;  // (images, classes), of the fused kernel
-  kernels::BatchOrder order;
+  Buffer workspace;                             // of the fused kernel
+  Tensor all_logits;                            // (images, classes), of the fused kernel
   std::vector<std::unique_ptr<Batch>> batches;  // the full one, then the tail if there is one
 };
 
 Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
                      const data::ImageSet& set, std::int64_t batch_size,
                      std::span<const kernels::Normalization> normalization,
-                     const layers::KernelChoice& kernels, const Stream& stream)
-    : state_(
-          std::make_unique<State>(net, weights, set, batch_size, normalization, kernels, stream)) {}
+                     const layers::KernelChoice& kernels, const Stream& stream, bool streams)
+    : state_(std::make_unique<State>(net, weights, set, batch_size, normalization, kernels, stream,
+                                     streams)) {}
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
@@ -168,16 +192,24 @@ kernels::MetricTotals Evaluator::totals(const Outputs& outputs, const Stream& st
   State& state = *state_;
   state.totals.write({}, stream);
   zero_bytes(state.step.raw(), state.step.bytes(), stream);
-  if (state.fused) state.queue_fused(outputs, stream);
+  auto& streamed = state.images.streamed;
+  if (streamed) streamed->seek(0);
+  if (state.fused) {
+    state.queue_fused(outputs, stream);
+    return metrics_of(state.totals.read(stream));
+  }
   for (std::int64_t first = 0; first < state.order.count; first += state.order.batch) {
     const bool full = first + state.order.batch <= state.order.count;
+    if (streamed) streamed->begin();
     state.queue(full ? *state.batches.front() : *state.batches.back(), first, outputs, stream);
+    if (streamed) streamed->end();
   }
   return state.totals.read(stream);
 }
 
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
-                    const layers::KernelChoice& kernels, const Stream& stream) {
+                    const layers::KernelChoice& kernels, const Stream& stream,
+                    std::uint64_t device_data_limit) {
   const NetworkOptions& network = model.info.network;
   if (batch_size < 1) {
     throw Error(ErrorKind::usage, str("expected a batch size >= 1, found ", batch_size));
@@ -187,7 +219,8 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
   copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
   Evaluator evaluator(*model.net, weights, set, batch_size, normalization_of(model.info), kernels,
-                      stream);
+                      stream,
+                      streams_images(set.images.size(), device_data_limit, stream.device()));
   Tensor predictions(Shape{set.count}, DType::i32, stream);
   Tensor all_logits(Shape{set.count, network.classes}, DType::f32, stream);
 

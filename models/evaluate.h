@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "layers/sequential.h"
 #include "models/metrics.h"
 #include "models/model.h"
+#include "models/streamed_images.h"
 
 namespace weft::models {
 
@@ -26,9 +28,11 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Evaluates on `set`; all labels of `set` must be < classes (Error{usage}).
+// Evaluates on `set`; all labels of `set` must be < classes (Error{usage}). The images are streamed
+// where streams_images() says so for this limit in bytes.
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
-                    const layers::KernelChoice& kernels, const Stream& stream);
+                    const layers::KernelChoice& kernels, const Stream& stream,
+                    std::uint64_t device_data_limit = 0);
 
 // Throws usage unless sizes agree with each other and with the network's input, the set is not
 // empty and every label is below the number of classes. `what` names the set in the message.
@@ -37,14 +41,16 @@ void check_images(const data::ImageSet& set, const NetworkOptions& network, cons
 // One for each channel.
 std::vector<kernels::Normalization> normalization_of(const ModelInfo& info);
 
-// The first `count` images of a set and their labels, in device memory.
+// The first order.count images of a set and their labels, in device memory. With
+// order.staged_steps > 0 only the batches of so many steps are there, and `set` must outlive this.
 struct DeviceImages {
-  DeviceImages(const data::ImageSet& set, std::int64_t count, const Stream& stream);
+  DeviceImages(const data::ImageSet& set, const kernels::BatchOrder& order, const Stream& stream);
 
   std::int64_t count;
   kernels::BatchDims dims;
-  Tensor images;  // (count, channels, height, width), u8
-  Tensor labels;  // (count,), i32
+  Tensor images;  // (count or staged_steps * batch, channels, height, width), u8
+  Tensor labels;  // (the same,), i32
+  std::optional<StreamedImages> streamed;
 };
 
 // Batch size that suits evaluation on this device.
@@ -53,10 +59,11 @@ std::int64_t evaluation_batch(Device device);
 // Everything needed to evaluate the same weights on the same images again and again.
 class Evaluator {
  public:
-  // Keeps pointers to net and weights. The set must not be empty.
+  // Keeps pointers to net and weights, and to the set when it is streamed. The set must not be
+  // empty.
   Evaluator(const layers::Sequential& net, layers::Weights& weights, const data::ImageSet& set,
             std::int64_t batch_size, std::span<const kernels::Normalization> normalization,
-            const layers::KernelChoice& kernels, const Stream& stream);
+            const layers::KernelChoice& kernels, const Stream& stream, bool streams = false);
   Evaluator(Evaluator&&) noexcept;
   ~Evaluator();
 

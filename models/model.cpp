@@ -96,6 +96,16 @@ std::unique_ptr<layers::Sequential> network_of(const ModelInfo& info, const std:
 
 }  // namespace
 
+ModelInfo info_of(const data::Dataset& dataset) {
+  ModelInfo info;
+  info.class_names = dataset.class_names;
+  info.own_data = dataset.own_data;
+  info.mean = dataset.mean;
+  info.stddev = dataset.stddev;
+  info.fit = dataset.fit;
+  return info;
+}
+
 Model load_model(const fs::path& path) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);

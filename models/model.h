@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "data/fit.h"
+#include "data/dataset.h"
 #include "layers/sequential.h"
 #include "models/calibration.h"
 #include "models/networks.h"
@@ -33,6 +33,9 @@ struct ModelInfo {
   std::int64_t test_images = 0;  // that it was measured on
   Calibration calibration = {};  // of probabilities and of being unsure
 };
+
+// What a data set says of the models that are trained on it.
+ModelInfo info_of(const data::Dataset& dataset);
 
 struct Model {
   ModelInfo info;

@@ -76,7 +76,7 @@ constexpr std::array kNetworks = {
                 "eight convolutions (64 to 512 channels) with batch norm, two residual blocks",
                 text_of("resnet9"),
                 4,
-                {.peak = 0.05f}},
+                {.peak = 0.01f}},
 };
 static_assert(std::size(kFiles) == kNetworks.size());
 

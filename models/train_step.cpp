@@ -13,9 +13,9 @@
 namespace weft::models {
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
-                         std::int64_t images_used, std::span<const float> lr_table,
+                         const kernels::BatchOrder& order, std::span<const float> lr_table,
                          Optimizer optimizer, bool averages, const Stream& stream)
-    : images(set, images_used, stream),
+    : images(set, order, stream),
       weights(net, stream),
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
@@ -47,6 +47,7 @@ void TrainMemory::write(const Checkpoint& from, bool leads, const Stream& stream
     copy_from_host(states[i].view<float>(), std::span(from.states[i]), stream);
   }
   copy_from_host(step.view<std::int64_t>(), std::span(&from.state.step, 1), stream);
+  if (images.streamed) images.streamed->seek(from.state.step);
   totals.write(leads ? from.state.totals : kernels::MetricTotals{}, stream);
 }
 
@@ -149,7 +150,8 @@ class LayerStep final : public TrainStep {
         labels_(Shape{share_.count}, DType::i32, stream),
         predictions_(Shape{share_.count}, DType::i32, stream),
         loss_(Shape{share_.count}, DType::f32, stream) {
-    if (share_.count > 0) {
+    const bool together = options.sync_batch_norm && ranks.size() > 1;
+    if (share_.count > 0 || together) {
       plan_.emplace(net, memory.weights, share_.count, layers::Phase::training, options.kernels,
                     options.seed, memory.step.data<std::int64_t>(), stream);
       plan_->take_share(share_.first);
@@ -158,6 +160,14 @@ class LayerStep final : public TrainStep {
       sums_ = std::make_unique<Branch>(stream);
       buckets_ = gradient_buckets(net);
       if (plan_) plan_->on_gradients(buckets_, [this](std::int64_t first) { sum_bucket(first); });
+    }
+    if (together) {
+      // On the stream of the other sums, so that all ranks have them in one order.
+      sum_statistics_ = [this](float* values, std::int64_t n, const Stream&) {
+        ranks_.all_reduce(values, n, sums_->fork());
+        sums_->join();
+      };
+      plan_->over_ranks(&sum_statistics_, rows);
     }
     if (stream.device().is_cuda()) {
       zero_bytes(memory_.step.raw(), memory_.step.bytes(), stream);
@@ -171,6 +181,12 @@ class LayerStep final : public TrainStep {
   }
 
   void launch(std::int64_t steps) override {
+    auto& streamed = memory_.images.streamed;
+    for (; streamed && steps > 0; --steps) {
+      streamed->begin();
+      one_->launch();
+      streamed->end();
+    }
     for (; many_ && steps >= kStepsPerGraph; steps -= kStepsPerGraph) many_->launch();
     for (; steps > 0; --steps) one_->launch();
   }
@@ -222,11 +238,12 @@ class LayerStep final : public TrainStep {
   std::int64_t rows_;         // of all ranks
   distributed::Share share_;  // of this one
   Update update_;
-  std::optional<layers::Plan> plan_;    // nothing where this rank has no rows
-  std::unique_ptr<Branch> sums_;        // where gradients are summed over the ranks
-  std::vector<std::int64_t> buckets_;   // gradient_buckets()
-  Tensor labels_, predictions_, loss_;  // (share,)
-  std::unique_ptr<Graph> one_, many_;   // many_: kStepsPerGraph steps, on a GPU
+  std::optional<layers::Plan> plan_;     // nothing where this rank has no rows
+  std::unique_ptr<Branch> sums_;         // where gradients are summed over the ranks
+  std::vector<std::int64_t> buckets_;    // gradient_buckets()
+  layers::SumOverRanks sum_statistics_;  // of batch norm over all ranks
+  Tensor labels_, predictions_, loss_;   // (share,)
+  std::unique_ptr<Graph> one_, many_;    // many_: kStepsPerGraph steps, on a GPU
 };
 
 // The whole network in one kernel.
@@ -337,7 +354,7 @@ std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainM
                                            distributed::Communicator& ranks, const Stream& stream) {
   const bool fits = ranks.size() == 1 && !options.augmentation.edits() &&
                     options.optimizer == Optimizer::sgd && options.clip_norm == 0 &&
-                    !memory.average;
+                    !memory.average && !memory.images.streamed;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {
     return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
@@ -357,6 +374,7 @@ const layers::Layer* first_broken_layer(const layers::Sequential& net, TrainMemo
   layers::Plan plan(net, memory.weights, share.count, layers::Phase::training, options.kernels,
                     options.seed, memory.step.data<std::int64_t>(), stream);
   plan.take_share(share.first);
+  if (memory.images.streamed) memory.images.streamed->begin();
   gather(plan.input().data, nullptr, share, memory, options, stream);
   plan.forward(stream);
   for (std::size_t layer = 0; layer < net.layers().size(); ++layer) {

@@ -22,9 +22,9 @@ namespace weft::models {
 
 // What all steps of a run share. Everything that changes from step to step lives on the device.
 struct TrainMemory {
-  TrainMemory(const layers::Sequential& net, const data::ImageSet& set, std::int64_t images_used,
-              std::span<const float> lr_table, Optimizer optimizer, bool averages,
-              const Stream& stream);
+  TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
+              const kernels::BatchOrder& order, std::span<const float> lr_table,
+              Optimizer optimizer, bool averages, const Stream& stream);
 
   // Both block. The totals of a checkpoint are those of all ranks: rank 0 takes them over, `leads`.
   void write(const Checkpoint& from, bool leads, const Stream& stream);
@@ -53,6 +53,7 @@ struct StepOptions {
   float label_smoothing = 0;
   float ema_decay = 0;  // of TrainMemory::average
   layers::KernelChoice kernels;
+  bool sync_batch_norm = false;  // over the rows of all ranks
   std::uint64_t seed = 0;
 };
 
@@ -67,10 +68,11 @@ class TrainStep {
 };
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
-// options.kernels allows it, nothing but the warp augments, the optimizer is SGD without clipping,
-// nothing is averaged, there is one rank and, in a CNN, no label smoothed; else layer by layer. On
-// a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads it,
-// which must not happen during a capture; write the state afterwards.
+// options.kernels allows it, all images are on the device, nothing but the warp augments, the
+// optimizer is SGD without clipping, nothing is averaged, there is one rank and, in a CNN, no label
+// smoothed; else layer by layer. On a GPU this runs a step on whatever is in memory, because the
+// first launch of a kernel loads it, which must not happen during a capture; write the state
+// afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream);

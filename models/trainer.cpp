@@ -37,7 +37,8 @@ ModelInfo info_of(const data::Dataset& dataset) {
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
-        RunDirectory run_directory, const Stream& on, distributed::Communicator& all);
+        RunDirectory run_directory, const Stream& on, std::uint64_t device_data_limit,
+        distributed::Communicator& all);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -66,6 +67,7 @@ struct Trainer::State {
   std::function<void()> committed;  // the observer's
   StepOptions options;
   std::vector<float> lr;
+  std::optional<TrainSplit> split;  // kept where its images are streamed
   std::unique_ptr<TrainMemory> memory;
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
   std::optional<SharedEvaluator> held_out, test;
@@ -77,18 +79,22 @@ struct Trainer::State {
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
                       const data::Dataset& dataset, RunDirectory run_directory, const Stream& on,
-                      distributed::Communicator& all)
+                      std::uint64_t device_data_limit, distributed::Communicator& all)
     : stream(on),
       ranks(all),
       directory(std::move(run_directory)),
       info(info_of(dataset)),
       net(std::move(network)),
-      checkpoint(std::move(start)) {
-  const auto split = split_of(dataset, config());
+      checkpoint(std::move(start)),
+      split(split_of(dataset, config())) {
   const data::ImageSet& train = split ? split->train : dataset.train;
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
+  const std::int64_t all = images + dataset.test.count + (split ? split->validation.count : 0);
+  const bool streams = streams_images(static_cast<std::uint64_t>(all * train.pixels()),
+                                      device_data_limit, stream.device());
+  if (streams) options.order.staged_steps = StreamedImages::kSlots;
   options.augmentation = config().augmentation;
   options.normalization = normalization_of(info);
   options.optimizer = config().optimizer;
@@ -100,10 +106,11 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   options.ema_decay = config().ema_decay;
   options.kernels = config().kernels;
   options.seed = config().seed;
+  options.sync_batch_norm = config().sync_batch_norm;
   check_position(checkpoint.state, steps_per_epoch(), "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
-  memory = std::make_unique<TrainMemory>(*net, train, images, lr, config().optimizer,
+  memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, config().optimizer,
                                          config().ema_decay > 0, stream);
   if (!ranks.is_attached()) ranks.attach(stream);
   memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded
@@ -115,7 +122,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   }
   const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set) {
     evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization, options.kernels,
-                      config().network.classes, stream);
+                      config().network.classes, stream, streams);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
@@ -130,6 +137,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   }
   prepare(test, dataset.test);
   memory->write(checkpoint, ranks.is_first(), stream);
+  if (!streams) split.reset();
 }
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -276,7 +284,7 @@ void Trainer::State::throw_diverged(const std::string& what) {
 
 Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
                  const std::filesystem::path& run_dir, const Stream& stream,
-                 distributed::Communicator& ranks) {
+                 std::uint64_t device_data_limit, distributed::Communicator& ranks) {
   validate(config);
   auto net = make_network(config.network);
   check_dataset(dataset, config);
@@ -285,12 +293,13 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
   RunDirectory directory;
   if (ranks.is_first()) directory = RunDirectory::create(run_dir);
   state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
-                                   stream, ranks);
+                                   stream, device_data_limit, ranks);
   state_->commit(state_->checkpoint);
 }
 
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream, distributed::Communicator& ranks) {
+                        int epochs, const Stream& stream, std::uint64_t device_data_limit,
+                        distributed::Communicator& ranks) {
   RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
   const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
@@ -308,7 +317,7 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
   replace_epochs(start.state, epochs);
   require_same_run(ranks, start.state, stream.device());
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
-                                       std::move(directory), stream, ranks);
+                                       std::move(directory), stream, device_data_limit, ranks);
   state->commit(state->checkpoint);
   return Trainer(std::move(state));
 }
@@ -345,6 +354,9 @@ std::int64_t Trainer::images_of_epoch_done() const {
 }
 std::size_t Trainer::device_bytes() const {
   return state_->stream.peak_bytes();
+}
+bool Trainer::streams() const {
+  return state_->memory->images.streamed.has_value();
 }
 
 Model Trainer::model() const {

@@ -51,15 +51,18 @@ enum class TrainEnd { finished, interrupted };
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
-  // cannot be written. An empty run_dir trains without writing anything.
+  // cannot be written. An empty run_dir trains without writing anything. Where the images of all
+  // sets are more than device_data_limit bytes, or what streams_images() says for 0, they stay in
+  // the memory of `dataset`, which must then outlive the trainer.
   Trainer(const TrainConfig& config, const data::Dataset& dataset,
           const std::filesystem::path& run_dir, const Stream& stream,
+          std::uint64_t device_data_limit = 0,
           distributed::Communicator& ranks = distributed::alone());
   // Continues the run in `run_dir`; epochs > 0 replaces the number of epochs as long as the
   // schedule allows it (constant and step do; cosine and one-cycle are fixed by their length:
   // Error{usage}). Other settings come from the run.
   static Trainer resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream,
+                        int epochs, const Stream& stream, std::uint64_t device_data_limit = 0,
                         distributed::Communicator& ranks = distributed::alone());
   // The config of the run in run_dir, so that a program can load the right data set first. The
   // tensors are checked here too: nobody waits for a data set to hear that one is missing.
@@ -85,6 +88,7 @@ class Trainer {
   std::int64_t images_of_epoch_done() const;        // of the epoch that was interrupted, else 0
   Model model() const;                              // a copy of the current weights on the host
   std::size_t device_bytes() const;                 // memory of the stream, at its peak
+  bool streams() const;                             // are the images brought batch by batch?
 
  private:
   struct State;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "data/folder/cache.h"
 
+#include <chrono>
 #include <cstring>
 #include <span>
 
@@ -41,6 +42,20 @@ void append_set(Bytes& out, const ImageSet& set) {
   }
   append(out, set.images.data(), set.images.size());
   append(out, set.labels.data(), set.labels.size() * sizeof(std::int32_t));
+}
+
+constexpr std::string_view kPrefix = "pictures-";
+constexpr auto kKept = std::chrono::hours(24 * 30);  // since the last use of a file
+
+// A file that cannot be removed stays: it is in nobody's way.
+void remove_unused(const fs::path& folder) {
+  std::error_code ignored;
+  const auto now = fs::file_time_type::clock::now();
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    const bool is_cache = entry->path().filename().string().starts_with(kPrefix);
+    const auto used = entry->last_write_time(ignored);
+    if (is_cache && !ignored && now - used > kKept) fs::remove(entry->path(), ignored);
+  }
 }
 
 // Takes parts of a checked payload in order; `ok` turns false at the first one that is not there.
@@ -94,7 +109,7 @@ CacheEntry cache_entry(const fs::path& folder, const PictureTree& tree,
     }
     key += '\n';
   }
-  return {options.cache_folder / str("pictures-", sha256_hex(bytes_in(place)).substr(0, 16)),
+  return {options.cache_folder / str(kPrefix, sha256_hex(bytes_in(place)).substr(0, 16)),
           sha256_hex(bytes_in(key))};
 }
 
@@ -122,6 +137,7 @@ std::optional<DecodedPictures> read_cache(const CacheEntry& entry) {
       pictures.skipped.emplace_back(why.begin(), why.end());
     }
     if (!reader.ok || !reader.left.empty()) return std::nullopt;
+    fs::last_write_time(entry.path, fs::file_time_type::clock::now(), unknown);  // of its last use
     return pictures;
   } catch (const Error&) {
     return std::nullopt;  // it went away, or cannot be read: the pictures are there
@@ -148,6 +164,7 @@ void write_cache(const CacheEntry& entry, const DecodedPictures& pictures) {
   file.write(str(kMagic, entry.key, ' ', sha256_hex(payload), '\n'));
   file.write(std::as_bytes(std::span<const std::uint8_t>(payload)));
   file.commit();
+  remove_unused(entry.path.parent_path());
 }
 
 }  // namespace weft::data

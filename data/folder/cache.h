@@ -33,7 +33,8 @@ CacheEntry cache_entry(const std::filesystem::path& folder, const PictureTree& t
 // Nothing when the file is missing, has another key, is damaged or is too large for memory.
 std::optional<DecodedPictures> read_cache(const CacheEntry& entry);
 
-// Makes the folder when it is missing. Throws data when the file cannot be written.
+// Makes the folder when it is missing, and removes files there that were not used for 30 days.
+// Throws data when the file cannot be written.
 void write_cache(const CacheEntry& entry, const DecodedPictures& pictures);
 
 }  // namespace weft::data

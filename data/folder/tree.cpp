@@ -102,7 +102,7 @@ class Lister {
   // The folders in `below`, each a class with its pictures.
   std::map<std::string, std::vector<PictureFile>> classes(const std::string& below) {
     std::map<std::string, std::vector<PictureFile>> found;
-    const fs::path folder = root_ / below;
+    const fs::path folder = below.empty() ? root_ : root_ / below;
     for (const std::string& name : names_in(folder)) {
       const std::string path = below.empty() ? name : below + "/" + name;
       if (!is_folder(folder / name)) {

@@ -41,6 +41,19 @@ void HuffmanTable::define(std::span<const std::uint8_t> counts, ByteCursor& segm
 }
 
 void JpegBits::fill() {
+  // Four bytes at once where none of them is 0xff, as nearly everywhere.
+  if (count_ <= 32 && file_.size() - at_ >= 4) {
+    const std::uint8_t* next = &file_[at_];
+    const std::uint32_t word = std::uint32_t{next[0]} << 24 | std::uint32_t{next[1]} << 16 |
+                               std::uint32_t{next[2]} << 8 | std::uint32_t{next[3]};
+    const std::uint32_t inverse = ~word;  // has a zero byte where the word has 0xff
+    if (((inverse - 0x01010101u) & word & 0x80808080u) == 0) {
+      bits_ |= std::uint64_t{word} << (32 - count_);
+      count_ += 32;
+      at_ += 4;
+      return;
+    }
+  }
   while (count_ <= 56 && at_ < file_.size()) {
     const std::uint8_t byte = file_[at_];
     if (byte == 0xff) {

@@ -25,6 +25,12 @@ struct Picture {
   bool has_alpha() const { return channels % 2 == 0; }
 };
 
+struct RgbImage;  // image.h
+
+// What decode_rgb_image() does, in two parts.
+Picture decode_picture(std::span<const std::uint8_t> file, const std::string& name);
+RgbImage rgb_image_of(const Picture& picture);
+
 // Each decodes a whole file. Throws data, naming `name`, for anything that it cannot decode.
 Picture decode_png(std::span<const std::uint8_t> file, const std::string& name);
 Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name);

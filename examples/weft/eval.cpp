@@ -144,6 +144,7 @@ int run_eval(const EvalFlags& flags) {
                 fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
                             flags.model, printable(name)));
   }
+  const std::uint64_t limit = device_data_limit(flags.device);
   const Device device = select_device(flags.device);
   const layers::KernelChoice kernels = select_kernels(flags.device, device);
   announce_device(flags.device, device);
@@ -152,7 +153,7 @@ int run_eval(const EvalFlags& flags) {
   check_fit(model, dataset);
   const Stream stream(device);
   const models::Evaluation evaluation =
-      models::evaluate(model, dataset.test, flags.batch_size, kernels, stream);
+      models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
   const Classes classes(model.info.class_names);
   if (flags.json) {
     write_out(as_json(flags, dataset, device, evaluation, classes));
@@ -203,6 +204,7 @@ void add_eval(CLI::App& app, Action& action) {
   sub->add_flag("--per-class", flags->per_class, "precision, recall and F1 of every class");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
   add_device_flags(*sub, flags->device, true);
+  add_device_data_limit(*sub, flags->device);
   sub->callback([flags, &action] { action = [flags] { return run_eval(*flags); }; });
 }
 

@@ -47,7 +47,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
                          before,
                          trainer.images_of_epoch_done(),
                          ranks,
-                         data_arguments(flags.data, config.own_data)};
+                         data_arguments(flags.data, config.own_data),
+                         trainer.streams()};
   TrainReport report(flags.json);
   report.start(facts);
   const int last = flags.stop_after > 0
@@ -84,7 +85,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   const double seconds = timer.seconds();
   const models::Model model = trainer.model();
   const models::Evaluation evaluation =
-      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream);
+      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream,
+                       device_data_limit(flags.device));
   const fs::path samples = write_samples(dataset, run_dir);
   data::write_file_atomically(run_dir / "report.html",
                               report_page(facts, trainer, model, evaluation));
@@ -114,8 +116,9 @@ int run_train(TrainFlags flags) {
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     ranks.attach(stream, reduction_of(flags.ranks));
-    models::Trainer trainer = models::Trainer::resume(
-        flags.resume, dataset, static_cast<int>(flags.epochs), stream, ranks);
+    models::Trainer trainer =
+        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
+                                device_data_limit(flags.device), ranks);
     return train(trainer, flags, dataset, flags.resume, stream, ranks);
   }
   models::TrainConfig config = config_from(flags);
@@ -138,13 +141,12 @@ int run_train(TrainFlags flags) {
   const data::Dataset dataset = loading.get();
   notice_limit(config.limit_train, dataset.train.count, dataset.name);
   adopt_data_set(config, flags, dataset);
-  require_device_memory(dataset, device);
   const fs::path run_dir =
       flags.out.empty()
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
   ranks.attach(stream, reduction_of(flags.ranks));
-  models::Trainer trainer(config, dataset, run_dir, stream, ranks);
+  models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device), ranks);
   return train(trainer, flags, dataset, run_dir, stream, ranks);
 }
 

@@ -13,6 +13,12 @@ decltype(kernels::gather_batch) gather_batch;
 
 namespace {
 
+void check(const BatchOrder& order) {
+  if (order.count >= 1 && order.steps >= 1) return;
+  throw Error(ErrorKind::usage,
+              str("gather_batch: no rows in ", order.count, " images and ", order.steps, " steps"));
+}
+
 void check(const std::int32_t* labels, const std::int32_t* image_labels, std::int64_t rows,
            const BatchDims& dims, const BatchOrder& order, const Augmentation& augmentation,
            std::span<const Normalization> normalization) {
@@ -25,10 +31,7 @@ void check(const std::int32_t* labels, const std::int32_t* image_labels, std::in
     throw Error(ErrorKind::usage, str("gather_batch: ", rows, " rows from row ", order.first,
                                       " asked for, but a batch has ", order.batch));
   }
-  if (order.count < 1 || order.steps < 1) {
-    throw Error(ErrorKind::usage, str("gather_batch: no rows in ", order.count, " images and ",
-                                      order.steps, " steps"));
-  }
+  check(order);
   if (labels != nullptr && image_labels == nullptr) {
     throw Error(ErrorKind::usage, "gather_batch: labels wanted from a data set without labels");
   }
@@ -72,6 +75,11 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
   static_cast<void>(stream);
   select_batch_cpu().gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
                                   augmentation, draw::lines_of(normalization));
+}
+
+std::int64_t batch_index(std::int64_t row, std::int64_t step, const BatchOrder& order) {
+  check(order);
+  return draw::place_of(row, step, order).index;
 }
 
 namespace {

@@ -3,7 +3,9 @@
 //
 // Image i of the rows is dataset image s, where with position = (*step % steps) * batch + first + i
 //   s = shuffle ? permuted_index(position, count, key of (seed, *step / steps)) : position
-// so the epoch and the place in it follow from the step counter alone. Pixel bytes become
+// so the epoch and the place in it follow from the step counter alone. A set that is too large for
+// the device stays in host memory. Then the rows of a few steps are staged on the device, and the
+// batch has the same bits as with the whole set there. Pixel bytes become
 // (byte / 255 - mean) / stddev with the numbers of their channel; what augmentation pulls in from
 // outside is background (byte 0).
 //
@@ -49,6 +51,9 @@ struct BatchOrder {
   bool shuffle = false;
   std::uint64_t seed = 0;
   std::int64_t first = 0;  // row of the batch at which this share of it starts
+  // > 0: `images` and `image_labels` hold the rows of this many steps instead of the data set. Row
+  // i of a step stands at (*step % staged_steps) * batch + first + i.
+  std::int64_t staged_steps = 0;
 
   bool holds(std::int64_t rows) const {
     return first >= 0 && first <= batch && rows <= batch - first;
@@ -86,15 +91,19 @@ struct Normalization {
 // Rows past the end of the data set (position >= count) must not be asked for: Error{usage} when
 // first + rows > batch or first < 0. `indices`, when not null, gets the dataset index of each row.
 // There are 1 to kMaxImageChannels channels.
-void gather_batch(float* x,                          // (rows, channels, height, width), normalised
-                  std::int32_t* labels,              // (rows,) or null
-                  std::int64_t* indices,             // (rows,) or null
-                  const std::uint8_t* images,        // (count, channels, height, width)
-                  const std::int32_t* image_labels,  // (count,) or null
+void gather_batch(float* x,               // (rows, channels, height, width), normalised
+                  std::int32_t* labels,   // (rows,) or null
+                  std::int64_t* indices,  // (rows,) or null
+                  // (count or staged_steps * batch, channels, height, width)
+                  const std::uint8_t* images,
+                  const std::int32_t* image_labels,  // (count or staged_steps * batch,) or null
                   std::int64_t rows, const BatchDims& dims, const std::int64_t* step,
                   const BatchOrder& order, const Augmentation& augmentation,
                   std::span<const Normalization> normalization,  // (channels,)
                   const Stream& stream);
+
+// The dataset index of a row of a step. Error{usage} unless order.count and order.steps are >= 1.
+std::int64_t batch_index(std::int64_t row, std::int64_t step, const BatchOrder& order);
 
 Rungs batch_rungs();
 

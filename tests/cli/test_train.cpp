@@ -113,6 +113,38 @@ TEST_F(Train, SameFlagsSameBits) {
   EXPECT_FALSE(a == read("c/model.safetensors"));
 }
 
+TEST_F(Train, StreamedImagesGiveTheSameBits) {
+  // The kernels of whole networks need all images on the device.
+  const std::vector<std::string> plain = {"--epochs", "1", "--json", "--impl", "fuse=off"};
+  std::vector<std::string> limited = plain;
+  limited.insert(limited.end(), {"--device-data-limit", "1M"});  // 5000 images take 3.7 MiB
+  const Outcome resident = train_small("resident", plain), streamed = train_small("s", limited);
+  ASSERT_EQ(streamed.exit_code, 0) << streamed.err;
+  const auto streams = [](const Outcome& outcome) {
+    return nlohmann::json::parse(lines_of(outcome.out).front()).at("streams_images").get<bool>();
+  };
+  EXPECT_FALSE(streams(resident));
+  EXPECT_TRUE(streams(streamed));
+  EXPECT_TRUE(read("resident/model.safetensors") == read("s/model.safetensors"));
+  const auto evaluated = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"eval",   "s",      "--device", "cpu",
+                                          "--json", "--impl", "fuse=off"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return nlohmann::json::parse(weft(arguments).out).at("loss");
+  };
+  EXPECT_EQ(evaluated({}), evaluated({"--device-data-limit", "100K"}));
+  for (const char* size : {"0", "-1", "x", "1MB", "1 M", "1.5G", "2000T", "18446744073709551616"}) {
+    for (const char* command : {"train", "eval"}) {
+      std::vector<std::string> arguments = {command};
+      if (arguments[0] == "eval") arguments.push_back("s");
+      arguments.insert(arguments.end(), {"--device-data-limit", size});
+      const Outcome refused = weft(arguments);
+      EXPECT_EQ(refused.exit_code, 2) << command << " " << size;
+      EXPECT_NE(refused.err.find("--device-data-limit"), std::string::npos) << refused.err;
+    }
+  }
+}
+
 TEST_F(Train, StopAndResumeGiveTheSameBits) {
   ASSERT_EQ(train_small("whole").exit_code, 0);
   const Outcome half = train_small("halves", {"--stop-after", "1"});

@@ -76,6 +76,38 @@ TEST(Fit, GreyPicturesFillAllPlanes) {
   EXPECT_EQ(planes_of(gradient(2, 1), 3), (Bytes{0, 10, 0, 0, 200, 200}));
 }
 
+// The way that training reads a file, and the way that predict does, give the same bytes.
+TEST(Fit, FilesAreFittedAsPicturesAre) {
+  int pictures = 0, colourful = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(WEFT_TESTS_DIR) + "/fuzz/corpus")) {
+    RgbImage image;
+    try {
+      image = load_rgb_image(file.path());
+    } catch (const Error&) {
+      EXPECT_THROW(load_fitted(file.path(), 3, 4, 4, Fit::crop), Error) << file.path();
+      continue;
+    }
+    ++pictures;
+    for (const Fit fit : {Fit::letterbox, Fit::crop, Fit::stretch}) {
+      for (const auto& [height, width] : {std::pair(5, 7), std::pair(1, 1), std::pair(40, 33)}) {
+        for (const std::int64_t channels : {1, 3}) {
+          const FittedFile fitted = load_fitted(file.path(), channels, height, width, fit);
+          EXPECT_EQ(fitted.planes, planes_of(fit_image(image, height, width, fit), channels))
+              << file.path() << ", " << name_of(fit) << ", " << channels;
+          EXPECT_EQ(fitted.width, image.width);
+          EXPECT_EQ(fitted.height, image.height);
+          EXPECT_EQ(fitted.has_colour,
+                    !image.is_grey && (image.red != image.green || image.green != image.blue));
+          colourful += fitted.has_colour;
+        }
+      }
+    }
+  }
+  EXPECT_GT(pictures, 30);
+  EXPECT_GT(colourful, 100);
+}
+
 TEST(Fit, NonsenseIsRefused) {
   const RgbImage broken{2, 2, true, {}, {}, {}, {1, 2, 3}};
   expect_error(ErrorKind::usage, {"3 pixels"}, [&] { fit_image(broken, 2, 2, Fit::crop); });

@@ -348,6 +348,29 @@ TEST_F(FolderCache, DamagedIsNotUsed) {
   EXPECT_FALSE(decodes());
 }
 
+TEST_F(FolderCache, FilesThatAreNotUsedGoAway) {
+  write_two_classes();
+  EXPECT_TRUE(decodes());
+  const fs::path first = file();
+  const auto age = [](const fs::path& path, int days) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+  };
+  age(first, 29);
+  test::write_bytes(options_.cache_folder / "mine", test::text("not of the cache"));
+  age(options_.cache_folder / "mine", 1000);
+  options_.shape.fit = Fit::crop;
+  EXPECT_TRUE(decodes());
+  EXPECT_TRUE(fs::exists(first));
+  options_.shape.fit = Fit::letterbox;
+  EXPECT_FALSE(decodes());  // a use, so that its 30 days begin anew
+  EXPECT_LT(fs::file_time_type::clock::now() - fs::last_write_time(first), std::chrono::hours(1));
+  age(first, 31);
+  options_.shape.fit = Fit::stretch;
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(fs::exists(first));
+  EXPECT_EQ(files(), 3);  // crop, stretch and what is not of the cache
+}
+
 TEST_F(FolderCache, RemembersWhatWasLeftOut) {
   write_two_classes();
   test::write_bytes(*this / "cat/text.png", test::text("no picture"));

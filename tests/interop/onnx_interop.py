@@ -11,6 +11,8 @@ For every built-in network, and two of files with residual blocks, with random n
   weft -> npz       numpy.load gives the same tensors
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
+For files that PyTorch 2.15 exported, with both of its exporters, tests/interop/torch/*.onnx:
+  file -> weft      `weft predict` of an imported file gives onnxruntime's logits, to %(limit).0e
 Where there is PyTorch (and it is said when there is none):
   PyTorch -> weft   `weft predict` of an imported file gives the logits of the module that
                     torch.onnx.export wrote, to %(limit).0e
@@ -208,11 +210,35 @@ def export_from_torch(module, images, path, exporter):
                           dynamic_shapes=({0: torch.export.Dim("n")},))
 
 
-def check_torch(report, weft, folder, pictures, pixels):
+def without_traces(file):
+    """The same graph without the lines of Python that it came from."""
+    graph = file.graph
+    for part in [file, graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer]:
+        del part.metadata_props[:]
+        part.doc_string = ""
+    return file
+
+
+def check_torch_files(report, weft, folder, pictures, images):
+    """Files that PyTorch wrote, on a machine without it. --keep-torch makes them."""
+    files = sorted((ROOT / "tests" / "interop" / "torch").glob("*.onnx"))
+    report.row(len(files) >= 6, "file -> weft", "files", f"{len(files)} from PyTorch")
+    for file in files:
+        session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+        expected = session.run(None, {session.get_inputs()[0].name: images})[0]
+        model = folder / f"{file.stem}-file.safetensors"
+        run(weft, "import", file, "--out", model, "--mean", 0.5, "--stddev", 0.25)
+        error = distance(logits_of(weft, model, pictures), expected)
+        spread = np.abs(expected - expected.mean(axis=0)).max()
+        report.row(error <= LIMIT and spread > 100 * LIMIT, "file -> weft", file.stem,
+                   f"largest error {error:.1e}, limit {LIMIT:.0e}")
+
+
+def check_torch(report, weft, folder, pictures, images, keep):
     exporters = ["torchscript", "dynamo"] if find_spec("onnxscript") else ["torchscript"]
     if len(exporters) == 1:
         print("skipped  PyTorch -> weft by torch.export: there is no onnxscript here")
-    images = torch.from_numpy(((pixels / 255 - 0.5) / 0.25).astype(np.float32))
+    images = torch.from_numpy(images)
     for name, module, logits in torch_modules():
         module.eval()
         with torch.no_grad():
@@ -222,6 +248,8 @@ def check_torch(report, weft, folder, pictures, pixels):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 export_from_torch(module, images, str(path), exporter)
+            if keep and name != "lenet":  # which is too large to be kept
+                onnx.save(without_traces(onnx.load(path)), keep / f"{name}-{exporter}.onnx")
             model = path.with_suffix(".safetensors")
             run(weft, "import", path, "--out", model, "--mean", 0.5, "--stddev", 0.25)
             error = distance(logits_of(weft, model, pictures), expected)
@@ -234,6 +262,8 @@ def main():
     parser.add_argument("--weft", required=True, type=pathlib.Path, help="the program")
     parser.add_argument("--random-model", required=True, type=pathlib.Path,
                         help="the test program that makes an untrained model")
+    parser.add_argument("--keep-torch", type=pathlib.Path, metavar="FOLDER",
+                        help="keep the small files that PyTorch exports there")
     options = parser.parse_args()
     weft = options.weft.resolve()
     report = Report()
@@ -246,10 +276,12 @@ def main():
             run(options.random_model.resolve(), network, model)
             file, logits = check_export(report, weft, label, model, pictures, pixels)
             check_import(report, weft, label, model, file, pictures, logits)
+        images = ((pixels / 255 - 0.5) / 0.25).astype(np.float32)
+        check_torch_files(report, weft, folder, pictures, images)
         if torch is None:
             print("skipped  PyTorch -> weft: there is no PyTorch here")
         else:
-            check_torch(report, weft, folder, pictures, pixels)
+            check_torch(report, weft, folder, pictures, images, options.keep_torch)
     print("Weft and ONNX agree" if report.failed == 0 else f"{report.failed} differences")
     sys.exit(1 if report.failed else 0)
 

@@ -69,6 +69,26 @@ class Gatherer {
                           rows, case_.dims(), step.data(), order, augmentation,
                           normalization(case_), stream_);
     return {x.get(), labels.get(), indices.get()};
+    return gather_from(images_, labels_, step_value, order, augmentation, misalign);
+  }
+
+  // The same batch when only its rows are on the device, at their place among `staged_steps`.
+  Batch gather_staged(std::int64_t step_value, BatchOrder order, const Augmentation& augmentation,
+                      std::int64_t staged_steps) {
+    std::vector<std::uint8_t> bytes(
+        static_cast<std::size_t>(staged_steps * case_.batch * case_.pixels()), 0xa5);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(staged_steps * case_.batch), -1);
+    for (std::int64_t row = 0; row < case_.rows(step_value); ++row) {
+      const std::int64_t index = kernels::batch_index(row, step_value, order);
+      const std::int64_t place = step_value % staged_steps * case_.batch + row;
+      std::copy_n(image_bytes.begin() + index * case_.pixels(), case_.pixels(),
+                  bytes.begin() + place * case_.pixels());
+      labels[static_cast<std::size_t>(place)] = image_labels[static_cast<std::size_t>(index)];
+    }
+    const Guarded<std::uint8_t> images(bytes, stream_);
+    const Guarded<std::int32_t> staged_labels(labels, stream_);
+    order.staged_steps = staged_steps;
+    return gather_from(images, staged_labels, step_value, order, augmentation, 0);
   }
 
   std::vector<double> oracle(std::int64_t step_value, const BatchOrder& order,
@@ -82,6 +102,20 @@ class Gatherer {
   }
 
  private:
+  Batch gather_from(const Guarded<std::uint8_t>& images, const Guarded<std::int32_t>& image_labels,
+                    std::int64_t step_value, const BatchOrder& order,
+                    const Augmentation& augmentation, std::int64_t misalign) {
+    const std::int64_t rows = case_.rows(step_value);
+    Guarded<float> x(rows * case_.pixels(), stream_, misalign);
+    Guarded<std::int32_t> labels(rows, stream_);
+    Guarded<std::int64_t> indices(rows, stream_);
+    Guarded<std::int64_t> step(std::vector<std::int64_t>{step_value}, stream_);
+    kernels::gather_batch(x.data(), labels.data(), indices.data(), images.data(),
+                          image_labels.data(), rows, case_.dims(), step.data(), order, augmentation,
+                          normalization(case_), stream_);
+    return {x.get(), labels.get(), indices.get()};
+  }
+
   BatchCase case_;
   Stream stream_;
 
@@ -170,6 +204,24 @@ TEST_P(BatchTest, PixelsAndLabelsAreThoseOfTheIndex) {
         }
         EXPECT_TRUE(same_bits(batch.x, same)) << c;  // on every device
         EXPECT_TRUE(compare(batch.x, formula, {5e-7, 0, false}, str(c)));
+      }
+    }
+  }
+}
+
+TEST_P(BatchTest, StagedRowsGiveTheSameBits) {
+  for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
+    Gatherer gatherer(c, stream());
+    for (const Augmentation& augmentation : {Augmentation{}, kStrong, kEverything}) {
+      for (const std::int64_t step : {std::int64_t{0}, c.steps() - 1, 5 * c.steps() + 1}) {
+        const BatchOrder order = gatherer.order(true);
+        const Batch whole = gatherer.gather(step, order, augmentation);
+        for (const std::int64_t staged : {1, 2, 3}) {
+          const Batch batch = gatherer.gather_staged(step, order, augmentation, staged);
+          EXPECT_TRUE(same_bits(whole.x, batch.x)) << c << ", step " << step << ", " << staged;
+          EXPECT_EQ(whole.labels, batch.labels);
+          EXPECT_EQ(whole.indices, batch.indices);
+        }
       }
     }
   }

@@ -54,7 +54,7 @@ Course train(int size, TrainConfig config, const data::Dataset& dataset,
   std::map<int, Course> runs;
   run_ranks(size, [&](distributed::Communicator& ranks) {
     const Stream stream(Device::cpu());
-    Trainer trainer(config, dataset, ranks.is_first() ? folder : "", stream, ranks);
+    Trainer trainer(config, dataset, ranks.is_first() ? folder : "", stream, 0, ranks);
     trainer.run({}, kNeverStop, stop_after);
     const std::lock_guard lock(mutex);
     runs[ranks.rank()] = course_of(trainer);
@@ -133,6 +133,16 @@ TEST(DataParallel, BatchNormOverEachRanksOwnRows) {
   EXPECT_GT(two.history.back().test.accuracy, 0.9);
 }
 
+TEST(DataParallel, BatchNormOverTheRowsOfAllRanks) {
+  TrainConfig config = config_of("convnet-bn", 10);
+  config.schedule.peak = 0.01f;
+  config.sync_batch_norm = true;
+  for (const std::int64_t steps : {1, 2, 10}) {
+    const double one = loss_after(1, config, steps);
+    EXPECT_LE(std::abs(loss_after(3, config, steps) - one), 1e-4 * one) << steps << " steps";
+  }
+}
+
 TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
   const TemporaryFolder folder;
   const data::Dataset dataset = test::block_dataset(300, 50);
@@ -147,7 +157,7 @@ TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
       const Stream stream(Device::cpu());
       // The others have no such folder.
       Trainer trainer =
-          Trainer::resume(ranks.is_first() ? run_dir : "nowhere", dataset, 0, stream, ranks);
+          Trainer::resume(ranks.is_first() ? run_dir : "nowhere", dataset, 0, stream, 0, ranks);
       trainer.run({}, kNeverStop, stop_after);
       if (ranks.is_first()) run = course_of(trainer);
     });
@@ -168,7 +178,7 @@ TEST(DataParallel, OtherSettingsOrDataAreRefused) {
       const bool second = ranks.rank() == 1;
       TrainConfig config = config_of("mlp", second && settings ? 8 : 4);
       config.dataset = dataset.name;
-      Trainer(config, second && data ? other : dataset, "", stream, ranks);
+      Trainer(config, second && data ? other : dataset, "", stream, 0, ranks);
     });
   };
   EXPECT_TRUE(throws(ErrorKind::usage, "rank 1 differs from rank 0 in batch_size: 8 instead of 4",

@@ -132,6 +132,35 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text + see;
 }
 
+void add_device_data_limit(CLI::App& app, DeviceFlags& flags) {
+  app.add_option("--device-data-limit", flags.data_limit,
+                 "stream images from host memory when all of them take more than SIZE, such as "
+                 "256M or 8G; default: half the memory of a GPU")
+      ->group("Device")
+      ->type_name("SIZE");
+}
+
+std::uint64_t device_data_limit(const DeviceFlags& flags) {
+  const std::string& text = flags.data_limit;
+  if (text.empty()) return 0;
+  constexpr std::string_view kUnits = "KMGT";
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, code] = std::from_chars(text.data(), end, value);
+  bool is_size = code == std::errc() && value > 0;
+  if (is_size && rest != end) {
+    const std::size_t unit = kUnits.find(*rest++);
+    is_size = unit != std::string_view::npos && rest == end && value <= kMost >> 10 * (unit + 1);
+    if (is_size) value <<= 10 * (unit + 1);
+  }
+  if (is_size && value <= kMost) return value;
+  throw Error(ErrorKind::usage,
+              fmt::format("--device-data-limit: expected a number of bytes, which may end in K, M, "
+                          "G or T, found {}",
+                          printable(text)));
+}
+
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda) {
   const std::string before = app.option_defaults()->get_group();
   app.option_defaults()->group("Device");

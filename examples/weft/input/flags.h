@@ -87,10 +87,15 @@ struct DeviceFlags {
   std::int64_t threads = 0;        // 0: every hardware thread
   std::string precision, kernels;  // empty: fp32, all automatic
   bool deterministic = false;
+  std::string data_limit;  // empty: half the memory of a GPU
 };
 
 // `host_cuda`: whether the help offers that device.
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda = true);
+// --device-data-limit, of commands that go through a data set, and its bytes; 0 when it was not
+// given. Throws usage for text that is no size.
+void add_device_data_limit(CLI::App& app, DeviceFlags& flags);
+std::uint64_t device_data_limit(const DeviceFlags& flags);
 // Sets the number of OpenMP threads and returns the device.
 Device select_device(const DeviceFlags& flags);
 // One line on stderr when auto found no GPU, with the reason.

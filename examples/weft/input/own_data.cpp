@@ -39,9 +39,9 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   app.option_defaults()->group("Your own data");
   app.add_option("--data", flags.path,
                  fmt::format("folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
-                             "CLASS/ alone: then a tenth of each class is the test set. {}. Or IDX "
-                             "or CIFAR files. More in docs/own-data.md",
-                             data::kPictureFormats))
+                             "CLASS/ alone: then a tenth of each class is the test set. 2 to {} "
+                             "classes. {}. Or IDX or CIFAR files. More in docs/own-data.md",
+                             data::kMaxClasses, data::kPictureFormats))
       ->type_name("DIR");
   if (shape) {
     app.add_option("--image-size", flags.image_size,

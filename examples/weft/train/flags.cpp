@@ -149,6 +149,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_rank_flags(app, flags.ranks);
   app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
                "batch norm over the images of all ranks, not of each rank alone");
+  add_device_data_limit(app, flags.device);
 
   app.option_defaults()->group("Run");
   app.add_option("--out", flags.out, "run directory; default runs/MODEL-DATASET-N")
@@ -168,6 +169,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
 }
 
 void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
+  device_data_limit(flags.device);
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
     for (const char* name : {"--image-size",

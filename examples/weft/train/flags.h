@@ -53,9 +53,6 @@ layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainCo
 void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
                     const data::Dataset& dataset);
 
-// Throws device, with the numbers, when the images alone fill more than the memory of the GPU.
-void require_device_memory(const data::Dataset& dataset, Device device);
-
 // Prints configuration, steps and memory; trains nothing and writes nothing. `own` is the user's
 // own data, which decides the shape of the images, or null.
 int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,

@@ -59,19 +59,6 @@ void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
   if (!asked && models::held_out_images(split, used) > 0) config = split;
 }
 
-void require_device_memory(const data::Dataset& dataset, Device device) {
-  if (!device.is_cuda()) return;
-  const std::size_t images =
-      dataset.train.images.size() + dataset.validation.images.size() + dataset.test.images.size();
-  const std::size_t memory = device_properties(device).memory_bytes;
-  if (memory == 0 || images <= memory) return;
-  throw Error(ErrorKind::device,
-              fmt::format("the images of {} take {}, but {} has {} of memory; choose a smaller "
-                          "--image-size, or --device cpu",
-                          printable(dataset.name), format_bytes(static_cast<double>(images)),
-                          to_string(device), format_bytes(static_cast<double>(memory))));
-}
-
 int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
             const data::Dataset* own) {
   if (config.dataset.empty()) config.dataset = kDefaultDataset;

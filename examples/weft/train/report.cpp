@@ -98,6 +98,7 @@ void TrainReport::start(const TrainFacts& facts) {
                           {"device_name", device_properties(facts.device).name},
                           {"threads", omp_get_max_threads()},
                           {"ranks", facts.ranks.size()},
+                          {"streams_images", facts.streams},
                           {"epochs", config.epochs},
                           {"epochs_before", facts.epochs_before},
                           {"images_before", facts.images_before},
@@ -131,6 +132,12 @@ void TrainReport::start(const TrainFacts& facts) {
     pairs.emplace_back("augment", augmentation_text(config.augmentation));
   }
   if (config.ema_decay > 0) pairs.emplace_back("average", average_text(config));
+  if (facts.streams) {
+    const std::int64_t bytes =
+        (training + held_out + facts.dataset.test.count) * facts.dataset.train.pixels();
+    pairs.emplace_back("images", fmt::format("{}, streamed from host memory batch by batch",
+                                             format_bytes(static_cast<double>(bytes))));
+  }
   std::string run = printable(facts.run_dir.string());
   if (!facts.has_work()) {
     run += fmt::format(", finished: nothing is left to train after {}",

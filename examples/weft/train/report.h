@@ -24,6 +24,7 @@ struct TrainFacts {
   bool has_work() const { return epochs_before < config.epochs; }
   const distributed::Communicator& ranks;
   std::string data_arguments;  // for the commands to try next: " --data-dir DIR" or ""
+  bool streams = false;        // the images come from host memory, batch by batch
 };
 
 class TrainReport {

@@ -54,6 +54,10 @@ T sample(const std::uint8_t* image, T y, T x, std::int64_t height, std::int64_t 
                                               const BatchOrder& order) {
   return draw::place_of(row, step, order);
 }
+[[gnu::flatten]] inline std::int64_t source_row(const draw::Place& place, std::int64_t row,
+                                                std::int64_t step, const BatchOrder& order) {
+  return draw::source_of(place.index, row, step, order);
+}
 [[gnu::flatten]] inline void draw_row(draw::Distortion& drawn, const draw::Place& place,
                                       std::uint64_t seed, const Augmentation& limits,
                                       const draw::Lines& lines, const BatchDims& dims) {
@@ -103,12 +107,13 @@ void gather_batch(T* x, std::int32_t* labels, std::int64_t* indices, const std::
 #pragma omp parallel for schedule(static) if (rows * dims.pixels() >= kParallelElements)
   for (std::int64_t row = 0; row < rows; ++row) {
     const draw::Place place = detail::place_row(row, *step, order);
-    if (labels != nullptr) labels[row] = image_labels[place.index];
+    const std::int64_t source = detail::source_row(place, row, *step, order);
+    if (labels != nullptr) labels[row] = image_labels[source];
     if (indices != nullptr) indices[row] = place.index;
     draw::Distortion drawn{};
     if (distort) detail::draw_row(drawn, place, order.seed, augmentation, lines, dims);
     for (std::int64_t c = 0; c < dims.channels; ++c) {
-      const std::uint8_t* from = images + (place.index * dims.channels + c) * plane;
+      const std::uint8_t* from = images + (source * dims.channels + c) * plane;
       T* out = x + (row * dims.channels + c) * plane;
       if (distort) {
         detail::distort_plane(out, from, drawn, drawn.lines.of[c], dims);

@@ -32,6 +32,13 @@ WEFT_HOST_DEVICE inline Place place_of(std::int64_t row, std::int64_t step,
   return {epoch, permuted_index(position, order.count, key)};
 }
 
+// Where the pixels of a row are: those of image `index`, or those that were staged for it.
+WEFT_HOST_DEVICE inline std::int64_t source_of(std::int64_t index, std::int64_t row,
+                                               std::int64_t step, const BatchOrder& order) {
+  if (order.staged_steps == 0) return index;
+  return step % order.staged_steps * order.batch + order.first + row;
+}
+
 // Maps an output pixel (column j, row i) to the point of the image that it shows.
 struct Affine {
   float x0, xj, xi;  // column = x0 + xj j + xi i

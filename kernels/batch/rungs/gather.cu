@@ -21,8 +21,9 @@ struct Outputs {
 };
 
 __device__ __forceinline__ void write_labels(const Outputs& out, const std::int32_t* image_labels,
-                                             std::int64_t row, std::int64_t index) {
-  if (out.labels != nullptr) out.labels[row] = image_labels[index];
+                                             std::int64_t row, std::int64_t index,
+                                             std::int64_t source) {
+  if (out.labels != nullptr) out.labels[row] = image_labels[source];
   if (out.indices != nullptr) out.indices[row] = index;
 }
 
@@ -42,16 +43,17 @@ __global__ void __launch_bounds__(kThreads)
     copy_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                 const std::int32_t* __restrict__ image_labels, int channels, std::int64_t plane,
                 const std::int64_t* step, BatchOrder order, draw::Lines lines) {
-  __shared__ std::int64_t shared_index;
+  __shared__ std::int64_t source;
   const std::int64_t row = blockIdx.x;
   if (threadIdx.x == 0) {
-    shared_index = draw::place_of(row, *step, order).index;
-    write_labels(out, image_labels, row, shared_index);
+    const std::int64_t index = draw::place_of(row, *step, order).index;
+    source = draw::source_of(index, row, *step, order);
+    write_labels(out, image_labels, row, index, source);
   }
-  __syncthreads();  // the index is known to all threads
+  __syncthreads();  // the source is known to all threads
   if (kOneChannel) channels = 1;
   for (int c = 0; c < channels; ++c) {
-    const std::uint8_t* from = images + (shared_index * channels + c) * plane;
+    const std::uint8_t* from = images + (source * channels + c) * plane;
     float* to = out.x + (row * channels + c) * plane;
     for (std::int64_t first = 4 * threadIdx.x; first < plane; first += 4 * kThreads) {
       device::Float4 values = device::load4(from, first, plane);
@@ -71,22 +73,22 @@ __global__ void __launch_bounds__(kThreads)
                    const std::int32_t* __restrict__ image_labels, int channels, int height,
                    int width, const std::int64_t* step, BatchOrder order, Augmentation augmentation,
                    draw::Lines lines) {
-  __shared__ std::int64_t shared_index;
+  __shared__ std::int64_t source;
   __shared__ draw::Distortion drawn;
   const std::int64_t row = blockIdx.x;
   const std::int64_t plane = static_cast<std::int64_t>(height) * width;
   if (threadIdx.x == 0) {
     const draw::Place place = draw::place_of(row, *step, order);
-    shared_index = place.index;
+    source = draw::source_of(place.index, row, *step, order);
     if (kEdits) {
       draw::draw_distortion(drawn, place, order.seed, augmentation, lines, height, width);
     } else {
       drawn.map = draw::affine_of(place, order.seed, augmentation, height, width);
     }
-    write_labels(out, image_labels, row, place.index);
+    write_labels(out, image_labels, row, place.index, source);
   }
-  __syncthreads();  // the index and the distortion are known to all threads
-  const std::uint8_t* from = images + shared_index * channels * plane;
+  __syncthreads();  // the source and the distortion are known to all threads
+  const std::uint8_t* from = images + source * channels * plane;
   float* to = out.x + row * channels * plane;
   for (int c = 0; c < channels; ++c, from += plane, to += plane) {
     const draw::Line line = kEdits ? drawn.lines.of[c] : line_of(lines, c);

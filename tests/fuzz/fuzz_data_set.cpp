@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Any files in a folder are a data set or one line of error. libFuzzer calls this (run.sh);
+// replay.cpp calls it with the files of a corpus.
+//
+// The input is a list of files: a path that ends with its line, then the number of bytes as two
+// bytes, the low one first, then the bytes.
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+
+#include "data/own_data.h"
+#include "engine/error.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::cerr << "fuzz_data_set: " << what << "\n";
+  std::abort();
+}
+
+// Only below the folder.
+bool is_inside(const fs::path& path) {
+  if (path.empty() || path.is_absolute() || path.string().find('\0') != std::string::npos) {
+    return false;
+  }
+  for (const fs::path& part : path) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
+void write_files(const fs::path& folder, std::string_view input) {
+  constexpr int kMostFiles = 64;
+  for (int files = 0; files < kMostFiles && !input.empty(); ++files) {
+    const std::size_t line = input.find('\n');
+    if (line == std::string_view::npos || input.size() < line + 3) return;
+    const fs::path path(input.substr(0, line));
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(input[at]); };
+    const std::size_t size = byte(line + 1) | byte(line + 2) << 8;
+    const std::string_view content = input.substr(line + 3, size);
+    input.remove_prefix(std::min(input.size(), line + 3 + size));
+    if (!is_inside(path)) continue;
+    std::error_code ignored;
+    fs::create_directories((folder / path).parent_path(), ignored);
+    std::ofstream(folder / path, std::ios::binary) << content;
+  }
+}
+
+void check_set(const weft::data::ImageSet& set, const weft::data::Dataset& dataset) {
+  const std::int64_t channels = dataset.train.channels;
+  require(std::ssize(set.images) == set.count * set.pixels() && std::ssize(set.labels) == set.count,
+          "not as many pixels or labels as images");
+  require(set.count == 0 || set.channels == channels, "channels that differ");
+  for (const std::int32_t label : set.labels) {
+    require(label >= 0 && label < std::ssize(dataset.class_names), "a label without a class");
+  }
+}
+
+void check(const weft::data::Dataset& dataset) {
+  require(dataset.train.count > 0 && dataset.test.count > 0, "a set without images");
+  require(dataset.class_names.size() >= 2, "fewer than two classes");
+  for (const auto* set : {&dataset.train, &dataset.validation, &dataset.test}) {
+    check_set(*set, dataset);
+  }
+  require(std::ssize(dataset.mean) == dataset.train.channels &&
+              dataset.stddev.size() == dataset.mean.size(),
+          "not as many means as channels");
+  for (const float mean : dataset.mean) require(mean >= 0 && mean <= 1, "a mean outside 0 to 1");
+  for (const float deviation : dataset.stddev) {
+    require(deviation > 0 && std::isfinite(deviation), "a deviation that is not above 0");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  constexpr std::clock_t kMost = 4 * CLOCKS_PER_SEC;  // of the processor
+  static const fs::path folder =
+      fs::temp_directory_path() / ("fuzz_data_set-" + std::to_string(std::clock()) + "-" +
+                                   std::to_string(std::random_device{}()));
+  const std::clock_t begin = std::clock();
+  fs::create_directories(folder);
+  write_files(folder, {reinterpret_cast<const char*>(bytes), size});
+  weft::data::FolderOptions options;
+  options.memory = std::uint64_t{64} << 20;
+  for (const bool skips : {false, true}) {
+    options.skip_broken = skips;
+    try {
+      check(weft::data::load_own_data(folder, options));
+    } catch (const weft::Error& error) {
+      const std::string_view line = error.what();
+      require(error.kind() == weft::ErrorKind::data, "an error of another kind");
+      require(line.find(folder.string()) != std::string_view::npos,
+              "an error that does not name the folder");
+      require(line.find('\n') == std::string_view::npos, "an error that is not one line");
+    }
+  }
+  fs::remove_all(folder);
+  require(std::clock() - begin < kMost, "took more than 4 s");
+  return 0;
+}
