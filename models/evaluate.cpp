@@ -196,7 +196,7 @@ kernels::MetricTotals Evaluator::totals(const Outputs& outputs, const Stream& st
   if (streamed) streamed->seek(0);
   if (state.fused) {
     state.queue_fused(outputs, stream);
-    return metrics_of(state.totals.read(stream));
+    return state.totals.read(stream);
   }
   for (std::int64_t first = 0; first < state.order.count; first += state.order.batch) {
     const bool full = first + state.order.batch <= state.order.count;

@@ -23,22 +23,12 @@ namespace {
 constexpr double kSyncSeconds = 0.05;    // of queued work between two looks at the totals
 constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
 
-ModelInfo info_of(const data::Dataset& dataset) {
-  ModelInfo info;
-  info.class_names = dataset.class_names;
-  info.own_data = dataset.own_data;
-  info.mean = dataset.mean;
-  info.stddev = dataset.stddev;
-  info.fit = dataset.fit;
-  return info;
-}
-
 }  // namespace
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
         RunDirectory run_directory, const Stream& on, std::uint64_t device_data_limit,
-        distributed::Communicator& all);
+        distributed::Communicator& together);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -79,9 +69,9 @@ struct Trainer::State {
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
                       const data::Dataset& dataset, RunDirectory run_directory, const Stream& on,
-                      std::uint64_t device_data_limit, distributed::Communicator& all)
+                      std::uint64_t device_data_limit, distributed::Communicator& together)
     : stream(on),
-      ranks(all),
+      ranks(together),
       directory(std::move(run_directory)),
       info(info_of(dataset)),
       net(std::move(network)),
