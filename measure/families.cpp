@@ -25,6 +25,7 @@ extern const FamilyBench loss_bench;
 extern const FamilyBench image_bench;
 extern const FamilyBench optimizer_bench;
 extern const FamilyBench batch_bench;
+extern const FamilyBench all_reduce_bench;
 extern const FamilyBench fused_cnn_bench;
 extern const FamilyBench fused_mlp_bench;
 
@@ -35,7 +36,7 @@ const FamilyBench* const kBenches[] = {
     &pool_bench,      &softmax_bench,   &nbody_bench,      &histogram_bench,  &signal_bench,
     &memory_bench,    &transpose_bench, &divergence_bench, &activation_bench, &batch_norm_bench,
     &dropout_bench,   &loss_bench,      &image_bench,      &optimizer_bench,  &batch_bench,
-    &fused_cnn_bench, &fused_mlp_bench,
+    &fused_cnn_bench, &fused_mlp_bench, &all_reduce_bench,
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The function of a family, or of a rung where the family has several. Those that are missing take no
-# arrays: the fused networks run as a part of weft.train().
+# arrays: the fused networks and all_reduce run as a part of weft.train().
 _FUNCTIONS = {
     "gemm": "gemm",
     "reduce": "reduce",

@@ -243,6 +243,13 @@ class FusedCnnProblem {
   std::vector<float> parameters() const { return parameters_.get(); }
   std::vector<float> velocity() const { return velocity_.get(); }
   std::int64_t step() const { return step_.get()[0]; }
+  void set_state(const std::vector<float>& parameters, const std::vector<float>& velocity,
+                 std::int64_t step) {
+    parameters_.set(parameters);
+    velocity_.set(velocity);
+    step_.set({step});
+  }
+  FusedCnnOptions& options() { return options_; }
   void set_pixels(const std::vector<std::uint8_t>& pixels) { images_.set(pixels_ = pixels); }
   void set_label(std::int64_t index, std::int32_t label) {
     labels_[static_cast<std::size_t>(index)] = label;

@@ -101,6 +101,31 @@ const cuda::FusedCnnRow& check(const cuda::FusedCnnRow::Problem& problem, std::s
   return row;
 }
 
+void check_peers(std::string_view rung, std::int64_t rows, const FusedCnnDims& dims,
+                 const FusedCnnOptions& options, Device device) {
+  if (options.peers == nullptr) {
+    if (options.global_rows == 0) return;
+    throw Error(ErrorKind::usage, "fused_cnn: global_rows are those of peers, and there are none");
+  }
+  const PeerGroup& group = *options.peers;
+  const std::int64_t most = std::min(group.capacity, kMostTaggedWords);
+  if (device.is_cpu() || rung != "persistent") {
+    throw Error(ErrorKind::usage, "fused_cnn: peers meet in the rung persistent, on GPUs");
+  }
+  if (group.size < 1 || group.size > kMaxPeers || group.rank < 0 || group.rank >= group.size) {
+    throw Error(ErrorKind::usage, str("fused_cnn: a rank of 1 to ", kMaxPeers, " expected, found ",
+                                      group.rank, " of ", group.size));
+  }
+  if (dims.parameters() > most) {
+    throw Error(ErrorKind::usage, str("fused_cnn: ", dims.parameters(), " parameters, but words ",
+                                      "for ", most, " in the exchange memory"));
+  }
+  if (options.global_rows < std::max<std::int64_t>(rows, 1)) {
+    throw Error(ErrorKind::usage, str("fused_cnn: ", rows, " rows of a rank, but ",
+                                      options.global_rows, " of all ranks"));
+  }
+}
+
 void check_training(const float* velocity, std::int64_t rows, const FusedCnnOptions& options) {
   if (!options.order.holds(rows)) {
     throw Error(ErrorKind::usage, str("fused_cnn: ", rows, " rows from row ", options.order.first,
@@ -170,6 +195,8 @@ fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals
   training.rows = rows;
   training.classes = static_cast<int>(dims.classes);
   training.image_blocks = fused_cnn::image_blocks(rows, device);
+  const std::int64_t all_rows = options.peers != nullptr ? options.global_rows : rows;
+  training.gradient_scale = 1.0f / static_cast<float>(all_rows);
   return training;
 }
 
@@ -182,7 +209,17 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
   const Device device = stream.device();
   const auto& row = check({dims}, options.variant, rows, parameters, workspace, device);
   check_training(velocity, rows, options);
-  if (rows == 0 || steps <= 0) return;
+  check_peers(row.rung.name, rows, dims, options, device);
+  if (steps <= 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (options.peers != nullptr) {
+    return cuda::fused_cnn_persistent_with_peers(
+        training_of(parameters, velocity, totals, step, images, labels, lr, rows, dims, options,
+                    workspace, device),
+        *options.peers, steps, dims, stream);
+  }
+#endif
+  if (rows == 0) return;
   if (device.is_cuda()) {
     return row.train.run(training_of(parameters, velocity, totals, step, images, labels, lr, rows,
                                      dims, options, workspace, device),
@@ -202,6 +239,9 @@ void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity
   const Device device = stream.device();
   check({dims}, "persistent", rows, parameters, workspace, device);
   check_training(velocity, rows, options);
+  if (options.peers != nullptr) {
+    throw Error(ErrorKind::usage, "fused_cnn: cycles are counted without peers");
+  }
 #ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     if (rows == 0 || steps <= 0) return;

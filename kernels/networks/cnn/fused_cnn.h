@@ -20,6 +20,7 @@
 // steps at once and n times one step.
 #pragma once
 
+#include "kernels/all_reduce/all_reduce.h"
 #include "kernels/batch/batch.h"
 #include "kernels/ladder.h"
 #include "kernels/loss/loss.h"
@@ -55,6 +56,8 @@ struct FusedCnnOptions {
   Normalization normalization;
   SgdOptions sgd;
   std::string_view variant = kAutomatic;  // of those that train
+  const PeerGroup* peers = nullptr;       // this rank and the others, on GPUs (all_reduce.h)
+  std::int64_t global_rows = 0;           // with peers: the rows of all ranks
 };
 
 // Can this device train such a network? On a GPU it needs a kernel of that shape, and shared memory
@@ -68,9 +71,16 @@ std::size_t fused_cnn_workspace_bytes(const FusedCnnDims& dims, std::int64_t row
 // makes at *step + t, so rows < order.batch is the tail of an epoch. The gradient is that of the
 // mean over `rows`. totals += the losses and hits of all rows. A label outside [0, classes) makes
 // the loss and the parameters NaN.
+//
+// With peers every rank calls it with the same steps and options, but for its share of the rows,
+// which may be none; order.first says where the share starts. Each step is an exchange: the ranks'
+// gradients, of the mean over global_rows, are added in the order of the ranks, so parameters and
+// velocity have the same bits on all of them. totals count this rank's rows. The group's capacity
+// is dims.parameters() or more. Rank 0 and a kernel without peers agree to rounding, and a group of
+// one to the bit.
 // usage: dims that are not supported here, an augmentation besides the warp, rows > order.batch,
 // momentum without a velocity, parameters that are not aligned to 16 bytes, a workspace that is too
-// small.
+// small; peers on a CPU, with two_kernels, or with more parameters than words.
 void fused_cnn_train(float* parameters,           // (dims.parameters(),)
                      float* velocity,             // the same, or null when momentum == 0
                      MetricTotals* totals,        // or null

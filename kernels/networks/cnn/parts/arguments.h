@@ -37,7 +37,8 @@ struct Training {
   Exchange exchange;
   std::int64_t rows;
   int classes;
-  int image_blocks;  // blocks that have images
+  int image_blocks;      // blocks that have images
+  float gradient_scale;  // one over the rows of all ranks
 };
 
 struct Inference {

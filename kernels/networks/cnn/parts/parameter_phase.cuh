@@ -194,37 +194,60 @@ __device__ __forceinline__ void add_totals(MetricTotals* totals, const Exchange&
   totals->rows += rows;
 }
 
+// What a block sums in one turn, and the parameter that this thread finishes, or -1.
+struct Turn {
+  WeightTile tile;
+  ColumnChunk chunk;
+  int column;  // of the chunk, when >= 0
+  int index;
+};
+template <class Net>
+__device__ __forceinline__ Turn turn_of(int task, const Training& t) {
+  const WeightTile tile = find_tile<Net>(task, t.classes);
+  const ColumnChunk chunk = find_chunk<Net>(task, t);
+  const int column = thread_id() - Tile::kElements;
+  const int index = column < 0                            ? tile.parameter(thread_id())
+                    : chunk.there && column < chunk.count ? chunk.parameter + column
+                                                          : -1;
+  return {tile, chunk, column, index};
+}
+
+// The gradient of this thread's parameter. All threads of the block call it; a barrier follows
+// before the next turn.
+template <class Net>
+__device__ __forceinline__ float sum_turn(ParameterMemory& memory, const Turn& turn,
+                                          const Training& t) {
+  const int thread = thread_id(), warp = thread / 32, lane = thread % 32;
+  if (warp < Tile::kWarps) {
+    sum_tile<Net>(memory.tile[warp], turn.tile, t, warp, lane);
+  } else {
+    sum_columns(memory.chunk, turn.chunk, thread - 32 * Tile::kWarps);
+  }
+  __syncthreads();  // all parts are written
+  float gradient = 0.0f;
+  if (turn.column < 0) {
+#pragma unroll
+    for (int part = 0; part < Tile::kWarps; ++part) gradient += memory.tile[part][thread];
+  } else {
+#pragma unroll
+    for (int part = 0; part < Tile::kChunkParts; ++part) gradient += memory.chunk[part][turn.column];
+  }
+  return gradient;
+}
+
 // All threads of all blocks call it when the images' results of step `step` are visible.
 template <class Net>
 __device__ __forceinline__ void update_parameters(ParameterMemory& memory, const Training& t,
                                                   std::int64_t step) {
   static_assert(Tile::kElements + Tile::kChunk == kThreads, "a thread finishes one parameter");
-  const int thread = thread_id(), warp = thread / 32, lane = thread % 32;
   const float rate = t.lr[step], momentum = t.sgd.momentum;
   const int tasks = parameter_tasks<Net>(t.classes);
   for (int task = static_cast<int>(blockIdx.x); task < tasks; task += static_cast<int>(gridDim.x)) {
-    const WeightTile tile = find_tile<Net>(task, t.classes);
-    const ColumnChunk chunk = find_chunk<Net>(task, t);
-    const int column = thread - Tile::kElements;  // that this thread finishes, when >= 0
-    const int index = column < 0                            ? tile.parameter(thread)
-                      : chunk.there && column < chunk.count ? chunk.parameter + column
-                                                            : -1;
+    const Turn turn = turn_of<Net>(task, t);
+    const int index = turn.index;
     float parameter = index >= 0 ? t.parameters[index] : 0.0f;
     float velocity = index >= 0 && momentum != 0.0f ? t.velocity[index] : 0.0f;
-    if (warp < Tile::kWarps) {
-      sum_tile<Net>(memory.tile[warp], tile, t, warp, lane);
-    } else {
-      sum_columns(memory.chunk, chunk, thread - 32 * Tile::kWarps);
-    }
-    __syncthreads();  // all parts are written
-    float gradient = 0.0f;
-    if (column < 0) {
-#pragma unroll
-      for (int part = 0; part < Tile::kWarps; ++part) gradient += memory.tile[part][thread];
-    } else {
-#pragma unroll
-      for (int part = 0; part < Tile::kChunkParts; ++part) gradient += memory.chunk[part][column];
-    }
+    const float gradient = sum_turn<Net>(memory, turn, t);
     if (index >= 0) {
       SgdRule{rate, momentum, t.sgd.weight_decay, t.sgd.nesterov}.apply(parameter, velocity,
                                                                         gradient);
@@ -233,7 +256,7 @@ __device__ __forceinline__ void update_parameters(ParameterMemory& memory, const
     }
     __syncthreads();  // the parts are read before the next ones are written
   }
-  if (t.totals != nullptr && blockIdx.x == gridDim.x - 1 && warp == 0) {
+  if (t.totals != nullptr && blockIdx.x == gridDim.x - 1 && warp_id() == 0) {
     add_totals(t.totals, t.exchange, t.image_blocks, t.rows);
   }
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The parameters' phase of a rank among others: the gradient of a parameter goes to all ranks as a
+// tagged word (kernels/all_reduce), while its thread waits for theirs, and all add them up in the
+// order of the ranks. Every parameter has a word of its own: grids need not be alike.
+//
+// A word is sent when its sum is there, and looked for after the block has sent all of its words,
+// so a step crosses the link once. Between two uses of a half of the words lies a step, which ends
+// for no rank before it has begun for all: see kernels/all_reduce/parts/peer_memory.h.
+#pragma once
+
+#include "kernels/all_reduce/parts/peer_memory.h"
+#include "kernels/device/system_scope.cuh"
+#include "kernels/networks/cnn/parts/parameter_phase.cuh"
+
+namespace weft::kernels::fused_cnn {
+
+// A rank's own memory once more: an index that is known at run time would copy the array.
+struct Peers {
+  PeerGroup group;
+  void* own;
+};
+
+// The half of the words that a call takes, for words_in(). Not hoisted: the addresses of all ranks
+// would else be computed before the loop over the turns, for registers that it needs.
+__device__ __forceinline__ peers::Word half_of(peers::Word call) {
+  return static_cast<peers::Word>(device::unhoisted(static_cast<int>(call % 2)));
+}
+
+__device__ __forceinline__ void send_gradient(const Peers& ranks, peers::Word call, int index,
+                                              float gradient) {
+  const peers::Word word = device::tagged(gradient, static_cast<std::uint32_t>(call));
+  const peers::Word half = half_of(call);
+#pragma unroll
+  for (int r = 0; r < kMaxPeers; ++r) {
+    if (r >= ranks.group.size) continue;
+    device::store_word(
+        peers::words_in(ranks.group.memory[r], ranks.group.capacity, half, ranks.group.rank) +
+            index,
+        word);
+  }
+}
+
+// Waits for the words of all ranks, which are in flight at once.
+__device__ __forceinline__ float sum_of_ranks(const Peers& ranks, peers::Word call, int index) {
+  const peers::Word half = half_of(call);
+  peers::Word word[kMaxPeers];
+  bool all = false;
+  while (!all) {
+#pragma unroll
+    for (int r = 0; r < kMaxPeers; ++r) {
+      if (r >= ranks.group.size) continue;
+      word[r] = device::load_word(peers::words_in(ranks.own, ranks.group.capacity, half, r) + index);
+    }
+    all = true;
+#pragma unroll
+    for (int r = 0; r < kMaxPeers; ++r) {
+      if (r >= ranks.group.size) continue;
+      all = all && device::tag_of(word[r]) == static_cast<std::uint32_t>(call);
+    }
+  }
+  float sum = device::value_of(word[0]);
+#pragma unroll
+  for (int r = 1; r < kMaxPeers; ++r) {
+    if (r < ranks.group.size) sum += device::value_of(word[r]);
+  }
+  return sum;
+}
+
+// As update_parameters(). `call` is the number of the exchange.
+template <class Net>
+__device__ __forceinline__ void update_with_peers(ParameterMemory& memory, const Training& t,
+                                                  std::int64_t step, const Peers& ranks,
+                                                  peers::Word call) {
+  const float rate = t.lr[step], momentum = t.sgd.momentum;
+  const int tasks = parameter_tasks<Net>(t.classes), blocks = static_cast<int>(gridDim.x);
+  for (int task = static_cast<int>(blockIdx.x); task < tasks; task += blocks) {
+    const Turn turn = turn_of<Net>(task, t);
+    const float gradient = sum_turn<Net>(memory, turn, t);
+    if (turn.index >= 0) send_gradient(ranks, call, turn.index, gradient);
+    __syncthreads();  // the parts are read before the next ones are written
+  }
+  if (t.totals != nullptr && blockIdx.x == gridDim.x - 1 && warp_id() == 0) {
+    add_totals(t.totals, t.exchange, t.image_blocks, t.rows);
+  }
+  for (int task = static_cast<int>(blockIdx.x); task < tasks; task += blocks) {
+    const int index = turn_of<Net>(task, t).index;
+    if (index < 0) continue;
+    float parameter = t.parameters[index];
+    float velocity = momentum != 0.0f ? t.velocity[index] : 0.0f;
+    const float gradient = sum_of_ranks(ranks, call, index);
+    SgdRule{rate, momentum, t.sgd.weight_decay, t.sgd.nesterov}.apply(parameter, velocity,
+                                                                      gradient);
+    t.parameters[index] = parameter;
+    if (momentum != 0.0f) t.velocity[index] = velocity;
+  }
+}
+
+}  // namespace weft::kernels::fused_cnn
