@@ -246,18 +246,23 @@ class LayerStep final : public TrainStep {
   std::unique_ptr<Graph> one_, many_;    // many_: kStepsPerGraph steps, on a GPU
 };
 
-// The whole network in one kernel.
+// The whole network in one kernel. Ranks exchange their gradients within it.
 class FusedCnnStep final : public TrainStep {
  public:
   FusedCnnStep(const kernels::FusedCnnDims& dims, TrainMemory& memory, const StepOptions& options,
-               std::int64_t rows, const Stream& stream)
+               std::int64_t rows, const distributed::Share& share, const Stream& stream)
       : dims_(dims),
         memory_(memory),
         options_{options.order, options.augmentation, options.normalization.front(), options.sgd},
         velocity_(velocity_of(memory, options)),
-        rows_(rows),
-        workspace_(kernels::fused_cnn_workspace_bytes(dims, rows, stream.device()), stream),
-        stream_(stream) {}
+        rows_(share.count),
+        workspace_(kernels::fused_cnn_workspace_bytes(dims, share.count, stream.device()), stream),
+        stream_(stream) {
+    if (!memory.peers) return;
+    options_.order.first = share.first;
+    options_.peers = &memory.peers->group();
+    options_.global_rows = rows;
+  }
 
   void launch(std::int64_t steps) override {
     const DeviceImages& images = memory_.images;
@@ -352,15 +357,20 @@ class FusedMlpStep final : public TrainStep {
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream) {
-  const bool fits = ranks.size() == 1 && !options.augmentation.edits() &&
-                    options.optimizer == Optimizer::sgd && options.clip_norm == 0 &&
-                    !memory.average && !memory.images.streamed;
+  const bool fits = !options.augmentation.edits() && options.optimizer == Optimizer::sgd &&
+                    options.clip_norm == 0 && !memory.average && !memory.images.streamed;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {
-    return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, stream);
+    if (ranks.size() > 1 && !memory.peers) {
+      memory.peers = ranks.open_peers(stream, net.parameter_count());
+    }
+    if (ranks.size() == 1 || memory.peers) {
+      return std::make_unique<FusedCnnStep>(*dims, memory, options, rows, ranks.share_of(rows),
+                                            stream);
+    }
   }
   const auto mlp = fused_mlp_dims(net, options.kernels, stream.device());
-  if (mlp && fits) {
+  if (mlp && fits && ranks.size() == 1) {
     return std::make_unique<FusedMlpStep>(*mlp, memory, options, rows, stream);
   }
   return std::make_unique<LayerStep>(net, memory, options, rows, ranks, stream);

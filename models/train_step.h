@@ -39,6 +39,7 @@ struct TrainMemory {
   Tensor lr;                               // (steps of the run,), f32
   Tensor step;                             // (1,), i64
   DeviceTotals totals;
+  std::unique_ptr<distributed::Peers> peers;  // of steps that exchange by themselves; or null
 };
 
 // What a step does besides its batch size.
@@ -69,10 +70,10 @@ class TrainStep {
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
 // options.kernels allows it, all images are on the device, nothing but the warp augments, the
-// optimizer is SGD without clipping, nothing is averaged, there is one rank and, in a CNN, no label
-// smoothed; else layer by layer. On a GPU this runs a step on whatever is in memory, because the
-// first launch of a kernel loads it, which must not happen during a capture; write the state
-// afterwards.
+// optimizer is SGD without clipping and nothing is averaged; else layer by layer. The kernel of a
+// CNN smooths no labels, and its ranks are GPUs that reach each other; that of an MLP has one rank.
+// On a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads
+// it, which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream);
