@@ -52,6 +52,7 @@ class Process {
       : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
 
   pid_t pid() const { return pid_; }
+  const fs::path& err_path() const { return err_; }
   std::string out() const { return read_file(out_); }  // so far
 
   // Waits until `text` stands in stdout; false when that takes more than a minute.

@@ -102,7 +102,7 @@ class Gatherer {
   }
 
  private:
-  Batch gather_from(const Guarded<std::uint8_t>& images, const Guarded<std::int32_t>& image_labels,
+  Batch gather_from(const Guarded<std::uint8_t>& images, const Guarded<std::int32_t>& of_images,
                     std::int64_t step_value, const BatchOrder& order,
                     const Augmentation& augmentation, std::int64_t misalign) {
     const std::int64_t rows = case_.rows(step_value);
@@ -110,8 +110,8 @@ class Gatherer {
     Guarded<std::int32_t> labels(rows, stream_);
     Guarded<std::int64_t> indices(rows, stream_);
     Guarded<std::int64_t> step(std::vector<std::int64_t>{step_value}, stream_);
-    kernels::gather_batch(x.data(), labels.data(), indices.data(), images.data(),
-                          image_labels.data(), rows, case_.dims(), step.data(), order, augmentation,
+    kernels::gather_batch(x.data(), labels.data(), indices.data(), images.data(), of_images.data(),
+                          rows, case_.dims(), step.data(), order, augmentation,
                           normalization(case_), stream_);
     return {x.get(), labels.get(), indices.get()};
   }
