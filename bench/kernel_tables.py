@@ -30,8 +30,8 @@ LADDERS = {
                   "forward of lenet5"],
     "fused_mlp": ["16 steps of mlp, 256 images", "16 steps of mlp, 1024 images"],
 }
-# Families of one rung: a line for each problem instead.
-SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer"]
+# Families of few rungs: a line for each problem instead.
+SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer", "all_reduce"]
 # Rungs that a problem is for, where it is not for all of the family.
 OPERATIONS = {
     "histogram": {"268435456 floats": r"(?!lane_private)"},

@@ -14,63 +14,72 @@
 
 namespace weft::kernels::fused_cnn {
 
-// A rank's own memory once more: an index that is known at run time would copy the array.
+// Where the words of a group are, reckoned by the host: the kernel has no registers to spare.
 struct Peers {
-  PeerGroup group;
-  void* own;
+  int size;
+  peers::Word* to[kMaxPeers];  // what this rank sends, in the first half
+  const peers::Word* from;     // what rank 0 sends here, in the first half
+  int rank_words, half_words;  // from one rank to the next, and to the other half
+  peers::Word* calls;
 };
 
-// The half of the words that a call takes, for words_in(). Not hoisted: the addresses of all ranks
-// would else be computed before the loop over the turns, for registers that it needs.
-__device__ __forceinline__ peers::Word half_of(peers::Word call) {
-  return static_cast<peers::Word>(device::unhoisted(static_cast<int>(call % 2)));
+inline Peers peers_of(const PeerGroup& group) {
+  const int count = static_cast<int>(peers::word_count(group.capacity));
+  Peers ranks{group.size, {}, nullptr, count, count * kMaxPeers, nullptr};
+  for (int r = 0; r < group.size; ++r) {
+    ranks.to[r] = peers::words_in(group.memory[r], group.capacity, 0, group.rank);
+  }
+  ranks.from = peers::words_in(group.memory[group.rank], group.capacity, 0, 0);
+  ranks.calls = peers::calls_in(group.memory[group.rank]);
+  return ranks;
 }
 
-__device__ __forceinline__ void send_gradient(const Peers& ranks, peers::Word call, int index,
+// The word of a parameter in the half that a call takes. Not hoisted: the addresses of all ranks
+// would else be computed before the loop over the turns.
+__device__ __forceinline__ int word_of(const Peers& ranks, std::uint32_t call, int index) {
+  return device::unhoisted(call % 2 != 0 ? ranks.half_words + index : index);
+}
+
+// `call` is the number of the exchange, and its tag.
+__device__ __forceinline__ void send_gradient(const Peers& ranks, std::uint32_t call, int index,
                                               float gradient) {
-  const peers::Word word = device::tagged(gradient, static_cast<std::uint32_t>(call));
-  const peers::Word half = half_of(call);
+  const peers::Word word = device::tagged(gradient, call);
+  const int at = word_of(ranks, call, index);
 #pragma unroll
   for (int r = 0; r < kMaxPeers; ++r) {
-    if (r >= ranks.group.size) continue;
-    device::store_word(
-        peers::words_in(ranks.group.memory[r], ranks.group.capacity, half, ranks.group.rank) +
-            index,
-        word);
+    if (r < ranks.size) device::store_word(ranks.to[r] + at, word);
   }
 }
 
 // Waits for the words of all ranks, which are in flight at once.
-__device__ __forceinline__ float sum_of_ranks(const Peers& ranks, peers::Word call, int index) {
-  const peers::Word half = half_of(call);
+__device__ __forceinline__ float sum_of_ranks(const Peers& ranks, std::uint32_t call, int index) {
+  const peers::Word* const from = ranks.from + word_of(ranks, call, index);
   peers::Word word[kMaxPeers];
   bool all = false;
   while (!all) {
 #pragma unroll
     for (int r = 0; r < kMaxPeers; ++r) {
-      if (r >= ranks.group.size) continue;
-      word[r] = device::load_word(peers::words_in(ranks.own, ranks.group.capacity, half, r) + index);
+      if (r < ranks.size) word[r] = device::load_word(from + r * ranks.rank_words);
     }
     all = true;
 #pragma unroll
     for (int r = 0; r < kMaxPeers; ++r) {
-      if (r >= ranks.group.size) continue;
-      all = all && device::tag_of(word[r]) == static_cast<std::uint32_t>(call);
+      if (r < ranks.size) all = all && device::tag_of(word[r]) == call;
     }
   }
   float sum = device::value_of(word[0]);
 #pragma unroll
   for (int r = 1; r < kMaxPeers; ++r) {
-    if (r < ranks.group.size) sum += device::value_of(word[r]);
+    if (r < ranks.size) sum += device::value_of(word[r]);
   }
   return sum;
 }
 
-// As update_parameters(). `call` is the number of the exchange.
+// As update_parameters().
 template <class Net>
 __device__ __forceinline__ void update_with_peers(ParameterMemory& memory, const Training& t,
                                                   std::int64_t step, const Peers& ranks,
-                                                  peers::Word call) {
+                                                  std::uint32_t call) {
   const float rate = t.lr[step], momentum = t.sgd.momentum;
   const int tasks = parameter_tasks<Net>(t.classes), blocks = static_cast<int>(gridDim.x);
   for (int task = static_cast<int>(blockIdx.x); task < tasks; task += blocks) {

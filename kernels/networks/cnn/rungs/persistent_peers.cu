@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
     const std::int64_t first = *training.step, end = first + steps;
-    peers::Word call = *peers::calls_in(ranks.own);
+    std::uint32_t call = static_cast<std::uint32_t>(*ranks.calls);
     Clock clock;
     Rounds<Net, kImages> rounds(shared, training, clock);
     rounds.begin(first);
@@ -39,7 +39,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *training.step = end;
-    if (threadIdx.x < kAllReduceBlocks) peers::calls_in(ranks.own)[threadIdx.x] = call;
+    if (threadIdx.x < kAllReduceBlocks) {
+      ranks.calls[threadIdx.x] += static_cast<peers::Word>(steps);
+    }
   }
 }
 
@@ -55,7 +57,7 @@ void fused_cnn_persistent_with_peers(const Training& training, const PeerGroup& 
       const Launch config{static_cast<unsigned>(device_properties(stream.device()).multiprocessors),
                           kThreads, sizeof(Shared<Net, kImages>), stream};
       launch(fused_cnn_peers_kernel<Net, kImages>, config.cooperative(), training,
-             Peers{group, group.memory[group.rank]}, steps);
+             peers_of(group), steps);
     });
   });
 }
