@@ -46,31 +46,11 @@ T average_of_channel(const T* x, std::int64_t channel, const BatchNormDims& d) {
   return static_cast<T>(total / static_cast<double>(d.n * d.inner));
 }
 
-struct ChannelSums {
-  double dy = 0, dy_hat = 0;
-};
-
+// The totals are the sums of dy and of dy xhat.
 template <class T>
-ChannelSums gradient_sums_of_channel(const T* dy, const T* x, T average, T scale,
-                                     std::int64_t channel, const BatchNormDims& d) {
-  ChannelSums sums;
-  for_each_block(channel, d, [&](std::int64_t begin, std::int64_t end) {
-    T sum = 0, sum_hat = 0;
-#pragma omp simd reduction(+ : sum, sum_hat)
-    for (std::int64_t j = begin; j < end; ++j) {
-      sum += dy[j];
-      sum_hat += dy[j] * ((x[j] - average) * scale);
-    }
-    sums.dy += static_cast<double>(sum);
-    sums.dy_hat += static_cast<double>(sum_hat);
-  });
-  return sums;
-}
-
-template <class T>
-void write_parameter_gradients(T* dgamma, T* dbeta, std::int64_t channel, const ChannelSums& sums,
-                               bool add) {
-  const T sum = static_cast<T>(sums.dy), sum_hat = static_cast<T>(sums.dy_hat);
+void write_parameter_gradients(T* dgamma, T* dbeta, std::int64_t channel, double total,
+                               double total_hat, bool add) {
+  const T sum = static_cast<T>(total), sum_hat = static_cast<T>(total_hat);
   dgamma[channel] = add ? dgamma[channel] + sum_hat : sum_hat;
   dbeta[channel] = add ? dbeta[channel] + sum : sum;
 }
@@ -140,10 +120,20 @@ void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, co
 #pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
   for (std::int64_t c = 0; c < d.c; ++c) {
     const T average = mean[c], scale = inv_std[c];
-    const auto sums = detail::gradient_sums_of_channel(dy, x, average, scale, c, d);
-    detail::write_parameter_gradients(dgamma, dbeta, c, sums, add_parameters);
-    const T mean_dy = static_cast<T>(sums.dy / count);
-    const T mean_hat = static_cast<T>(sums.dy_hat / count);
+    double total = 0, total_hat = 0;  // sum of dy, sum of dy xhat
+    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
+      T sum = 0, sum_hat = 0;
+#pragma omp simd reduction(+ : sum, sum_hat)
+      for (std::int64_t j = begin; j < end; ++j) {
+        sum += dy[j];
+        sum_hat += dy[j] * ((x[j] - average) * scale);
+      }
+      total += static_cast<double>(sum);
+      total_hat += static_cast<double>(sum_hat);
+    });
+    detail::write_parameter_gradients(dgamma, dbeta, c, total, total_hat, add_parameters);
+    const T mean_dy = static_cast<T>(total / count);
+    const T mean_hat = static_cast<T>(total_hat / count);
     detail::input_gradient_of_channel(dx, dy, x, gamma[c], average, scale, mean_dy, mean_hat, c, d,
                                       add_dx, mask);
   }
@@ -178,17 +168,30 @@ void batch_norm_moments(Moments* moments, T* mean, const T* x, const BatchNormDi
   }
 }
 
+// The loop stands in batch_norm_backward() as well: in a function that both call, the compiler sums
+// in another order there.
 template <class T>
 void batch_norm_gradient_sums(T* dgamma, T* dbeta, T* means, const T* dy, const T* x, const T* mean,
                               const T* inv_std, const BatchNormDims& d, double all,
                               GradientMode parameter_mode) {
 #pragma omp parallel for schedule(static) if (d.n * d.c * d.inner >= kParallelElements)
   for (std::int64_t c = 0; c < d.c; ++c) {
-    const auto sums = detail::gradient_sums_of_channel(dy, x, mean[c], inv_std[c], c, d);
-    detail::write_parameter_gradients(dgamma, dbeta, c, sums,
+    const T average = mean[c], scale = inv_std[c];
+    double total = 0, total_hat = 0;
+    detail::for_each_block(c, d, [&](std::int64_t begin, std::int64_t end) {
+      T sum = 0, sum_hat = 0;
+#pragma omp simd reduction(+ : sum, sum_hat)
+      for (std::int64_t j = begin; j < end; ++j) {
+        sum += dy[j];
+        sum_hat += dy[j] * ((x[j] - average) * scale);
+      }
+      total += static_cast<double>(sum);
+      total_hat += static_cast<double>(sum_hat);
+    });
+    detail::write_parameter_gradients(dgamma, dbeta, c, total, total_hat,
                                       parameter_mode == GradientMode::accumulate);
-    means[c] = static_cast<T>(sums.dy / all);
-    means[d.c + c] = static_cast<T>(sums.dy_hat / all);
+    means[c] = static_cast<T>(total / all);
+    means[d.c + c] = static_cast<T>(total_hat / all);
   }
 }
 
