@@ -11,7 +11,7 @@ namespace weft::models {
 
 namespace {
 
-constexpr Named<ScheduleKind> kNames[] = {{"constant", ScheduleKind::constant},
+constexpr Named<ScheduleKind> kScheduleNames[] = {{"constant", ScheduleKind::constant},
                                           {"step", ScheduleKind::step},
                                           {"cosine", ScheduleKind::cosine},
                                           {"one-cycle", ScheduleKind::one_cycle}};
@@ -53,11 +53,11 @@ void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
 }  // namespace
 
 ScheduleKind parse_schedule(std::string_view name) {
-  return row_named(kNames, "schedule", name).value;
+  return row_named(kScheduleNames, "schedule", name).value;
 }
 
 std::string_view name_of(ScheduleKind kind) {
-  return name_in(kNames, kind);
+  return name_in(kScheduleNames, kind);
 }
 
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
