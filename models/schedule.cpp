@@ -12,9 +12,9 @@ namespace weft::models {
 namespace {
 
 constexpr Named<ScheduleKind> kScheduleNames[] = {{"constant", ScheduleKind::constant},
-                                          {"step", ScheduleKind::step},
-                                          {"cosine", ScheduleKind::cosine},
-                                          {"one-cycle", ScheduleKind::one_cycle}};
+                                                  {"step", ScheduleKind::step},
+                                                  {"cosine", ScheduleKind::cosine},
+                                                  {"one-cycle", ScheduleKind::one_cycle}};
 
 // From `high` at t = 0 down to `low` at t = 1.
 double half_cosine(double high, double low, double t) {
