@@ -11,10 +11,10 @@ namespace weft::models {
 
 namespace {
 
-constexpr Named<ScheduleKind> kNames[] = {{"constant", ScheduleKind::constant},
-                                          {"step", ScheduleKind::step},
-                                          {"cosine", ScheduleKind::cosine},
-                                          {"one-cycle", ScheduleKind::one_cycle}};
+constexpr Named<ScheduleKind> kScheduleNames[] = {{"constant", ScheduleKind::constant},
+                                                  {"step", ScheduleKind::step},
+                                                  {"cosine", ScheduleKind::cosine},
+                                                  {"one-cycle", ScheduleKind::one_cycle}};
 
 // From `high` at t = 0 down to `low` at t = 1.
 double half_cosine(double high, double low, double t) {
@@ -53,11 +53,11 @@ void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
 }  // namespace
 
 ScheduleKind parse_schedule(std::string_view name) {
-  return row_named(kNames, "schedule", name).value;
+  return row_named(kScheduleNames, "schedule", name).value;
 }
 
 std::string_view name_of(ScheduleKind kind) {
-  return name_in(kNames, kind);
+  return name_in(kScheduleNames, kind);
 }
 
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {

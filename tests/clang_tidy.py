@@ -5,13 +5,14 @@
 
 BUILD is a folder that CMake configured with clang++ and -DCMAKE_EXPORT_COMPILE_COMMANDS=ON. Sources
 with the same flags, and without a name in common, are read as one file: most of the time goes to
-the headers of libraries, which are then read once. A group with a finding is read again file by
-file, and only that counts. --alone reads all sources one by one, with the static analyser too,
+the headers of libraries, which are then read once. A group with a finding is halved until it is
+one file, and only that counts. --alone reads all sources one by one, with the static analyser too,
 which takes some twenty minutes of a core. WORDs keep the sources whose path has one of them.
 """
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -20,12 +21,12 @@ import shlex
 import subprocess
 import sys
 
-PRIVATE = r"k[A-Z]\w*|\w+_kernel|main|example|automatic|sized|shaped|oracle|Json"  # the names that as_one() changes
+PRIVATE = r"k[A-Z]\w*|\w+_kernel|main|example|automatic|problems|sized|shaped|oracle|Json"  # the names that as_one() changes
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def sources_of(build):
-    """{flags: [source]}: each source once, those of CMake's unity files one by one."""
+    """{(flags, opened namespaces...): [source]}: each source once, also those of unity files."""
     groups, seen = collections.defaultdict(list), set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
@@ -40,7 +41,8 @@ def sources_of(build):
         for part in parts:
             if part not in seen and pathlib.Path(part).exists():
                 seen.add(part)
-                groups[flags].append(part)
+                scopes = re.findall(r"^using namespace .*;", pathlib.Path(part).read_text(), re.M)
+                groups[flags, *scopes].append(part)
     return groups
 
 
@@ -50,11 +52,13 @@ def own_names(source):
     for line in re.findall(r"^(?:__global__ void |    )?\w.*", text, re.M):
         if line.startswith(("template", "namespace", "using namespace", "static_assert", "    ")):
             continue
-        line = re.sub(r"<[^()]*>|alignas\(.*?\)|__launch_bounds__\(.*?\)", "", line)
+        line, stripped = "", line
+        while line != stripped:  # template arguments, from the innermost out
+            line, stripped = stripped, re.sub(r"<[^<>]*>|alignas\(.*?\)", "", stripped)
         found = re.match(r"(?:struct|class|enum class|enum|union)\s+(\w+)|using (\w+) =", line)
         found = found or re.search(r"([\w:~]+)\s*[({=;\[]", line)
         name = found and (found[1] or found[2])
-        if name and not re.search(r"::|^WEFT_|^TEST", name):
+        if name and not re.search(r"::|^WEFT_|^TEST|^__", name):
             names.add(name)
     for line in re.findall(r"^const.*", text, re.M):
         names |= set(re.findall(r"\b(k[A-Z]\w*)(?=(?:\[\w*\])? =)", line))
@@ -80,7 +84,7 @@ def as_one(files):
 def batches(groups, alone):
     """[(flags, [source])]; each source goes to the first batch without a name of its own."""
     made = []
-    for flags, sources in groups.items():
+    for (flags, *_), sources in groups.items():
         open_batches = []
         for source in sources:
             names = {name for name in own_names(source) if not re.fullmatch(PRIVATE, name)}
@@ -103,7 +107,6 @@ def check(flags, files, place, number, analyser):
         source = place / f"batch_{number}.cpp"
         source.write_text(as_one(files))
         extra = ["-Wno-shadow"]  # a local name may be the name of another file
-    # Warnings about what is not used are g++'s: here they would be about headers of one's own.
     command = ["clang-tidy", "--quiet", *([] if analyser else ["--checks=-clang-analyzer-*"]),
                str(source), "--", "-x", "c++", *(flag for flag in flags if flag != "-Werror"),
                "-Wno-unused-command-line-argument", *extra]
@@ -119,31 +122,31 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--alone", action="store_true")
     given = parser.parse_args()
-    groups = {flags: [one for one in files if not given.words or any(w in one for w in given.words)]
-              for flags, files in sources_of(given.build).items()}
+    groups = {key: [one for one in files if not given.words or any(w in one for w in given.words)]
+              for key, files in sources_of(given.build).items()}
     work = batches(groups, given.alone)
     files = sum(len(batch) for _, batch in work)
     if not files:
         sys.exit("clang_tidy: no sources")
     place = given.build / "clang_tidy"
     place.mkdir(exist_ok=True)
-    findings = repeated = 0
+    numbers = itertools.count()
+
+    def findings(flags, batch):
+        said = check(flags, batch, place, next(numbers), given.alone)
+        if said is None or len(batch) == 1:
+            return [said] if said else []
+        half = len(batch) // 2
+        return findings(flags, batch[:half]) + findings(flags, batch[half:])
+
+    count = 0
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        def run(item):
-            number, (flags, batch) = item
-            said = check(flags, batch, place, number, given.alone)
-            if said is None or len(batch) == 1:
-                return [said] if said else [], 0
-            if os.environ.get("WHY"): print("WHY", number, batch[0], "\n".join(re.findall(r".*error:.*", said)[:8]), file=sys.stderr, flush=True)
-            alone = [check(flags, [one], place, number, given.alone) for one in batch]
-            return [one for one in alone if one], len(batch)
-        for said, again in pool.map(run, enumerate(work)):
-            findings += len(said)
-            repeated += again
+        for said in pool.map(lambda one: findings(*one), work):
+            count += len(said)
             print("".join(said), end="", flush=True)
-    print(f"clang_tidy: {files} sources in {len(work)} batches, {repeated} read again alone: "
-          f"{findings} with findings")
-    sys.exit(1 if findings else 0)
+    print(f"clang_tidy: {files} sources in {len(work)} batches, read in {next(numbers)} runs: "
+          f"{count} with findings")
+    sys.exit(1 if count else 0)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ class BlurWork final : public Work {
           ++count;
         }
       }
-      comparison.add(found[static_cast<std::size_t>(at)],
-                     static_cast<double>((2 * sum + count) / (2 * count)), 0);
+      const auto rounded = (2 * sum + count) / (2 * count);
+      comparison.add(found[static_cast<std::size_t>(at)], static_cast<double>(rounded), 0);
     }
     return comparison.verdict();
   }

@@ -9,11 +9,13 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/catalogue.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/automatic.h"
 #include "tests/support/device_test.h"
+#include "tests/support/folder.h"
 
 namespace weft::test {
 namespace {
@@ -60,29 +62,57 @@ TEST(Ladders, FamiliesAndRungsHaveNamesAndSentences) {
   EXPECT_EQ(find_family("frobnicate"), nullptr);
 }
 
-// NAME.cu, or NAME_PASS.cu, belongs to the rung NAME.
+// Which files of a folder have no row, and which rows no file. NAME.cu, or NAME_PASS.cu, belongs to
+// the rung NAME.
+std::vector<std::string> unmatched(const Family& family, const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string stem = entry.path().stem().string();
+    bool known = false;
+    for (const Rung& rung : family.rungs()) {
+      known = known || stem == rung.name || stem.starts_with(std::string(rung.name) + "_");
+    }
+    if (!known) found.push_back("no row for " + entry.path().filename().string());
+  }
+  for (const Rung& rung : family.rungs()) {
+    const std::string file = std::string(rung.name) + ".cu";
+    if (rung.on_cuda && !fs::exists(folder / file)) found.push_back("no file " + file);
+  }
+  return found;
+}
+
 TEST(Ladders, EveryFileOfARungHasARow) {
-  int files = 0;
+  std::size_t files = 0;
   for (const Family& family : catalogue()) {
     if (family.name.starts_with("fused_")) continue;  // the kernels of a step, not rungs
     const fs::path folder = folder_of(family.name) / "rungs";
     ASSERT_TRUE(fs::is_directory(folder)) << folder;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      const std::string stem = entry.path().stem().string();
-      bool known = false;
-      for (const Rung& rung : family.rungs()) {
-        known = known || stem == rung.name || stem.starts_with(std::string(rung.name) + "_");
-      }
-      EXPECT_TRUE(known) << entry.path() << ": the table of " << family.name << " has no such row";
-      ++files;
+    for (const std::string& problem : unmatched(family, folder)) {
+      ADD_FAILURE() << family.name << ": " << problem;
     }
-    for (const Rung& rung : family.rungs()) {
-      if (!rung.on_cuda) continue;
-      EXPECT_TRUE(fs::exists(folder / (std::string(rung.name) + ".cu")))
-          << family.name << "/" << rung.name << " has no file of its own";
-    }
+    files += static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
   }
-  EXPECT_GT(files, 80);
+  EXPECT_GT(files, 80u);
+}
+
+TEST(Ladders, AScratchRungWithoutARowIsFound) {
+  for (const std::string_view name : {"gemm", "conv", "scan"}) {
+    const Family& family = *find_family(name);
+    const TemporaryFolder folder;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_of(name) / "rungs")) {
+      std::ofstream(folder.path() / entry.path().filename());
+    }
+    EXPECT_TRUE(unmatched(family, folder.path()).empty()) << name;
+    std::ofstream(folder.path() / "scratch.cu");
+    EXPECT_EQ(unmatched(family, folder.path()), std::vector<std::string>{"no row for scratch.cu"});
+    fs::remove(folder.path() / "scratch.cu");
+    std::string first;  // of the rungs that have a CUDA version
+    for (const Rung& rung : family.rungs()) {
+      if (first.empty() && rung.on_cuda) first = std::string(rung.name) + ".cu";
+    }
+    ASSERT_TRUE(fs::remove(folder.path() / first)) << name << "/" << first;
+    EXPECT_EQ(unmatched(family, folder.path()), std::vector<std::string>{"no file " + first});
+  }
 }
 
 // On every device that there is, also on a machine without a GPU.

@@ -212,9 +212,10 @@ double large_time(const GemmDims& dims, int multiprocessors) {
   const TileOrder order = tile_order<Large>(dims);
   const std::int64_t tiles = std::int64_t{order.rows} * order.columns;
   const std::int64_t both = Large::kBlocks * multiprocessors, rest = tiles % both;
+  const std::int64_t full = tiles / both;
   const double alone = 1.25;  // one block leaves cycles unused
   const double last = rest == 0 ? 0 : rest <= multiprocessors ? alone : 2;
-  return 2 * static_cast<double>(tiles / both) + last;
+  return 2 * static_cast<double>(full) + last;
 }
 double medium_time(const GemmDims& dims, int multiprocessors) {
   const TileOrder order = tile_order<Medium>(dims);

@@ -83,7 +83,7 @@ __device__ __forceinline__ void lookahead_copy(typename Tile::Vector* part, cons
                                 4);
     }
   } else {
-    constexpr int kWords = static_cast<int>(sizeof(T) / sizeof(float));
+    constexpr int kWords = static_cast<int>(sizeof(T) / 4);  // of a float each
 #pragma unroll
     for (int k = 0; k < Tile::kRows; ++k) {
       for (int e = 0; e < Tile::kLanes; ++e) {
