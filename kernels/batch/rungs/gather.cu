@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(kThreads)
     write_labels(out, image_labels, row, shared_index);
   }
   __syncthreads();  // the index is known to all threads
+  if (4 * threadIdx.x >= plane) return;  // a small image leaves threads without work
   if (kOneChannel) channels = 1;
   for (int c = 0; c < channels; ++c) {
     const std::uint8_t* from = images + (shared_index * channels + c) * plane;
