@@ -263,6 +263,11 @@ void grid_barrier() {
     });
   }
   self.site = __builtin_return_address(0);
+  if (recording() && self.id == 0) {  // CUDA's has an atomic operation of one thread of each block
+    static unsigned arrived;
+    record_access(self, reinterpret_cast<std::uintptr_t>(&arrived), sizeof arrived,
+                  AccessKind::global_atomic, self.site);
+  }
   self.wait = Wait::grid;
   ++self.block->waiting_grid;
   Fiber::suspend();

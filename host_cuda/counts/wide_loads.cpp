@@ -45,21 +45,27 @@ void WideLoads::request(const Request& request) {
   }
   if (is_global(request.kind)) return;
   if (request.kind != AccessKind::shared_load) return finish();
+  ++loads_;
   if (put(request)) return;
   if (open_.size() == kMostOpen) {
     make(open_.front());
     open_.erase(open_.begin());
   }
   open_.push_back({request, request.bytes});
+  open_.back().asked[0] = loads_;
 }
 
 bool WideLoads::put(const Request& request) {
   for (Open& open : open_) {
     const std::int64_t apart = distance(request, open.first);
     if (apart < 0) continue;
-    if (apart + request.bytes <= open.bytes) return true;  // is loaded already
-    if (apart != open.bytes || request.bytes != open.first.bytes || apart >= kMostBytes) continue;
-    open.bytes += request.bytes;
+    std::uint64_t& asked = open.asked[std::min<std::size_t>(apart / 4, open.asked.size() - 1)];
+    const bool is_there = apart + request.bytes <= open.bytes;
+    const bool follows =
+        apart == open.bytes && request.bytes == open.first.bytes && apart < kMostBytes;
+    if (is_there ? loads_ - asked > kNear : !follows) continue;
+    asked = loads_;
+    if (follows) open.bytes += request.bytes;
     return true;
   }
   return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shared loads as a compiler for GPUs may make them: words that a thread loads one after the other,
-// and that are neighbours, become one load of 8 or 16 bytes, and a word that the thread has just
-// loaded is not loaded again.
+// and that are neighbours, become one load of 8 or 16 bytes, and a word that the thread has
+// loaded shortly before is not loaded again.
 #pragma once
 
 #include <array>
@@ -27,15 +27,18 @@ class WideLoads {
  private:
   static constexpr std::size_t kMostOpen = 32;
   static constexpr std::uint32_t kMostBytes = 64;
+  static constexpr std::uint64_t kNear = 8;  // loads for which a word stays in a register
   struct Open {
     Request first;
-    std::uint32_t bytes = 0;  // of a lane, from first.address on
+    std::uint32_t bytes = 0;                                   // of a lane, from first.address on
+    std::array<std::uint64_t, (kMostBytes + 16) / 4> asked{};  // number of its last load, by word
   };
   bool put(const Request& request);
   void make(const Open& open);
 
   Made made_;
   std::vector<Open> open_;  // the oldest first
+  std::uint64_t loads_ = 0;
   uint3 block_{};
   int warp_ = -1;
   std::uint32_t phase_ = 0;

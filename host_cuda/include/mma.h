@@ -86,8 +86,15 @@ inline void load_matrix_sync(Right& to, const float* from, unsigned stride) {
 inline void store_matrix_sync(float* to, const Sum& sum, unsigned stride, layout_t) {
   const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
   for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < 4; ++i) {
-      to[(group + i / 2 * 8) * stride + 8 * half + 2 * member + i % 2] = sum.x[half][i];
+    for (int i = 0; i < 4; i += 2) {
+      float* const at = to + (group + i / 2 * 8) * stride + 8 * half + 2 * member;
+      const float2 pair = {sum.x[half][i], sum.x[half][i + 1]};
+      if (reinterpret_cast<std::uintptr_t>(at) % 8 == 0) {
+        *reinterpret_cast<float2*>(at) = pair;
+      } else {
+        at[0] = pair.x;
+        at[1] = pair.y;
+      }
     }
   }
 }

@@ -15,15 +15,16 @@ struct BlockReduceStorage {
   T warp[kThreads / kWarpSize];
 };
 
-// All threads of the block must call it. The result is valid, with the same bits, in all threads;
-// the order of operations depends on kThreads only.
-template <int kThreads, class T, class Op>
+// All threads of the block must call it. The result is valid, with the same bits, in all threads,
+// or with kFirstOnly in thread 0; the order of operations depends on kThreads only.
+template <int kThreads, bool kFirstOnly = false, class T, class Op>
 __device__ __forceinline__ T block_reduce(T value, Op op,
                                           BlockReduceStorage<T, kThreads>& storage) {
   value = warp_reduce(value, op);
   __syncthreads();  // reads of an earlier call are done before its storage is written again
   if (threadIdx.x % kWarpSize == 0) storage.warp[threadIdx.x / kWarpSize] = value;
   __syncthreads();  // all warps have written before any thread reads
+  if (kFirstOnly && threadIdx.x != 0) return value;
   T total = storage.warp[0];
 #pragma unroll
   for (int i = 1; i < kThreads / kWarpSize; ++i) total = op(total, storage.warp[i]);

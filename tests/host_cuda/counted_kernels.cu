@@ -18,6 +18,17 @@ __global__ void read_column(float* out) {
   out[lane] = tile[lane * kPitch];
 }
 
+template <int kFirst>
+__global__ void add_up(float* out) {
+  alignas(16) __shared__ float tile[32];
+  const int lane = static_cast<int>(threadIdx.x);
+  tile[lane] = 1.0f;
+  __syncthreads();
+  float sum = 0;
+  for (int i = kFirst; i < (kFirst == 0 ? 32 : 8); ++i) sum += tile[i];
+  out[lane] = sum;
+}
+
 __global__ void read_strided(float* out, const float* x, int stride) {
   out[threadIdx.x] = x[threadIdx.x * stride];
 }
@@ -126,6 +137,9 @@ __global__ void square_or_cube(float* y, const float* x, int n) {
 
 void run_read_column(bool padded, float* out, const Stream& stream) {
   launch(padded ? read_column<33> : read_column<32>, Launch{1, 32, 0, stream}, out);
+}
+void run_add_up(bool from_the_second, float* out, const Stream& stream) {
+  launch(from_the_second ? add_up<1> : add_up<0>, Launch{1, 32, 0, stream}, out);
 }
 void run_read_strided(float* out, const float* x, int stride, const Stream& stream) {
   launch(read_strided, Launch{1, 32, 0, stream}, out, x, stride);

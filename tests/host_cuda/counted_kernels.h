@@ -6,6 +6,8 @@
 namespace weft::test {
 
 void run_read_column(bool padded, float* out, const Stream& stream);
+// All lanes read words 0 to 31 of shared memory one after the other, or 1 to 7.
+void run_add_up(bool from_the_second, float* out, const Stream& stream);
 void run_read_strided(float* out, const float* x, int stride, const Stream& stream);
 void run_read_in_a_branch(float* out, const float* x, const Stream& stream);
 void run_add_to_bins(int* bins, int count, const Stream& stream);  // 64 threads

@@ -55,6 +55,24 @@ TEST_F(Counts, AColumnOfATileCollidesInOneBank) {
   EXPECT_EQ(padded.transactions, 1u);
 }
 
+TEST_F(Counts, NeighbouringWordsMayBeLoadedAtOnce) {
+  const LineCounts all =
+      of(AccessKind::shared_load, [&] { run_add_up(false, out_.data<float>(), stream_); });
+  EXPECT_EQ(all.requests, 32u);
+  EXPECT_EQ(all.transactions, 32u);
+  EXPECT_EQ(all.wide_requests, 8u);       // of 16 bytes
+  EXPECT_EQ(all.wide_transactions, 16u);  // a broadcast of 16 bytes takes two passes
+  const LineCounts some =
+      of(AccessKind::shared_load, [&] { run_add_up(true, out_.data<float>(), stream_); });
+  EXPECT_EQ(some.requests, 7u);
+  EXPECT_EQ(some.wide_requests, 3u);  // 4 bytes, 8 bytes, 16 bytes: as they are aligned
+  EXPECT_EQ(some.wide_transactions, 4u);
+  const LineCounts column =
+      of(AccessKind::shared_load, [&] { run_read_column(false, out_.data<float>(), stream_); });
+  EXPECT_EQ(column.wide_requests, 1u);
+  EXPECT_EQ(column.wide_transactions, 32u);
+}
+
 TEST_F(Counts, SectorsGrowWithTheStride) {
   for (const auto& [stride, sectors] : {std::pair{1, 4u}, {2, 8u}, {3, 12u}, {8, 32u}, {0, 1u}}) {
     const LineCounts load = of(AccessKind::global_load, [&, stride = stride] {

@@ -36,8 +36,7 @@ std::string wide_text(const KernelCounts& kernel) {
   }
   if (asked == wide) return "";
   return fmt::format(
-      "\nIf neighbouring words are loaded at once, as nvcc does in unrolled loops, shared loads "
-      "take\n"
+      "\nnvcc reads neighbouring words of shared memory at once where it unrolls a loop: then\n"
       "{} passes instead of {}.\n",
       wide, asked);
 }

@@ -82,7 +82,8 @@ Json run_json(const Watched& watched) {
   std::vector<Figure> figures = counted_figures(watched.counts);
   figures.insert(figures.end(), watched.figures.begin(), watched.figures.end());
   object["figures"] = figures_json(figures);
-  for (const Broken& one : watched.broken) object["broken"].push_back({one.line, one.text, one.what});
+  for (const Broken& one : watched.broken)
+    object["broken"].push_back({one.line, one.text, one.what});
   for (const TracedArray& array : watched.trace.arrays) {
     object["arrays"].push_back({{"name", array.name}, {"bytes", array.bytes}});
   }

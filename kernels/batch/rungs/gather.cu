@@ -51,6 +51,7 @@ __global__ void __launch_bounds__(kThreads)
     write_labels(out, image_labels, row, index, source);
   }
   __syncthreads();  // the source is known to all threads
+  if (4 * threadIdx.x >= plane) return;  // a small image leaves threads without work
   if (kOneChannel) channels = 1;
   for (int c = 0; c < channels; ++c) {
     const std::uint8_t* from = images + (source * channels + c) * plane;

@@ -20,10 +20,11 @@ __global__ void __launch_bounds__(kDivergenceThreads)
     divergence_branch_by_thread_kernel(std::int32_t* y, const std::int32_t* x, std::int64_t n,
                                        int rounds) {
   for (std::int64_t i = device::global_thread(); i < n; i += device::grid_threads()) {
+    const std::int32_t value = x[i];
     if (i % 2 == 0) {
-      y[i] = squares(x[i], rounds);
+      y[i] = squares(value, rounds);
     } else {
-      y[i] = cubes(x[i], rounds);
+      y[i] = cubes(value, rounds);
     }
   }
 }

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
     if (prediction != nullptr && prediction[r] == labels[r]) ++hits;
   }
   sum = device::block_reduce<kThreads>(sum, device::Add(), loss_storage);
-  hits = device::block_reduce<kThreads>(hits, device::Add(), hits_storage);
+  hits = device::block_reduce<kThreads, true>(hits, device::Add(), hits_storage);
   if (threadIdx.x == 0) {
     totals->loss_sum += sum;
     totals->hits += hits;

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kThreads)
       if (i < n) total += x[access.offset + i * access.stride];
     }
   }
-  total = device::block_reduce<kThreads>(total, device::Add(), storage);
+  total = device::block_reduce<kThreads, true>(total, device::Add(), storage);
   if (threadIdx.x == 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(total));
   }

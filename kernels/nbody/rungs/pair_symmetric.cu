@@ -136,7 +136,8 @@ __device__ __forceinline__ void meet_tile(Bodies<kBodies>& own, float4 (&chunks)
     for (int k = static_cast<int>(threadIdx.x); k < kTile; k += kThreads) {
       const float3 sum = shared_sums[k];
       float4& total = sums[first + k];
-      total = make_float4(total.x + sum.x, total.y + sum.y, total.z + sum.z, 0.0f);
+      const float4 before = total;
+      total = make_float4(before.x + sum.x, before.y + sum.y, before.z + sum.z, 0.0f);
     }
     __syncthreads();  // the sums are read before the next tile clears them
   }
@@ -175,7 +176,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 #pragma unroll
   for (int b = 0; b < kBodies; ++b) {
     float4& total = slices[blockIdx.y * padded + tile * kTile + b * kThreads + threadIdx.x];
-    total = make_float4(total.x + own.a[b].x, total.y + own.a[b].y, total.z + own.a[b].z, 0.0f);
+    const float4 before = total;
+    total = make_float4(before.x + own.a[b].x, before.y + own.a[b].y, before.z + own.a[b].z, 0.0f);
   }
 }
 

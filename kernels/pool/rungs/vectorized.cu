@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(kPoolThreads)
     const int column = kOutputs * place[k].column;
     const std::int64_t to = pool_offset(place[k].plane, s.outputs, place[k].row * s.ow + column);
     if constexpr (Tile::kPairs) {
-      *reinterpret_cast<PoolVector<float, 2>*>(y + to) = {windows[0].result(weight),
-                                                          windows[1].result(weight)};
+      const PoolVector<float, 2> results = {windows[0].result(weight), windows[1].result(weight)};
+      *reinterpret_cast<PoolVector<float, 2>*>(y + to) = results;
       if constexpr (kPlaced) {
         *reinterpret_cast<PoolVector<std::int32_t, 2>*>(argmax + to) = {windows[0].index,
                                                                         windows[1].index};
