@@ -74,6 +74,27 @@ TEST(TrainingOnHostCudaByLayers, AdamwAndClippingAreThoseOfTheCpu) {
   }
 }
 
+// A full batch and a tail, from host memory: every copy and every read of staged rows is checked.
+TEST(TrainingOnHostCudaByLayers, StreamedImagesGiveTheSameBits) {
+  const data::Dataset dataset = test::block_dataset(20, 12);
+  TrainConfig config;
+  config.network.name = "lenet5";
+  config.dataset = dataset.name;
+  config.epochs = 2;
+  config.batch_size = 8;
+  config.augmentation.shift = 1;
+  config.augmentation.flip = true;
+  config.kernels.fuse = false;
+  const std::atomic<bool> never = false;
+  Trainer whole(config, dataset, {}, Stream(Device::cuda()));
+  Trainer streamed(config, dataset, {}, Stream(Device::cuda()), 1);
+  ASSERT_TRUE(streamed.streams() && !whole.streams());
+  whole.run({}, never);
+  streamed.run({}, never);
+  EXPECT_TRUE(whole.model().parameters == streamed.model().parameters) << "weights differ";
+  EXPECT_EQ(whole.history().back().test.loss, streamed.history().back().test.loss);
+}
+
 INSTANTIATE_TEST_SUITE_P(Fuse, TrainingOnHostCuda, testing::Bool(),
                          [](const auto& fuse) { return std::string(fuse.param ? "On" : "Off"); });
 
