@@ -103,8 +103,6 @@ function(weft_library folder)
     target_link_libraries(weft_kernels PUBLIC OpenMP::OpenMP_CXX)
     weft_add_cpu_kernels(weft_kernels kernels)
     weft_precompile(weft_kernels)
-  elseif(folder STREQUAL "layers" AND WEFT_PRECOMPILE)
-    target_precompile_headers(weft_layers REUSE_FROM weft_kernels)
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>)
