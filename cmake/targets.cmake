@@ -118,6 +118,9 @@ function(weft_library folder)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
     weft_precompile(weft_data)
+    if(WEFT_PRECOMPILE)  # two thirds of the time of -O3, and the same bits
+      target_compile_options(weft_data PRIVATE -O1)
+    endif()
   elseif(folder STREQUAL "models")
     # The built-in networks are a part of the library.
     file(GLOB networks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/networks/*.net)
