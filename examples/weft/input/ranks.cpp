@@ -259,7 +259,7 @@ void add_rank_flags(CLI::App& app, RankFlags& flags) {
                  "HOST:PORT where rank 0 listens and the others report (without mpirun)");
   add_real(app, "--rank-timeout", flags.timeout, 1, 1e6, "seconds that ranks wait for each other");
   add_choice(app, "--reduction", flags.reduction, {"automatic", "one-shot", "nccl", "host-staged"},
-             "how GPUs add up their gradients");
+             "how GPUs add up what they have; default automatic");
 }
 
 distributed::DeviceReduction reduction_of(const RankFlags& flags) {
