@@ -63,7 +63,7 @@ void Lifeline::fail(const std::string& line) noexcept {
   if (rank_ == 0) {
     {
       const std::lock_guard lock(mutex_);
-      is_lost_ = true;
+      is_lost_ = told_ = true;
     }
     say_to_all(Kind::failed);
     return;
@@ -83,12 +83,12 @@ void Lifeline::leave(Deadline deadline) noexcept {
     all_left_ = true;
     say_to_all(Kind::leaving);
   }
-  changed_.wait_until(lock, deadline, [&] { return all_left_ || is_lost_; });
+  changed_.wait_until(lock, deadline, [&] { return all_left_ || told_; });
 }
 
 bool Lifeline::is_lost(Deadline deadline) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [&] { return is_lost_; });
+  return changed_.wait_until(lock, deadline, [&] { return told_; });
 }
 
 void Lifeline::lose(const std::string& line) {
@@ -98,8 +98,12 @@ void Lifeline::lose(const std::string& line) {
     is_lost_ = true;
   }
   if (rank_ == 0) say_to_all(Kind::failed);
-  changed_.notify_all();
   lost_(line);
+  {
+    const std::lock_guard lock(mutex_);
+    told_ = true;
+  }
+  changed_.notify_all();
 }
 
 // Reads one message of connection `at`.

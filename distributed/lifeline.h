@@ -35,7 +35,7 @@ class Lifeline {
   void fail(const std::string& line) noexcept;
   // Waits until all ranks have called it, or the run is lost.
   void leave(Deadline deadline) noexcept;
-  // Waits a little for the thread to say that the run is lost.
+  // Waits until the thread has found the run lost and `lost` has returned, if it does.
   bool is_lost(Deadline deadline);
 
  private:
@@ -55,6 +55,7 @@ class Lifeline {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leaving_ = false, all_left_ = false, is_lost_ = false;
+  bool told_ = false;  // lost_ has returned
   std::size_t left_ = 0;  // ranks that have said that they leave, for rank 0
   std::thread thread_;
 };

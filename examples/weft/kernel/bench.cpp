@@ -79,6 +79,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_device_flags(*sub, *flags, false, false);
   add_bench_train(*sub, action);
+  add_bench_scaling(*sub, action);
+  add_bench_links(*sub, action);
   sub->callback([=, &action] {
     if (!sub->get_subcommands().empty()) return;
     action = [=] { return run(*request, *flags); };

@@ -15,6 +15,11 @@ void add_occupancy(CLI::App& kernel, Action& action);
 void add_warps(CLI::App& kernel, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_bench_train(CLI::App& bench, Action& action);
+void add_bench_scaling(CLI::App& bench, Action& action);
+void add_bench_links(CLI::App& bench, Action& action);
+// A script of bench/: beside an installed program, or in the tree that this one was built in.
+// Throws usage where it is not.
+std::filesystem::path bench_script(const std::string& name);
 
 // FAMILY or FAMILY/VARIANT; `variant` is null for a family alone. Unknown names throw usage with a
 // suggestion.

@@ -22,27 +22,13 @@ struct BenchTrainFlags {
   DeviceFlags device;
 };
 
-// Beside an installed program, or in the tree that this one was built in.
-fs::path script_for(const fs::path& program) {
-  const fs::path folder = program.parent_path();
-  for (const fs::path& place : {folder / "../share/weft/bench", folder / "../../bench"}) {
-    std::error_code ignored;
-    if (fs::exists(place / "train.py", ignored)) return (place / "train.py").lexically_normal();
-  }
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("bench train needs train.py in share/weft/bench beside {}, or in bench of "
-                  "the tree it was built in",
-                  folder.string()));
-}
-
 int run(const BenchTrainFlags& flags) {
   if (!flags.json.empty()) require_folder_of("--json", flags.json);
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
   const fs::path program = this_program();
   std::vector<std::string> words = {
-      "python3",  script_for(program).string(),      "--weft",  program.string(),
+      "python3",  bench_script("train.py").string(), "--weft",  program.string(),
       "--device", device.is_cuda() ? "cuda" : "cpu", "--seeds", std::to_string(flags.seeds)};
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
@@ -57,6 +43,18 @@ int run(const BenchTrainFlags& flags) {
 }
 
 }  // namespace
+
+fs::path bench_script(const std::string& name) {
+  const fs::path folder = this_program().parent_path();
+  for (const fs::path& place : {folder / "../share/weft/bench", folder / "../../bench"}) {
+    std::error_code ignored;
+    if (fs::exists(place / name, ignored)) return (place / name).lexically_normal();
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("this benchmark needs {} in share/weft/bench beside {}, or in bench of "
+                          "the tree it was built in",
+                          name, folder.string()));
+}
 
 void add_bench_train(CLI::App& bench, Action& action) {
   CLI::App* sub = bench.add_subcommand(
