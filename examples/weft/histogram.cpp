@@ -142,8 +142,9 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
   Result result;
   Histogram& histogram = result.histogram;
   histogram = {title_of(flags.input), size, true, {}, counted.channels};
+  const std::int64_t width = kPictureBins / bins;
   for (std::int64_t b = 0; b <= bins; ++b) {
-    histogram.edges.push_back(static_cast<double>(b * (kPictureBins / bins)));
+    histogram.edges.push_back(static_cast<double>(b * width));
   }
   result.pairs = {{"input", fmt::format("{}: {}", printable(input_name(flags.input)), size)},
                   {"device", device_text(flags, device, counted.seconds)}};

@@ -180,7 +180,7 @@ TEST(ReluPoolCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
       const ReluPoolProblem p(d, false, GradientMode::overwrite);
       if (too_large(p.flops())) continue;
       const Bytes argmax = p.expected().argmax;
-      const auto run = [&](int count) {
+      const auto run = [&, table = table](int count) {
         const Threads threads(count);
         return p.run(*table, argmax);
       };

@@ -105,7 +105,8 @@ TEST(NbodyFiles, BadCsvNamesTheLine) {
       {"\x01\x02garbage\xff\n", "'??garbage?'"},
   };
   for (const auto& [text, part] : cases) {
-    EXPECT_TRUE(throws(ErrorKind::data, part, [&] { parse_bodies_csv(text, "f.csv"); })) << text;
+    EXPECT_TRUE(throws(ErrorKind::data, part, [&text = text] { parse_bodies_csv(text, "f.csv"); }))
+        << text;
   }
 }
 

@@ -158,7 +158,8 @@ TEST(NetworkText, RefusesMistakesWithTheirLineAndColumn) {
        "t.net:4:11: the residual block gives (3, 26, 26) and its shortcut (4, 26, 26)"},
   };
   for (const auto& [text, message] : mistakes) {
-    EXPECT_TRUE(throws(ErrorKind::data, message, [&] { make_network(of_text(text)); })) << text;
+    EXPECT_TRUE(throws(ErrorKind::data, message, [&text = text] { make_network(of_text(text)); }))
+        << text;
   }
 }
 
