@@ -190,12 +190,34 @@ def watched(runner: Runner) -> str:
     return ""
 
 
+def several(runner: Runner) -> str:
+    """Further sources behind the first are linked with it, and a header stands beside them."""
+    where = runner.folder / "several"
+    where.mkdir()
+    (where / "k.h").write_text("#pragma once\n__device__ inline int plus(int x) { return x + 1; }\n"
+                               "__global__ void one(int* p);\nvoid set_all(int* p, int n);\n")
+    (where / "a.cu").write_text(
+        '#include <cstdio>\n#include <cstdlib>\n#include "k.h"\nint main(int, char** v) {\n int *p, h[32];\n'
+        " cudaMalloc(&p, 128); set_all(p, atoi(v[1])); one<<<1, 32>>>(p);\n"
+        ' cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost); printf("%d %s\\n", h[31], v[2]);\n}\n')
+    (where / "b.cu").write_text(
+        '#include "k.h"\n__global__ void set(int* p, int n) {\n __shared__ int s[32]; s[threadIdx.x] = n; __syncthreads();\n'
+        " p[threadIdx.x] = s[threadIdx.x ^ n];\n}\n__global__ void one(int* p) { p[threadIdx.x] = plus(p[threadIdx.x]); }\n"
+        "void set_all(int* p, int n) { set<<<1, 32>>>(p, n); }\n")
+    for words, code, piece in ((["a.cu", "b.cu", "6", "x"], 0, "7 x\n"), (["a.cu", "b.cu", "--", "6", "y.cu"], 0, "7 y.cu\n"),
+                               (["a.cu", "b.cu", "32", "x"], 1, "at b.cu:4"), (["a.cu", "c.cu", "6"], 3, "c.cu: no such file")):
+        done = runner.run(words, where)
+        if done.returncode != code or piece not in done.stdout + done.stderr:
+            return f"several, {words}: expected {code} and '{piece}', found {done.returncode}:\n{done.stdout}{done.stderr}"
+    return ""
+
+
 def main() -> int:
     runner = Runner(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve())
     programs = sorted((HERE / "programs").glob("*.cu")) + sorted((ROOT / "examples/lab").glob("*.cu"))
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         results = [*pool.map(runner.program, programs), *pool.map(runner.case, CASES),
-                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), watched(runner)]
+                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), watched(runner), several(runner)]
     failures = [one for one in results if one]
     for one in failures:
         print(one)
