@@ -1,5 +1,6 @@
 # Writes OUTPUT, a source with the launchers of kernels/ that FILES call and do not define: those
 # of kernels whose instructions only a GPU has. Each throws.
+list(FILTER FILES EXCLUDE REGEX "[.]gch$")  # of WEFT_PRECOMPILE
 execute_process(COMMAND ${NM} -u ${FILES} OUTPUT_VARIABLE undefined COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${NM} --defined-only -g ${FILES} OUTPUT_VARIABLE defined
                 COMMAND_ERROR_IS_FATAL ANY)

@@ -206,7 +206,7 @@ def test_weights_from_elsewhere(trained, images):
     assert_array_equal(other.logits(images), trained.logits(images))
     name = "conv1.weight"
     for changed, words in [
-        ({"conv1.weight": state[name][:, :, :4].copy()}, r"\(6, 1, 5, 4\), expected \(6, 1, 5, 5\)"),
+        ({"conv1.weight": state[name][:, :, :4].copy()}, r"\(6, 1, 4, 5\), expected \(6, 1, 5, 5\)"),
         ({"conv9.weight": state[name]}, "no tensor conv9.weight"),
         ({"conv1.weight": np.full_like(state[name], np.nan)}, "not a number"),
     ]:
