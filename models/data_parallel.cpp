@@ -150,8 +150,9 @@ SharedEvaluator::SharedEvaluator(distributed::Communicator& ranks, const layers:
                                  layers::Weights& weights, const data::ImageSet& set,
                                  std::span<const kernels::Normalization> normalization,
                                  const layers::KernelChoice& kernels, std::int64_t classes,
-                                 const Stream& stream, bool streams)
-    : ranks_(ranks), classes_(classes), rows_(ranks.share_of(set.count).count) {
+                                 const Stream& stream, bool streams, bool keeps_logits)
+    : ranks_(ranks), rows_(ranks.share_of(set.count).count) {
+  if (keeps_logits) logits_ = Tensor(Shape{rows_, classes}, DType::f32, stream);
   if (rows_ == 0) return;
   const auto prepare = [&](const data::ImageSet& images) {
     evaluator_.emplace(net, weights, images, evaluation_batch(stream.device()), normalization,
@@ -165,29 +166,24 @@ SharedEvaluator::SharedEvaluator(distributed::Communicator& ranks, const layers:
   }
 }
 
-Metrics SharedEvaluator::run(float* logits, const Stream& stream) {
+Metrics SharedEvaluator::run(const Stream& stream) {
   kernels::MetricTotals totals;
+  float* logits = logits_.elements() > 0 ? logits_.data<float>() : nullptr;
   if (evaluator_) totals = evaluator_->totals({.logits = logits}, stream);
   return metrics_of(sum_of(ranks_.gather(totals)));
 }
 
-Metrics SharedEvaluator::run(const Stream& stream) {
-  return run(nullptr, stream);
-}
-
-Metrics SharedEvaluator::run(std::vector<float>& logits, const Stream& stream) {
-  Tensor mine(Shape{rows_, classes_}, DType::f32, stream);
-  const Metrics metrics = run(rows_ > 0 ? mine.data<float>() : nullptr, stream);
-  const std::vector<float> host = to_host(mine.view<float>(), stream);
-  const auto bytes = std::as_bytes(std::span(host));
-  logits.clear();
+std::vector<float> SharedEvaluator::logits(const Stream& stream) const {
+  const std::vector<float> mine = to_host(logits_.view<float>(), stream);
+  const auto bytes = std::as_bytes(std::span(mine));
+  std::vector<float> all;
   for (const distributed::Bytes& part :
        ranks_.all_gather(distributed::Bytes(bytes.begin(), bytes.end()))) {
-    const std::size_t first = logits.size();
-    logits.resize(first + part.size() / sizeof(float));
-    std::memcpy(logits.data() + first, part.data(), part.size());
+    const std::size_t first = all.size();
+    all.resize(first + part.size() / sizeof(float));
+    std::memcpy(all.data() + first, part.data(), part.size());
   }
-  return metrics;
+  return all;
 }
 
 }  // namespace weft::models

@@ -49,20 +49,20 @@ class SharedEvaluator {
                   layers::Weights& weights, const data::ImageSet& set,
                   std::span<const kernels::Normalization> normalization,
                   const layers::KernelChoice& kernels, std::int64_t classes, const Stream& stream,
-                  bool streams = false);
+                  bool streams = false, bool keeps_logits = false);
   SharedEvaluator(const SharedEvaluator&) = delete;  // a streamed set is read where it lies
   SharedEvaluator& operator=(const SharedEvaluator&) = delete;
 
   Metrics run(const Stream& stream);
-  // The same, with the logits of the whole set: (images, classes).
-  Metrics run(std::vector<float>& logits, const Stream& stream);
+  // After run(), with keeps_logits: those of the whole set, (images, classes).
+  std::vector<float> logits(const Stream& stream) const;
 
  private:
-  Metrics run(float* logits, const Stream& stream);
 
   distributed::Communicator& ranks_;
-  std::int64_t classes_, rows_;         // of this rank's share
+  std::int64_t rows_;                   // of this rank's share
   data::ImageSet images_;               // the share, where there are several ranks
+  Tensor logits_;                       // (share, classes), where they are kept
   std::optional<Evaluator> evaluator_;  // nothing for a share without images
 };
 

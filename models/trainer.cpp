@@ -110,13 +110,14 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   if (const std::int64_t tail = images % batch; tail > 0) {
     tail_step = make_train_step(*net, *memory, options, tail, ranks, stream);
   }
-  const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set) {
+  const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set,
+                           bool keeps_logits) {
     evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization, options.kernels,
-                      config().network.classes, stream, streams);
+                      config().network.classes, stream, streams, keeps_logits);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
-    prepare(held_out, split->validation);
+    prepare(held_out, split->validation, true);
     const data::ImageSet& held = split->validation;
     held_out_labels = held.labels;
     const auto pixels = static_cast<std::size_t>(held.pixels());
@@ -125,7 +126,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
       held_out_variation.push_back(total_variation(image, held.height, held.width));
     }
   }
-  prepare(test, dataset.test);
+  prepare(test, dataset.test, false);
   memory->write(checkpoint, ranks.is_first(), stream);
   if (!streams) split.reset();
 }
@@ -210,11 +211,10 @@ void Trainer::State::finish_epoch() {
   record.seconds = state.partial_seconds;
   record.lr = lr[static_cast<std::size_t>(state.step - 1)];
   if (held_out) {
-    std::vector<float> logits;
-    const Metrics metrics = held_out->run(logits, stream);
+    const Metrics metrics = held_out->run(stream);
     check_totals("the validation loss", metrics.loss);
     if (has_validation) record.validation = metrics;
-    record.calibration = fit_calibration(logits, held_out_labels, held_out_variation);
+    record.calibration = fit_calibration(held_out->logits(stream), held_out_labels, held_out_variation);
   }
   record.test = test->run(stream);
   check_totals("the test loss", record.test.loss);

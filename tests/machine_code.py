@@ -32,6 +32,7 @@ LOCAL = {
     "conv_relu_pool/rungs/gather.cu": 16,
     "networks/cnn/rungs/resident_weights.cu": 32,
     "networks/cnn/rungs/persistent.cu": 32,
+    "networks/cnn/rungs/persistent_peers.cu": 40,
     "networks/cnn/rungs/two_kernels.cu": 40,
     "networks/mlp/rungs/prepare.cu": 32,
     "networks/mlp/rungs/update.cu": 32,

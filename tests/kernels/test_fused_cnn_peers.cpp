@@ -117,6 +117,21 @@ TEST_P(FusedCnnPeers, AGroupOfOneChangesNoBit) {
   }
 }
 
+TEST_P(FusedCnnPeers, AGroupOfOneChangesNoBitOfLenet5) {
+  const FusedCnnDims dims = kernels::lenet5_dims(10);
+  if (small_tests() || !kernels::fused_cnn_supports(dims, device())) {
+    GTEST_SKIP() << "LeNet-5 does not fit this device, or takes too long on it";
+  }
+  for (const std::int64_t batch : {64, 300}) {  // one image of a block at a time, and two
+    FusedCnnProblem alone(dims, peer_options(1000, batch), kPeerRates, stream());
+    TurningRanks one(dims, 1000, {batch}, stream());
+    alone.train(batch, 3);
+    one.rank(0).train(batch, 3);
+    EXPECT_TRUE(same_bits(one.rank(0).parameters(), alone.parameters())) << batch;
+    EXPECT_TRUE(same_bits(one.rank(0).velocity(), alone.velocity())) << batch;
+  }
+}
+
 // Also with a rank that has no rows, and more rows than a round of the grid takes.
 TEST_P(FusedCnnPeers, RanksFollowTheWholeBatch) {
   const std::vector<std::int64_t> all[] = {{5, 4}, {1, 0}, {0, 3}, {3, 2, 4}};

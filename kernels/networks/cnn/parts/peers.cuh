@@ -78,11 +78,13 @@ __device__ __forceinline__ float sum_of_ranks(const Peers& ranks, std::uint32_t 
 // As update_parameters().
 template <class Net>
 __device__ __forceinline__ void update_with_peers(ParameterMemory& memory, const Training& t,
-                                                  std::int64_t step, const Peers& ranks,
-                                                  std::uint32_t call) {
+                                                  std::int64_t step, const Peers& ranks) {
+  // Read in each step, and not kept: the images' phase needs every register.
+  const std::uint32_t call = static_cast<std::uint32_t>(*ranks.calls) + 1;
   const float rate = t.lr[step], momentum = t.sgd.momentum;
   const int tasks = parameter_tasks<Net>(t.classes), blocks = static_cast<int>(gridDim.x);
-  for (int task = static_cast<int>(blockIdx.x); task < tasks; task += blocks) {
+  // Not hoisted: what follows from the first task would be kept through the images' phase.
+  for (int task = device::unhoisted(static_cast<int>(blockIdx.x)); task < tasks; task += blocks) {
     const Turn turn = turn_of<Net>(task, t);
     const float gradient = sum_turn<Net>(memory, turn, t);
     if (turn.index >= 0) send_gradient(ranks, call, turn.index, gradient);
@@ -91,7 +93,7 @@ __device__ __forceinline__ void update_with_peers(ParameterMemory& memory, const
   if (t.totals != nullptr && blockIdx.x == gridDim.x - 1 && warp_id() == 0) {
     add_totals(t.totals, t.exchange, t.image_blocks, t.rows);
   }
-  for (int task = static_cast<int>(blockIdx.x); task < tasks; task += blocks) {
+  for (int task = device::unhoisted(static_cast<int>(blockIdx.x)); task < tasks; task += blocks) {
     const int index = turn_of<Net>(task, t).index;
     if (index < 0) continue;
     float parameter = t.parameters[index];

@@ -24,7 +24,6 @@ __global__ void __launch_bounds__(kThreads, 1)
   if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
     const std::int64_t first = *training.step, end = first + steps;
-    std::uint32_t call = static_cast<std::uint32_t>(*ranks.calls);
     Clock clock;
     Rounds<Net, kImages> rounds(shared, training, clock);
     rounds.begin(first);
@@ -32,16 +31,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       const bool more = step + 1 < end;
       rounds.run(step, more);
       cooperative_groups::this_grid().sync();  // the images' results are visible
-      ++call;
-      update_with_peers<Net>(shared.large.parameters, training, step, ranks, call);
+      update_with_peers<Net>(shared.large.parameters, training, step, ranks);
       if (more) rounds.finish_fetch();
       cooperative_groups::this_grid().sync();  // the parameters are updated
+      if (blockIdx.x == 0 && threadIdx.x < kAllReduceBlocks) ++ranks.calls[threadIdx.x];
     }
-    if (blockIdx.x != 0) return;
-    if (threadIdx.x == 0) *training.step = end;
-    if (threadIdx.x < kAllReduceBlocks) {
-      ranks.calls[threadIdx.x] += static_cast<peers::Word>(steps);
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) *training.step = end;
   }
 }
 
