@@ -112,6 +112,23 @@ TEST_F(RanksTest, MpirunTrainsTheSameBitsAsTcp) {
   EXPECT_EQ(last(over_mpi, "end")["test_accuracy"], last(over_tcp, "end")["test_accuracy"]);
 }
 
+// A copy of the program in another folder has no module for MPI beside it.
+TEST_F(RanksTest, WithoutMpiMpirunIsToldSo) {
+  fs::copy_file(WEFT_BINARY, folder() / "weft-alone");
+  const auto run = [&](const std::string& variables) {
+    return shell(variables + " ./weft-alone train --dataset digits --limit-train 100 --epochs 1 " +
+                 "--device cpu --progress off --json --out run");
+  };
+  expect_error(run("OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0"), 2, "built without MPI");
+  expect_error(run("PMI_SIZE=2 PMI_RANK=1"), 2, "--devices N");
+  EXPECT_FALSE(fs::exists(folder() / "run"));
+  const Outcome doctor = shell("./weft-alone doctor --json");
+  EXPECT_EQ(nlohmann::json::parse(doctor.out).at("mpi"), "");
+  EXPECT_NE(doctor.out.find("built without MPI"), std::string::npos) << doctor.out;
+  const Outcome one = run("OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+}
+
 TEST_F(RanksTest, ResumesWithOtherNumbersOfRanks) {
   ASSERT_EQ(train("run", {"--devices", "2", "--stop-after", "1", "--epochs", "3"}).exit_code, 0);
   const auto resume = [&](const std::vector<std::string>& more) {
@@ -209,10 +226,14 @@ TEST_F(RanksTest, FlagsThatDoNotGoTogether) {
   refused({"--rank", "1"}, "--rank, --world-size and --rendezvous belong together");
   refused({"--devices", "0"}, "expected 1 to 1024 devices");
   refused({"--devices", "two"}, "expected a number of devices, or GPUs as in 0,2");
-  refused({"--devices", "0,1"}, "names GPUs");
+  refused({"--devices", "0,1"}, "--devices 0,1 names GPUs, but --device is cpu");
+  refused({"--devices", "2", "--rank", "0", "--world-size", "2", "--rendezvous", "localhost:1"},
+          "leave --rank");
   refused({"--rank", "3", "--world-size", "2", "--rendezvous", "localhost:1"}, "from 0 to 1");
   refused({"--rank", "0", "--world-size", "2", "--rendezvous", "nowhere"}, "HOST:PORT");
   refused({"--reduction", "ring"}, "ring");
+  environment_["OMPI_COMM_WORLD_SIZE"] = "2";
+  refused({"--devices", "2"}, "mpirun has started this process as one of several");
 }
 
 }  // namespace
