@@ -125,11 +125,13 @@ class Rendezvous {
 
   [[noreturn]] void throw_missing(const std::vector<Socket>& sockets) const {
     std::string missing;
+    int count = 0;
     for (int rank = 1; rank < options_.size; ++rank) {
-      if (is_missing(sockets, rank)) missing += str(missing.empty() ? "" : ", ", rank);
+      if (is_missing(sockets, rank)) missing += str(count++ == 0 ? "" : ", ", rank);
     }
-    throw Error(ErrorKind::device, str("no word from rank ", missing, " at ", options_.rendezvous,
-                                       " within ", options_.timeout, " s"));
+    throw Error(ErrorKind::device,
+                str(count == 1 ? "no word from rank " : "no word from ranks ", missing, " at ",
+                    options_.rendezvous, " within ", options_.timeout, " s"));
   }
 
   // Rank 0: waits for the reports, then for the lifelines.

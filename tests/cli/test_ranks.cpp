@@ -209,7 +209,7 @@ TEST_F(RanksTest, WhoDoesNotComeIsNamed) {
   std::vector<std::string> arguments = words("run");
   arguments.insert(arguments.end(), {"--rank", "0", "--world-size", "3", "--rendezvous",
                                      "127.0.0.1:29672", "--rank-timeout", "1"});
-  expect_error(weft(arguments), 4, "no word from rank 1, 2");
+  expect_error(weft(arguments), 4, "no word from ranks 1, 2");
   arguments = words("run");
   arguments.insert(arguments.end(), {"--rank", "1", "--world-size", "3", "--rendezvous",
                                      "127.0.0.1:29672", "--rank-timeout", "1"});
@@ -232,6 +232,10 @@ TEST_F(RanksTest, FlagsThatDoNotGoTogether) {
   refused({"--rank", "3", "--world-size", "2", "--rendezvous", "localhost:1"}, "from 0 to 1");
   refused({"--rank", "0", "--world-size", "2", "--rendezvous", "nowhere"}, "HOST:PORT");
   refused({"--reduction", "ring"}, "ring");
+  for (const char* way : {"nccl", "one-shot"}) {
+    refused({"--devices", "2", "--reduction", way, "--dataset", "digits", "--limit-train", "100"},
+            "are for GPUs, not for the CPU");
+  }
   environment_["OMPI_COMM_WORLD_SIZE"] = "2";
   refused({"--devices", "2"}, "mpirun has started this process as one of several");
 }
