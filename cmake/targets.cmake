@@ -127,6 +127,8 @@ function(weft_library folder)
       add_library(weft_mpi MODULE ${PROJECT_SOURCE_DIR}/distributed/mpi_module/module.cpp)
       target_link_libraries(weft_mpi PRIVATE MPI::MPI_CXX weft_flags weft_warnings)
       set_target_properties(weft_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    else()
+      file(REMOVE ${PROJECT_BINARY_DIR}/libweft_mpi.so)  # of a build that had MPI
     endif()
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with

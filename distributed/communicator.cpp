@@ -196,6 +196,10 @@ void Communicator::require_same(const std::vector<std::pair<std::string, std::st
 void Communicator::attach(const Stream& stream, DeviceReduction reduction) {
   if (size() == 1) return;
   if (stream.device().is_cpu()) {
+    if (reduction == DeviceReduction::nccl || reduction == DeviceReduction::one_shot) {
+      throw Error(ErrorKind::usage,
+                  "NCCL and the one-shot all-reduce are for GPUs, not for the CPU");
+    }
     reducer_ = host_reducer(*this);
     return;
   }

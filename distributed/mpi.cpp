@@ -118,19 +118,26 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 bool started_by_mpi() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
-    if (std::getenv(name) != nullptr) return true;
+  const auto is_several = [](const char* size) { return std::string_view(size) != "1"; };
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const char* const size = std::getenv(name)) return is_several(size);
   }
-  return false;
+  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  return std::getenv("PMIX_RANK") != nullptr && (tasks == nullptr || is_several(tasks));
 }
 
 std::string mpi_reason() {
   return module().reason;
 }
 
+std::string mpi_library() {
+  return module().calls == nullptr ? std::string() : module().calls->library();
+}
+
 std::unique_ptr<Transport> mpi_transport(double timeout) {
   if (module().calls == nullptr) {
-    throw Error(ErrorKind::usage, str("no run over MPI: ", module().reason));
+    throw Error(ErrorKind::usage, str("no run over MPI: ", module().reason,
+                                      "; on one machine --devices N does without"));
   }
   return std::make_unique<MpiTransport>(timeout);
 }

@@ -2,6 +2,7 @@
 // Sums and gathers by NCCL, which is loaded when it is first asked for.
 #include "distributed/communicator.h"
 #include "distributed/reducer.h"
+#include "engine/device.h"
 #include "engine/error.h"
 
 #ifdef WEFT_WITH_NCCL
@@ -65,13 +66,13 @@ const Library& library() {
 
 void check(ncclResult_t code, const char* what) {
   if (code == ncclSuccess) return;
-  throw Error(ErrorKind::device,
-              str("NCCL could not ", what, ": ", library().error_string(code)));
+  throw Error(ErrorKind::device, str("NCCL could not ", what, ": ", library().error_string(code)));
 }
 
 class NcclReducer final : public Reducer {
  public:
-  NcclReducer(Communicator& ranks, const Stream& stream) : rank_(ranks.rank()), size_(ranks.size()) {
+  NcclReducer(Communicator& ranks, const Stream& stream)
+      : rank_(ranks.rank()), size_(ranks.size()) {
     setenv("NCCL_NVLS_ENABLE", "0", 0);
     cuda_check(cudaSetDevice(stream.device().index), "select the GPU");
     ncclUniqueId id{};
@@ -136,6 +137,7 @@ std::unique_ptr<Reducer> nccl_reducer(Communicator& ranks, const Stream& stream)
 #else
 
 std::string nccl_reason() {
+  if (!built_with_cuda()) return "built without CUDA";
   return "built without NCCL (Debian and Ubuntu: libnccl-dev)";
 }
 std::string nccl_version() {

@@ -74,7 +74,7 @@ class StagedReducer final : public Reducer {
   // One size of call, with its memory. Calls of a size run one after the other.
   struct Staging {
     StagedReducer* owner;
-    float* memory;  // (count,), pinned
+    float* memory;             // (count,), pinned
     std::int64_t count, unit;  // unit 0: a sum
   };
 

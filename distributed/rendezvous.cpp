@@ -68,9 +68,8 @@ class Rendezvous {
   explicit Rendezvous(const TcpOptions& options)
       : options_(options),
         at_(parse_endpoint(options.rendezvous)),
-        deadline_(Clock::now() +
-                  std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(options.timeout))) {
+        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(options.timeout))) {
     const auto size = static_cast<std::size_t>(options.size);
     meeting_.peers.resize(size);
     meeting_.names.resize(size);
@@ -126,17 +125,20 @@ class Rendezvous {
 
   [[noreturn]] void throw_missing(const std::vector<Socket>& sockets) const {
     std::string missing;
+    int count = 0;
     for (int rank = 1; rank < options_.size; ++rank) {
-      if (is_missing(sockets, rank)) missing += str(missing.empty() ? "" : ", ", rank);
+      if (is_missing(sockets, rank)) missing += str(count++ == 0 ? "" : ", ", rank);
     }
-    throw Error(ErrorKind::device, str("no word from rank ", missing, " at ",
-                                       options_.rendezvous, " within ", options_.timeout, " s"));
+    throw Error(ErrorKind::device,
+                str(count == 1 ? "no word from rank " : "no word from ranks ", missing, " at ",
+                    options_.rendezvous, " within ", options_.timeout, " s"));
   }
 
   // Rank 0: waits for the reports, then for the lifelines.
   void gather() {
     const Socket listener = listen_at(at_);
-    if (options_.listening) options_.listening(to_string(Endpoint{at_.host, listener.local().port}));
+    if (options_.listening)
+      options_.listening(to_string(Endpoint{at_.host, listener.local().port}));
     note({host_, host_, 0, getpid()}, 0);
     for (int found = 1; found < options_.size;) {
       std::optional<Socket> socket = next_connection(listener);
@@ -210,8 +212,8 @@ class Rendezvous {
     send(to_first, hello(Purpose::report, listener.local().port), deadline_, first);
     const auto welcome = receive<Welcome>(to_first, deadline_, first);
     if (welcome.magic != kMagic) {
-      throw Error(ErrorKind::device, str(options_.rendezvous, ": who listens there is no rank of ",
-                                         "Weft's"));
+      throw Error(ErrorKind::device,
+                  str(options_.rendezvous, ": who listens there is no rank of ", "Weft's"));
     }
     if (const std::string refusal = text_of(welcome.refusal); !refusal.empty()) {
       throw Error(ErrorKind::usage, str("rank ", options_.rank, " was refused: ", refusal));
@@ -234,8 +236,10 @@ class Rendezvous {
     for (int missing = options_.size - options_.rank - 1; missing > 0;) {
       std::optional<Socket> socket = accept_from(listener, deadline_);
       if (!socket) {
-        throw Error(ErrorKind::device, str("rank ", options_.rank, ": a rank above it has not come "
-                                           "within ", options_.timeout, " s"));
+        throw Error(ErrorKind::device, str("rank ", options_.rank,
+                                           ": a rank above it has not come "
+                                           "within ",
+                                           options_.timeout, " s"));
       }
       const std::optional<Hello> hello = hello_of(*socket);
       if (!is_expected(hello, Purpose::pair) || hello->rank <= options_.rank) continue;

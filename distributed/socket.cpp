@@ -28,8 +28,8 @@ Addresses resolve(const Endpoint& endpoint, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int code = getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints,
-                               &found);
+  const int code =
+      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
   if (code != 0) {
     throw Error(ErrorKind::device,
                 str(to_string(endpoint), ": the host is not known: ", gai_strerror(code)));
@@ -210,8 +210,8 @@ Socket connect_to(const Endpoint& endpoint, Deadline deadline) {
   while (true) {
     const Addresses addresses = resolve(endpoint, 0);
     for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
-      Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                             at->ai_protocol));
+      Socket socket(
+          ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol));
       if (!socket.is_open()) {
         code = errno;
         continue;
@@ -233,8 +233,8 @@ Socket connect_to(const Endpoint& endpoint, Deadline deadline) {
       return socket;
     }
     if (Clock::now() >= deadline) {
-      throw Error(ErrorKind::device, str("could not reach ", to_string(endpoint), ": ",
-                                         error_text(code)));
+      throw Error(ErrorKind::device,
+                  str("could not reach ", to_string(endpoint), ": ", error_text(code)));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -24,8 +24,9 @@ class TcpTransport final : public Transport {
         timeout_(options.timeout),
         peers_(std::move(meeting.peers)),
         names_(meeting.names),
-        lifeline_(options.rank, std::move(meeting.lifelines), std::move(meeting.names),
-                  options.lost ? options.lost : [](const std::string&) {}) {}
+        lifeline_(
+            options.rank, std::move(meeting.lifelines), std::move(meeting.names),
+            options.lost ? options.lost : [](const std::string&) {}) {}
 
   ~TcpTransport() override {
     if (std::uncaught_exceptions() > 0) {
@@ -84,8 +85,8 @@ class TcpTransport final : public Transport {
   // Both return whether bytes have moved, and shorten what is left.
   bool send_some(std::size_t r, std::span<const std::byte>& left) {
     if (left.empty()) return false;
-    const ssize_t sent = ::send(peers_[r].descriptor(), left.data(), left.size(),
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent =
+        ::send(peers_[r].descriptor(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) return false;
       throw_ended(r);
@@ -120,8 +121,8 @@ class TcpTransport final : public Transport {
 
 std::unique_ptr<Transport> tcp_transport(const TcpOptions& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size) {
-    throw Error(ErrorKind::usage, str("expected a rank from 0 to ", options.size - 1, ", found ",
-                                      options.rank));
+    throw Error(ErrorKind::usage,
+                str("expected a rank from 0 to ", options.size - 1, ", found ", options.rank));
   }
   Meeting meeting = meet(options);
   return std::make_unique<TcpTransport>(options, std::move(meeting));

@@ -58,7 +58,6 @@ class SharedEvaluator {
   std::vector<float> logits(const Stream& stream) const;
 
  private:
-
   distributed::Communicator& ranks_;
   std::int64_t rows_;                   // of this rank's share
   data::ImageSet images_;               // the share, where there are several ranks

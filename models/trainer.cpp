@@ -214,7 +214,8 @@ void Trainer::State::finish_epoch() {
     const Metrics metrics = held_out->run(stream);
     check_totals("the validation loss", metrics.loss);
     if (has_validation) record.validation = metrics;
-    record.calibration = fit_calibration(held_out->logits(stream), held_out_labels, held_out_variation);
+    record.calibration =
+        fit_calibration(held_out->logits(stream), held_out_labels, held_out_variation);
   }
   record.test = test->run(stream);
   check_totals("the test loss", record.test.loss);

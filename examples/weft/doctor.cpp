@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "data/image.h"
+#include "distributed/mpi.h"
+#include "distributed/reducer.h"
 #include "engine/device.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
@@ -77,6 +79,10 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
     event["threads"] = omp_get_max_threads();
     event["webp"] = data::reads_webp();
     event["onnx"] = models::knows_onnx();
+    event["mpi"] = distributed::mpi_library();
+    event["no_mpi_because"] = distributed::mpi_reason();
+    event["nccl"] = distributed::nccl_version();
+    event["no_nccl_because"] = distributed::nccl_reason();
     event["mnist_folder"] = mnist.folder;
     event["mnist_state"] = mnist.state;
     event["stdout_is_terminal"] = terminal.interactive;
@@ -104,6 +110,10 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
                                                 : "pictures are refused: built without libwebp");
   pairs.emplace_back("ONNX", models::knows_onnx() ? "files are read and written"
                                                   : "not known: built without libonnx-dev");
+  const std::string no_mpi = distributed::mpi_reason(), no_nccl = distributed::nccl_reason();
+  pairs.emplace_back(
+      "MPI", no_mpi.empty() ? distributed::mpi_library() + ", for mpirun" : "none: " + no_mpi);
+  pairs.emplace_back("NCCL", no_nccl.empty() ? distributed::nccl_version() : "none: " + no_nccl);
   pairs.emplace_back("terminal", !terminal.interactive
                                      ? "no: plain output"
                                      : fmt::format("{} columns, {}", terminal.width,

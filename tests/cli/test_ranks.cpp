@@ -58,6 +58,7 @@ class RanksTest : public ProgramTest {
     environment_["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
     environment_["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
     environment_["OMPI_MCA_btl"] = "self,vader,tcp";
+    environment_["ASAN_OPTIONS"] = "detect_leaks=0";  // Open MPI keeps some memory to the end
     return true;
   }
 
@@ -110,6 +111,23 @@ TEST_F(RanksTest, MpirunTrainsTheSameBitsAsTcp) {
   ASSERT_EQ(over_mpi.exit_code, 0) << over_mpi.err;
   EXPECT_EQ(loss_of(over_mpi), loss_of(over_tcp));
   EXPECT_EQ(last(over_mpi, "end")["test_accuracy"], last(over_tcp, "end")["test_accuracy"]);
+}
+
+// A copy of the program in another folder has no module for MPI beside it.
+TEST_F(RanksTest, WithoutMpiMpirunIsToldSo) {
+  fs::copy_file(WEFT_BINARY, folder() / "weft-alone");
+  const auto run = [&](const std::string& variables) {
+    return shell(variables + " ./weft-alone train --dataset digits --limit-train 100 --epochs 1 " +
+                 "--device cpu --progress off --json --out run");
+  };
+  expect_error(run("OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0"), 2, "built without MPI");
+  expect_error(run("PMI_SIZE=2 PMI_RANK=1"), 2, "--devices N");
+  EXPECT_FALSE(fs::exists(folder() / "run"));
+  const Outcome doctor = shell("./weft-alone doctor --json");
+  EXPECT_EQ(nlohmann::json::parse(doctor.out).at("mpi"), "");
+  EXPECT_NE(doctor.out.find("built without MPI"), std::string::npos) << doctor.out;
+  const Outcome one = run("OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
 }
 
 TEST_F(RanksTest, ResumesWithOtherNumbersOfRanks) {
@@ -192,7 +210,7 @@ TEST_F(RanksTest, WhoDoesNotComeIsNamed) {
   std::vector<std::string> arguments = words("run");
   arguments.insert(arguments.end(), {"--rank", "0", "--world-size", "3", "--rendezvous",
                                      "127.0.0.1:29672", "--rank-timeout", "1"});
-  expect_error(weft(arguments), 4, "no word from rank 1, 2");
+  expect_error(weft(arguments), 4, "no word from ranks 1, 2");
   arguments = words("run");
   arguments.insert(arguments.end(), {"--rank", "1", "--world-size", "3", "--rendezvous",
                                      "127.0.0.1:29672", "--rank-timeout", "1"});
@@ -209,10 +227,18 @@ TEST_F(RanksTest, FlagsThatDoNotGoTogether) {
   refused({"--rank", "1"}, "--rank, --world-size and --rendezvous belong together");
   refused({"--devices", "0"}, "expected 1 to 1024 devices");
   refused({"--devices", "two"}, "expected a number of devices, or GPUs as in 0,2");
-  refused({"--devices", "0,1"}, "names GPUs");
+  refused({"--devices", "0,1"}, "--devices 0,1 names GPUs, but --device is cpu");
+  refused({"--devices", "2", "--rank", "0", "--world-size", "2", "--rendezvous", "localhost:1"},
+          "leave --rank");
   refused({"--rank", "3", "--world-size", "2", "--rendezvous", "localhost:1"}, "from 0 to 1");
   refused({"--rank", "0", "--world-size", "2", "--rendezvous", "nowhere"}, "HOST:PORT");
   refused({"--reduction", "ring"}, "ring");
+  for (const char* way : {"nccl", "one-shot"}) {
+    refused({"--devices", "2", "--reduction", way, "--dataset", "digits", "--limit-train", "100"},
+            "are for GPUs, not for the CPU");
+  }
+  environment_["OMPI_COMM_WORLD_SIZE"] = "2";
+  refused({"--devices", "2"}, "mpirun has started this process as one of several");
 }
 
 }  // namespace

@@ -123,9 +123,24 @@ TEST_F(Usage, DoctorTellsWhatWillRun) {
   const Outcome outcome = weft({"doctor"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"GPU", "CPU", "threads", "mnist", "WebP"}) {
+  for (const char* word : {"GPU", "CPU", "threads", "mnist", "WebP", "MPI", "NCCL"}) {
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   }
+}
+
+// MPI and NCCL are there, or the reason is.
+TEST_F(Usage, DoctorTellsWhatCarriesDataBetweenRanks) {
+  const Outcome json = weft({"doctor", "--json"}), text = weft({"doctor"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const nlohmann::json event = nlohmann::json::parse(json.out);
+  for (const std::string name : {"mpi", "nccl"}) {
+    const std::string found = event.at(name), reason = event.at("no_" + name + "_because");
+    EXPECT_NE(found.empty(), reason.empty()) << json.out;
+    const std::string said = found.empty() ? "none: " + reason : found;
+    EXPECT_NE(text.out.find(said.substr(0, 40)), std::string::npos) << said << "\n" << text.out;
+  }
+  const bool has_module = fs::exists(fs::path(WEFT_BINARY).parent_path() / "libweft_mpi.so");
+  EXPECT_EQ(event.at("mpi").get<std::string>().empty(), !has_module) << json.out;
 }
 
 TEST_F(Usage, EveryHelpEndsWithTheExitCodes) {

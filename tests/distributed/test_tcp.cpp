@@ -183,7 +183,7 @@ TEST(Tcp, AnAddressInUseAndARankThatIsMissingAreErrors) {
   const std::string taken = to_string(listener.local());
   EXPECT_TRUE(throws(ErrorKind::device, "in use", [&] { tcp_transport(options_of(0, 2, taken)); }));
   const std::string free = free_rendezvous();
-  EXPECT_TRUE(throws(ErrorKind::device, "no word from rank 1, 2",
+  EXPECT_TRUE(throws(ErrorKind::device, "no word from ranks 1, 2",
                      [&] { tcp_transport(options_of(0, 3, free, 0.5)); }));
   EXPECT_TRUE(throws(ErrorKind::device, "could not reach",
                      [&] { tcp_transport(options_of(1, 2, free, 0.5)); }));

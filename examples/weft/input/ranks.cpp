@@ -119,11 +119,16 @@ std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& d
   }
   const std::string& chosen = device.device;
   if (chosen == "cpu" || (chosen == "auto" && !is_list && cuda_status().device_count == 0)) {
-    if (is_list) throw Error(ErrorKind::usage, "--devices 0,1,... names GPUs, --device the CPU");
+    if (is_list) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--devices {} names GPUs, but --device is cpu", flags.devices));
+    }
     return std::vector<std::string>(static_cast<std::size_t>(numbers.front()), chosen);
   }
   if (chosen != "auto" && chosen != "cuda") {
-    throw Error(ErrorKind::usage, fmt::format("--devices does not go with --device {}", chosen));
+    throw Error(ErrorKind::usage,
+                fmt::format("--devices goes with --device cpu or cuda, found --device {}",
+                            printable(chosen)));
   }
   if (!cuda_status().reason.empty()) parse_device("cuda");  // throws, with the reason
   std::vector<std::string> devices;
@@ -133,7 +138,8 @@ std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& d
     if (gpu >= here) {
       throw Error(
           ErrorKind::usage,
-          fmt::format("--devices {}: there {} here; --devices 0,0 lets two ranks share one",
+          fmt::format("--devices {}: there {} here, numbered from 0; --devices 0,0 lets two "
+                      "ranks share the first",
                       flags.devices, here == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", here)));
     }
     devices.push_back(fmt::format("cuda:{}", gpu));
@@ -218,10 +224,17 @@ void check(const RankFlags& flags) {
   const bool any = flags.rank >= 0 || flags.world_size > 0 || !flags.rendezvous.empty();
   const bool all = flags.rank >= 0 && flags.world_size > 0 && !flags.rendezvous.empty();
   if (any != all) {
-    throw Error(ErrorKind::usage, "--rank, --world-size and --rendezvous belong together");
+    throw Error(ErrorKind::usage,
+                "--rank, --world-size and --rendezvous belong together: give all three");
   }
   if (any && !flags.devices.empty()) {
-    throw Error(ErrorKind::usage, "--devices starts its ranks itself: leave --rank out");
+    throw Error(
+        ErrorKind::usage,
+        "--devices starts its ranks itself: leave --rank, --world-size and --rendezvous out");
+  }
+  if (!any && !flags.devices.empty() && distributed::started_by_mpi()) {
+    throw Error(ErrorKind::usage,
+                "mpirun has started this process as one of several: leave --devices out");
   }
 }
 
@@ -250,16 +263,24 @@ void silence() {
 }  // namespace
 
 void add_rank_flags(CLI::App& app, RankFlags& flags) {
-  app.add_option("--devices", flags.devices,
-                 "run on so many GPUs, or CPU processes, of this machine; 0,2: on these GPUs");
+  const std::string before = app.option_defaults()->get_group();
+  app.option_defaults()->group("Several devices");
+  app.add_option(
+         "--devices", flags.devices,
+         "N: run on N GPUs of this machine, or in N processes on the CPU; 0,2: on GPUs 0 and 2")
+      ->type_name("N|LIST");
   add_whole(app, "--rank", flags.rank, 0, 1 << 20,
-            "this process is so many-th of --world-size (from 0)");
-  add_whole(app, "--world-size", flags.world_size, 1, 1 << 20, "processes of the run");
+            "without mpirun: the number of this process, 0 to one less than --world-size");
+  add_whole(app, "--world-size", flags.world_size, 1, 1 << 20,
+            "with --rank: how many processes the run has");
   app.add_option("--rendezvous", flags.rendezvous,
-                 "HOST:PORT where rank 0 listens and the others report (without mpirun)");
-  add_real(app, "--rank-timeout", flags.timeout, 1, 1e6, "seconds that ranks wait for each other");
+                 "with --rank: where rank 0 listens and the others report")
+      ->type_name("HOST:PORT");
+  add_real(app, "--rank-timeout", flags.timeout, 1, 1e6,
+           "seconds that a process waits for another one; default 120");
   add_choice(app, "--reduction", flags.reduction, {"automatic", "one-shot", "nccl", "host-staged"},
-             "how GPUs add up what they have; default automatic");
+             "how GPUs add up their results; automatic, the default: the fastest way there is");
+  app.option_defaults()->group(before);
 }
 
 distributed::DeviceReduction reduction_of(const RankFlags& flags) {

@@ -114,7 +114,7 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_whole(app, "--epochs", flags.epochs, 1, 100'000,
             "passes over the data; default by network, up to 10 times as many for a small --data");
   add_whole(app, "--batch-size", flags.batch_size, 1, models::kMaxBatchSize,
-            "images per step; default 64");
+            "images per step, of all devices; default 64");
   add_real(app, "--lr", flags.lr, 1e-9, 1000,
            "peak learning rate; default by network, 0.001 with adamw");
   add_choice(app, "--lr-schedule", flags.schedule, {"constant", "step", "cosine", "one-cycle"},
@@ -148,7 +148,8 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   add_device_flags(app, flags.device, true);
   add_rank_flags(app, flags.ranks);
   app.add_flag("--sync-batch-norm", flags.sync_batch_norm,
-               "batch norm over the images of all ranks, not of each rank alone");
+               "batch norm over the images of all devices, not of each alone")
+      ->group("Several devices");
   add_device_data_limit(app, flags.device);
 
   app.option_defaults()->group("Run");
