@@ -58,6 +58,7 @@ class RanksTest : public ProgramTest {
     environment_["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
     environment_["OMPI_MCA_rmaps_base_oversubscribe"] = "1";
     environment_["OMPI_MCA_btl"] = "self,vader,tcp";
+    environment_["OMPI_MCA_plm_rsh_agent"] = "true";  // no machine without ssh asks for it
     environment_["ASAN_OPTIONS"] = "detect_leaks=0";  // Open MPI keeps some memory to the end
     return true;
   }
