@@ -55,7 +55,7 @@ class Lifeline {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leaving_ = false, all_left_ = false, is_lost_ = false;
-  bool told_ = false;  // lost_ has returned
+  bool told_ = false;     // lost_ has returned
   std::size_t left_ = 0;  // ranks that have said that they leave, for rank 0
   std::thread thread_;
 };

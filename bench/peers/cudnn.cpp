@@ -3,11 +3,11 @@
 // pooling, all in NCHW.
 #include <cudnn.h>
 
+#include "bench/peers/peers.h"
+#include "engine/error.h"
 #include "measure/problems/conv.h"
 #include "measure/problems/pool.h"
 #include "measure/problems/softmax.h"
-#include "bench/peers/peers.h"
-#include "engine/error.h"
 
 namespace weft::measure {
 namespace {

@@ -3,12 +3,12 @@
 // and the passes of pooling other than max forward.
 #include <cudnn.h>
 
+#include "bench/peers/peers.h"
+#include "engine/error.h"
 #include "measure/problems/activation.h"
 #include "measure/problems/batch_norm.h"
 #include "measure/problems/dropout.h"
 #include "measure/problems/pool.h"
-#include "bench/peers/peers.h"
-#include "engine/error.h"
 
 namespace weft::measure {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "measure/command.h"
 #include "bench/peers/peers.h"
 #include "engine/error.h"
+#include "measure/command.h"
 
 int main(int argc, char** argv) {
   try {
