@@ -116,6 +116,8 @@ function(weft_library folder)
   elseif(folder STREQUAL "distributed")
     target_compile_options(weft_distributed PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2>)
     target_link_libraries(weft_distributed PUBLIC ${CMAKE_DL_LIBS})
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/distributed/mpi.cpp PROPERTIES
+      COMPILE_DEFINITIONS WEFT_INSTALLED_LIBRARIES="../${CMAKE_INSTALL_LIBDIR}/weft")
     if(WEFT_CUDA)  # which host-cuda has not
       target_compile_definitions(weft_distributed PRIVATE WEFT_PEER_GPUS)
     endif()

@@ -21,7 +21,7 @@ namespace {
 // installed.
 std::filesystem::path module_path() {
   const std::filesystem::path folder = program_folder();
-  for (const std::filesystem::path& place : {folder, folder / "../lib/weft"}) {
+  for (const std::filesystem::path& place : {folder, folder / WEFT_INSTALLED_LIBRARIES}) {
     const std::filesystem::path path = place / "libweft_mpi.so";
     if (std::filesystem::exists(path)) return path;
   }
