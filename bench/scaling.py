@@ -9,14 +9,10 @@ on one. Strong scaling keeps the images of a step on all devices together; effic
 over N times the time on N. A run is one `weft train` process and its ranks; the time of an epoch is the one that
 it reports for training alone, and the median over its epochs is taken. n-body is timed by `weft nbody`.
 
-The model of the end predicts more devices. It takes the time of a step on one device, measured with the images
-that each device has, and the time of an all-reduce, whose latency and bandwidth are fitted to `weft bench links`
-here, and adds them up: nothing overlaps, so it errs to the slow side where backward hides a sum. Its prediction
-is printed beside every measurement.
+scaling_model.py predicts more devices from these measurements, and tells what every measurement should have been.
 """
 import argparse
 import json
-import math
 import pathlib
 import statistics
 import subprocess
@@ -24,6 +20,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+import scaling_model
 from machine import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -86,32 +83,6 @@ class Bench:
         return 1 / lines[-1]["steps_per_second"]
 
 
-def fit(links):
-    """Latency in seconds and seconds per byte, the line through the smallest and the largest array."""
-    small, large = min(links, key=lambda l: l["bytes"]), max(links, key=lambda l: l["bytes"])
-    per_byte = (large["seconds"] - small["seconds"]) / (large["bytes"] - small["bytes"])
-    return max(0.0, small["seconds"] - per_byte * small["bytes"]), per_byte
-
-
-def interpolated(links, size):
-    """The measured time of an all-reduce of `size` bytes, between its neighbours on a line."""
-    links = sorted(links, key=lambda l: l["bytes"])
-    for below, above in zip(links, links[1:]):
-        if below["bytes"] <= size <= above["bytes"]:
-            part = (size - below["bytes"]) / (above["bytes"] - below["bytes"])
-            return below["seconds"] + part * (above["seconds"] - below["seconds"])
-    latency, per_byte = fit(links)
-    return latency + per_byte * size
-
-
-def ring_seconds(size, count, latency, per_byte, measured_on):
-    """An all-reduce over `count` devices by a ring of the same links: each byte crosses 2 (n - 1) / n links, and
-    the latency grows with the steps. Both are scaled from what was measured on `measured_on` devices."""
-    steps = (count - 1) / (measured_on - 1)
-    share = ((count - 1) / count) / ((measured_on - 1) / measured_on)
-    return latency * min(steps, math.log2(count) * 2) + per_byte * share * size
-
-
 def counts(most):
     """1, 2, 4, ... and the number of devices itself."""
     found = [2 ** i for i in range(20) if 2 ** i < most]
@@ -133,17 +104,17 @@ def main():
     bench = Bench(options)
     is_gpu = options.device == "cuda"
     result = {"machine": machine(), "devices": options.devices, "reduction": options.reduction,
-              "links": {}, "training": [], "nbody": [], "yardsticks": [], "prediction": []}
+              "links": {}, "training": [], "nbody": [], "yardsticks": []}
     many = [count for count in counts(options.devices) if count > 1]
     for count in many:
-        result["links"][count] = bench.links(count)
+        result["links"][str(count)] = bench.links(count)
     if many:
-        print(f"all-reduce, {result['links'][many[0]][0]['how']}")
+        print(f"all-reduce, {result['links'][str(many[0])][0]['how']}")
         print(f"{'bytes':>12} " + " ".join(f"{f'{count} devices':>14}" for count in many))
-        for rows in zip(*(result["links"][count] for count in many)):
+        for rows in zip(*(result["links"][str(count)] for count in many)):
             print(f"{rows[0]['bytes']:>12} " + " ".join(f"{1e6 * row['seconds']:>11.1f} us" for row in rows))
 
-    print(f"\n{'training':<16} {'images':>8} {'devices':>8} {'step':>10} {'efficiency':>11} {'in sums':>8} {'model':>7}")
+    print(f"\n{'training':<16} {'images':>8} {'devices':>8} {'step':>10} {'efficiency':>11} {'in sums':>8}")
     for case in CUDA_CASES if is_gpu else CPU_CASES:
         for kind in ("weak", "strong"):
             alone = {}  # seconds of a step on one device, by its rows
@@ -157,21 +128,12 @@ def main():
                 step = alone[each] if count == 1 else bench.epoch(case, count, rows, steps * rows) / steps
                 base = alone[each] if kind == "weak" else alone[case.rows] / count
                 entry = {"model": case.model, "precision": case.precision, "kind": kind, "devices": count,
-                         "rows": rows, "step_seconds": step, "efficiency": base / step,
+                         "rows": rows, "gradient_bytes": 4 * case.parameters, "step_seconds": step, "efficiency": base / step,
                          "share_in_communication": max(0.0, 1 - alone[each] / step)}
-                if count > 1:
-                    sums = interpolated(result["links"][count], 4 * case.parameters)
-                    entry["predicted_efficiency"] = base / (alone[each] + sums)
                 result["training"].append(entry)
                 print(f"{case.name():<16} {rows:>8} {count:>8} {1e6 * step:>7.1f} us {entry['efficiency']:>11.3f} "
-                      f"{entry['share_in_communication']:>8.3f} {entry.get('predicted_efficiency', 1):>7.3f}  {kind}",
+                      f"{entry['share_in_communication']:>8.3f}  {kind}",
                       flush=True)
-            if kind == "weak" and many:
-                latency, per_byte = fit(result["links"][many[-1]])
-                for count in (8, 64, 1024):
-                    sums = ring_seconds(4 * case.parameters, count, latency, per_byte, many[-1])
-                    result["prediction"].append({"model": case.model, "precision": case.precision, "rows": case.rows,
-                                                 "devices": count, "efficiency": alone[case.rows] / (alone[case.rows] + sums)})
     if options.bodies and is_gpu:
         print(f"\n{'n-body':<16} {'bodies':>8} {'devices':>8} {'step':>10} {'efficiency':>11}")
         for kernel in ("register_tiled", "pair_symmetric"):
@@ -199,13 +161,17 @@ def main():
                 result["yardsticks"].append(line)
                 print(f"{line['model'] + ' ' + precision:<16} {line['batch_per_device'] * line['devices']:>8} "
                       f"{line['devices']:>8} {1e6 * line['step_seconds']:>7.1f} us {line['efficiency']:>11.3f}")
-    if result["prediction"]:
-        latency, per_byte = fit(result["links"][many[-1]])
-        print(f"\nmore devices, weak scaling: a ring of such links, latency {1e6 * latency:.1f} us and "
-              f"{1e-9 / per_byte:.0f} GB/s on {many[-1]} devices, which is no machine's network; nothing overlaps")
-        for entry in result["prediction"]:
-            print(f"{entry['model'] + ' ' + entry['precision']:<16} {entry['rows']:>8} a device {entry['devices']:>6} "
-                  f"devices {entry['efficiency']:>7.3f}")
+    if many:
+        waiting = scaling_model.waiting_of(result)
+        print(f"\nthe model, which lets nothing overlap; waiting for the slowest device costs {100 * waiting:.1f} %")
+        for row in result["training"]:
+            if row["devices"] > 1:
+                print(f"{row['model'] + ' ' + row['precision']:<16} {row['rows']:>8} {row['devices']:>8} devices, "
+                      f"{row['kind']}: {row['efficiency']:.3f}, predicted "
+                      f"{scaling_model.predicted(row, result['links'], waiting):.3f}")
+        for row, count, efficiency in scaling_model.more_devices(result):
+            print(f"{row['model'] + ' ' + row['precision']:<16} {row['rows'] // row['devices']:>8} a device, {count} "
+                  f"devices with such links: {efficiency:.3f}")
     if options.out:
         options.out.write_text(json.dumps(result, indent=1) + "\n")
 

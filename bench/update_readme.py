@@ -22,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import kernel_tables  # noqa: E402
 import ladder_chart  # noqa: E402
 import measured_rungs  # noqa: E402
+import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What `weft bench all` measured, at one commit.
@@ -165,7 +166,9 @@ def pages_of(results, catalogue):
                                            "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
     whole = {ROOT / "bench/results/gemm-ladder.svg": ladder_chart.chart(
         next(one for one in results if kernel_tables.has_ladders(one, "gemm"))),
-        ROOT / "measure/measured_h200.inc": measured_rungs.table(results, catalogue)}
+        ROOT / "measure/measured_h200.inc": measured_rungs.table(results, catalogue),
+        ROOT / "bench/results/scaling.md":
+            scaling_tables.page(sorted((ROOT / "bench/results").glob("scaling-*.json")))}
     for family in dict.fromkeys([row["family"] for row in catalogue] + list(kernel_tables.LADDERS)):
         ladders = next((one for one in results if kernel_tables.has_ladders(one, family)), results[-1])
         folder = kernel_tables.FOLDERS.get(family, family)
