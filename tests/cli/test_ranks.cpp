@@ -219,6 +219,19 @@ TEST_F(RanksTest, WhoDoesNotComeIsNamed) {
   EXPECT_FALSE(fs::exists(folder() / "run"));
 }
 
+TEST_F(RanksTest, BenchLinksTimesSumsOfEverySize) {
+  const Outcome outcome = weft({"bench", "links", "--device", "cpu", "--devices", "2", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<nlohmann::json> lines = json_lines(outcome.out);
+  ASSERT_GE(lines.size(), 5u);
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(line["event"], "all_reduce");
+    EXPECT_EQ(line["ranks"], 2);
+    EXPECT_GT(line["seconds"].get<double>(), 0);
+  }
+  expect_error(weft({"bench", "links", "--device", "cpu"}), 2, "needs several ranks");
+}
+
 TEST_F(RanksTest, FlagsThatDoNotGoTogether) {
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
     std::vector<std::string> arguments = {"train", "--device", "cpu"};

@@ -61,15 +61,7 @@ class Gatherer {
 
   Batch gather_rows(std::int64_t rows, std::int64_t step_value, const BatchOrder& order,
                     const Augmentation& augmentation, std::int64_t misalign = 0) {
-    Guarded<float> x(rows * case_.pixels(), stream_, misalign);
-    Guarded<std::int32_t> labels(rows, stream_);
-    Guarded<std::int64_t> indices(rows, stream_);
-    Guarded<std::int64_t> step(std::vector<std::int64_t>{step_value}, stream_);
-    kernels::gather_batch(x.data(), labels.data(), indices.data(), images_.data(), labels_.data(),
-                          rows, case_.dims(), step.data(), order, augmentation,
-                          normalization(case_), stream_);
-    return {x.get(), labels.get(), indices.get()};
-    return gather_from(images_, labels_, step_value, order, augmentation, misalign);
+    return gather_from(images_, labels_, rows, step_value, order, augmentation, misalign);
   }
 
   // The same batch when only its rows are on the device, at their place among `staged_steps`.
@@ -88,7 +80,8 @@ class Gatherer {
     const Guarded<std::uint8_t> images(bytes, stream_);
     const Guarded<std::int32_t> staged_labels(labels, stream_);
     order.staged_steps = staged_steps;
-    return gather_from(images, staged_labels, step_value, order, augmentation, 0);
+    return gather_from(images, staged_labels, case_.rows(step_value), step_value, order,
+                       augmentation, 0);
   }
 
   std::vector<double> oracle(std::int64_t step_value, const BatchOrder& order,
@@ -103,9 +96,8 @@ class Gatherer {
 
  private:
   Batch gather_from(const Guarded<std::uint8_t>& images, const Guarded<std::int32_t>& of_images,
-                    std::int64_t step_value, const BatchOrder& order,
+                    std::int64_t rows, std::int64_t step_value, const BatchOrder& order,
                     const Augmentation& augmentation, std::int64_t misalign) {
-    const std::int64_t rows = case_.rows(step_value);
     Guarded<float> x(rows * case_.pixels(), stream_, misalign);
     Guarded<std::int32_t> labels(rows, stream_);
     Guarded<std::int64_t> indices(rows, stream_);
