@@ -135,7 +135,7 @@ function(weft_library folder)
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>)
-    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB $<BUILD_INTERFACE:fmt::fmt>)
+    target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     if(WEFT_WEBP)
       target_include_directories(weft_data SYSTEM PRIVATE ${WEBP_INCLUDE_DIR})
@@ -164,7 +164,7 @@ function(weft_library folder)
     target_include_directories(weft_models PRIVATE ${PROJECT_BINARY_DIR}/networks)
     # Bookkeeping and JSON around the kernels: -O3 only makes it slow to compile.
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
-    target_link_libraries(weft_models PRIVATE $<BUILD_INTERFACE:fmt::fmt>
+    target_link_libraries(weft_models PRIVATE fmt::fmt
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
     weft_precompile(weft_models)
   endif()

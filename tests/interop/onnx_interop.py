@@ -11,7 +11,7 @@ For every built-in network, and two of files with residual blocks, with random n
   weft -> npz       numpy.load gives the same tensors
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
-For files that PyTorch 2.15 exported, with both of its exporters, tests/interop/torch/*.onnx:
+For files that PyTorch 2.15 exported, with both of its exporters, tests/interop/pytorch_files/*.onnx:
   file -> weft      `weft predict` of an imported file gives onnxruntime's logits, to %(limit).0e
 Where there is PyTorch (and it is said when there is none):
   PyTorch -> weft   `weft predict` of an imported file gives the logits of the module that
@@ -221,7 +221,7 @@ def without_traces(file):
 
 def check_torch_files(report, weft, folder, pictures, images):
     """Files that PyTorch wrote, on a machine without it. --keep-torch makes them."""
-    files = sorted((ROOT / "tests" / "interop" / "torch").glob("*.onnx"))
+    files = sorted((ROOT / "tests" / "interop" / "pytorch_files").glob("*.onnx"))
     report.row(len(files) >= 6, "file -> weft", "files", f"{len(files)} from PyTorch")
     for file in files:
         session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
