@@ -42,7 +42,7 @@ case $target in
     for source in models/onnx/*.cpp; do
       [ "$source" = models/onnx/absent.cpp ] || sources+=("$source")
     done
-    corpus=(tests/fuzz/onnx tests/interop/torch)
+    corpus=(tests/fuzz/onnx tests/interop/pytorch_files)
     options=(-max_len=16384)
     defines=(-DONNX_ML)
     static=()  # protobuf is a shared library
