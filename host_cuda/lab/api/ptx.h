@@ -3,7 +3,6 @@
 // arithmetic.
 #pragma once
 
-#include <cuda_fp16.h>
 
 #include <bit>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <type_traits>
 
 #include "host_cuda/lab/api/ptx_arithmetic.h"
+#include "host_cuda/language/half_bits.h"
 #include "host_cuda/language/intrinsics.h"
 #include "host_cuda/language/tensor_core.h"
 #include "host_cuda/language/warp.h"

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <math.h>
 
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
+#include "host_cuda/language/half_bits.h"
 #include "host_cuda/language/intrinsics.h"
 
 namespace weft::host_cuda::lab::ptx {
