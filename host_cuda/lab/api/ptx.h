@@ -3,7 +3,6 @@
 // arithmetic.
 #pragma once
 
-
 #include <bit>
 #include <cstdint>
 #include <cstring>
