@@ -158,7 +158,7 @@ TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
   const Course unbroken = train(1, config, dataset);
   const std::filesystem::path run_dir = folder.path() / "run";
   train(2, config, dataset, run_dir, 1);
-  for (const std::pair<int, int> part : {std::pair{1, 2}, {3, 0}}) {
+  for (const std::pair<int, int>& part : {std::pair{1, 2}, {3, 0}}) {
     const int size = part.first, stop_after = part.second;
     std::mutex mutex;
     Course run;
