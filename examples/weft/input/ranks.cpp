@@ -81,7 +81,7 @@ class Children {
 };
 
 Children children;
-std::unique_ptr<Communicator> ranks;
+Communicator* ranks = nullptr;  // ends with leave_ranks(), or with the process
 
 // A rank is lost: this process ends, wherever it is. What rank 0 has saved is whole.
 void end_at_once(const std::string& line) {
@@ -302,14 +302,15 @@ Communicator& join_ranks(const RankFlags& flags, DeviceFlags& device) {
     transport = distributed::mpi_transport(flags.timeout);
   }
   if (!transport) return distributed::alone();
-  ranks = std::make_unique<Communicator>(std::move(transport));
+  ranks = new Communicator(std::move(transport));
   deal_out(device);
   if (!ranks->is_first()) silence();
   return *ranks;
 }
 
 void leave_ranks() {
-  ranks.reset();
+  delete ranks;
+  ranks = nullptr;
   children.wait();
 }
 
@@ -318,7 +319,6 @@ void fail_ranks(const std::string& line) {
   if (!ranks || ranks->transport() == nullptr) return;
   ranks->transport()->fail(line);
   // What stands on the transport is not taken down: the other ranks do not take part any more.
-  static_cast<void>(ranks.release());
   children.wait();
 }
 
