@@ -21,9 +21,12 @@ template <class T>
 constexpr int kDescriptorWords = static_cast<int>(sizeof(T) / 4);
 
 // Relaxed at the scope of the device: seen by other blocks, not reordered with itself. host-cuda
-// takes a volatile access for one.
+// takes a volatile access for one. Under AddressSanitizer it does not see accesses, and a thread
+// that waits for another one must say so by a call.
 __device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) {
-#ifdef WEFT_HOST_CUDA
+#if defined(WEFT_HOST_CUDA) && defined(__SANITIZE_ADDRESS__)
+  return host_cuda::load_relaxed(p);
+#elif defined(WEFT_HOST_CUDA)
   return *static_cast<const volatile DescriptorWord*>(p);
 #else
   DescriptorWord word;
@@ -32,7 +35,9 @@ __device__ __forceinline__ DescriptorWord load_relaxed(const DescriptorWord* p) 
 #endif
 }
 __device__ __forceinline__ void store_relaxed(DescriptorWord* p, DescriptorWord word) {
-#ifdef WEFT_HOST_CUDA
+#if defined(WEFT_HOST_CUDA) && defined(__SANITIZE_ADDRESS__)
+  host_cuda::store_relaxed(p, word);
+#elif defined(WEFT_HOST_CUDA)
   *static_cast<volatile DescriptorWord*>(p) = word;
 #else
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(word) : "memory");
