@@ -16,6 +16,7 @@ void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,
   if (context.step == nullptr) {
     throw Error(ErrorKind::usage, str(name(), ": Dropout in training expects a step counter"));
   }
+  if (x.elements() == 0) return;  // a rank without rows of a batch
   const kernels::DropoutKey key{context.seed, context.layer_index, context.step,
                                 context.first_row * x.shape.elements() / x.shape[0]};
   kernels::dropout(y, x.data, x.elements(), p_, key, GradientMode::overwrite, stream);

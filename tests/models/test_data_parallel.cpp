@@ -151,6 +151,20 @@ TEST(DataParallel, BatchNormOverTheRowsOfAllRanks) {
   EXPECT_GT(std::abs(loss_after(3, config, 1) - one), 1e-3 * one);
 }
 
+// A rank without rows of a batch takes part in all sums, and its layers get a batch of none.
+TEST(DataParallel, SomeRanksHaveNoRowsOfABatchNormalisedTogether) {
+  TrainConfig config = config_of("dropped.net", 3);
+  config.network.definition =
+      "conv 4 3x3 pad 1\nbatch_norm\nrelu\nmax_pool 2\ndropout 0.25\nlinear 8\nrelu\nlinear "
+      "classes\n";
+  config.schedule.peak = 1e-3f;
+  config.sync_batch_norm = true;
+  for (const std::int64_t steps : {1, 3}) {
+    const double one = loss_after(1, config, steps);
+    EXPECT_LE(std::abs(loss_after(5, config, steps) - one), 1e-5 * one) << steps << " steps";
+  }
+}
+
 TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
   const TemporaryFolder folder;
   const data::Dataset dataset = test::block_dataset(300, 50);
