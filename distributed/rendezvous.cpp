@@ -131,14 +131,14 @@ class Rendezvous {
     }
     throw Error(ErrorKind::device,
                 str(count == 1 ? "no word from rank " : "no word from ranks ", missing, " at ",
-                    options_.rendezvous, " within ", options_.timeout, " s"));
+                    to_string(at_), " within ", options_.timeout, " s"));
   }
 
   // Rank 0: waits for the reports, then for the lifelines.
   void gather() {
     const Socket listener = listen_at(at_);
-    if (options_.listening)
-      options_.listening(to_string(Endpoint{at_.host, listener.local().port}));
+    at_.port = listener.local().port;
+    if (options_.listening) options_.listening(to_string(at_));
     note({host_, host_, 0, getpid()}, 0);
     for (int found = 1; found < options_.size;) {
       std::optional<Socket> socket = next_connection(listener);

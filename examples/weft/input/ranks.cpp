@@ -71,8 +71,15 @@ class Children {
       if (all) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(tenth < 10 ? 5 : 100));
     }
-    for (const pid_t child : pids_) {
-      if (child != 0) kill(child, SIGKILL);
+    stop();
+  }
+
+  void stop() {
+    for (pid_t& child : pids_) {
+      if (child == 0) continue;
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      child = 0;
     }
   }
 
@@ -206,7 +213,12 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
   };
   options.waiting = [] { children.require_all(); };
   device.device = devices.front();
-  return distributed::tcp_transport(options);
+  try {
+    return distributed::tcp_transport(options);
+  } catch (...) {
+    children.stop();
+    throw;
+  }
 }
 
 std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
@@ -217,7 +229,12 @@ std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
   options.timeout = flags.timeout;
   options.token = token();
   options.lost = end_at_once;
-  return distributed::tcp_transport(options);
+  try {
+    return distributed::tcp_transport(options);
+  } catch (const Error& error) {
+    if (options.token != 0) _exit(error.exit_code());  // rank 0 has started this one, and tells
+    throw;
+  }
 }
 
 void check(const RankFlags& flags) {
