@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Shared loads as a compiler for GPUs may make them: words that a thread loads one after the other,
-// and that are neighbours, become one load of 8 or 16 bytes, and a word that the thread has
-// loaded shortly before is not loaded again.
+// Shared loads as a compiler for GPUs may make them. Neighbouring words that a thread loads one
+// after the other become one load of 8 or 16 bytes. A word that the thread has loaded shortly
+// before is not loaded again.
 #pragma once
 
 #include <array>

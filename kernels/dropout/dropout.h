@@ -17,9 +17,9 @@ struct DropoutKey {
   std::int64_t first = 0;              // index of x[0] in the whole batch, where x is a share of it
 };
 
-// With i = first + the index in x, an element uses value i % 4 of philox(seed,
-// RandomStream::dropout, layer, (*step << 32) + i / 4) and is kept when uniform01 of it is >= p.
-// first >= 0; first + n < 2^34.
+// Let i be first plus the index in x. The element draws value i % 4 of
+//   philox(seed, RandomStream::dropout, layer, (*step << 32) + i / 4)
+// and is kept when uniform01 of it is >= p. first >= 0; first + n < 2^34.
 void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
              GradientMode mode, const Stream& stream);
 
