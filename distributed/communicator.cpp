@@ -17,7 +17,8 @@ namespace weft::distributed {
 
 namespace {
 
-// Floats that the one-shot kernels sum, at most. On two H100s they are still faster than NCCL there.
+// Floats that the one-shot kernels sum, at most. On two H100s they are still faster than NCCL
+// there.
 constexpr std::int64_t kOneShotFloats = std::int64_t{1} << 18;
 
 std::string host_name() {

@@ -25,7 +25,8 @@ struct LinksFlags {
 constexpr int kCalls = 20, kRepeats = 15;
 
 // The median time of an all-reduce of n floats, in seconds: calls that follow each other in one
-// graph, timed from a barrier to the end of the last one, on the slowest rank.
+// graph, timed from a barrier to the end of the last one, on the slowest rank. The values are
+// zeros, for others would grow with each call.
 double measure(distributed::Communicator& ranks, std::int64_t n, const Stream& stream) {
   Tensor values(Shape{n}, DType::f32, stream);
   zero_bytes(values.raw(), values.bytes(), stream);
