@@ -174,7 +174,6 @@ TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
   train(2, config, dataset, run_dir, 1);
   for (const std::pair<int, int>& part : {std::pair{1, 2}, {3, 0}}) {
     const int size = part.first, stop_after = part.second;
-    std::mutex mutex;
     Course run;
     run_ranks(size, [&](distributed::Communicator& ranks) {
       const Stream stream(Device::cpu());
