@@ -58,7 +58,8 @@ class Run:
 
 # The epochs are those of the accuracy promise.
 RUNS = {
-    "cpu": [Run("mlp", 10, 64, 5), Run("lenet5", 5, 64, 5), Run("convnet", 4, 64, 1)],
+    "cpu": [Run("mlp", 10, 64, 5), Run("lenet5", 5, 64, 5), Run("convnet", 4, 64, 1),
+            Run("resnet9", 2, 64, 1, dataset="shapes", images=1280)],
     "cuda": [Run("lenet5", 0, 0, 10, recipe="fast"), Run("lenet5", 0, 0, 10, fuse=False, recipe="fast"),
              Run("convnet-bn", 0, 0, 10, recipe="accurate"), Run("lenet5", 5, 64, 3),
              Run("mlp", 10, 64, 3), Run("mlp", 10, 256, 3), Run("mlp", 10, 1024, 3),
@@ -111,8 +112,8 @@ def measure(weft, device, threads, run, most_seeds):
 def yardsticks(device, threads, rows):
     """PyTorch's epochs of the same networks, batches and precisions."""
     if device == "cpu":
-        models = dict.fromkeys(row["model"] for row in rows)
-        calls = [["torch_cpu.py", "--threads", str(threads), "--models", ",".join(models)]]
+        runs = dict.fromkeys(f"{row['model']}:{row['batch']}:{row['images'] or 60000}" for row in rows)
+        calls = [["torch_cpu.py", "--threads", str(threads), "--runs", ",".join(runs)]]
     else:
         calls = []
         for precision in dict.fromkeys(row["precision"] for row in rows):

@@ -37,6 +37,9 @@ if(WEFT_SANITIZE)
     add_compile_definitions(__SANITIZE_ADDRESS__)  # which g++ defines by itself
   endif()
 endif()
+if(WEFT_FUZZ)  # counts edges and compares for libFuzzer
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>")
+endif()
 if(WEFT_CUDA)
   # The driver unpacks the kernels of a file when the first of them is called.
   set(compress -Xfatbin=-compress-all)

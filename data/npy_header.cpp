@@ -9,22 +9,13 @@
 
 #include "data/npy.h"
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::data {
 namespace {
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", what));
-}
-
-// Part of a header in a message: control and other bytes that no terminal should get are masked.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string out(text.substr(0, kLongest));
-  for (char& c : out) {
-    if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
-  }
-  return "'" + out + (text.size() > kLongest ? "...'" : "'");
 }
 
 class HeaderReader {
@@ -46,7 +37,7 @@ class HeaderReader {
         once(has_shape_, key);
         set_shape();
       } else {
-        throw fail(str("unknown key ", quoted(key)));
+        throw fail(str("unknown key ", shown(key)));
       }
       if (!accept(',')) {
         expect('}');
@@ -75,7 +66,7 @@ class HeaderReader {
  private:
   Error fail(const std::string& what) const { return bad(where_, "npy header: " + what); }
   std::string rest() const {
-    return at_ < text_.size() ? quoted(text_.substr(at_)) : std::string("its end");
+    return at_ < text_.size() ? shown(text_.substr(at_)) : std::string("its end");
   }
 
   void skip_space() {
@@ -133,7 +124,7 @@ class HeaderReader {
     constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4",
                                            "i8", "u1", "u2", "u4", "u8"};
     if (std::find(std::begin(kKnown), std::end(kKnown), type) == std::end(kKnown)) {
-      throw fail(str("elements of type ", quoted(descr),
+      throw fail(str("elements of type ", shown(descr),
                      " are not supported (expected integers, f2, f4 or f8)"));
     }
     header_.dtype = type;

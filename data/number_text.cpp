@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::data {
 namespace {
@@ -32,15 +33,6 @@ bool read_real(std::string_view text, double& value) {
   if (code == std::errc::result_out_of_range)
     value = std::strtod(std::string(text).c_str(), nullptr);
   return true;
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t kShown = 24;
-  std::string out(text.substr(0, kShown));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  }
-  return out + (text.size() > kShown ? "..." : "");
 }
 
 constexpr std::size_t kLongestNumber = 32;  // of what to_chars writes, with ".0"
@@ -119,7 +111,7 @@ void NumberReader::token(std::string_view text) {
   double value = 0;
   if (text.size() > kLongestToken || !read_real(digits, value)) {
     throw Error(ErrorKind::data,
-                str(name_, ": line ", line_, ": '", shown(text), "' is not a number"));
+                str(name_, ": line ", line_, ": ", shown(text, 24), " is not a number"));
   }
   become_real();
   append(&value);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/names.h"
 
 #ifdef WEFT_WITH_CUDA
 #include "engine/cuda_check.h"
@@ -54,8 +55,8 @@ Device parse_device(std::string_view text) {
     valid = error == std::errc{} && stop == end && index >= 0;
   }
   if (!valid) {
-    throw Error(ErrorKind::usage,
-                str("unknown device '", text, "': expected auto, cpu, cuda, cuda:N or host-cuda"));
+    throw Error(ErrorKind::usage, str("unknown device ", shown(text),
+                                      ": expected auto, cpu, cuda, cuda:N or host-cuda"));
   }
   const CudaStatus& status = cuda_status();
   if (status.device_count == 0) {

@@ -28,6 +28,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string shown(std::string_view text, std::size_t longest) {
+  std::string out = "'" + std::string(text.substr(0, longest));
+  for (char& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return out + (text.size() > longest ? "...'" : "'");
+}
+
 std::string joined(const Names& names, std::string_view by) {
   std::string text;
   for (const std::string_view name : names) text += str(text.empty() ? "" : by, name);
@@ -55,7 +63,7 @@ std::string nearest_name(std::string_view word, const Names& names) {
 void throw_unknown(std::string_view what, std::string_view word, const Names& names) {
   const std::string guess = nearest_name(word, names);
   throw Error(ErrorKind::usage,
-              str("unknown ", what, " '", word.substr(0, 64), "'; ",
+              str("unknown ", what, " ", shown(word), "; ",
                   guess.empty() ? "known: " + joined(names) : "did you mean '" + guess + "'?"));
 }
 

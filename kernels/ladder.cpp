@@ -40,7 +40,7 @@ void throw_unknown(std::string_view family, std::string_view name, Rungs rungs) 
   Names choices{kAutomatic};
   for (const Rung& rung : rungs) choices.push_back(rung.name);
   const std::string near = nearest_name(name, choices);
-  throw Error(ErrorKind::usage, str("unknown ", family, " variant '", name, "'; ",
+  throw Error(ErrorKind::usage, str("unknown ", family, " variant ", shown(name), "; ",
                                     near.empty() ? "" : str("did you mean '", near, "'? "),
                                     "choose from ", joined(choices)));
 }

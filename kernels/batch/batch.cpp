@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/batch/batch.h"
 
+#include <limits>
+
 #include "kernels/batch/cpu/table.h"
 #include "kernels/checks.h"
 
@@ -26,6 +28,10 @@ void check(const std::int32_t* labels, const std::int32_t* image_labels, std::in
     throw Error(ErrorKind::usage,
                 str("gather_batch: 1 to ", kMaxImageChannels, " channels expected, each with its ",
                     "mean and deviation; found ", dims.channels, " and ", normalization.size()));
+  }
+  if (dims.plane() > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorKind::usage, str("gather_batch: images of ", dims.height, " x ", dims.width,
+                                      " pixels are too large, a channel may have 2^31 - 1"));
   }
   if (!order.holds(rows)) {
     throw Error(ErrorKind::usage, str("gather_batch: ", rows, " rows from row ", order.first,

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "engine/names.h"
 
 namespace weft::models {
 namespace {
@@ -45,15 +46,6 @@ std::optional<double> number(std::string_view field) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc{} || end != field.data() + field.size()) return std::nullopt;
   return value;
-}
-
-// Text from a file, made safe and short enough for a message.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string out(text.substr(0, kLongest));
-  std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return "'" + out + (text.size() > kLongest ? "...'" : "'");
 }
 
 // Where each of x y z vx vy vz mass stands.

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 @pytest.fixture(scope="module")
 def trained():
-    return weft.train(epochs=2, limit_train=4000, seed=7)
+    return weft.train(epochs=2, limit_train=4000, seed=7, device="cpu")  # for its bits
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_predict_a_picture(trained, tmp_path):
     assert one.label == 7 and [answer.label for answer in both] == [7, 7]
     done = subprocess.run(
         [sys.executable, "-m", "weft", "predict", str(tmp_path / "model.safetensors"), str(path),
-         "--json"], check=True, capture_output=True, text=True)
+         "--device", "cpu", "--json"], check=True, capture_output=True, text=True)
     event = json.loads(done.stdout)
     assert event["label"] == one.label
     assert abs(event["probability"] - one.probability) < 1e-9
@@ -106,6 +106,16 @@ def test_save_and_load(trained, images, tmp_path):
     again = weft.load(tmp_path / "model.safetensors")
     assert again.info == trained.info and again.history == []
     assert_array_equal(again.logits(images), trained.logits(images))
+
+
+def test_on_a_gpu(trained, images, tmp_path):
+    if not weft.build_info()["cuda"]:
+        pytest.skip("the package was built without CUDA")
+    trained.save(tmp_path / "model.safetensors")
+    there = weft.load(tmp_path / "model.safetensors", "cuda")
+    np.testing.assert_allclose(there.logits(images), trained.logits(images), rtol=1e-4, atol=1e-4)
+    again = weft.train(epochs=2, limit_train=4000, seed=7, device="cuda")
+    np.testing.assert_allclose(again.history[-1].loss, trained.history[-1].loss, rtol=0.05)
 
 
 def test_bad_files(tmp_path, trained):

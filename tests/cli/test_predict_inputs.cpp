@@ -83,7 +83,7 @@ TEST_F(PredictInputs, StandardInput) {
 }
 
 TEST_F(PredictInputs, GifAndWebP) {
-  const fs::path corpus = fs::path(WEFT_TESTS_DIR) / "fuzz/corpus";
+  const fs::path corpus = fs::path(WEFT_TESTS_DIR) / "fuzz/picture";
   EXPECT_EQ(files_of({(corpus / "transparent.gif").string()}).size(), 1u);
   const Outcome webp = predict({(corpus / "lossless.webp").string()});
   if (data::reads_webp()) {

@@ -17,9 +17,9 @@ inline data::GreyImage decode_grey(const Bytes& bytes) {
   return data::decode_grey_image(bytes, kPicture);
 }
 
-// A file of tests/fuzz/corpus.
+// A file of tests/fuzz/picture.
 inline Bytes corpus_file(const std::string& name) {
-  return data::read_file(std::filesystem::path(WEFT_TESTS_DIR) / "fuzz/corpus" / name, 1 << 20);
+  return data::read_file(std::filesystem::path(WEFT_TESTS_DIR) / "fuzz/picture" / name, 1 << 20);
 }
 
 inline void expect_refused(const Bytes& bytes, const std::string& part) {

@@ -80,7 +80,7 @@ TEST(Fit, GreyPicturesFillAllPlanes) {
 TEST(Fit, FilesAreFittedAsPicturesAre) {
   int pictures = 0, colourful = 0;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::string(WEFT_TESTS_DIR) + "/fuzz/corpus")) {
+       std::filesystem::directory_iterator(std::string(WEFT_TESTS_DIR) + "/fuzz/picture")) {
     RgbImage image;
     try {
       image = load_rgb_image(file.path());

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Any files in a folder are a data set or one line of error. libFuzzer calls this (run.sh);
-// replay.cpp calls it with the files of a corpus.
+// Any files in a folder are a data set or one line of error.
 //
 // The input is a list of files: a path that ends with its line, then the number of bytes as two
 // bytes, the low one first, then the bytes.
 #include <cmath>
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <random>
 
 #include "data/own_data.h"
-#include "engine/error.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::cerr << "fuzz_data_set: " << what << "\n";
-  std::abort();
-}
+using weft::fuzz::require;
 
 // Only below the folder.
 bool is_inside(const fs::path& path) {
@@ -81,13 +72,12 @@ void check(const weft::data::Dataset& dataset) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  constexpr std::clock_t kMost = 4 * CLOCKS_PER_SEC;  // of the processor
+  const weft::fuzz::TimeLimit limit(4);
   static const fs::path folder =
       fs::temp_directory_path() / ("fuzz_data_set-" + std::to_string(std::clock()) + "-" +
                                    std::to_string(std::random_device{}()));
-  const std::clock_t begin = std::clock();
   fs::create_directories(folder);
-  write_files(folder, {reinterpret_cast<const char*>(bytes), size});
+  write_files(folder, weft::fuzz::text_of({bytes, size}));
   weft::data::FolderOptions options;
   options.memory = std::uint64_t{64} << 20;
   for (const bool skips : {false, true}) {
@@ -103,6 +93,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     }
   }
   fs::remove_all(folder);
-  require(std::clock() - begin < kMost, "took more than 4 s");
   return 0;
 }

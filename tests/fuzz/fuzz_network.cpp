@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Any bytes are the text of a network or one line of Error{data} that names a line and a column,
-// and a network that is made of them keeps to its limits. libFuzzer calls this; replay.cpp calls it
-// with the files of a corpus. The memory of the network is counted, not taken.
-#include <cstdlib>
-#include <ctime>
-#include <iostream>
-
+// and a network that is made of them keeps to its limits. Its memory is counted, not taken.
 #include "models/networks.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::cerr << "fuzz_network: " << what << "\n";
-  std::abort();
-}
+using weft::fuzz::require;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -22,9 +14,8 @@ bool is_digit(char c) {
 
 // "fuzz.net:LINE:COLUMN: ..."
 void check_message(std::string_view line) {
-  for (const char c : line) require(c >= ' ' && c <= '~', "an error that is not one line of text");
   constexpr std::string_view kFile = "fuzz.net:";
-  require(line.starts_with(kFile), "an error that does not name the file");
+  weft::fuzz::require_one_line(line, kFile);
   line.remove_prefix(kFile.size());
   for (int number = 0; number < 2; ++number) {
     require(!line.empty() && is_digit(line.front()), "an error without its line and column");
@@ -38,8 +29,7 @@ void check_message(std::string_view line) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size == 0) return 0;  // an empty definition stands for a built-in network
-  constexpr std::clock_t kMost = 2 * CLOCKS_PER_SEC;  // of the processor
-  const std::clock_t begin = std::clock();
+  const weft::fuzz::TimeLimit limit(2);
   weft::models::NetworkOptions options;
   options.name = "fuzz.net";
   options.definition.assign(reinterpret_cast<const char*>(bytes), size);
@@ -51,6 +41,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     require(error.kind() == weft::ErrorKind::data, "an error of another kind");
     check_message(error.what());
   }
-  require(std::clock() - begin < kMost, "took more than 2 s");
   return 0;
 }

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Any bytes are a picture or one line of Error{data}, and the same of the two every time.
-// libFuzzer calls this (run.sh); replay.cpp calls it with the files of a corpus.
-#include <cstdlib>
-#include <ctime>
-#include <iostream>
 #include <optional>
 
 #include "data/image.h"
-#include "engine/error.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace {
 
 using weft::data::GreyImage;
 using weft::data::RgbImage;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::cerr << "fuzz_picture: " << what << "\n";
-  std::abort();
-}
+using weft::fuzz::require;
 
 std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
   std::optional<GreyImage> grey;  // JPEG has a way of its own to grey
@@ -34,11 +25,7 @@ std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
     return image;
   } catch (const weft::Error& error) {
     require(!grey, "a picture that can be read in grey only");
-    const std::string_view line = error.what();
-    require(error.kind() == weft::ErrorKind::data, "an error of another kind");
-    require(line.starts_with("fuzz: "), "an error that does not name the file");
-    for (const char c : line)
-      require(c >= ' ' && c <= '~', "an error that is not one line of text");
+    weft::fuzz::require_data_error(error, "fuzz: ");
     return std::nullopt;
   }
 }
@@ -46,11 +33,8 @@ std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  // Time of the processor, so that a busy machine makes no finding.
-  constexpr std::clock_t kMost = 2 * CLOCKS_PER_SEC;
-  const std::clock_t begin = std::clock();
+  const weft::fuzz::TimeLimit limit(4);
   const std::optional<RgbImage> first = decode({bytes, size});
-  require(std::clock() - begin < kMost, "took more than 2 s");
   if (!first) return 0;
   const std::optional<RgbImage> again = decode({bytes, size});
   require(again.has_value(), "refused the second time");

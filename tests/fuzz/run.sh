@@ -1,78 +1,63 @@
 #!/usr/bin/env bash
-# Fuzzes a reader of files with libFuzzer, AddressSanitizer and UBSan.
+# Fuzzes what reads strangers' bytes with libFuzzer, AddressSanitizer and UBSan.
 #
-#   tests/fuzz/run.sh [RUNS] [picture|data_set|network|onnx]
+#   tests/fuzz/run.sh HOURS [TARGET...]   TARGETs (default: all), as many at once as there are cores
+#   tests/fuzz/run.sh --smoke [TARGET...] two seconds each, which are not recorded
 #
-# The default is 10 million runs of the picture readers, about an hour of one core. network and onnx
-# take the libraries that they need from build/cpu, and instrument what reads the files.
-# Needs clang 16 or later with compiler-rt (Debian: clang-16 libclang-rt-16-dev). CXX chooses
-# another compiler. What it finds is left in build/fuzz/TARGET.
+# A target is a fuzz_TARGET.cpp of this folder; its corpus is the folder of that name. Corpora grow in
+# build/fuzz/corpus, and what breaks a reader is left in build/fuzz/findings. results.py keeps what
+# was run in tests/fuzz/results.jsonl and RESULTS.md. Needs clang 14 or later with compiler-rt (Debian:
+# clang libclang-rt-14-dev libomp-dev); CXX chooses another compiler, JOBS another number of jobs.
+# Exits with 1 when something was found.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-runs=${1:-10000000}
-target=${2:-picture}
-cxx=${CXX:-clang++-16}
-stb=${STB_INCLUDE_DIR:-/usr/include/stb}
-out=build/fuzz/$target
-libraries=(-lz)
-defines=()
-options=(-max_len=4096)
-static=(-static-libgcc -static-libstdc++)
-pictures=(data/image.cpp data/gzip.cpp data/stb.cpp data/picture/*.cpp)
-weft=(build/cpu/libweft_{models,layers,kernels,data,engine}.a)
-case $target in
-  picture)
-    sources=("${pictures[@]}")
-    corpus=(tests/fuzz/corpus tests/data/hostile)
-    options+=(-dict=tests/fuzz/pictures.dict)
-    ;;
-  data_set)
-    sources=("${pictures[@]}" data/{cifar,dataset,fit,plane,file_io,folder,host_memory,idx,own_data}.cpp
-             data/{mnist_files,sha256,statistics}.cpp data/folder/*.cpp engine/names.cpp)
-    corpus=(tests/fuzz/datasets)
-    options=(-max_len=32768)
-    ;;
-  network)
-    sources=(models/networks.cpp models/network_text.cpp)
-    corpus=(tests/fuzz/networks models/networks)
-    libraries=("${weft[@]}" -lfmt -lgomp -lz)
-    ;;
-  onnx)
-    sources=(models/networks.cpp models/network_text.cpp)
-    for source in models/onnx/*.cpp; do
-      [ "$source" = models/onnx/absent.cpp ] || sources+=("$source")
-    done
-    corpus=(tests/fuzz/onnx tests/interop/pytorch_files)
-    options=(-max_len=16384)
-    defines=(-DONNX_ML)
-    static=()  # protobuf is a shared library
-    libraries=("${weft[@]}" -lonnx_proto -lprotobuf -lfmt -lgomp -lz)
-    ;;
-  *)
-    echo "run.sh: expected picture, data_set, network or onnx, found $target" >&2
-    exit 2
-    ;;
-esac
-if printf '#include <webp/decode.h>\n' | "$cxx" -fsyntax-only -x c++ - 2>/dev/null; then
-  defines+=(-DWEFT_WITH_WEBP)
-  libraries+=(-lwebp)
+usage() { sed -n 's/^#   //p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || usage
+hours=$1
+shift
+jobs=${JOBS:-$(nproc)}
+cxx=${CXX:-clang++}
+build=build/fuzz
+
+cmake -S . -B $build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' -DWEFT_CUDA=OFF -DWEFT_HOST_CUDA=OFF -DWEFT_BENCH=OFF \
+  -DWEFT_MPI=OFF -DWEFT_SANITIZE=ON -DWEFT_FUZZ=ON >$build.log 2>&1 || { tail -n 20 $build.log >&2; exit 1; }
+cmake --build $build --target fuzzers --parallel "$(nproc)" >>$build.log 2>&1 || { tail -n 40 $build.log >&2; exit 1; }
+[ $# -gt 0 ] || set -- $(cd $build/tests && ls -d fuzz_* | sed 's/^fuzz_//')
+
+seconds=2
+if [ "$hours" != --smoke ]; then
+  seconds=$(awk -v h="$hours" -v j="$jobs" -v n=$# 'BEGIN { s = int(h * 3600 * (j < n ? j : n) / n); print s }')
+  [ "$seconds" -ge 1 ] || usage
 fi
-mkdir -p "$out/objects" "$out/corpus" "$out/findings"
 
-flags=(-std=c++20 -O2 -g -fno-omit-frame-pointer -I. -Ibuild/cpu/networks -isystem "$stb" -DNDEBUG
-       "${defines[@]}" -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
-objects=()
-for source in "tests/fuzz/fuzz_$target.cpp" "${sources[@]}"; do
-  object=$out/objects/${source//\//-}.o
-  wrap=()
-  [ "$source" = data/stb.cpp ] && wrap=(-fwrapv)  # as cmake/targets.cmake has it
-  "$cxx" "${flags[@]}" "${wrap[@]}" -c "$source" -o "$object"
-  objects+=("$object")
-done
-"$cxx" -fsanitize=fuzzer,address,undefined "${static[@]}" "${objects[@]}" "${libraries[@]}" -o "$out/fuzz"
-
+# What a reader may take at most: the documented limits are below 1 GiB for inputs of these lengths.
+fuzz() {
+  local target=$1 seconds=$2 build=$3 folders=() options=(-max_len=4096)
+  case $target in
+    picture) folders=(tests/data/hostile) ;;
+    data_set) options=(-max_len=32768) ;;
+    network) folders=(models/networks) ;;
+    onnx) folders=(tests/interop/pytorch_files); options=(-max_len=16384) ;;
+    lab) folders=(tests/lab/programs examples/lab) ;;
+  esac
+  [ ! -e tests/fuzz/$target.dict ] || options+=("-dict=tests/fuzz/$target.dict")
+  mkdir -p $build/corpus/$target $build/findings/$target $build/logs
+  $build/tests/fuzz_$target "${options[@]}" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=1024 \
+    -malloc_limit_mb=1024 -artifact_prefix="$build/findings/$target/" -print_final_stats=1 \
+    $build/corpus/$target tests/fuzz/$target "${folders[@]}" >$build/logs/$target.log 2>&1 ||
+    { echo "$target: found something, see $build/logs/$target.log"; tail -n 30 $build/logs/$target.log; exit 1; }
+}
+export -f fuzz
 # Two costs that find nothing in this code: pointers to locals are never kept, and the stack of an
 # allocation is rarely needed.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=0:malloc_context_size=4}
-exec "$out/fuzz" -runs="$runs" "${options[@]}" -timeout=60 -rss_limit_mb=1024 \
-  -artifact_prefix="$out/findings/" -print_final_stats=1 "$out/corpus" "${corpus[@]}"
+export OMP_NUM_THREADS=1
+status=0
+printf '%s\n' "$@" | xargs -P "$jobs" -I{} bash -c "fuzz {} $seconds $build" || status=1
+if [ "$hours" = --smoke ]; then
+  grep -H 'stat::number_of_executed_units' "${@/#/$build/logs/}" 2>/dev/null || true
+else
+  python3 tests/fuzz/results.py "$build" "$@"
+fi
+exit $status

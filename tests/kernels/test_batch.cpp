@@ -408,6 +408,12 @@ TEST_P(BatchTest, OptionalOutputsAndSafety) {
   const float first = x.get()[static_cast<std::size_t>(c.pixels())];
   EXPECT_NEAR(first, static_cast<float>(gatherer.image_bytes[0]) / 255, 1e-6f);
   EXPECT_USAGE_ERROR(gather(3, order, {}, nullptr), "3 rows");
+  const Normalization channel{0, 1};
+  EXPECT_USAGE_ERROR(
+      kernels::gather_batch(x.data(), nullptr, nullptr, images.data(), nullptr, 1,
+                            {1, std::int64_t{1} << 16, std::int64_t{1} << 16}, step.data(), order,
+                            {}, std::span(&channel, 1), stream()),
+      "too large");
   EXPECT_USAGE_ERROR(gather(2, {5, 3, 2, false, 0, 1}, {}, nullptr), "2 rows from row 1");
   EXPECT_USAGE_ERROR(gather(1, {5, 3, 2, false, 0, -1}, {}, nullptr), "from row -1");
   EXPECT_USAGE_ERROR(gather(2, {0, 1, 2, false, 0}, {}, nullptr), "0 images");

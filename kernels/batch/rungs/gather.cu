@@ -93,8 +93,10 @@ __global__ void __launch_bounds__(kThreads)
   float* to = out.x + row * channels * plane;
   for (int c = 0; c < channels; ++c, from += plane, to += plane) {
     const draw::Line line = kEdits ? drawn.lines.of[c] : line_of(lines, c);
-    for (std::int64_t k = threadIdx.x; k < plane; k += kThreads) {
-      const int i = static_cast<int>(k / width), j = static_cast<int>(k - k / width * width);
+    for (unsigned k = threadIdx.x; k < plane; k += kThreads) {  // a plane has below 2^31 pixels
+      const unsigned quotient = k / static_cast<unsigned>(width);
+      const int i = static_cast<int>(quotient);
+      const int j = static_cast<int>(k - quotient * static_cast<unsigned>(width));
       if (!kEdits) {
         to[k] = distorted(from, drawn.map, i, j, height, width, line);
         continue;

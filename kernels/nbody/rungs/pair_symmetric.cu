@@ -44,9 +44,10 @@ constexpr int kBlocksPerSm = 4;
 // other. Slices [0, splits) are sums of i, then come those of j.
 struct Rounds {
   std::int64_t tiles;
-  std::int64_t first_tile;  // of the tiles I of this rank, gridDim.x in number
-  std::int64_t first;       // round
-  std::int64_t end;         // one past the last round
+  unsigned first_tile;  // of the tiles I of this rank
+  unsigned end_tile;    // one past the last of them
+  std::int64_t first;   // round
+  std::int64_t end;     // one past the last round
   int rounds;
 };
 
@@ -151,7 +152,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   constexpr int kTile = kThreads * kBodies;
   __shared__ float4 chunks[kWarps][64];
   __shared__ float3 shared_sums[kTile];
-  const std::int64_t tile = plan.first_tile + blockIdx.x, padded = plan.tiles * kTile;
+  // The grid has a column for every tile. With first_tile + blockIdx.x in its place the loop over
+  // pairs is scheduled otherwise, and takes 3 % longer on an H200.
+  if (blockIdx.x < plan.first_tile || blockIdx.x >= plan.end_tile) return;
+  const std::int64_t tile = blockIdx.x, padded = plan.tiles * kTile;
   Bodies<kBodies> own;
 #pragma unroll
   for (int b = 0; b < kBodies; ++b) {
@@ -224,13 +228,13 @@ void run(const Plan& plan, const NbodyProblem& problem, int rank, float4* slices
          const float4* bodies, float softening2, const Stream& stream) {
   const std::int64_t end = plan.tiles / 2 + 1;
   const std::int64_t step = std::int64_t{plan.splits} * plan.rounds;
-  const std::int64_t first_tile = plan.tiles * rank / problem.ranks;
-  const std::int64_t own = plan.tiles * (rank + 1) / problem.ranks - first_tile;
+  const auto first_tile = static_cast<unsigned>(plan.tiles * rank / problem.ranks);
+  const auto end_tile = static_cast<unsigned>(plan.tiles * (rank + 1) / problem.ranks);
   for (std::int64_t first = 0; first < end; first += step) {
-    const Launch config{dim3(static_cast<unsigned>(own), static_cast<unsigned>(plan.splits)),
+    const Launch config{dim3(static_cast<unsigned>(plan.tiles), static_cast<unsigned>(plan.splits)),
                         kThreads, 0, stream};
     launch(nbody_pair_symmetric_kernel<kBodies>, config, slices, bodies, problem.n,
-           Rounds{plan.tiles, first_tile, first, end, plan.rounds}, softening2);
+           Rounds{plan.tiles, first_tile, end_tile, first, end, plan.rounds}, softening2);
   }
 }
 
