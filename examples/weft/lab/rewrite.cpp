@@ -94,8 +94,10 @@ class Rewriter {
   void insert(std::size_t at, std::string text) {
     result_.edits.push_back({at, 0, std::move(text)});
   }
-  void replace(std::size_t first, std::size_t last, const std::string& text) {
+  // By one line, with the old text's line ends behind it.
+  void replace(std::size_t first, std::size_t last, std::string text) {
     const std::string_view old = between(first, last);
+    std::replace(text.begin(), text.end(), '\n', ' ');
     result_.edits.push_back({begin_of(first), old.size(), text + line_ends(old)});
   }
   void refuse(std::size_t i, std::string reason) {
