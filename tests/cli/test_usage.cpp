@@ -113,7 +113,8 @@ TEST_F(Usage, DoctorNamesTheLibrariesAndTheirVersions) {
   const Outcome versions = weft({"doctor", "--versions", "--json"});
   ASSERT_EQ(versions.exit_code, 0) << versions.err;
   std::set<std::string> names;
-  for (const auto& library : nlohmann::json::parse(versions.out).at("libraries")) {
+  const nlohmann::json event = nlohmann::json::parse(versions.out);
+  for (const auto& library : event.at("libraries")) {
     names.insert(library.at("name").get<std::string>());
     const std::string version =
         library.at("built").get<std::string>() + library.at("running").get<std::string>();
