@@ -69,6 +69,8 @@ def instrumented(words, out):
             continue
         # Without clang's own OpenMP library: pragmas are left out, the functions are GCC's.
         kept.append("-fopenmp=libgomp" if word == "-fopenmp" else word)
+        if word == "-fopenmp":
+            kept.append("-D_OPENMP=201511")
     target = words[words.index("-o") + 1]
     made = out / "objects" / target
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -88,9 +90,11 @@ def compile_parts(commands, parts, build, out, jobs):
             if target.startswith(OBJECTS[part]):
                 command, made = instrumented(words, out)
                 objects[part].append(str(made))
-                work.append((command, made, Path(build, words[-1])))
+                # The build knows all headers: what it compiled anew is compiled anew here too.
+                if not made.exists() or made.stat().st_mtime < Path(build, target).stat().st_mtime:
+                    work.append(command)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(lambda job: run(job[0], cwd=build), work):
+        for _ in pool.map(lambda command: run(command, cwd=build), work):
             pass
     print(f"{len(work)} objects compiled", file=sys.stderr)
     return objects
