@@ -4,6 +4,8 @@ target_include_directories(weft_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/weft>)
 target_compile_features(weft_flags INTERFACE cxx_std_20)
 
+set(WEFT_SAME_BYTES $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+
 add_library(weft_warnings INTERFACE)
 set(host_warnings -Wall -Wextra)
 if(NOT WEFT_PRECOMPILE)  # who only installs Weft may have a compiler that warns of something else
@@ -97,6 +99,11 @@ function(weft_library folder)
   add_library(weft::${folder} ALIAS weft_${folder})
   set_target_properties(weft_${folder} PROPERTIES EXPORT_NAME ${folder})
   target_link_libraries(weft_${folder} PUBLIC weft_flags PRIVATE $<BUILD_INTERFACE:weft_warnings>)
+  # Errors know their line of the source: two builds in two folders give the same bytes all the same.
+  target_compile_options(weft_${folder} PRIVATE ${WEFT_SAME_BYTES})
+  if(folder MATCHES "^(data|distributed|models)$")  # what reads files and talks to other machines
+    target_compile_options(weft_${folder} PRIVATE ${WEFT_HARDENING_COMPILE})
+  endif()
   foreach(dependency ${ARGN})
     target_link_libraries(weft_${folder} PUBLIC weft_${dependency})
   endforeach()
@@ -145,7 +152,12 @@ function(weft_library folder)
       target_link_libraries(weft_data PRIVATE ${WEBP_LIBRARY})
       set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/webp.cpp PROPERTIES
         COMPILE_DEFINITIONS WEFT_WITH_WEBP)
+      set(webp_version WEFT_WITH_WEBP)
     endif()
+    file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
+    string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/library_versions.cpp PROPERTIES
+      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
@@ -182,7 +194,7 @@ function(weft_onnx_library)
     set(sources ${absent})
   endif()
   add_library(weft_onnx STATIC ${sources})
-  target_compile_options(weft_onnx PRIVATE -O1)
+  target_compile_options(weft_onnx PRIVATE -O1 ${WEFT_SAME_BYTES} ${WEFT_HARDENING_COMPILE})
   target_link_libraries(weft_onnx PUBLIC weft_models PRIVATE weft_warnings)
   add_library(weft_onnx_libraries INTERFACE)  # what its objects are linked with
   if(WEFT_ONNX)

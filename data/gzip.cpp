@@ -15,7 +15,8 @@ namespace {
 
 // How much a file says to inflate to (RFC 1952: the last four bytes, modulo 2^32). Deflate can make
 // 1032 bytes of one, but a claim of that kind is not believed in advance: data sets shrink to a
-// fourth or fifth, and the buffer grows when more comes out.
+// fourth or fifth, and the buffer grows when more comes out. Addresses are reserved for the claim;
+// memory is written, and so taken, only as bytes come out.
 std::size_t claimed_size(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t kMostPerByte = 8, kHeaderAndTrailer = 18;
   if (bytes.size() < kHeaderAndTrailer) return 0;
@@ -64,6 +65,7 @@ Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
   };
   if (!is_gzip(bytes)) throw fail("no gzip magic number");
   constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr std::size_t kGrowth = std::size_t{1} << 20;   // bytes that are zeroed in advance
   Inflater inflater(Inflater::Format::gzip);
   Bytes out;
   std::size_t used = 0, taken = 0;  // of out, of bytes
@@ -74,8 +76,11 @@ Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
       }
       // One byte above the limit tells "exactly the limit" from "more"; one above what is claimed
       // lets zlib see the end.
-      const std::size_t wanted = used == 0 ? claimed_size(bytes) + 1 : 2 * used;
-      out.resize(std::min(limit + 1, std::max<std::size_t>(wanted, 1024)));
+      if (used == out.capacity()) {
+        const std::size_t wanted = used == 0 ? claimed_size(bytes) + 1 : 2 * used;
+        out.reserve(std::min(limit + 1, std::max<std::size_t>(wanted, 1024)));
+      }
+      out.resize(std::min({limit + 1, out.capacity(), used + kGrowth}));
     }
     const std::size_t step_in = std::min(bytes.size() - taken, kMaxStep);
     const std::size_t step_out = std::min(out.size() - used, kMaxStep);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/driver.h"
 #include "engine/error.h"
 #include "engine/names.h"
 
@@ -110,6 +111,12 @@ DeviceProperties cuda_properties(int index) {
 
 }  // namespace
 
+std::string detail::old_driver(int driver, int runtime) {
+  if (driver == 0) return "no NVIDIA driver found";
+  return str("the NVIDIA driver supports CUDA ", driver / 1000, ".", driver % 1000 / 10,
+             ", this program needs ", runtime / 1000, ".", runtime % 1000 / 10);
+}
+
 #ifdef WEFT_WITH_CUDA
 
 namespace detail {
@@ -130,10 +137,7 @@ const CudaStatus& cuda_status() {
     } else if (code == cudaErrorInsufficientDriver) {
       int driver = 0;
       static_cast<void>(cudaDriverGetVersion(&driver));
-      found.reason = driver == 0 ? "no NVIDIA driver found"
-                                 : str("the NVIDIA driver supports CUDA ", driver / 1000, ".",
-                                       driver % 1000 / 10, ", this program needs ",
-                                       CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10);
+      found.reason = detail::old_driver(driver, CUDART_VERSION);
     } else if (code == cudaErrorNoKernelImageForDevice) {
       found.reason = str("this program was built for ", built_cuda_architectures(),
                          ", which the GPU cannot run");

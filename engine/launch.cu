@@ -85,9 +85,10 @@ int resident_clusters(const void* kernel, int blocks, int threads, std::size_t s
   // Without an attribute for its size, a cluster of one block counts as none at all.
   if (blocks == 1) return resident_blocks(kernel, threads, shared_bytes, stream.device());
   static std::mutex mutex;
-  static std::map<std::tuple<const void*, int, std::size_t, int>, int> known;  // a slow question
+  // A slow question, whose answer differs between the GPUs of a machine.
+  static std::map<std::tuple<int, const void*, int, std::size_t, int>, int> known;
   const std::lock_guard lock(mutex);
-  int& clusters = known[{kernel, threads, shared_bytes, blocks}];
+  int& clusters = known[{stream.device().index, kernel, threads, shared_bytes, blocks}];
   if (clusters > 0) return clusters;
   const auto cluster = static_cast<unsigned>(blocks);
   const auto processors =

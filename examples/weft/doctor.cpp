@@ -10,6 +10,7 @@
 #include "distributed/reducer.h"
 #include "engine/device.h"
 #include "engine/error.h"
+#include "examples/weft/doctor/versions.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
 #include "examples/weft/output/json_lines.h"
@@ -129,12 +130,18 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
 void add_doctor(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("doctor", "Show what will run on this machine");
   auto json = std::make_shared<bool>(false);
+  auto versions = std::make_shared<bool>(false);
+  sub->add_flag("--versions", *versions, "the libraries in use and their versions instead");
   auto data_dir = std::make_shared<std::string>();
   sub->add_flag("--json", *json, "one JSON object instead of text");
   sub->add_option("--data-dir", *data_dir, "folder to look for MNIST in")->type_name("DIR");
   auto device = std::make_shared<DeviceFlags>();
   add_device_flags(*sub, *device, false);
-  sub->callback([=, &action] { action = [=] { return run_doctor(*json, *data_dir, *device); }; });
+  sub->callback([=, &action] {
+    action = [=] {
+      return *versions ? show_versions(*json) : run_doctor(*json, *data_dir, *device);
+    };
+  });
 }
 
 }  // namespace weft::cli

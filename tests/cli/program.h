@@ -38,6 +38,12 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// tests/coverage.py has another one than that of the build.
+inline std::string tested_program() {
+  const char* other = std::getenv("WEFT_TESTED_PROGRAM");
+  return other != nullptr ? other : WEFT_BINARY;
+}
+
 struct Outcome {
   int exit_code = -1;  // 128 + N when signal N ended the program
   std::string out, err;
@@ -120,10 +126,10 @@ class ProgramTest : public ::testing::Test {
     }
     environment_ = {{"PATH", (folder_ / "bin").string()},
                     {"HOME", folder_.string()},
-                    {"WEFT", WEFT_BINARY},
+                    {"WEFT", tested_program()},
                     {"LANG", "C.UTF-8"}};
-    if (const char* threads = std::getenv("OMP_NUM_THREADS")) {
-      environment_["OMP_NUM_THREADS"] = threads;
+    for (const char* name : {"OMP_NUM_THREADS", "LLVM_PROFILE_FILE"}) {
+      if (const char* value = std::getenv(name)) environment_[name] = value;
     }
   }
 
@@ -132,7 +138,9 @@ class ProgramTest : public ::testing::Test {
     fs::remove_all(folder_, ignored);
   }
 
-  Process start(const std::vector<std::string>& arguments) { return spawn(WEFT_BINARY, arguments); }
+  Process start(const std::vector<std::string>& arguments) {
+    return spawn(tested_program(), arguments);
+  }
   Outcome weft(const std::vector<std::string>& arguments) { return start(arguments).wait(); }
   // A line for bash; $WEFT is the program.
   Outcome shell(const std::string& line) {

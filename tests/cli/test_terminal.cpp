@@ -33,14 +33,15 @@ class OnTerminal : public ProgramTest {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     EXPECT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     set_columns(terminal, 100);
-    const ExecArguments exec(WEFT_BINARY, arguments, environment_);
+    const std::string program = tested_program();
+    const ExecArguments exec(program, arguments, environment_);
     const std::string name = ptsname(terminal);
     const pid_t pid = fork();
     if (pid == 0) {
       setsid();
       const int end = open(name.c_str(), O_RDWR);
       for (const int stream : {0, 1, 2}) dup2(end, stream);
-      if (chdir(folder().c_str()) == 0) execve(WEFT_BINARY, exec.argv.data(), exec.envp.data());
+      if (chdir(folder().c_str()) == 0) execve(program.c_str(), exec.argv.data(), exec.envp.data());
       _exit(127);
     }
     std::string text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Help, versions, misspelt words and values that make no sense: what a command line can get wrong.
 #include <regex>
+#include <set>
 
 #include "tests/cli/program.h"
 
@@ -106,6 +107,23 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
     EXPECT_EQ(outcome.out, "");
   }
   EXPECT_FALSE(fs::exists(folder() / "runs"));
+}
+
+TEST_F(Usage, DoctorNamesTheLibrariesAndTheirVersions) {
+  const Outcome versions = weft({"doctor", "--versions", "--json"});
+  ASSERT_EQ(versions.exit_code, 0) << versions.err;
+  std::set<std::string> names;
+  const nlohmann::json event = nlohmann::json::parse(versions.out);
+  for (const auto& library : event.at("libraries")) {
+    names.insert(library.at("name").get<std::string>());
+    const std::string version =
+        library.at("built").get<std::string>() + library.at("running").get<std::string>();
+    EXPECT_NE(version.find_first_of("0123456789"), std::string::npos) << library;
+  }
+  for (const char* name : {"glibc", "fmt", "CLI11", "nlohmann-json", "zlib", "stb_image"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+    EXPECT_NE(weft({"doctor", "--versions"}).out.find(name), std::string::npos) << name;
+  }
 }
 
 TEST_F(Usage, AMissingGpuIsADeviceError) {

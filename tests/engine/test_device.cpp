@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/driver.h"
 #include "engine/error.h"
 
 namespace weft {
@@ -47,6 +48,14 @@ TEST(Device, AGpuThatIsNotThereIsADeviceError) {
   const Error error = error_of("cuda");
   EXPECT_EQ(error.kind(), ErrorKind::device);
   EXPECT_NE(std::string(error.what()).find(cuda_status().reason), std::string::npos);
+}
+
+TEST(Device, ADriverOlderThanTheRuntimeIsNamedWithBothVersions) {
+  EXPECT_EQ(detail::old_driver(0, 13020), "no NVIDIA driver found");
+  EXPECT_EQ(detail::old_driver(12040, 13020),
+            "the NVIDIA driver supports CUDA 12.4, this program needs 13.2");
+  EXPECT_EQ(detail::old_driver(11080, 12010),
+            "the NVIDIA driver supports CUDA 11.8, this program needs 12.1");
 }
 
 TEST(Device, PropertiesOfTheCpu) {
