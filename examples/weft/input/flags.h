@@ -44,7 +44,8 @@ void add_nbody(CLI::App& app, Action& action);
 void add_scan(CLI::App& app, Action& action);
 void add_histogram(CLI::App& app, Action& action);
 void add_lab(CLI::App& app, Action& action);
-void add_help(CLI::App& app, Action& action);  // after all others: completion and man tell them
+void add_help(CLI::App& app, Action& action);      // after all others: completion and man tell them
+void add_commands(CLI::App& app, Action& action);  // all of them
 
 // At the end of every --help; docs/exit-codes.md has examples.
 inline constexpr std::string_view kExitCodes =

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The program as a function: the command line, and what is printed when something fails.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <new>
+#include <sstream>
+
+#include "engine/error.h"
+#include "examples/weft/input/flags.h"
+#include "examples/weft/input/ranks.h"
+#include "examples/weft/kernel/kernel.h"
+#include "examples/weft/output/terminal.h"
+#include "examples/weft/program.h"
+
+namespace {
+
+using namespace weft::cli;
+
+std::string welcome() {
+  const std::string program = program_name();
+  const Terminal terminal = detect_terminal(kStdout);
+  const std::size_t width = program.size() + 24;
+  std::string text =
+      "Weft trains small neural networks with hand-written kernels, on a GPU or without one.\n\n";
+  const auto add = [&](std::string_view arguments, std::string_view what) {
+    text += fmt::format("  {:<{}}  {}\n", fmt::format("{} {}", program, arguments), width,
+                        paint(terminal, "2", what));
+  };
+  add("train", "train a LeNet-5 on handwritten digits");
+  add("predict MODEL IMAGE...", "read the digit in a picture");
+  add("serve MODEL", "draw digits in a browser, and watch the network read them");
+  add("nbody", "let two galaxies collide, and draw them");
+  add("doctor", "show what will run on this machine");
+  return text + fmt::format("\n{} --help lists every command.\n", program);
+}
+
+// `weft help` and `weft help train` are what people try first.
+void rewrite_help(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
+constexpr int kHelpColumn = 34;  // where what an option does begins
+
+std::string wrapped_help(const std::string& help) {
+  const int width = detect_terminal(kStdout).width;
+  std::string out;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_option = line.starts_with("  ") && line.size() > kHelpColumn;
+    const std::size_t begin = is_option ? kHelpColumn : 0;
+    out += line.substr(0, begin) +
+           wrapped(std::string_view(line).substr(begin), width, static_cast<int>(begin)) + "\n";
+  }
+  return out;
+}
+
+int run(std::vector<std::string> arguments) {
+  if (arguments.empty()) {
+    write_out(welcome());
+    return 0;
+  }
+  rewrite_help(arguments);
+  CLI::App app{"Weft: a small deep-learning engine of hand-written CUDA kernels.", "weft"};
+  app.set_version_flag("--version,-V", "weft " WEFT_VERSION);
+  app.require_subcommand(1);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.get_formatter()->column_width(kHelpColumn);
+  app.get_formatter()->label("OPTIONS", "flags");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("REQUIRED", "");
+  Action action;
+  add_commands(app, action);
+  app.footer("weft COMMAND --help says more.");
+  for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::Success& success) {
+    const bool version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
+    write_out(version ? std::string(success.what()) + "\n"
+                      : fmt::format("{}\n{}", wrapped_help(app.help()), kExitCodes));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    print_error(explain(app, error));
+    return static_cast<int>(weft::ErrorKind::usage);
+  }
+  return action();
+}
+
+}  // namespace
+
+void weft::cli::add_commands(CLI::App& app, Action& action) {
+  add_train(app, action);
+  add_predict(app, action);
+  add_serve(app, action);
+  add_eval(app, action);
+  add_inspect(app, action);
+  add_export(app, action);
+  add_import(app, action);
+  add_data(app, action);
+  add_doctor(app, action);
+  add_kernel(app, action);
+  add_bench(app, action);
+  add_nbody(app, action);
+  add_scan(app, action);
+  add_histogram(app, action);
+  add_lab(app, action);
+  add_help(app, action);
+}
+
+int weft::cli::run_program(const std::vector<std::string>& arguments) {
+  // A closed pipe and a file-size limit are reported by the call that meets them.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    const int code = run(arguments);
+    leave_ranks();
+    return code;
+  } catch (const weft::Error& error) {
+    fail_ranks(error.what());
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    fail_ranks("out of memory");
+    return static_cast<int>(weft::ErrorKind::device);
+  } catch (const std::exception& error) {
+    fail_ranks(fmt::format("unexpected: {}", error.what()));
+    return static_cast<int>(weft::ErrorKind::check_failed);
+  }
+}
