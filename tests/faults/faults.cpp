@@ -141,9 +141,8 @@ void record(const char* call, int file, const char* path = "", const char* to = 
   const std::size_t room = 2 * bytes + 2 * PATH_MAX + 256;
   auto* line = static_cast<char*>(__libc_malloc(room));
   auto length = static_cast<std::size_t>(std::snprintf(
-      line, room,
-      R"({"call":"%s","pid":%d,"file":%d,"path":"%s","to":"%s","number":%ld,"data":")", call,
-      getpid(), file, path, to, number));
+      line, room, R"({"call":"%s","pid":%d,"file":%d,"path":"%s","to":"%s","number":%ld,"data":")",
+      call, getpid(), file, path, to, number));
   for (std::size_t i = 0; i < bytes; ++i) {
     const auto byte = static_cast<const unsigned char*>(data)[i];
     line[length++] = "0123456789abcdef"[byte / 16];
@@ -243,46 +242,45 @@ extern "C" {
 int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(),
                       void (*fini)(), void (*rtld_fini)(), void* stack_end) {
   real_main = main;
-  using Start = int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(),
-                    void*);
+  using Start =
+      int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
   return reinterpret_cast<Start*>(dlsym(RTLD_NEXT, "__libc_start_main"))(
       main_after_begin, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-#define OPEN(name)                                                         \
-  int name(const char* path, int flags, ...) {                             \
-    REAL(name);                                                            \
-    va_list list;                                                          \
-    va_start(list, flags);                                                 \
-    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0; \
-    va_end(list);                                                          \
-    return open_with(AT_FDCWD, path, flags,                                \
-                     [&] { return real_##name(path, flags, mode); });      \
+#define OPEN(name)                                                                           \
+  int name(const char* path, int flags, ...) {                                               \
+    REAL(name);                                                                              \
+    va_list list;                                                                            \
+    va_start(list, flags);                                                                   \
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;                   \
+    va_end(list);                                                                            \
+    return open_with(AT_FDCWD, path, flags, [&] { return real_##name(path, flags, mode); }); \
   }
 OPEN(open)
 OPEN(open64)
 
-#define OPENAT(name)                                                                             \
-  int name(int folder, const char* path, int flags, ...) {                                       \
-    REAL(name);                                                                                  \
-    va_list list;                                                                                \
-    va_start(list, flags);                                                                       \
-    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;                       \
-    va_end(list);                                                                                \
+#define OPENAT(name)                                                                               \
+  int name(int folder, const char* path, int flags, ...) {                                         \
+    REAL(name);                                                                                    \
+    va_list list;                                                                                  \
+    va_start(list, flags);                                                                         \
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;                         \
+    va_end(list);                                                                                  \
     return open_with(folder, path, flags, [&] { return real_##name(folder, path, flags, mode); }); \
   }
 OPENAT(openat)
 OPENAT(openat64)
 
-#define FOPEN(name)                                                            \
-  FILE* name(const char* file, const char* mode) {                             \
-    REAL(name);                                                                \
-    char path[PATH_MAX];                                                       \
-    absolute(AT_FDCWD, file, path);                                            \
-    if (is_below_root(path) && fails("open", path)) return nullptr;            \
-    FILE* stream = real_##name(file, mode);                                    \
-    if (stream != nullptr) opened(fileno(stream), path, flags_of(mode));       \
-    return stream;                                                             \
+#define FOPEN(name)                                                      \
+  FILE* name(const char* file, const char* mode) {                       \
+    REAL(name);                                                          \
+    char path[PATH_MAX];                                                 \
+    absolute(AT_FDCWD, file, path);                                      \
+    if (is_below_root(path) && fails("open", path)) return nullptr;      \
+    FILE* stream = real_##name(file, mode);                              \
+    if (stream != nullptr) opened(fileno(stream), path, flags_of(mode)); \
+    return stream;                                                       \
   }
 FOPEN(fopen)
 FOPEN(fopen64)
@@ -306,10 +304,10 @@ ssize_t readv(int file, const iovec* parts, int number) {
   return allowed("read", file, 0) < 0 ? -1 : real_readv(file, parts, number);
 }
 
-#define PREAD(name, Offset)                                                             \
-  ssize_t name(int file, void* data, std::size_t bytes, Offset offset) {                \
-    REAL(name);                                                                         \
-    const ssize_t most = allowed("read", file, bytes);                                  \
+#define PREAD(name, Offset)                                                                 \
+  ssize_t name(int file, void* data, std::size_t bytes, Offset offset) {                    \
+    REAL(name);                                                                             \
+    const ssize_t most = allowed("read", file, bytes);                                      \
     return most < 0 ? -1 : real_##name(file, data, static_cast<std::size_t>(most), offset); \
   }
 PREAD(pread, off_t)
@@ -338,31 +336,24 @@ ssize_t writev(int file, const iovec* parts, int number) {
   return all;
 }
 
-#define PWRITE(name, Offset)                                                               \
-  ssize_t name(int file, const void* data, std::size_t bytes, Offset offset) {             \
-    REAL(name);                                                                            \
-    const ssize_t most = allowed("write", file, bytes);                                    \
-    if (most < 0) return -1;                                                               \
+#define PWRITE(name, Offset)                                                                  \
+  ssize_t name(int file, const void* data, std::size_t bytes, Offset offset) {                \
+    REAL(name);                                                                               \
+    const ssize_t most = allowed("write", file, bytes);                                       \
+    if (most < 0) return -1;                                                                  \
     return wrote(file, real_##name(file, data, static_cast<std::size_t>(most), offset), data, \
-                 offset);                                                                  \
+                 offset);                                                                     \
   }
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
-// Standard output: the C library's own calls are not seen from here, and it makes short ones good.
-std::size_t fwrite(const void* data, std::size_t size, std::size_t number, FILE* stream) {
-  REAL(fwrite);
-  if (stream == stdout && is_counted(1) && !is_short && fails("write", "standard output")) return 0;
-  return real_fwrite(data, size, number, stream);
-}
-
-#define FSYNC(name)                                       \
-  int name(int file) {                                    \
-    REAL(name);                                           \
-    if (allowed("fsync", file, 0) < 0) return -1;         \
-    const int code = real_##name(file);                   \
+#define FSYNC(name)                                           \
+  int name(int file) {                                        \
+    REAL(name);                                               \
+    if (allowed("fsync", file, 0) < 0) return -1;             \
+    const int code = real_##name(file);                       \
     if (code == 0 && is_counted(file)) record("fsync", file); \
-    return code;                                          \
+    return code;                                              \
   }
 FSYNC(fsync)
 FSYNC(fdatasync)
