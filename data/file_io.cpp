@@ -30,6 +30,28 @@ constexpr std::string_view kSuffix = ".tmp";
                                    std::system_category().message(code)));
 }
 
+// Calls again as long as a signal comes in between.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+// close() reports what a delayed write could not do. Linux has closed the file even after EINTR.
+bool close_failed(int descriptor) {
+  return ::close(descriptor) != 0 && errno != EINTR;
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
+    if (written < 0) fail("write", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
 // The process that made a temporary of this name, or 0 when it is no such name.
 pid_t owner_of(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
@@ -50,13 +72,18 @@ void remove_stale_temporaries(const fs::path& folder) {
   }
 }
 
-void sync_folder(const fs::path& folder) {
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) fail("open the folder", folder, errno);
-  const int code = ::fsync(opened) == 0 ? 0 : errno;
+// The errno of what failed, or 0.
+int sync_code(const fs::path& folder) {
+  const int opened =
+      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (opened < 0) return errno;
+  const int code = uninterrupted([&] { return ::fsync(opened); }) == 0 ? 0 : errno;
   ::close(opened);
-  // EINVAL: a file system without fsync for folders.
-  if (code != 0 && code != EINVAL) fail("sync the folder", folder, code);
+  return code == EINVAL ? 0 : code;  // EINVAL: a file system without fsync for folders
+}
+
+void sync_folder(const fs::path& folder) {
+  if (const int code = sync_code(folder); code != 0) fail("sync the folder", folder, code);
 }
 
 }  // namespace
@@ -76,7 +103,8 @@ AtomicFile::AtomicFile(const fs::path& path)
   remove_stale_temporaries(folder_);
   temporary_ = folder_ / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
   ::unlink(temporary_.c_str());  // left by a killed process that had this one's number
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  descriptor_ = uninterrupted(
+      [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   if (descriptor_ < 0) fail("write", path_, errno);
 }
 
@@ -86,12 +114,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", path_, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  write_all(descriptor_, bytes, path_);
 }
 
 void AtomicFile::write(std::string_view text) {
@@ -99,9 +122,8 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::sync() {
-  if (::fsync(descriptor_) != 0) fail("write", path_, errno);
-  // close() reports what a delayed write could not do.
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail("write", path_, errno);
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_, errno);
+  if (close_failed(std::exchange(descriptor_, -1))) fail("write", path_, errno);
 }
 
 void AtomicFile::rename() {
@@ -141,9 +163,45 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
+void create_folder(const fs::path& folder, std::error_code& code) {
+  std::vector<fs::path> parents;  // that get a new entry; the last one perhaps in an earlier run
+  fs::path at = folder.lexically_normal();
+  if (!at.has_filename()) at = at.parent_path();
+  std::error_code unknown;
+  bool is_new = true;
+  while (is_new && at.has_relative_path()) {
+    const fs::path parent = at.has_parent_path() ? at.parent_path() : fs::path(".");
+    is_new = !fs::exists(at, unknown);
+    parents.push_back(parent);
+    at = at.parent_path();
+  }
+  fs::create_directories(folder, code);
+  for (const fs::path& parent : parents) {
+    if (code) return;
+    const int failed = sync_code(parent);
+    // A folder that may be passed through but not read cannot be synced.
+    if (failed != 0 && failed != EACCES) code.assign(failed, std::system_category());
+  }
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  const int file = uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
+  if (file < 0) fail("write", path, errno);
+  try {
+    write_all(file, bytes, path);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  if (close_failed(file)) fail("write", path, errno);
+}
+
 // O_NONBLOCK: opening a pipe must not wait for its writer.
 InputFile::InputFile(const fs::path& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    : path_(path),
+      descriptor_(
+          uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); })) {
   if (descriptor_ < 0) fail("open", path, errno);
   struct stat status {};
   const int code = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
@@ -162,8 +220,8 @@ InputFile::~InputFile() {
 
 void InputFile::read(std::span<std::byte> out, std::uint64_t offset) const {
   while (!out.empty()) {
-    const ssize_t count = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted(
+        [&] { return ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset)); });
     if (count < 0) fail("read", path_, errno);
     if (count == 0) {
       throw Error(ErrorKind::data, str(path_.string(), ": ends at byte ", offset, ", expected ",

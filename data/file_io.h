@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace weft::data {
@@ -50,6 +51,14 @@ struct NewFile {
 };
 void write_files_atomically(std::span<const NewFile> files);
 std::vector<std::byte> bytes_of(std::string_view text);
+
+// Creates the folder, and those above it that are missing, so that it outlives a power cut. `code`
+// tells what failed.
+void create_folder(const std::filesystem::path& folder, std::error_code& code);
+
+// Writes a file that need not outlive a power cut, such as one of thousands in a folder that gets
+// its name when all are there. Error{data} names the path and the system's reason.
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 // Is this the name of a temporary that write_file_atomically() makes?
 bool is_temporary_name(std::string_view file_name);

@@ -116,10 +116,9 @@ std::vector<std::uint8_t> planes_of(const RgbImage& image, std::int64_t channels
   return planes;
 }
 
-FittedFile load_fitted(const std::filesystem::path& path, std::int64_t channels,
-                       std::int64_t height, std::int64_t width, Fit fit) {
-  const std::string name = path.string();
-  const Picture picture = decode_picture(read_file(path, kMaxImageFileBytes), name);
+FittedFile decode_fitted(std::span<const std::uint8_t> bytes, const std::string& name,
+                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit) {
+  const Picture picture = decode_picture(bytes, name);
   FittedFile result{picture.width, picture.height, false, {}};
   if (picture.channels == 3 && channels == 3) {
     check_sizes(picture.width, picture.height, height, width);

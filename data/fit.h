@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,10 +39,10 @@ struct FittedFile {
   std::vector<std::uint8_t> planes;    // (channels, height, width)
 };
 
-// The planes are those of planes_of(fit_image(load_rgb_image(path), height, width, fit), channels),
-// byte for byte. This takes 0.7 of the time: most files are resampled where the decoder left
-// their pixels. Throws what those three throw.
-FittedFile load_fitted(const std::filesystem::path& path, std::int64_t channels,
-                       std::int64_t height, std::int64_t width, Fit fit);
+// The planes are those of planes_of(fit_image(decode_rgb_image(bytes, name), height, width, fit),
+// channels), byte for byte. This takes 0.7 of the time: most files are resampled where the decoder
+// left their pixels. Throws what those three throw.
+FittedFile decode_fitted(std::span<const std::uint8_t> bytes, const std::string& name,
+                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit);
 
 }  // namespace weft::data

@@ -28,6 +28,7 @@ struct Look {
   std::int64_t width = 0, height = 0;  // 0: it was not decoded
   bool has_colour = false;             // somewhere red, green and blue differ
   std::string problem;                 // why it cannot be read, or ""
+  bool has_bytes = true;               // else the file was not read, which may pass
 };
 
 // The pictures of the three sets as one list; the training set comes first.
@@ -133,8 +134,12 @@ class Decoder {
     broken.problem = file.problem;
     if (!broken.problem.empty()) return broken;
     try {
+      const fs::path path = folder_ / file.path;
+      broken.has_bytes = false;
+      const Bytes bytes = read_file(path, kMaxImageFileBytes);
+      broken.has_bytes = true;
       FittedFile fitted =
-          load_fitted(folder_ / file.path, shape.channels, shape.height, shape.width, shape.fit);
+          decode_fitted(bytes, path.string(), shape.channels, shape.height, shape.width, shape.fit);
       planes = std::move(fitted.planes);
       return {fitted.width, fitted.height, fitted.has_colour, ""};
     } catch (const Error& error) {
@@ -174,6 +179,7 @@ class Decoder {
       for (std::size_t i = begin; i < begin + parts_[part]; ++i) {
         if (looks_[i].width == 0) {
           result.skipped.push_back(looks_[i].problem);
+          result.all_read &= looks_[i].has_bytes;
           continue;
         }
         const auto first = pixels_.begin() + static_cast<std::int64_t>(i) * bytes;
@@ -206,6 +212,7 @@ DecodedPictures decode_or_recall(const fs::path& folder, const PictureTree& tree
   const CacheEntry entry = cache_entry(folder, tree, options);
   if (std::optional<DecodedPictures> cached = read_cache(entry)) return std::move(*cached);
   DecodedPictures decoded = Decoder(folder, tree, options).decode();
+  if (!decoded.all_read) return decoded;  // the next time may find them readable
   try {
     write_cache(entry, decoded);
   } catch (const Error& error) {

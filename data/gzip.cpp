@@ -3,10 +3,9 @@
 #include "data/gzip.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <new>
 
+#include "data/file_io.h"
 #include "data/inflater.h"
 #include "engine/error.h"
 
@@ -41,16 +40,12 @@ Bytes read_file(const std::filesystem::path& path, std::size_t limit) {
     throw Error(ErrorKind::data,
                 str(path.string(), ": ", size, " bytes, at most ", limit, " are accepted"));
   }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  Bytes bytes(code ? 0 : static_cast<std::size_t>(size));
-  if (file && !bytes.empty()) {
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (code) {
+    throw Error(ErrorKind::data, str(path.string(), ": cannot be read (", code.message(), ")"));
   }
-  if (code || !file) {
-    const char* reason = code ? "unreadable" : errno != 0 ? std::strerror(errno) : "short read";
-    throw Error(ErrorKind::data, str(path.string(), ": cannot be read (", reason, ")"));
-  }
+  const InputFile file(path);
+  Bytes bytes(static_cast<std::size_t>(size));
+  file.read(std::as_writable_bytes(std::span(bytes)), 0);
   return bytes;
 }
 
@@ -100,6 +95,8 @@ Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
     } else if (code == Z_BUF_ERROR ||
                (code == Z_OK && taken == bytes.size() && inflater->avail_out > 0)) {
       if (inflater->avail_out > 0) throw fail(str("truncated after ", bytes.size(), " bytes"));
+    } else if (code == Z_MEM_ERROR) {
+      throw std::bad_alloc();
     } else if (code != Z_OK) {
       throw fail(inflater->msg != nullptr ? inflater->msg : "unknown kind");
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cstring>
+#include <new>
 
 #include "data/file_io.h"
 #include "data/picture/picture.h"
@@ -181,7 +182,7 @@ Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::
   };
   const int w = static_cast<int>(width), h = static_cast<int>(height);
   if (stbi_write_png_to_func(append, &png, w, h, channels, pixels.data(), w * channels) == 0) {
-    throw Error(ErrorKind::data, "encode_png: out of memory");
+    throw std::bad_alloc();
   }
   return png;
 }

@@ -4,6 +4,8 @@
 
 #include <zlib.h>
 
+#include <new>
+
 #include "engine/error.h"
 
 namespace weft::data {
@@ -15,9 +17,9 @@ class Inflater {
   explicit Inflater(Format format) {
     constexpr int kGzipOnly = 16;  // added to the window bits: gzip framing, no raw zlib
     const int window = MAX_WBITS + (format == Format::gzip ? kGzipOnly : 0);
-    if (inflateInit2(&stream_, window) != Z_OK) {
-      throw Error(ErrorKind::data, "zlib could not be initialised");
-    }
+    const int code = inflateInit2(&stream_, window);
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    if (code != Z_OK) throw Error(ErrorKind::data, "zlib could not be initialised");
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;

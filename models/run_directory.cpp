@@ -63,15 +63,16 @@ std::string progress_json(const RunState& state) {
 
 }  // namespace
 
-void create_run_folder(const fs::path& path, const std::string& checkpoint) {
+RunLock create_run_folder(const fs::path& path, const std::string& checkpoint) {
   std::error_code code;
   const auto check = [&] {
     if (!code) return;
     throw Error(ErrorKind::data,
                 str("could not create the folder ", path.string(), ": ", code.message()));
   };
-  fs::create_directories(path, code);
+  data::create_folder(path, code);
   check();
+  RunLock lock(path);
   if (fs::exists(path / checkpoint, code)) {
     throw Error(ErrorKind::usage,
                 str(path.string(), " already holds a run: resume it (--resume), or choose another ",
@@ -80,28 +81,35 @@ void create_run_folder(const fs::path& path, const std::string& checkpoint) {
   for (fs::directory_iterator entry(path, code), end; !code && entry != end;
        entry.increment(code)) {
     const std::string name = entry->path().filename().string();
-    if (data::is_temporary_name(name)) continue;
+    if (data::is_temporary_name(name) || name == RunLock::kFileName) continue;
     throw Error(ErrorKind::usage,
                 str("expected an empty folder for the run, found ", name, " in ", path.string()));
   }
   check();
+  return lock;
 }
 
 RunDirectory RunDirectory::create(const fs::path& path) {
   if (path.empty()) return {};
-  const RunDirectory directory(path);
-  create_run_folder(path, directory.checkpoint_path().filename().string());
+  RunDirectory directory(path);
+  directory.lock_ = create_run_folder(path, directory.checkpoint_path().filename().string());
   return directory;
 }
 
 RunDirectory RunDirectory::open(const fs::path& path) {
-  const RunDirectory directory(path);
+  RunDirectory directory(path);
   std::error_code code;
   if (path.empty() || !fs::exists(directory.checkpoint_path(), code)) {
     throw Error(ErrorKind::data,
                 str(path.string(), ": holds no run to resume (no optimizer.safetensors",
                     code ? ": " + code.message() : "", ")"));
   }
+  return directory;
+}
+
+RunDirectory RunDirectory::open_to_write(const fs::path& path) {
+  RunDirectory directory = open(path);
+  directory.lock_ = RunLock(path);
   return directory;
 }
 

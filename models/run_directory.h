@@ -10,12 +10,13 @@
 
 #include "models/checkpoint.h"
 #include "models/model.h"
+#include "models/run_lock.h"
 
 namespace weft::models {
 
-// A folder for a new run, created if need be. Error{usage} when it holds a run, told by the file
-// `checkpoint`, or other files.
-void create_run_folder(const std::filesystem::path& path, const std::string& checkpoint);
+// A folder for a new run, created if need be, and its lock. Error{usage} when another process
+// writes there, or when it holds a run, told by the file `checkpoint`, or other files.
+RunLock create_run_folder(const std::filesystem::path& path, const std::string& checkpoint);
 
 class RunDirectory {
  public:
@@ -25,6 +26,9 @@ class RunDirectory {
   static RunDirectory create(const std::filesystem::path& path);
   // The folder of an existing run; Error{data} when it holds none.
   static RunDirectory open(const std::filesystem::path& path);
+  // The same, locked for as long as this object lives; Error{usage} when another process writes
+  // there. create() locks as well.
+  static RunDirectory open_to_write(const std::filesystem::path& path);
 
   bool writes() const { return !path_.empty(); }
   std::filesystem::path checkpoint_path() const { return path_ / "optimizer.safetensors"; }
@@ -37,6 +41,7 @@ class RunDirectory {
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;
+  RunLock lock_;
 };
 
 // What a model file says about itself after `epochs` whole epochs of this run; `is_exact` is false

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <optional>
 
 #include "engine/extent.h"
@@ -137,8 +138,20 @@ TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bo
     const TrainEnd end = train(observer, stop, stop_after_epoch);
     if (uncommitted) commit(*uncommitted);
     return end;
-  } catch (...) {
-    if (uncommitted) commit(*uncommitted);
+  } catch (const std::exception& first) {
+    if (!uncommitted) throw;
+    try {
+      commit(*uncommitted);
+    } catch (const std::exception& second) {
+      // What ended the run comes first, and decides.
+      const auto* error = dynamic_cast<const Error*>(&first);
+      const bool no_memory = dynamic_cast<const std::bad_alloc*>(&first) != nullptr;
+      throw Error(error != nullptr ? error->kind()
+                  : no_memory      ? ErrorKind::device
+                                   : ErrorKind::check_failed,
+                  str(no_memory ? "out of memory" : first.what(), "; and epoch ",
+                      uncommitted->state.history.size(), " could not be saved: ", second.what()));
+    }
     throw;
   }
 }
@@ -290,7 +303,7 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
                         int epochs, const Stream& stream, std::uint64_t device_data_limit,
                         distributed::Communicator& ranks) {
-  RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
+  RunDirectory directory = ranks.is_first() ? RunDirectory::open_to_write(run_dir) : RunDirectory();
   const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
   auto net = make_network(run_state_of(content, where).config.network);

@@ -18,6 +18,7 @@ namespace weft::data {
 struct DecodedPictures {
   ImageSet train, validation, test;
   std::vector<std::string> skipped;  // why, for each picture that was left out
+  bool all_read = true;              // false: the bytes of one that was left out could not be had
 };
 
 struct CacheEntry {

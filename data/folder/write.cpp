@@ -2,8 +2,7 @@
 // A data set as a folder of pictures.
 #include <unistd.h>
 
-#include <fstream>
-
+#include "data/file_io.h"
 #include "data/folder.h"
 #include "engine/error.h"
 
@@ -23,11 +22,7 @@ void write_set(const ImageSet& set, const std::vector<std::string>& class_names,
     const Bytes png =
         encode_png(interleaved(set, image), set.width, set.height, static_cast<int>(set.channels));
     const fs::path path = folder / class_names[label] / str(image, ".png");
-    std::ofstream file(path,
-                       std::ios::binary);  // of a folder that has its name only when all is there
-    file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
-    file.close();
-    if (!file) throw cannot_write(path, "the disk is full or failed");
+    write_file(path, std::as_bytes(std::span(png)));
   }
 }
 

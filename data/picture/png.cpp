@@ -46,9 +46,10 @@ class PixelStream {
       ended_ = code == Z_STREAM_END;
       if (ended_ || code == Z_OK || code == Z_BUF_ERROR)
         continue;  // Z_BUF_ERROR asks for more input
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
       const char* reason = code == Z_NEED_DICT         ? "it asks for a dictionary"
                            : inflater_->msg != nullptr ? inflater_->msg
-                                                       : "out of memory";
+                                                       : "unknown kind";
       throw damaged_picture(name_, str("its pixel data cannot be inflated (", reason, ")"));
     }
     return out.size() - inflater_->avail_out;

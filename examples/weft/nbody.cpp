@@ -56,9 +56,10 @@ class Run {
     const NbodyFacts facts{state_, stream_.device(), run_dir_, ranks_, first_step_};
     report_.start(facts);
     if (state_.samples.empty()) {
-      observe(simulation);
-      commit(simulation);
+      sample(simulation);
+      commit(simulation);  // before the first frame, so that a folder with a frame can be resumed
     }
+    if (state_.step == 0) draw(simulation);
     Progress progress(ranks_.is_first() ? flags_.progress : "off", 10);
     const Timer since_start;
     bool stop = ranks_.any(stop_requested);
@@ -66,7 +67,8 @@ class Run {
       advance(simulation);
       const bool due = state_.plan.samples.falls_on(state_.step);
       if (due || state_.step == state_.plan.steps) progress.clear();
-      observe(simulation);
+      sample(simulation);
+      draw(simulation);
       const Turn turn = agreed({chunk_, checkpoint_due(), stop_requested});
       chunk_ = turn.chunk;
       stop = turn.stop;
@@ -131,8 +133,8 @@ class Run {
     if (seconds > 0.2) chunk_ = std::max<std::int64_t>(1, chunk_ / 2);
   }
 
-  // The sample and the frame of this step, when they are due.
-  void observe(models::NbodySimulation& simulation) {
+  // The sample of this step, when it is due.
+  void sample(models::NbodySimulation& simulation) {
     const bool at_end = state_.step == state_.plan.steps;
     if (state_.plan.samples.falls_on(state_.step) || at_end) {
       const models::NbodySample sample{state_.step, simulation.totals()};
@@ -145,6 +147,10 @@ class Run {
       sampled_step_ = state_.step;
       sampled_seconds_ = step_seconds_;
     }
+  }
+
+  // The frame of this step, when it is due.
+  void draw(models::NbodySimulation& simulation) {
     if (state_.plan.frames.falls_on(state_.step)) {
       const models::Bodies bodies = simulation.bodies();
       if (!ranks_.is_first()) return;
@@ -233,13 +239,13 @@ class Run {
   Timer since_commit_;
 };
 
-// Where the run is written; a new run makes its folder.
-fs::path run_folder(const NbodyFlags& flags) {
+// Where the run is written; a new run makes its folder and locks it.
+fs::path run_folder(const NbodyFlags& flags, models::RunLock& lock) {
   if (!flags.resume.empty()) return flags.resume;
   const fs::path run_dir = flags.out.empty()
                                ? next_free_run("nbody-" + fs::path(flags.start).stem().string())
                                : fs::path(flags.out);
-  models::create_run_folder(run_dir, models::kNbodyCheckpoint);
+  lock = models::create_run_folder(run_dir, models::kNbodyCheckpoint);
   return run_dir;
 }
 
@@ -251,10 +257,12 @@ int run_nbody(const CLI::App& app, const NbodyFlags& flags, distributed::Communi
   ranks.attach(stream, reduction_of(flags.ranks));
   models::NbodyState state;
   fs::path run_dir;
+  models::RunLock lock;
   if (ranks.is_first()) {
+    if (fs::is_directory(flags.resume)) lock = models::RunLock(flags.resume);
     state = flags.resume.empty() ? planned(app, flags, stream, ranks.size()) : resumed(app, flags);
     announce_device(flags.device, device);  // a bad file is one line
-    run_dir = run_folder(flags);
+    run_dir = run_folder(flags, lock);
   }
   models::share_state(state, ranks);
   return Run(std::move(state), run_dir, flags, stream, ranks).run();

@@ -82,9 +82,7 @@ void print_drawing(const std::string& drawing, bool json) {
 
 // Every mark of one picture: the text, then a line for each.
 void print_marks(const PredictFlags& flags, const std::string& path, const data::GreyImage& image,
-                 models::Classifier& classifier, const Classes& classes) {
-  const std::vector<ReadMark> marks =
-      read_marks(image, data::parse_invert(flags.invert), path, classifier);
+                 const std::vector<ReadMark>& marks, const Classes& classes) {
   const Terminal terminal = detect_terminal(flags.json ? kStderr : kStdout);
   if (flags.json) {
     write_out(marks_as_json(path, marks, classes));
@@ -142,32 +140,40 @@ int run_predict(const PredictFlags& flags) {
   std::vector<std::string> failures;
   for (const PictureInput& input : inputs) {
     const std::string path = input_name(input.path);
+    data::GreyImage image;
+    std::vector<ReadMark> marks;
+    data::PreparedImage prepared;
     try {
       if (flags.all) {
-        print_marks(flags, path, load_input(input), classifier, classes);
-        continue;
+        image = load_input(input);
+        marks = read_marks(image, data::parse_invert(flags.invert), path, classifier);
+      } else {
+        prepared = prepare(flags, input, model.info);
       }
-      const data::PreparedImage prepared = prepare(flags, input, model.info);
-      if (prepared.marks > 1) {
-        print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
-                                 printable(path), prepared.marks));
-      }
-      const models::Answer answer = classifier.classify(prepared.pixels);
-      if (table) table->add(path, answer, classes, prepared.inverted);
-      write_out(flags.json
-                    ? as_json(path, answer, classes, top_k, prepared)
-                    : as_line(printable(path), path_width, answer, classes, top_k, terminal));
-      if (!flags.show) continue;
-      const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
-      const models::NetworkOptions& network = model.info.network;
-      const Picture seen{prepared.pixels, static_cast<int>(network.height),
-                         static_cast<int>(network.width), "", static_cast<int>(network.channels)};
-      print_drawing(draw_picture(seen, canvas), flags.json);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
       failures.push_back(error.what());
       if (table) table->add_failure(path, error.what());
+      continue;
     }
+    if (flags.all) {
+      print_marks(flags, path, image, marks, classes);
+      continue;
+    }
+    if (prepared.marks > 1) {
+      print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
+                               printable(path), prepared.marks));
+    }
+    const models::Answer answer = classifier.classify(prepared.pixels);
+    if (table) table->add(path, answer, classes, prepared.inverted);
+    write_out(flags.json ? as_json(path, answer, classes, top_k, prepared)
+                         : as_line(printable(path), path_width, answer, classes, top_k, terminal));
+    if (!flags.show) continue;
+    const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
+    const models::NetworkOptions& network = model.info.network;
+    const Picture seen{prepared.pixels, static_cast<int>(network.height),
+                       static_cast<int>(network.width), "", static_cast<int>(network.channels)};
+    print_drawing(draw_picture(seen, canvas), flags.json);
   }
   if (table) table->commit();
   if (!failures.empty() && inputs.size() > 1) {

@@ -77,6 +77,12 @@ TEST(Fit, GreyPicturesFillAllPlanes) {
 }
 
 // The way that training reads a file, and the way that predict does, give the same bytes.
+FittedFile load_fitted(const std::filesystem::path& path, std::int64_t channels,
+                       std::int64_t height, std::int64_t width, Fit fit) {
+  return decode_fitted(read_file(path, kMaxImageFileBytes), path.string(), channels, height, width,
+                       fit);
+}
+
 TEST(Fit, FilesAreFittedAsPicturesAre) {
   int pictures = 0, colourful = 0;
   for (const auto& file :

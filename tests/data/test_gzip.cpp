@@ -117,7 +117,7 @@ TEST(ReadFile, WithoutPermission) {
   const TempFolder folder;
   write_bytes(folder.path() / "secret", Bytes(10));
   std::filesystem::permissions(folder.path() / "secret", std::filesystem::perms::none);
-  expect_error(ErrorKind::data, {"secret", "cannot be read", "ermission"},
+  expect_error(ErrorKind::data, {"secret", "could not open", "ermission"},
                [&] { read_file(folder.path() / "secret", kLimit); });
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/run_lock.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"
@@ -86,7 +87,7 @@ TEST_F(RunDirectoryTest, HoldsItsFilesAndEachParses) {
 }
 
 TEST_F(RunDirectoryTest, NewRunExistsFromTheStartButHasNoModelYet) {
-  const Trainer trainer(config_, dataset_, run(), stream_);
+  { const Trainer trainer(config_, dataset_, run(), stream_); }
   EXPECT_TRUE(resume().history().empty());
   EXPECT_FALSE(std::filesystem::exists(run() / "model.safetensors"));
 }
@@ -102,6 +103,51 @@ TEST_F(RunDirectoryTest, FolderInUseIsUsageError) {
   std::filesystem::create_directory(folder_ / "empty");
   write_text(folder_ / "empty/.weft-1-0.tmp", "left by a kill");
   EXPECT_NO_THROW(Trainer(config_, dataset_, folder_ / "empty", stream_));
+}
+
+TEST_F(RunDirectoryTest, OneProcessWritesAtATime) {
+  const std::string me = "is being written by process " + std::to_string(::getpid()) + " on ";
+  {
+    const Trainer trainer(config_, dataset_, run(), stream_);
+    EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { resume(); }));
+    EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { train(); }));
+    EXPECT_EQ(Trainer::config_of(run()).batch_size, 32) << "reading needs no lock";
+  }
+  EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
+  write_text(run() / RunLock::kFileName, "process 1 on a host, killed");
+  EXPECT_NO_THROW(resume());
+  EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
+}
+
+TEST_F(RunDirectoryTest, WhatEndedTheRunIsNotHiddenByAFullDisk) {
+  Trainer trainer(config_, dataset_, run(), stream_);
+  TrainObserver observer;
+  observer.progress = [&](int epoch, std::int64_t, std::int64_t) {
+    if (epoch == 1) return;
+    std::filesystem::remove_all(run());
+    throw Error(ErrorKind::check_failed, "what ended the run");
+  };
+  try {
+    trainer.run(observer, kDoNotStop);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    const std::string line = error.what();
+    EXPECT_EQ(error.kind(), ErrorKind::check_failed);
+    EXPECT_TRUE(line.starts_with("what ended the run; and epoch 1 could not be saved: ")) << line;
+    EXPECT_NE(line.find("No such file"), std::string::npos) << line;
+  }
+}
+
+// The device fails while the second epoch runs: the first one is saved, and can be resumed.
+TEST_F(RunDirectoryTest, ADeviceThatIsLostLeavesTheLastEpoch) {
+  TrainObserver observer;
+  observer.progress = [](int epoch, std::int64_t, std::int64_t) {
+    if (epoch == 2) throw Error(ErrorKind::device, "finish work on the GPU: GPU is lost");
+  };
+  EXPECT_TRUE(throws(ErrorKind::device, "GPU is lost", [&] {
+    Trainer(config_, dataset_, run(), stream_).run(observer, kDoNotStop);
+  }));
+  EXPECT_EQ(resume().history().size(), 1u);
 }
 
 TEST_F(RunDirectoryTest, FolderThatCannotBeMadeIsDataError) {

@@ -152,9 +152,11 @@ TEST_P(TrainerTest, ConstantScheduleCanGoOnLonger) {
   whole.run({}, kNeverStop);
   config_.epochs = 2;
   start(folder / "run").run({}, kNeverStop);
-  Trainer longer = resumed(folder / "run", 4);
-  EXPECT_EQ(longer.run({}, kNeverStop), TrainEnd::finished);
-  expect_same_run(whole, longer);
+  {
+    Trainer longer = resumed(folder / "run", 4);
+    EXPECT_EQ(longer.run({}, kNeverStop), TrainEnd::finished);
+    expect_same_run(whole, longer);
+  }
   EXPECT_EQ(Trainer::config_of(folder / "run").epochs, 4);
   EXPECT_TRUE(throws(ErrorKind::usage, "cannot end after 3", [&] { resumed(folder / "run", 3); }));
 }
@@ -198,11 +200,13 @@ TEST_P(TrainerTest, InterruptedAnywhereAndResumedGivesTheSameBits) {
 
 TEST_P(TrainerTest, StopBeforeTheFirstStepTrainsNothing) {
   const TemporaryFolder folder;
-  Trainer trainer = start(folder / "run");
-  const std::vector<float> before = trainer.model().parameters;
-  const std::atomic<bool> stop = true;
-  EXPECT_EQ(trainer.run({}, stop), TrainEnd::interrupted);
-  EXPECT_EQ(trainer.model().parameters, before);
+  {
+    Trainer trainer = start(folder / "run");
+    const std::vector<float> before = trainer.model().parameters;
+    const std::atomic<bool> stop = true;
+    EXPECT_EQ(trainer.run({}, stop), TrainEnd::interrupted);
+    EXPECT_EQ(trainer.model().parameters, before);
+  }
   Trainer whole = start({}), later = resumed(folder / "run");
   whole.run({}, kNeverStop);
   later.run({}, kNeverStop);

@@ -242,9 +242,9 @@ models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags) {
     }
     state.plan.steps = flags.steps;
   } else if (state.step == state.plan.steps) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has done all of its {} steps; make it longer with --steps",
-                            printable(flags.resume), state.plan.steps));
+    // Its last files may be missing all the same: they are written again.
+    print_notice(fmt::format("{} has done all of its {} steps; --steps makes it longer",
+                             printable(flags.resume), state.plan.steps));
   }
   return state;
 }

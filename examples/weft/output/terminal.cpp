@@ -129,11 +129,17 @@ std::string_view plus_minus() {
 }
 
 void write_out(std::string_view text) {
-  if (std::ferror(stdout) != 0) return;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return;
-  if (errno == EPIPE) return;
-  throw Error(ErrorKind::data, str("cannot write to standard output: ", std::strerror(errno)));
+  static bool failed = false;  // it was said once
+  while (!failed && !text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    failed = written < 0;
+    if (failed && errno == EPIPE) return;
+    if (failed) {
+      throw Error(ErrorKind::data, str("cannot write to standard output: ", std::strerror(errno)));
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
 }
 
 void write_log(std::string_view text) {
