@@ -22,8 +22,9 @@ build=build/fuzz
 cmake -S . -B $build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' -DWEFT_CUDA=OFF -DWEFT_HOST_CUDA=OFF -DWEFT_BENCH=OFF \
   -DWEFT_MPI=OFF -DWEFT_SANITIZE=ON -DWEFT_FUZZ=ON >$build.log 2>&1 || { tail -n 20 $build.log >&2; exit 1; }
-cmake --build $build --target fuzzers --parallel "$(nproc)" >>$build.log 2>&1 || { tail -n 40 $build.log >&2; exit 1; }
-[ $# -gt 0 ] || set -- $(cd $build/tests && ls -d fuzz_* | sed 's/^fuzz_//')
+[ $# -gt 0 ] || set -- $(cd $build && ninja -t targets all | sed -n 's/^fuzz_\([a-z_]*\): phony$/\1/p')
+cmake --build $build --target "${@/#/fuzz_}" --parallel "$(nproc)" >>$build.log 2>&1 ||
+  { tail -n 40 $build.log >&2; exit 1; }
 
 seconds=2
 if [ "$hours" != --smoke ]; then
@@ -56,7 +57,9 @@ export OMP_NUM_THREADS=1
 status=0
 printf '%s\n' "$@" | xargs -P "$jobs" -I{} bash -c "fuzz {} $seconds $build" || status=1
 if [ "$hours" = --smoke ]; then
-  grep -H 'stat::number_of_executed_units' "${@/#/$build/logs/}" 2>/dev/null || true
+  for target; do
+    printf '%-14s %9s runs\n' "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' $build/logs/$target.log)"
+  done
 else
   python3 tests/fuzz/results.py "$build" "$@"
 fi
