@@ -234,6 +234,9 @@ def main() -> None:
                       f"{sum(len(r['wrong']) for r in mine)} wrong", flush=True)
     finally:
         place.close()
+    for name in names:
+        if sum(row["runs"] for row in rows if row["program"] == name) == 0:
+            raise SystemExit(f"{name}: no call failed, so nothing was tested: is {place.library} loaded?")
     print(f"all: {sum(r['runs'] for r in rows)} faults, {sum(r['left_out'] for r in rows)} left out")
     programs.finish([f"{r['program']}, {r['call']}, {r['error']}, {text}" for r in rows for text in r["wrong"]],
                     options.most)

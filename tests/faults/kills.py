@@ -27,8 +27,9 @@ DEVICE = 4
 
 def command(world: pathlib.Path, ranks: int) -> str:
     two = " --devices 2 --rank-timeout 20" if ranks == 2 else ""
+    epochs = 40 if ranks == 2 else 600  # a few tenths of a second, most of it after the first checkpoint
     exists = (world / RUN / torn.CHECKPOINT).exists()
-    return (torn.GO_ON if exists else f"{programs.TRAIN.replace('--epochs 4', '--epochs 600')} --out {RUN}") + two
+    return (torn.GO_ON if exists else f"{programs.TRAIN.replace('--epochs 4', f'--epochs {epochs}')} --out {RUN}") + two
 
 
 def children_of(process: int) -> list[int]:
@@ -36,6 +37,18 @@ def children_of(process: int) -> list[int]:
         return [int(word) for word in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except OSError:
         return []
+
+
+def others_of(session: int) -> bool:
+    """Does a process of this session still run? One that has ended and waits for its parent does not."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            return True
+    return False
 
 
 def kill_once(weft: str, world: pathlib.Path, ranks: int, seconds: float, chance: random.Random) -> tuple[str, str]:
@@ -58,8 +71,7 @@ def kill_once(weft: str, world: pathlib.Path, ranks: int, seconds: float, chance
             pass
     try:
         _, stderr = process.communicate(timeout=ALL_ENDED)
-        while True:  # the others of the session
-            os.killpg(process.pid, 0)
+        while others_of(process.pid):
             if time.monotonic() - begin > moment + ALL_ENDED:
                 os.killpg(process.pid, signal.SIGKILL)
                 return who, f"a rank still runs {ALL_ENDED} s after {who} was killed"
@@ -68,8 +80,6 @@ def kill_once(weft: str, world: pathlib.Path, ranks: int, seconds: float, chance
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return who, f"rank 0 still runs {ALL_ENDED} s after {who} was killed"
-    except ProcessLookupError:
-        pass
     code = process.returncode
     if ended or code == 0:
         return "ended", "" if code == 0 else f"exit code {code}: {stderr.decode()}"

@@ -217,7 +217,7 @@ class Workplace:
         self.folder = pathlib.Path(tempfile.mkdtemp(
             prefix="weft-faults-", dir=memory if memory.is_dir() and os.access(memory, os.W_OK) else None))
         self.weft = str(pathlib.Path(options.weft).resolve())
-        self.library = options.library or str(build_library(self.folder))
+        self.library = str(pathlib.Path(options.library).resolve() if options.library else build_library(self.folder))
         self.world = self.folder / "world"
         make_world(self.weft, self.world)
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ namespace {
 
 using distributed::Communicator;
 
-constexpr char kToken[] = "WEFT_RUN_TOKEN";  // what the ranks of one --devices share
+constexpr char kToken[] = "WEFT_RUN_TOKEN";    // what the ranks of one --devices share
+constexpr char kParent[] = "WEFT_RUN_PARENT";  // the process that started them, rank 0
 
 // The processes that this one has started as ranks 1, 2, ...
 class Children {
@@ -199,6 +201,7 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
     device.threads = std::max(1, usable_cores() / static_cast<int>(devices.size()));
   }
   setenv(kToken, fmt::format("{:x}", std::random_device()() + 1ull).c_str(), 1);
+  setenv(kParent, fmt::format("{}", getpid()).c_str(), 1);
   distributed::TcpOptions options;
   options.size = static_cast<int>(devices.size());
   options.rendezvous = "127.0.0.1:0";
@@ -221,7 +224,16 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
   }
 }
 
+// A rank that --devices has started ends with rank 0, also before they have met.
+void end_with_parent() {
+  const char* parent = std::getenv(kParent);
+  if (token() == 0 || parent == nullptr) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (std::atoi(parent) != getppid()) _exit(static_cast<int>(ErrorKind::device));
+}
+
 std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
+  end_with_parent();
   distributed::TcpOptions options;
   options.rank = static_cast<int>(flags.rank);
   options.size = static_cast<int>(flags.world_size);
