@@ -241,6 +241,8 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("mutants.jsonl"))
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/mutants")
     parser.add_argument("--family", action="append", help="only this one: scan, device, data, ... (repeatable)")
+    parser.add_argument("--kind", action="append", choices=["kernels", *LAYERS],
+                        help="only sources of this folder (repeatable)")
     parser.add_argument("--operator", action="append", help="only this one (repeatable)")
     parser.add_argument("--only", action="append", help="only the mutant with this id (repeatable)")
     parser.add_argument("--shard", default="1/1", help="this part of how many, as 2/4")
@@ -254,8 +256,7 @@ def main():
     options = parser.parse_args()
 
     begin = time.time()
-    kinds = sorted({families.kind_of("kernels/x" if f not in LAYERS else f"{f}/x") for f in options.family or
-                    ["kernels", *LAYERS]})
+    kinds = options.kind or sorted({f if f in LAYERS else "kernels" for f in options.family or ["kernels", *LAYERS]})
     build = building.Build(ROOT, options.build.resolve(), kinds)
     if options.no_build:
         build.read()
@@ -269,7 +270,7 @@ def main():
             result = json.loads(line)
             done[result["id"]] = result["outcome"]
     shard, shards = (int(n) for n in options.shard.split("/"))
-    plan = planned(ROOT, build, options.family, options.seed)
+    plan = [p for p in planned(ROOT, build, options.family, options.seed) if families.kind_of(p[0].file) in kinds]
     if options.operator:
         plan = [p for p in plan if p[0].operator in options.operator]
     plan = plan[shard - 1::shards]
