@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 
+RUNNING = set()  # process groups of commands
 TARGETS = {  # by the kind of source: the test program
     "kernels": "kernels_host_cuda_tests",
     "data": "data_tests",
@@ -23,6 +24,7 @@ def run(command, seconds, cwd, env=None):
     """Returns (exit status or None when time ran out, output)."""
     process = subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
+    RUNNING.add(process.pid)
     try:
         output = process.communicate(timeout=seconds)[0]
         return process.returncode, output.decode(errors="replace")
@@ -30,6 +32,14 @@ def run(command, seconds, cwd, env=None):
         os.killpg(process.pid, 9)
         output = process.communicate()[0]
         return None, output.decode(errors="replace")
+    finally:
+        RUNNING.discard(process.pid)
+
+
+def stop_all():
+    """Ends the commands that run."""
+    for group in list(RUNNING):
+        os.killpg(group, 9)
 
 
 class Build:

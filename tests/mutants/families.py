@@ -47,3 +47,12 @@ def kernel_filter(root, family):
         if source.exists():
             found |= suites(source)
     return sorted(name for name in found if name.startswith("On/"))
+
+
+def short_grid_filter(root, family):
+    """Of these tests, those that run with grids of two blocks too, by tests/CMakeLists.txt."""
+    text = (pathlib.Path(root) / "tests/CMakeLists.txt").read_text()
+    names = re.search(r'string\(JOIN ":" looping ([^)]*)\)', text).group(1).split()
+    first_left_out = next(i for i, name in enumerate(names) if name.startswith("-"))
+    kept = [name for name in names[:first_left_out] if name in kernel_filter(root, family)]
+    return ":".join(kept) + ":" + ":".join(names[first_left_out:]) if kept else None

@@ -16,6 +16,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -31,7 +32,9 @@ LAYERS = ["data", "layers", "models"]
 # Settings of the two rounds of tests: the second is what ctest runs. The first is quick.
 ROUNDS = [{"WEFT_HOST_CUDA_SCHEDULES": "1", "WEFT_SMALL_TESTS": "20000"},
           {"WEFT_HOST_CUDA_SCHEDULES": "4", "WEFT_SMALL_TESTS": "100000"}]
+SHORT_GRIDS = {"WEFT_HOST_CUDA_SCHEDULES": "1", "WEFT_SMALL_TESTS": "20000", "WEFT_HOST_CUDA_MOST_BLOCKS": "2"}
 NEVER = ":-*Large*:*MoreThan*:*AllocateNothing*"
+SLOW_SECONDS = 0.5  # of one test: those that take longer come last
 CHECKS = [  # what host-cuda says, in the order of its README
     "race", "uninitialised read", "too early", "out of bounds", "misaligned", "constant memory", "host pointer",
     "null pointer", "divergent barrier", "missing lane", "divergent mma.sync", "divergent ldmatrix", "wrong mask",
@@ -97,53 +100,62 @@ class Runner:
         self.plain = {}  # object -> the code that the unmutated source gives
 
     def environment(self, settings):
-        env = dict(os.environ, OMP_NUM_THREADS="1", **settings)
-        env.pop("GTEST_FILTER", None)
-        return env
+        return dict(os.environ, OMP_NUM_THREADS="1", **settings)
 
-    def test(self, program, tests, settings, seconds, folder):
-        """Runs tests of a program until one fails: (status, output)."""
-        command = [str(program), "--gtest_fail_fast", "--gtest_brief=0", f"--gtest_filter={tests}"]
-        return building.run(command, seconds, folder, self.environment(settings))
+    def test(self, program, tests, settings, seconds, folder, *arguments):
+        """Runs tests of a program: (status, output)."""
+        env = self.environment(dict(settings, GTEST_FILTER=tests))
+        return building.run([str(program), *arguments], seconds, folder, env)
 
-    def tests_of(self, path, families_hit):
+    def filters_of(self, path, families_hit):
         """(filter, settings) pairs, the quick ones first."""
         kind = families.kind_of(path)
         if kind == "kernels":
             found = set()
             for family in families_hit:
                 found |= set(families.kernel_filter(ROOT, family))
-            tests = ":".join(sorted(found)) + NEVER
-            return [(tests, settings) for settings in ROUNDS]
+            rounds = [(":".join(sorted(found)) + NEVER, settings) for settings in ROUNDS]
+            for family in families_hit:
+                tests = families.short_grid_filter(ROOT, family)
+                if tests:
+                    rounds.insert(1, (tests, SHORT_GRIDS))
+            return rounds
         near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
-        rounds = []
-        if near.exists():
-            rounds.append((":".join(sorted(families.suites(near))) + NEVER, {}))
-        slow = ":*Nbody*Ranks*:*Onnx*"
-        rounds.append(("*" + NEVER + slow, {}))
-        return rounds
+        return ([(":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []) + [("*" + NEVER, {})]
 
-    def baseline(self, kind, tests, settings):
-        """Seconds that the unmutated program takes; it has to pass."""
+    def rounds(self, kind, tests, settings):
+        """Runs the unmutated program. Returns (filter, seconds) pairs: the quick tests, then the slow ones."""
         key = (kind, tests, tuple(sorted(settings.items())))
         with self.lock:
             slot = self.baselines.setdefault(key, {"lock": threading.Lock()})
         with slot["lock"]:
-            if "seconds" not in slot:
-                program = self.build.folder / "tests" / building.TARGETS[kind]
-                folder = self.work / f"null-{abs(hash(key))}"
-                folder.mkdir(parents=True, exist_ok=True)
-                start = time.time()
-                status, output = self.test(program, tests, settings, 600, folder)
-                ran = re.search(r"\[==========\] (\d+) tests? from .* ran", output)
-                if status != 0 or not ran or int(ran.group(1)) == 0:
-                    slot["seconds"] = None
-                    print(f"the unmutated code fails {tests}:\n{output[-2000:]}", file=sys.stderr, flush=True)
-                else:
-                    slot["seconds"] = time.time() - start
-        if slot["seconds"] is None:
-            raise RuntimeError("the unmutated code fails its tests")
-        return slot["seconds"]
+            if "rounds" not in slot:
+                slot["rounds"] = self.measure(kind, tests, settings, self.work / f"null-{abs(hash(key))}")
+        if not slot["rounds"]:
+            raise RuntimeError(f"the unmutated code passes no test of {tests}")
+        return slot["rounds"]
+
+    def measure(self, kind, tests, settings, folder):
+        program = self.build.folder / "tests" / building.TARGETS[kind]
+        folder.mkdir(parents=True, exist_ok=True)
+        _, output = self.test(program, tests, settings, 500, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        passed = {name: int(ms) / 1000 for name, ms in re.findall(r"\[       OK \] (\S+) \((\d+) ms\)", output)}
+        ended = {name: word for word, name in
+                 re.findall(r"\[ +(OK|SKIPPED|FAILED) +\] (\w[\w/]*\.[\w/]+)", output)}
+        failed = sorted(name for name, word in ended.items() if word == "FAILED")
+        unfinished = sorted(set(re.findall(r"\[ RUN      \] (\S+)", output)) - set(ended))
+        for name in failed + unfinished:  # of the machine, such as no network
+            print(f"left out, the unmutated code fails it: {name}", file=sys.stderr, flush=True)
+        never = "".join(f":{name}" for name in failed + unfinished)
+        slow = sorted(name for name, seconds in passed.items() if seconds > SLOW_SECONDS)
+        rounds = []
+        if len(passed) > len(slow):
+            quick = sum(seconds for name, seconds in passed.items() if name not in slow)
+            rounds.append((tests + never + "".join(f":{name}" for name in slow), quick))
+        if slow:
+            rounds.append((":".join(slow), sum(passed[name] for name in slow)))
+        return rounds
 
     def code_of(self, path):
         """What an object does, without what names it."""
@@ -181,6 +193,22 @@ class Runner:
                 "before": site.before, "after": site.after, "nth": site.nth, "family": families.family_of(site.file),
                 "outcome": outcome, "by": by, "seconds": round(time.time() - start, 1)}
 
+    def killed(self, program, tests, settings, seconds, folder):
+        """(outcome, by what) if these tests kill a mutant, else None."""
+        status, output = self.test(program, tests, settings, seconds, folder, "--gtest_fail_fast")
+        if status == 0:
+            return None
+        running = re.findall(r"\[ RUN      \] (\S+)", output.split("[  FAILED  ]")[0])
+        test = running[-1] if running else "before the first test"
+        if status is None:
+            return ("killed by timeout", test)
+        for check in CHECKS:
+            if re.search(rf"host-cuda: (?:kernel [^\n]*)?{re.escape(check)}", output):
+                return ("killed by check", f"{check}: {test}")
+        if status == 1 and "[  FAILED  ]" in output:
+            return ("killed by test", test)
+        return ("killed by crash", f"{test}: exit status {status}")
+
     def outcome(self, site, after, folder):
         kind = families.kind_of(site.file)
         overlay = folder / "overlay"
@@ -212,25 +240,14 @@ class Runner:
             status, output = self.build.link(kind, own, program, COMPILE_SECONDS)
             if status != 0:
                 return ("link error", output[-300:])
-            rounds = self.tests_of(site.file, names)
             if self.same_code(members, own):
                 continue
             same = False
-            for tests, settings in rounds:
-                limit = max(20, 5 * self.baseline(kind, tests, settings))
-                status, output = self.test(program, tests, settings, limit, folder)
-                if status == 0:
-                    continue
-                running = re.findall(r"\[ RUN      \] (\S+)", output.split("[  FAILED  ]")[0])
-                test = running[-1] if running else "before the first test"
-                if status is None:
-                    return ("killed by timeout", test)
-                for check in CHECKS:
-                    if re.search(rf"host-cuda: (?:kernel [^\n]*)?{re.escape(check)}", output):
-                        return ("killed by check", f"{check}: {test}")
-                if status == 1 and re.search(r"\[  FAILED  \]", output):
-                    return ("killed by test", test)
-                return ("killed by crash", f"{test}: exit status {status}")
+            for tests, settings in self.filters_of(site.file, names):
+                for part, seconds in self.rounds(kind, tests, settings):
+                    killed = self.killed(program, part, settings, max(20, 5 * seconds), folder)
+                    if killed:
+                        return killed
         return ("same code", "") if same else ("survived", "")
 
 
@@ -250,11 +267,20 @@ def main():
     parser.add_argument("--most", type=int, default=10 ** 9, help="at most so many mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cmake", action="append", default=[], metavar="ARGUMENT", help="for cmake, such as -DX=Y")
+    parser.add_argument("--sample", type=pathlib.Path, metavar="FILE.json",
+                        help="make the mutants of this list, and fail where one is not killed as it says")
     parser.add_argument("--no-build", action="store_true", help="the build is there already")
     parser.add_argument("--keep", action="store_true", help="keep the directories of the mutants")
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     options = parser.parse_args()
 
+
+    def stop(*_):
+        building.stop_all()
+        os._exit(130)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     begin = time.time()
     kinds = options.kind or sorted({f if f in LAYERS else "kernels" for f in options.family or ["kernels", *LAYERS]})
     build = building.Build(ROOT, options.build.resolve(), kinds)
