@@ -123,21 +123,30 @@ class Runner:
         near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
         return ([(":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []) + [("*" + NEVER, {})]
 
-    def rounds(self, kind, tests, settings):
-        """Runs the unmutated program. Returns (filter, seconds) pairs: the quick tests, then the slow ones."""
+    def null_mutant(self, kind, target, folder):
+        """A program made as those of mutants are, of an unchanged source."""
+        (folder / "overlay").mkdir(parents=True, exist_ok=True)
+        own, program = folder / os.path.basename(target), folder / "tests.bin"
+        for status, output in (self.build.compile(target, folder / "overlay", own, COMPILE_SECONDS),
+                               self.build.link(kind, {target: own}, program, COMPILE_SECONDS)):
+            if status != 0:
+                raise RuntimeError(f"the unmutated code does not build: {output[-500:]}")
+        return program
+
+    def rounds(self, kind, tests, settings, target):
+        """Runs the null mutant of an object. Returns (filter, seconds) pairs: the quick tests, then the slow ones."""
         key = (kind, tests, tuple(sorted(settings.items())))
         with self.lock:
             slot = self.baselines.setdefault(key, {"lock": threading.Lock()})
         with slot["lock"]:
             if "rounds" not in slot:
-                slot["rounds"] = self.measure(kind, tests, settings, self.work / f"null-{abs(hash(key))}")
+                slot["rounds"] = self.measure(kind, tests, settings, target, self.work / f"null-{abs(hash(key))}")
         if not slot["rounds"]:
             raise RuntimeError(f"the unmutated code passes no test of {tests}")
         return slot["rounds"]
 
-    def measure(self, kind, tests, settings, folder):
-        program = self.build.folder / "tests" / building.TARGETS[kind]
-        folder.mkdir(parents=True, exist_ok=True)
+    def measure(self, kind, tests, settings, target, folder):
+        program = self.null_mutant(kind, target, folder)
         _, output = self.test(program, tests, settings, 500, folder)
         shutil.rmtree(folder, ignore_errors=True)
         passed = {name: int(ms) / 1000 for name, ms in re.findall(r"\[       OK \] (\S+) \((\d+) ms\)", output)}
@@ -244,11 +253,15 @@ class Runner:
                 continue
             same = False
             for tests, settings in self.filters_of(site.file, names):
-                for part, seconds in self.rounds(kind, tests, settings):
+                for part, seconds in self.rounds(kind, tests, settings, members[0]):
                     killed = self.killed(program, part, settings, max(20, 5 * seconds), folder)
                     if killed:
                         return killed
         return ("same code", "") if same else ("survived", "")
+
+
+def name_of(site):
+    return (site.file, site.operator, site.before, site.after)
 
 
 def main():
@@ -304,6 +317,15 @@ def main():
         plan = [p for p in plan if p[0].key in options.only]
     todo = [p for p in plan if options.only or p[0].key not in done or done[p[0].key] in options.again][:options.most]
     print(f"{len(plan)} possible mutants, {len(todo)} to do", flush=True)
+    if options.sample:
+        wanted = json.loads(options.sample.read_text())
+        names = {(w["file"], w["operator"], w["before"], w["after"]): w["outcome"] for w in wanted}
+        todo = [p for p in plan if name_of(p[0]) in names and p[0].nth == 0]
+        missing = set(names) - {name_of(p[0]) for p in todo}
+        for name in missing:
+            print(f"{options.sample}: no such mutant any more, name another one: {name}", file=sys.stderr)
+        if missing:
+            return 3
     if options.list:
         for site, _ in todo:
             print(json.dumps({"id": site.key, "file": site.file, "line": site.line, "operator": site.operator,
@@ -314,7 +336,7 @@ def main():
     work.mkdir(exist_ok=True)
     runner = Runner(build, work, options)
     write = threading.Lock()
-    counts = {}
+    counts, wrong = {}, []
 
     def one(pair):
         if time.time() - begin > options.seconds:
@@ -322,10 +344,16 @@ def main():
         try:
             result = runner.mutant(*pair)
         except RuntimeError as error:
+            wrong.append(str(error))
             print(f"{pair[0].file}: {error}", file=sys.stderr, flush=True)
             return
         with write:
             counts[result["outcome"]] = counts.get(result["outcome"], 0) + 1
+            if options.sample:
+                if result["outcome"] != names[name_of(pair[0])]:
+                    wrong.append(result)
+                    print(f"not {names[name_of(pair[0])]}: {json.dumps(result)}", file=sys.stderr, flush=True)
+                return
             with open(options.results, "a") as out:
                 out.write(json.dumps(result) + "\n")
             if result["outcome"] == "survived" or options.only:
@@ -334,7 +362,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, todo))
     print(f"after {time.time() - begin:.0f} s:", json.dumps(counts), flush=True)
-    return 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
