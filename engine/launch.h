@@ -111,10 +111,19 @@ int resident_clusters(void (*kernel)(Parameters...), int blocks, int threads,
                                    shared_bytes, stream);
 }
 
+#ifdef WEFT_HOST_CUDA
+namespace host_cuda {
+std::int64_t most_blocks();  // host_cuda/host_cuda.h
+}
+#endif
+
 // Blocks that cover `n` items at `per_block` each, at most `limit` of them: a kernel launched with
 // fewer than it needs loops over the rest (grid stride).
 inline unsigned blocks_for(std::int64_t n, std::int64_t per_block,
                            std::int64_t limit = 0x7fffffff) {
+#ifdef WEFT_HOST_CUDA  // a test makes grids short, so that those loops go around
+  if (host_cuda::most_blocks() < limit) limit = host_cuda::most_blocks();
+#endif
   const std::int64_t blocks = divide_up(n, per_block);
   return static_cast<unsigned>(blocks < limit ? blocks : limit);
 }

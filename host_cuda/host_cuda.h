@@ -2,6 +2,8 @@
 // Control of the layer that runs CUDA kernels on the host, for programs and tests.
 #pragma once
 
+#include <cstdint>
+
 namespace weft::host_cuda {
 
 // How many orders of its threads each grid runs in, on the same input; the results must be the same
@@ -12,6 +14,9 @@ bool repeating();
 // How many multiprocessors the device says that it has, by which many kernels choose their grids:
 // 4, or WEFT_HOST_CUDA_MULTIPROCESSORS, up to 1024.
 int multiprocessors();
+// The most blocks that a kernel gets which loops over the rest (blocks_for() of engine/launch.h):
+// WEFT_HOST_CUDA_MOST_BLOCKS, or 2^31 - 1, as many as a GPU has.
+std::int64_t most_blocks();
 // A function that is asked, each time that the threads of a grid take turns, whether the grid shall
 // end. A grid that ends so throws Error{check_failed}. Null, as at the start: none is asked.
 void set_stop(bool (*stop_requested)());

@@ -88,6 +88,11 @@ int multiprocessors() {
   return count;
 }
 
+std::int64_t most_blocks() {
+  static const int count = from_environment("WEFT_HOST_CUDA_MOST_BLOCKS", 0x7fffffff, 0x7fffffff);
+  return count;
+}
+
 cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> call) {
   Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes, false, std::move(call)};
   const std::uint64_t threads = std::uint64_t{grid.block.x} * grid.block.y * grid.block.z;

@@ -48,6 +48,17 @@ TEST_P(DropoutTest, FollowsTheCountersOnEveryDevice) {
   }
 }
 
+// The rule is `>=`: an element whose random number is p itself stays.
+TEST_P(DropoutTest, KeepsAnElementAtTheProbabilityItself) {
+  const std::uint64_t step = 9;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const Random4 bits = philox(7, RandomStream::dropout, 2, (step << 32) + i / 4);
+    const float p = uniform01(bits.value[i % 4]);
+    const std::vector<float> y = drop(std::vector<float>(8, 1.0f), p, 7, 2, step);
+    EXPECT_EQ(y[i], 1.0f / (1.0f - p)) << "element " << i;
+  }
+}
+
 TEST_P(DropoutTest, KeepsTheRightShareAndTheMean) {
   const std::int64_t n = 200000;
   for (const float p : {0.1f, 0.5f, 0.8f}) {
