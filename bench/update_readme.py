@@ -48,6 +48,7 @@ def median_of(row, key):
 def name_of(row):
     name = row["model"] + (f", `--recipe {row['recipe']}`" if row.get("recipe") else "")
     name += f", {row['precision']}" if row.get("precision", "fp32") != "fp32" else ""
+    name += f", {row['images']:,} images" if row.get("images") else ""
     return name + ("" if row.get("fuse", True) else ", `fuse=off`")
 
 
