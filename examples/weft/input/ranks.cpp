@@ -224,7 +224,8 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
   }
 }
 
-// A rank that --devices has started ends with rank 0, also before they have met.
+// Until they have met, a rank that --devices has started ends with rank 0. Then the lifeline takes
+// over, and says who is lost.
 void end_with_parent() {
   const char* parent = std::getenv(kParent);
   if (token() == 0 || parent == nullptr) return;
@@ -242,7 +243,9 @@ std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
   options.token = token();
   options.lost = end_at_once;
   try {
-    return distributed::tcp_transport(options);
+    auto transport = distributed::tcp_transport(options);
+    prctl(PR_SET_PDEATHSIG, 0);
+    return transport;
   } catch (const Error& error) {
     if (options.token != 0) _exit(error.exit_code());  // rank 0 has started this one, and tells
     throw;
