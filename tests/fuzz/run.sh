@@ -18,6 +18,7 @@ shift
 jobs=${JOBS:-$(nproc)}
 cxx=${CXX:-clang++}
 build=build/fuzz
+mkdir -p build
 
 cmake -S . -B $build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O2 -g1 -DNDEBUG' -DWEFT_CUDA=OFF -DWEFT_HOST_CUDA=OFF -DWEFT_BENCH=OFF \
