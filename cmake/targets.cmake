@@ -4,8 +4,6 @@ target_include_directories(weft_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/weft>)
 target_compile_features(weft_flags INTERFACE cxx_std_20)
 
-set(WEFT_SAME_BYTES $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
-
 add_library(weft_warnings INTERFACE)
 set(host_warnings -Wall -Wextra)
 if(NOT WEFT_PRECOMPILE)  # who only installs Weft may have a compiler that warns of something else
@@ -14,6 +12,9 @@ endif()
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_warnings} -Wshadow -Wconversion -Wno-sign-conversion>
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
+# Errors know their line of the source. Two builds in two folders give the same bytes all the same.
+target_compile_options(weft_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 if(WEFT_LINEINFO)
   target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
 endif()
@@ -99,8 +100,6 @@ function(weft_library folder)
   add_library(weft::${folder} ALIAS weft_${folder})
   set_target_properties(weft_${folder} PROPERTIES EXPORT_NAME ${folder})
   target_link_libraries(weft_${folder} PUBLIC weft_flags PRIVATE $<BUILD_INTERFACE:weft_warnings>)
-  # Errors know their line of the source: two builds in two folders give the same bytes all the same.
-  target_compile_options(weft_${folder} PRIVATE ${WEFT_SAME_BYTES})
   if(folder MATCHES "^(data|distributed|models)$")  # what reads files and talks to other machines
     target_compile_options(weft_${folder} PRIVATE ${WEFT_HARDENING_COMPILE})
   endif()
@@ -194,7 +193,7 @@ function(weft_onnx_library)
     set(sources ${absent})
   endif()
   add_library(weft_onnx STATIC ${sources})
-  target_compile_options(weft_onnx PRIVATE -O1 ${WEFT_SAME_BYTES} ${WEFT_HARDENING_COMPILE})
+  target_compile_options(weft_onnx PRIVATE -O1 ${WEFT_HARDENING_COMPILE})
   target_link_libraries(weft_onnx PUBLIC weft_models PRIVATE weft_warnings)
   add_library(weft_onnx_libraries INTERFACE)  # what its objects are linked with
   if(WEFT_ONNX)

@@ -36,7 +36,7 @@ namespace weft::kernels {
 
 inline constexpr int kMaxImageChannels = 4;
 
-// Of one image of the data set.
+// Of one image of the data set. A channel has fewer than 2^31 pixels.
 struct BatchDims {
   std::int64_t channels = 1, height = 0, width = 0;
 

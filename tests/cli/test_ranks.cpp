@@ -222,10 +222,9 @@ TEST_F(RanksTest, WhoDoesNotComeIsNamed) {
 // As when rank 0 is killed before the ranks have met: the one that it started does not wait.
 TEST_F(RanksTest, ARankWhoseStarterIsGoneEndsAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome =
-      shell(std::string("WEFT_RUN_TOKEN=1 WEFT_RUN_PARENT=1 ") + WEFT_BINARY +
-            " train --dataset digits --limit-train 100 --rank 1 --world-size 2 --rendezvous "
-            "127.0.0.1:29673 --rank-timeout 60 --device cpu --out run; exit $?");
+  const Outcome outcome = shell(
+      "WEFT_RUN_TOKEN=1 WEFT_RUN_PARENT=1 $WEFT train --dataset digits --limit-train 100 --rank 1 "
+      "--world-size 2 --rendezvous 127.0.0.1:29673 --rank-timeout 60 --device cpu --out run");
   EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }

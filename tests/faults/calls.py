@@ -10,7 +10,8 @@ For each program, call and error the n-th call fails, for every n until the prog
 - no file is half-written, no temporary stays, and no other file of the world has changed;
 - the same command without a fault then works, or the run that was begun goes on, with the same results bit for bit.
 
-Results go to tests/faults/results/calls.jsonl, program by program, so that several runs add up; tests/faults/table.py makes the table of them.
+Results go to tests/faults/results/calls.jsonl, program by program, so that several runs add up. tests/faults/table.py
+makes the table of them.
 """
 import concurrent.futures
 import errno
@@ -203,7 +204,8 @@ def rows_of(options, program_name: str, place: programs.Workplace) -> list[dict]
                     row["wrong"].append(f"n = {n}: {problem}")
                 if has_fired:
                     row["runs"] += 1
-                    row[outcome] = row.get(outcome, 0) + 1 if outcome != "wrong" else row["wrong"]
+                    if not problem:
+                        row[outcome] += 1
                 elif numbers is None:
                     break
                 n += 1

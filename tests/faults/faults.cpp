@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: MIT
-// A preloaded library (LD_PRELOAD) that lets one system call of a program fail, or records them.
-//
-// Only files below WEFT_FAULTS_ROOT count, standard input and output where they are such files, and
-// only calls after main() has begun. The loader, /proc and the program itself are left alone.
-//
-//   WEFT_FAULTS_CALL    open, read, write, fsync, rename, mkdir, mmap, close or alloc; more than
-//                       one, with commas between them
-//   WEFT_FAULTS_N       the number of the call that fails, from 1 on
-//   WEFT_FAULTS_ERROR   the errno that it fails with, or "short": a read or write moves half
-//   WEFT_FAULTS_STICKY  set: all later ones fail as well, as on a disk that stays full
-//   WEFT_FAULTS_BYTES   allocations from this size on count; default 1 MiB
-//   WEFT_FAULTS_FIRED   a file that gets a line for each call that failed
-//   WEFT_FAULTS_RECORD  a file that gets a line for each call that changes what a disk holds
+// A preloaded library (LD_PRELOAD) that lets one system call of a program fail, or records them:
+// decide.h tells its settings. Here are the calls.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "tests/faults/decide.h"
 
 extern "C" {
-void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
@@ -38,15 +23,7 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 namespace {
 
-constexpr int kFiles = 4096;
-
-char root[PATH_MAX], calls[256], record_to[PATH_MAX], fired_to[PATH_MAX];
-long wanted = 0;
-int error_number = 0;
-bool is_short = false, is_sticky = false, has_begun = false;
-std::size_t least_bytes = std::size_t{1} << 20;
-std::atomic<long> count{0};
-std::atomic<bool> counts[kFiles];  // by descriptor: is it a file below the root?
+using namespace weft::faults;
 
 template <class Function>
 Function* real(Function*, const char* name) {
@@ -55,146 +32,12 @@ Function* real(Function*, const char* name) {
 #define REAL(name) \
   static auto* const real_##name = real(static_cast<decltype(::name)*>(nullptr), #name)
 
-void append_to(const char* file, const char* line, std::size_t length) {
-  const int kept = errno;
-  const auto to = static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (to >= 0) {
-    (void)!syscall(SYS_write, to, line, length);
-    syscall(SYS_close, to);
-  }
-  errno = kept;
-}
-
-bool is_listed(const char* call) {
-  const std::size_t length = std::strlen(call);
-  for (const char* at = calls; (at = std::strstr(at, call)) != nullptr; at += length) {
-    const bool begins = at == calls || at[-1] == ',';
-    if (begins && (at[length] == ',' || at[length] == '\0')) return true;
-  }
-  return false;
-}
-
-// Does this call, which counts, fail? Then errno is set.
-bool fails(const char* call, const char* what) {
-  if (!has_begun || wanted == 0 || !is_listed(call)) return false;
-  const long number = ++count;
-  if (number != wanted && !(is_sticky && number > wanted)) return false;
-  if (fired_to[0] != '\0') {
-    char line[PATH_MAX + 64];
-    const int length = std::snprintf(line, sizeof line, "%ld %s %s\n", number, call, what);
-    append_to(fired_to, line, static_cast<std::size_t>(length));
-  }
-  errno = error_number;
-  return true;
-}
-
-// An absolute path without . and .., so that it can be compared with the root.
-void absolute(int folder, const char* path, char (&out)[PATH_MAX]) {
-  char begin[PATH_MAX] = "";
-  if (path[0] != '/') {
-    char link[64];
-    std::snprintf(link, sizeof link, folder == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/%d",
-                  folder);
-    const ssize_t length = readlink(link, begin, sizeof begin - 1);
-    begin[length > 0 ? length : 0] = '\0';
-  }
-  std::size_t used = std::strlen(begin);
-  std::memcpy(out, begin, used + 1);
-  while (*path != '\0') {
-    const std::size_t length = std::strcspn(path, "/");
-    if (length == 2 && path[0] == '.' && path[1] == '.') {
-      while (used > 0 && out[used] != '/') --used;
-    } else if (length > 0 && !(length == 1 && path[0] == '.') && used + length + 2 < PATH_MAX) {
-      out[used++] = '/';
-      std::memcpy(out + used, path, length);
-      used += length;
-    }
-    out[used] = '\0';
-    path += length;
-    path += *path == '/' ? 1 : 0;
-  }
-}
-
-bool is_below_root(const char* path) {
-  const std::size_t length = std::strlen(root);
-  return length > 0 && std::strncmp(path, root, length) == 0 &&
-         (path[length] == '/' || path[length] == '\0');
-}
-
-bool is_counted(int file) {
-  return file >= 0 && file < kFiles && counts[file];
-}
-
-void name_of(int file, char (&out)[PATH_MAX]) {
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  const ssize_t length = readlink(link, out, sizeof out - 1);
-  out[length > 0 ? length : 0] = '\0';
-}
-
-// {"call": ..., "pid": ..., "file": the descriptor, "path": ..., "to": ..., "number": ...,
-// "data": in hexadecimal digits}. Paths of the tests need no escapes.
-void record(const char* call, int file, const char* path = "", const char* to = "", long number = 0,
-            const void* data = nullptr, std::size_t bytes = 0) {
-  if (record_to[0] == '\0' || !has_begun) return;
-  const std::size_t room = 2 * bytes + 2 * PATH_MAX + 256;
-  auto* line = static_cast<char*>(__libc_malloc(room));
-  auto length = static_cast<std::size_t>(std::snprintf(
-      line, room, R"({"call":"%s","pid":%d,"file":%d,"path":"%s","to":"%s","number":%ld,"data":")",
-      call, getpid(), file, path, to, number));
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const auto byte = static_cast<const unsigned char*>(data)[i];
-    line[length++] = "0123456789abcdef"[byte / 16];
-    line[length++] = "0123456789abcdef"[byte % 16];
-  }
-  std::memcpy(line + length, "\"}\n", 3);
-  append_to(record_to, line, length + 3);
-  std::free(line);
-}
-
-void begin() {
-  const auto copy = [](const char* name, char* to, std::size_t room) {
-    const char* value = std::getenv(name);
-    std::snprintf(to, room, "%s", value == nullptr ? "" : value);
-  };
-  copy("WEFT_FAULTS_ROOT", root, sizeof root);
-  copy("WEFT_FAULTS_CALL", calls, sizeof calls);
-  copy("WEFT_FAULTS_RECORD", record_to, sizeof record_to);
-  copy("WEFT_FAULTS_FIRED", fired_to, sizeof fired_to);
-  char text[64];
-  copy("WEFT_FAULTS_N", text, sizeof text);
-  wanted = std::atol(text);
-  copy("WEFT_FAULTS_BYTES", text, sizeof text);
-  if (text[0] != '\0') least_bytes = std::strtoull(text, nullptr, 10);
-  copy("WEFT_FAULTS_ERROR", text, sizeof text);
-  is_short = std::strcmp(text, "short") == 0;
-  error_number = std::atoi(text);
-  is_sticky = std::getenv("WEFT_FAULTS_STICKY") != nullptr;
-  for (int file = 0; file < 2; ++file) {
-    char path[PATH_MAX];
-    name_of(file, path);
-    counts[file] = is_below_root(path);
-  }
-  has_begun = true;
-}
-
-// A file that was opened: does it count, and is it new?
-int opened(int file, const char* path, int flags) {
-  if (file < 0 || file >= kFiles) return file;
-  counts[file] = is_below_root(path);
-  if (counts[file] && (flags & (O_CREAT | O_TRUNC | O_DIRECTORY)) != 0) {
-    record((flags & O_DIRECTORY) != 0 ? "opendir" : "create", file, path, "", flags & O_TRUNC);
-  }
-  return file;
-}
-
 template <class Call>
 int open_with(int folder, const char* name, int flags, Call call) {
   char path[PATH_MAX];
   absolute(folder, name, path);
   const bool is_folder = (flags & O_DIRECTORY) != 0;  // which no signal interrupts
-  if (is_below_root(path) && !(is_folder && error_number == EINTR) && fails("open", path)) {
+  if (is_below_root(path) && !(is_folder && is_interruption()) && fails("open", path)) {
     return -1;
   }
   return opened(call(), path, flags);
@@ -204,28 +47,11 @@ int flags_of(const char* mode) {
   return mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT : 0;
 }
 
-// The bytes that a call may move; -1 for none, with errno.
-ssize_t allowed(const char* call, int file, std::size_t bytes) {
-  if (!is_counted(file)) return static_cast<ssize_t>(bytes);
-  char path[PATH_MAX];
-  name_of(file, path);
-  if (!fails(call, path)) return static_cast<ssize_t>(bytes);
-  if (!is_short) return -1;
-  return static_cast<ssize_t>(bytes > 1 ? bytes / 2 : bytes);
-}
-
 ssize_t wrote(int file, ssize_t bytes, const void* data, long offset = -1) {
   if (bytes > 0 && is_counted(file)) {
     record("write", file, "", "", offset, data, static_cast<std::size_t>(bytes));
   }
   return bytes;
-}
-
-bool alloc_fails(std::size_t bytes) {
-  if (bytes < least_bytes || !has_begun || wanted == 0) return false;
-  char text[32];
-  std::snprintf(text, sizeof text, "%zu bytes", bytes);
-  return fails("alloc", text);
 }
 
 int (*real_main)(int, char**, char**);
@@ -289,7 +115,7 @@ DIR* opendir(const char* folder) {  // which no signal interrupts
   REAL(opendir);
   char path[PATH_MAX];
   absolute(AT_FDCWD, folder, path);
-  if (error_number != EINTR && is_below_root(path) && fails("open", path)) return nullptr;
+  if (!is_interruption() && is_below_root(path) && fails("open", path)) return nullptr;
   return real_opendir(folder);
 }
 
@@ -363,7 +189,7 @@ int close(int file) {
   if (!is_counted(file)) return real_close(file);
   const bool failed = allowed("close", file, 0) < 0;
   const int number = errno;
-  counts[file] = false;
+  closed(file);
   record("close", file);
   const int code = real_close(file);  // Linux closes the file, whatever close() answers
   if (failed) errno = number;
@@ -376,7 +202,7 @@ int fclose(FILE* stream) {
   if (!is_counted(file)) return real_fclose(stream);
   const bool failed = allowed("close", file, 0) < 0;
   const int number = errno;
-  counts[file] = false;
+  closed(file);
   record("close", file);
   const int code = real_fclose(stream);
   if (failed) errno = number;

@@ -39,14 +39,14 @@ def children_of(process: int) -> list[int]:
         return []
 
 
-def others_of(session: int) -> bool:
-    """Does a process of this session still run? One that has ended and waits for its parent does not."""
+def others_of(leader: int) -> bool:
+    """Does a process that this one has started still run? One that has ended and waits for its parent does not."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if int(fields[3]) == session and fields[0] != "Z":
+        if int(fields[3]) == leader and fields[0] != "Z":
             return True
     return False
 

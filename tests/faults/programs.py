@@ -194,8 +194,9 @@ def all_names(world: pathlib.Path) -> list[str]:
 
 def build_library(folder: pathlib.Path) -> pathlib.Path:
     library = folder / "weft_faults.so"
-    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared",
-                    pathlib.Path(__file__).with_name("faults.cpp"), "-o", library, "-ldl"], check=True)
+    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared", "-I", ROOT,
+                    *(pathlib.Path(__file__).with_name(name) for name in ("faults.cpp", "decide.cpp")), "-o", library,
+                    "-ldl"], check=True)
     return library
 
 

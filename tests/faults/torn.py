@@ -245,7 +245,6 @@ class Recording:
         self.commits = len(versions)
         self.versions = {hashlib.sha256(version).hexdigest(): i + 1 for i, version in enumerate(versions)}
 
-
     def check_that_it_can_fail(self, calls: list[dict], world: str, most: int) -> None:
         """Without the fsync of files, of the run's folder or of the one above, some state must be wrong."""
         for what, forgets in (("files", lambda synced: isinstance(synced, int)), ("the run", lambda s: s == RUN),

@@ -12,6 +12,7 @@ using weft::data::RgbImage;
 using weft::fuzz::require;
 
 std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
+  const weft::fuzz::TimeLimit limit(2);
   std::optional<GreyImage> grey;  // JPEG has a way of its own to grey
   try {
     grey = weft::data::decode_grey_image(bytes, "fuzz");
@@ -33,7 +34,6 @@ std::optional<RgbImage> decode(std::span<const std::uint8_t> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const weft::fuzz::TimeLimit limit(4);
   const std::optional<RgbImage> first = decode({bytes, size});
   if (!first) return 0;
   const std::optional<RgbImage> again = decode({bytes, size});

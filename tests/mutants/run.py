@@ -287,7 +287,6 @@ def main():
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     options = parser.parse_args()
 
-
     def stop(*_):
         building.stop_all()
         os._exit(130)
