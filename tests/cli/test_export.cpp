@@ -93,6 +93,14 @@ TEST_F(Export, OnnxComesBack) {
   EXPECT_EQ(info.class_names.back(), "j");
   EXPECT_EQ(info.mean, std::vector(1, 0.5f));
   EXPECT_EQ(info.stddev, std::vector(1, 0.25f));
+
+  const Outcome json = weft({"import", "run/model.onnx", "--out", "j.safetensors", "--json"});
+  const nlohmann::json event = json_lines(json.out).at(0);
+  EXPECT_EQ(event.at("event"), "import");
+  EXPECT_EQ(event.at("model_path"), "j.safetensors");
+  EXPECT_EQ(event.at("network"), "lenet5");
+  EXPECT_EQ(event.at("parameters"), 61706);
+  EXPECT_EQ(event.at("softmax_dropped"), false);
 }
 
 }  // namespace

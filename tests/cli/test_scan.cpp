@@ -176,7 +176,15 @@ TEST_F(Scan, Json) {
   EXPECT_EQ(events[0].at("elements"), 3);
   EXPECT_EQ(events[0].at("type"), "int64");
   EXPECT_EQ(events[0].at("last"), 6);
+  EXPECT_EQ(events[0].at("kind"), "inclusive");
   EXPECT_EQ(events[0].at("values"), (std::vector<int>{1, 3, 6}));
+  const Outcome filed = shell("printf '1 2 3' | \"$WEFT\" scan --json --exclusive --out s.npy");
+  const nlohmann::json event = json_lines(filed.out).at(0);
+  EXPECT_EQ(event.at("kind"), "exclusive");
+  EXPECT_EQ(event.at("last"), 3);
+  EXPECT_EQ(event.at("out"), "s.npy");
+  EXPECT_FALSE(event.contains("values"));
+  EXPECT_EQ(filed.err, "");
 }
 
 TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
@@ -187,6 +195,10 @@ TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
   write("bad.txt", "1\n2\nthree\n");
   write("empty.txt", "");
   write("picture.ppm", "P6 1 1 255\nabc");
+  write("arrays.npz", std::string("PK\3\4", 4) + std::string(30, '\0'));
+  std::string many;
+  for (int i = 0; i < 1'000'001; ++i) many += "1 ";
+  write("many.txt", many);
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>> mistakes = {
       {{"missing.npy"}, 3, "missing.npy: no such file"},
       {{"dta.npy"}, 3, "did you mean 'data.npy'?"},
@@ -195,6 +207,8 @@ TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
       {{"bad.txt"}, 3, "bad.txt: line 3: 'three' is not a number"},
       {{"empty.txt"}, 3, "holds no numbers"},
       {{"picture.ppm"}, 3, "a picture, expected numbers"},
+      {{"arrays.npz"}, 3, "a zip archive (.npz?), expected one array"},
+      {{"many.txt", "--json"}, 2, "add --out"},
       {{"."}, 3, "regular file"},
       {{"-"}, 3, "standard input: holds no numbers"},
       {{"data.npy", "--out", "s.csv"}, 2, ".npy, .txt"},

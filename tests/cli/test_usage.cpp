@@ -72,6 +72,9 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
       {{"train", "--seed", "-1"}, "--seed: expected"},
       {{"train", "--limit-train", "0"}, "--limit-train: expected"},
       {{"train", "--lr-schedule", "onecycle"}, "did you mean 'one-cycle'?"},
+      {{"lab", "run"}, "FILE is required"},
+      {{"lab", "run", "--frob", "x.cu"}, "unknown option '--frob'"},
+      {{"lab", "run", "--schedules", "0", "x.cu"}, "x.cu"},
       {{"train", "--progress", "maybe"}, "--progress: expected one of auto, on, off"},
       {{"train", "--precision", "fp8"}, "--precision: expected one of fp32, tf32, bf16"},
       {{"train", "--impl", "conv=direct,gemm=direct"}, "unknown gemm variant"},
@@ -185,6 +188,15 @@ TEST_F(Usage, BenchSaysAtOnceThatItCannotWrite) {
                "--report: cannot write to locked: Permission denied");
 }
 
+TEST_F(Usage, TheLabSaysAtOnceWhatIsMissing) {
+  write("empty.cu", "int main() {}\n");
+  expect_error(weft({"lab", "run", "--watch", "nowhere/p.html", "empty.cu"}), 3,
+               "--watch: there is no folder nowhere");
+  // Neither nvidia-smi nor a compiler is on this PATH.
+  expect_error(weft({"lab", "run", "--device", "cuda", "empty.cu"}), 4, "needs a GPU");
+  expect_error(weft({"lab", "run", "gone.cu", "more.cpp", "--", "word"}), 3, "gone.cu");
+}
+
 // What bash offers after `words`, the last of which is begun.
 class Completion : public ProgramTest {
  protected:
@@ -237,6 +249,21 @@ TEST_F(Completion, OtherShellsAcceptTheirScripts) {
     }
   }
   if (!tried) GTEST_SKIP() << "neither zsh nor fish is installed";
+}
+
+// What zsh and fish themselves would read, where they are not installed too.
+TEST_F(Completion, EveryShellHearsOfEveryCommandAndItsFlags) {
+  const std::string zsh = weft({"completion", "zsh"}).out, fish = weft({"completion", "fish"}).out;
+  for (const char* part :
+       {"#compdef weft\n", "_weft_kernel_show() {\n", "'--lr-schedule=[", ":value:(constant step ",
+        "'--config=[", ":value:_files'", "'scan:", "compdef _weft weft\n"}) {
+    EXPECT_NE(zsh.find(part), std::string::npos) << part;
+  }
+  for (const char* part :
+       {"complete -c weft -n \"__weft_at ' kernel'\" -f -a show -d '", " -l lr-schedule -x -a 'constant step ",
+        " -l config -r -d '", "and set path"}) {
+    EXPECT_NE(fish.find(part), std::string::npos) << part;
+  }
 }
 
 TEST_F(Completion, TheManualPageTellsEveryCommandAndFlag) {

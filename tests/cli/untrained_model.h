@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An untrained network in a file, which is enough to read pictures with.
+// An untrained network, which is enough to read pictures with.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,17 @@
 
 namespace weft::test {
 
-inline void write_untrained_model(const std::filesystem::path& path) {
+inline models::Model untrained_model() {
   models::Model model;
   for (int label = 0; label < 10; ++label) model.info.class_names.push_back(std::to_string(label));
   model.net = models::make_network(model.info.network);
   model.parameters = model.net->initial_parameters(1);
   model.buffers = model.net->initial_buffers();
-  models::write_safetensors(path, models::model_content(model));
+  return model;
+}
+
+inline void write_untrained_model(const std::filesystem::path& path) {
+  models::write_safetensors(path, models::model_content(untrained_model()));
 }
 
 }  // namespace weft::test

@@ -4,16 +4,13 @@
 //
 // The input is what strangers say one after another: the number of bytes, then these. Bit 7 of the
 // number puts the start of a rank's own greeting before them. The right rank comes last.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "distributed/rendezvous.h"
+#include "tests/fuzz/connection.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -34,37 +31,6 @@ struct Hello {
   char host[64] = {};
 };
 
-class Connection {
- public:
-  explicit Connection(std::uint16_t port) : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    is_open_ =
-        connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    const linger at_once{1, 0};  // no port is kept for a while
-    setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() { close(descriptor_); }
-
-  void say(const void* bytes, std::size_t size) const {
-    if (is_open_) static_cast<void>(::send(descriptor_, bytes, size, MSG_NOSIGNAL));
-  }
-  void end() const { shutdown(descriptor_, SHUT_WR); }
-  // Until the other side has answered or has closed.
-  void hear(std::size_t size) const {
-    std::vector<char> bytes(size);
-    static_cast<void>(recv(descriptor_, bytes.data(), size, MSG_WAITALL));
-  }
-
- private:
-  int descriptor_;
-  bool is_open_ = false;
-};
-
 void talk(fuzz::Input input, std::uint16_t port) {
   for (std::size_t i = 0; i < kMostStrangers && !input.empty(); ++i) {
     const std::size_t kind = input[0], size = std::min<std::size_t>(kind % 128, input.size() - 1);
@@ -78,19 +44,19 @@ void talk(fuzz::Input input, std::uint16_t port) {
       }
       said.assign(out, out + sizeof hello);
     }
-    const Connection stranger(port);
+    const fuzz::Connection stranger(port);
     stranger.say(said.data(), said.size());
     stranger.end();
-    stranger.hear(1);
+    stranger.hear_something();
   }
   Hello hello;
-  const Connection rank(port);
+  const fuzz::Connection rank(port);
   rank.say(&hello, sizeof hello);
-  rank.hear(1);
+  rank.hear_something();
   hello.purpose = 2;
-  const Connection lifeline(port);
+  const fuzz::Connection lifeline(port);
   lifeline.say(&hello, sizeof hello);
-  lifeline.hear(1);  // nothing comes; rank 0 closes it in the end
+  lifeline.hear_something();  // nothing comes; rank 0 closes it in the end
 }
 
 }  // namespace

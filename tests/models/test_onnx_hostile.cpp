@@ -126,6 +126,18 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
        [](auto& file) {
          set_numbers(node_named(file, "conv1"), "pads", {0, 0, 1, 1});
        }},
+      {"the same padding on both sides",
+       [](auto& file) {
+         set_numbers(node_named(file, "conv1"), "pads", {1, 0, 1, 1});
+       }},
+      {"its kernel_shape is 3x2, that of its weight 3x3",
+       [](auto& file) {
+         set_numbers(node_named(file, "conv1"), "kernel_shape", {3, 2});
+       }},
+      {"its kernel_shape is 2x3, that of its weight 3x3",
+       [](auto& file) {
+         set_numbers(node_named(file, "conv1"), "kernel_shape", {2, 3});
+       }},
       {"expected 4 numbers as pads, found 5",
        [](auto& file) {
          set_numbers(node_named(file, "conv1"), "pads", {0, 0, 1, 1, 0});
@@ -195,6 +207,60 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
          }
          file.mutable_graph()->mutable_output(0)->set_name(sum);
        }},
+  });
+}
+
+// A tensor of whole numbers in the file.
+void add_numbers(onnx::ModelProto& file, const std::string& name,
+                 const std::vector<std::int64_t>& numbers) {
+  onnx::TensorProto& tensor = *file.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_dims(std::ssize(numbers));
+  for (const std::int64_t number : numbers) tensor.add_int64_data(number);
+}
+
+TEST(OnnxHostile, ShapesThatAreNoRowForEachImage) {
+  const auto reshaped = [](const std::vector<std::int64_t>& shape, std::int64_t allowzero = 0) {
+    return [=](onnx::ModelProto& file) {
+      onnx::NodeProto& node = node_named(file, "flatten");
+      node.clear_attribute();
+      node.set_op_type("Reshape");
+      node.add_input("shape");
+      if (allowzero != 0) set_number(node, "allowzero", allowzero);
+      add_numbers(file, "shape", shape);
+    };
+  };
+  const std::string message = "expected one row for each image";
+  expect_refused({{message, reshaped({0, -1, 1})},
+                  {message, reshaped({0, 0})},
+                  {message, reshaped({0, -2})},
+                  {message, reshaped({0, -1}, 1)},
+                  {message, reshaped({-1, -1})},
+                  {message, reshaped({3, 64})}});
+}
+
+TEST(OnnxHostile, MeansSharesAndAxesOfOtherThings) {
+  const auto with_numbers = [](const char* type, const std::vector<std::int64_t>& numbers,
+                               std::int64_t keepdims = 1) {
+    return [=](onnx::ModelProto& file) {
+      onnx::NodeProto& node = insert_behind(file, "relu1", type);
+      add_numbers(file, "numbers", numbers);
+      node.add_input("numbers");
+      if (keepdims != 1) set_number(node, "keepdims", keepdims);
+    };
+  };
+  expect_refused({
+      {"a mean over the rows and columns", with_numbers("ReduceMean", {1, 2})},
+      {"a mean over the rows and columns", with_numbers("ReduceMean", {-1, -2, -3})},
+      {"a mean over the rows and columns", with_numbers("ReduceMean", {2, 3}, 2)},
+      {"\"numbers\" is of INT64; Weft takes FLOAT", with_numbers("Dropout", {1, 2})},
+      {"expected one ratio, found 4",
+       [](auto& file) { insert_behind(file, "relu1", "Dropout").add_input("bn1.bias"); }},
+      {"expected axis 1 or -1, found 0",
+       [](auto& file) { set_number(insert_behind(file, "fc1", "Softmax"), "axis", 0); }},
+      {"an epsilon from 0 to 1",
+       [](auto& file) { set_real(node_named(file, "bn1"), "epsilon", 1.5f); }},
   });
 }
 

@@ -213,6 +213,26 @@ TEST_P(TrainerTest, StopBeforeTheFirstStepTrainsNothing) {
   expect_same_run(whole, later);
 }
 
+TEST_P(TrainerTest, DataThatDoesNotFitTheNetworkIsUsage) {
+  const data::Dataset good = dataset_;
+  const auto refused = [&](const std::string& part) {
+    EXPECT_TRUE(throws(ErrorKind::usage, part, [&] { start({}); })) << part;
+    dataset_ = good;
+  };
+  dataset_.class_names.pop_back();
+  refused("the network has 10 classes");
+  dataset_.mean.push_back(0.5f);
+  refused("a finite mean and a stddev > 0");
+  dataset_.stddev.clear();
+  refused("a finite mean and a stddev > 0");
+  dataset_.mean[0] = NAN;
+  refused("a finite mean and a stddev > 0");
+  dataset_.stddev[0] = INFINITY;
+  refused("a finite mean and a stddev > 0");
+  dataset_.stddev[0] = 0;
+  refused("a finite mean and a stddev > 0");
+}
+
 TEST_P(TrainerTest, DivergenceNamesALayerAndKeepsTheLastGoodCheckpoint) {
   config_.schedule = {ScheduleKind::step, 0.05f, 0, 1, 1e30f};  // explodes in the second epoch
   const TemporaryFolder folder;
