@@ -40,6 +40,8 @@ fuzz() {
     picture) folders=(tests/data/hostile) ;;
     data_set) options=(-max_len=32768) ;;
     network) folders=(models/networks) ;;
+    # Short ones say all that these formats can say, and many more of them are tried.
+    bodies|idx|npy|numbers) options=(-max_len=512) ;;
     onnx) folders=(tests/interop/pytorch_files); options=(-max_len=16384) ;;
     lab) folders=(tests/lab/programs examples/lab) ;;
   esac
