@@ -21,6 +21,11 @@ namespace weft::test {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// An index of a vector.
+inline std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
 // Extents around warp, vector and block boundaries, a prime, and one that wakes several threads.
 inline std::vector<std::int64_t> linear_sizes() {
   return sizes_here({1, 2, 3, 4, 5, 31, 32, 33, 1021, 1023, 1024, 1025, 2049, 40000, 100003},

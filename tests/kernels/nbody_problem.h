@@ -18,10 +18,6 @@ using namespace weft::kernels;
 
 constexpr double kEps = std::numeric_limits<float>::epsilon();
 
-inline std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 // Bodies in the cube [-1, 1]^3 with masses in [0.1, 1), as quads.
 inline std::vector<float> random_bodies(std::int64_t n, std::uint64_t seed) {
   std::vector<float> bodies = random_floats(4 * n, seed);

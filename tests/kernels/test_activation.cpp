@@ -125,6 +125,13 @@ TEST_P(ActivationTest, ExtremeValues) {
   }
 }
 
+TEST_P(ActivationTest, ReluOfMinusZeroIsZero) {
+  const std::vector<float> x = {-0.0f, 0.0f, -0.0f, 1.0f, -0.0f};
+  Guarded<float> in(x, stream()), out(5, stream());
+  kernels::activation_forward(out.data(), in.data(), 5, Activation::relu, stream());
+  EXPECT_TRUE(same_bits(out.get(), {0.0f, 0.0f, 0.0f, 1.0f, 0.0f}));
+}
+
 TEST_P(ActivationTest, ReluGradientIsZeroAtTheKink) {
   Guarded<float> y(std::vector<float>{0.0f, -0.0f, 1.0f}, stream());
   Guarded<float> dy(std::vector<float>{5.0f, 5.0f, 5.0f}, stream()), dx(3, stream());

@@ -186,6 +186,71 @@ TEST_P(BatchNormTest, BackwardMatchesOracle) {
   }
 }
 
+// Whole numbers, of which a thread's sums are exact in float and a block's are not: the statistics
+// and the gradients of the parameters are the exact ones, rounded once.
+TEST_P(BatchNormTest, WholeNumbersRoundOnce) {
+  for (const BatchNormDims& d : {BatchNormDims{64, 16, 5}, BatchNormDims{40, 16, 8}}) {
+    const std::int64_t count = d.n * d.inner;
+    const std::vector<float> any = random_floats(d.n * d.c * d.inner, 21, -1, 1);
+    std::vector<float> large(any.size()), even(any.size()), dy(any.size());
+    std::vector<std::int64_t> sum(at(d.c)), squares(at(d.c)), dy_sum(at(d.c)), product(at(d.c));
+    for (std::int64_t i = 0; i < std::ssize(any); ++i) {
+      const std::int64_t c = i / d.inner % d.c, row = i / d.inner / d.c;
+      // The first value, from which `split` counts, is the least: what it adds grows.
+      large[at(i)] = row == 0 && i % d.inner == 0 ? 0 : std::round((1 + any[at(i)]) * 0x1p17f);
+      // A row and the next one lie around 3, at the same distance.
+      const std::int64_t twin = (row - row % 2) * d.c * d.inner + c * d.inner + i % d.inner;
+      const float distance = std::round(any[at(twin)] * 1000);
+      even[at(i)] = 3 + (row % 2 == 0 ? distance : -distance);
+      dy[at(i)] = std::round(any[at(std::ssize(any) - 1 - i)] * 1000);
+      sum[at(c)] += static_cast<std::int64_t>(large[at(i)]);
+      squares[at(c)] += static_cast<std::int64_t>(distance * distance);
+      dy_sum[at(c)] += static_cast<std::int64_t>(large[at(i)]);
+      product[at(c)] += static_cast<std::int64_t>(dy[at(i)] * even[at(i)]);
+    }
+    std::vector<float> mean, inv_std, dbeta, dgamma;
+    for (std::int64_t c = 0; c < d.c; ++c) {
+      const double n = static_cast<double>(count);
+      mean.push_back(static_cast<float>(static_cast<double>(sum[at(c)]) / n));
+      inv_std.push_back(static_cast<float>(
+          1 / std::sqrt(static_cast<double>(squares[at(c)]) / n + static_cast<double>(kEps))));
+      dbeta.push_back(static_cast<float>(dy_sum[at(c)]));
+      dgamma.push_back(static_cast<float>(product[at(c)]));
+    }
+    const std::vector<float> ones(at(d.c), 1.0f), zeros(at(d.c), 0.0f);
+    for (const std::string_view variant : variants()) {
+      Guarded<double> scratch = workspace(d);
+      Guarded<float> y(std::ssize(any), stream()), found(d.c, stream()), deviation(d.c, stream()),
+          running_mean(zeros, stream()), running_var(ones, stream()), gamma(ones, stream()),
+          beta(zeros, stream()), x(large, stream()), pairs(even, stream());
+      const auto forward = [&](const Guarded<float>& input) {
+        kernels::batch_norm_forward(y.data(), found.data(), deviation.data(), running_mean.data(),
+                                    running_var.data(), input.data(), gamma.data(), beta.data(),
+                                    kEps, kMomentum, d, {.variant = variant},
+                                    lent(scratch, d, stream().device()), stream());
+      };
+      forward(x);
+      EXPECT_TRUE(same_bits(found.get(), mean)) << variant;
+      forward(pairs);
+      EXPECT_TRUE(same_bits(found.get(), std::vector<float>(at(d.c), 3.0f))) << variant;
+      EXPECT_TRUE(same_bits(deviation.get(), inv_std)) << variant;
+
+      Guarded<float> gradient(dy, stream()), no_mean(zeros, stream()), one(ones, stream()),
+          dx(std::ssize(any), stream()), dgamma_out(d.c, stream()), dbeta_out(d.c, stream());
+      const auto backward = [&](const Guarded<float>& of_y, const Guarded<float>& of_x) {
+        kernels::batch_norm_backward(
+            dx.data(), dgamma_out.data(), dbeta_out.data(), of_y.data(), of_x.data(), gamma.data(),
+            no_mean.data(), one.data(), d, GradientMode::overwrite, GradientMode::overwrite,
+            {.variant = variant}, lent(scratch, d, stream().device()), stream());
+      };
+      backward(x, pairs);
+      EXPECT_TRUE(same_bits(dbeta_out.get(), dbeta)) << variant;
+      backward(gradient, pairs);
+      EXPECT_TRUE(same_bits(dgamma_out.get(), dgamma)) << variant;
+    }
+  }
+}
+
 // The variance is 0, and what is left of the input is rounding divided by sqrt(eps).
 TEST_P(BatchNormTest, EqualValuesBecomeBeta) {
   const BatchNormDims d{40, 2, 9};

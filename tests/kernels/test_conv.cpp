@@ -144,29 +144,33 @@ TEST_P(Conv, GivesTheSameBitsTwice) {
 }
 
 TEST_P(Conv, WorksWithoutBias) {
-  const ConvProblem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
-  const ConvDims& d = problem.c.dims;
-  const auto x64 = to_double(problem.x), w64 = to_double(problem.w), dy64 = to_double(problem.dy);
-  std::vector<double> y64(problem.dy.size()), dw64(problem.w.size());
-  cpu::conv2d_forward_direct<double>(y64.data(), x64.data(), w64.data(), nullptr, d,
-                                     Epilogue::none);
-  cpu::conv2d_backward_weights_direct<double>(dw64.data(), nullptr, dy64.data(), x64.data(), d,
-                                              GradientMode::overwrite);
-  for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
-    const Guarded<float> x(problem.x, stream()), w(problem.w, stream()), dy(problem.dy, stream());
-    Guarded<float> y(problem.c.outputs(), stream()), dw(problem.c.weights(), stream());
-    const Buffer forward(conv2d_workspace_bytes(ConvPass::forward, d, options, device()), stream());
-    conv2d_forward(y.data(), x.data(), w.data(), nullptr, d, Epilogue::none, options,
-                   {forward.data(), forward.bytes()}, stream());
-    EXPECT_TRUE(compare(y.get(), y64, exact(), variant));
-    if (!conv_takes(options.variant, {ConvPass::backward_weights, d, options.mode}, device()))
-      return;
-    const Buffer backward(conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()),
-                          stream());
-    conv2d_backward_weights(dw.data(), nullptr, dy.data(), x.data(), d, GradientMode::overwrite,
-                            options, {backward.data(), backward.bytes()}, stream());
-    EXPECT_TRUE(compare(dw.get(), dw64, exact(), variant));
-  });
+  for (const ConvDims& d :
+       {ConvDims{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}, ConvDims{2, 1, 12, 12, 6, 5, 5}}) {
+    const ConvProblem problem({d}, true);
+    const auto x64 = to_double(problem.x), w64 = to_double(problem.w), dy64 = to_double(problem.dy);
+    std::vector<double> y64(problem.dy.size()), dw64(problem.w.size());
+    cpu::conv2d_forward_direct<double>(y64.data(), x64.data(), w64.data(), nullptr, d,
+                                       Epilogue::none);
+    cpu::conv2d_backward_weights_direct<double>(dw64.data(), nullptr, dy64.data(), x64.data(), d,
+                                                GradientMode::overwrite);
+    for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
+      if (!conv_takes(options.variant, {ConvPass::forward, d, options.mode}, device())) return;
+      const Guarded<float> x(problem.x, stream()), w(problem.w, stream()), dy(problem.dy, stream());
+      Guarded<float> y(problem.c.outputs(), stream()), dw(problem.c.weights(), stream());
+      const Buffer forward(conv2d_workspace_bytes(ConvPass::forward, d, options, device()),
+                           stream());
+      conv2d_forward(y.data(), x.data(), w.data(), nullptr, d, Epilogue::none, options,
+                     {forward.data(), forward.bytes()}, stream());
+      EXPECT_TRUE(compare(y.get(), y64, exact(), variant));
+      if (!conv_takes(options.variant, {ConvPass::backward_weights, d, options.mode}, device()))
+        return;
+      const Buffer backward(
+          conv2d_workspace_bytes(ConvPass::backward_weights, d, options, device()), stream());
+      conv2d_backward_weights(dw.data(), nullptr, dy.data(), x.data(), d, GradientMode::overwrite,
+                              options, {backward.data(), backward.bytes()}, stream());
+      EXPECT_TRUE(compare(dw.get(), dw64, exact(), variant));
+    });
+  }
 }
 
 TEST_P(Conv, AnEmptyBatchHasZeroWeightGradients) {

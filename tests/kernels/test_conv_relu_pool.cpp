@@ -302,14 +302,17 @@ TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
   const PoolResults<double> expected = p.expected();
   const Guarded<float> x(p.x, stream()), w(p.w, stream()), dy(p.dy, stream());
   const Guarded<std::uint8_t> argmax(expected.argmax, stream());
-  Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
-  conv2d_relu_pool_forward(y.data(), nullptr, x.data(), w.data(), nullptr, d, {}, stream());
-  const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, {}, device()), stream());
-  conv2d_relu_pool_backward_weights(dw.data(), nullptr, dy.data(), argmax.data(), x.data(), d,
-                                    GradientMode::overwrite, {}, {scratch.data(), scratch.bytes()},
-                                    stream());
-  EXPECT_TRUE(compare(y.get(), expected.y, exact()));
-  EXPECT_TRUE(compare(dw.get(), expected.dw, exact()));
+  for (const ReluPoolOptions& options : calls()) {
+    if (options.mode != ComputeMode::fp32) continue;
+    Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
+    conv2d_relu_pool_forward(y.data(), nullptr, x.data(), w.data(), nullptr, d, options, stream());
+    const Buffer scratch(conv2d_relu_pool_workspace_bytes(d, options, device()), stream());
+    conv2d_relu_pool_backward_weights(dw.data(), nullptr, dy.data(), argmax.data(), x.data(), d,
+                                      GradientMode::overwrite, options,
+                                      {scratch.data(), scratch.bytes()}, stream());
+    EXPECT_TRUE(compare(y.get(), expected.y, exact(), str(options.variant)));
+    EXPECT_TRUE(compare(dw.get(), expected.dw, exact(), str(options.variant)));
+  }
 }
 
 TEST_P(ReluPool, MasksTheGradientOfTheData) {

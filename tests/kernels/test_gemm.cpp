@@ -138,15 +138,19 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
 }
 
 TEST_P(Gemm, TakesAnyAlignment) {
-  for (const std::int64_t misalign : {1, 2, 3}) {
-    const Problem problem({{65, 67, 71, false, true}, 1, 1, true}, true);
-    for_each_variant(
-        problem.c.dims, device(),
-        [&](const std::string& variant, const GemmOptions& options) {
-          EXPECT_TRUE(compare(problem.run(options, stream(), misalign), problem.expected(), exact(),
-                              str(variant, " misaligned by ", misalign)));
-        },
-        misalign);
+  // The rows of the second problem are a multiple of 16 bytes, and still begin beside a boundary.
+  for (const GemmDims& dims :
+       {GemmDims{65, 67, 71, false, true}, GemmDims{36, 68, 72, false, true}}) {
+    for (const std::int64_t misalign : {1, 2, 3}) {
+      const Problem problem({dims, 1, 1, true}, true);
+      for_each_variant(
+          problem.c.dims, device(),
+          [&](const std::string& variant, const GemmOptions& options) {
+            EXPECT_TRUE(compare(problem.run(options, stream(), misalign), problem.expected(),
+                                exact(), str(variant, " misaligned by ", misalign)));
+          },
+          misalign);
+    }
   }
 }
 

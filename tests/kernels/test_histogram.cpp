@@ -166,6 +166,26 @@ TEST_P(HistogramTest, FloatsMatchADoubleOracle) {
   }
 }
 
+// Longer than two blocks take at once, which is all that a test with short grids has. The other
+// rungs have a block for each part of the input, however long it is.
+TEST_P(HistogramTest, LongInputsGoAround) {
+  const std::int64_t n = small_tests() ? 270001 : 1100007;
+  const auto bytes =
+      values_as<std::uint8_t>(cases::histogram_values(n, Distribution::uniform, 8, 9));
+  const std::vector<std::int32_t> integers(bytes.begin(), bytes.begin() + n / 4);
+  for (const std::string_view variant : variants(true, 256)) {
+    if (variant == "privatized" || variant == "multi_pass") continue;
+    EXPECT_EQ(histogram_on(stream(), bytes, kByteBins, {variant, 0}), oracle(bytes, kByteBins))
+        << variant;
+  }
+  for (const std::string_view variant : variants(false, 256)) {
+    if (variant == "privatized" || variant == "multi_pass") continue;
+    EXPECT_EQ(histogram_on(stream(), integers, kByteBins, {variant, 0}),
+              oracle(integers, kByteBins))
+        << variant;
+  }
+}
+
 TEST_P(HistogramTest, EveryValueIsCountedOnce) {
   const std::int64_t n = small_tests() ? 4099 : 50021;
   const std::vector<float> x = random_floats(n, 5, -3, 5);

@@ -201,6 +201,22 @@ TEST_P(Nbody, TotalsMatchTheOracle) {
   }
 }
 
+// All pairs are as far apart as the softening says, 1, and sums of the masses need more than the 24
+// bits of a float: what is added in float shows.
+TEST_P(Nbody, TheTotalsAreAddedInDouble) {
+  const std::int64_t n = 300;
+  const double mass = 1 + std::ldexp(1, -18);
+  std::vector<float> bodies;
+  for (int i = 0; i < n; ++i) bodies.insert(bodies.end(), {0.5f, 2, -1, static_cast<float>(mass)});
+  NbodyOptions options;
+  options.softening = 1;
+  options.gravity = 1;
+  const NbodyTotals found = totals(bodies, std::vector<float>(bodies.size(), 0.0f), options);
+  const double expected = -0.5 * mass * mass * static_cast<double>(n * (n - 1));
+  EXPECT_TRUE(std::fabs(found.potential - expected) <= 1e-10 * std::fabs(expected))
+      << found.potential << ", expected " << expected;
+}
+
 // Two bodies on a circle: after a period they are back, up to an error of second order in the step,
 // and energy and momentum have not drifted.
 TEST_P(Nbody, LeapfrogKeepsAnOrbit) {
