@@ -183,6 +183,10 @@ def main():
     commands = run(["ninja", "-C", str(build), "-t", "commands", *names]).splitlines()
     objects = compile_parts(commands, PARTS[widest], build, out, arguments.jobs)
     programs = [link(commands, name, objects, build, out) for name in names if name != "cli_tests"]
+    for name in ("libweft_mpi.so", "weft-host-cuda", "lab"):  # what the program looks for beside itself
+        (out / name).unlink(missing_ok=True)
+        if (build / name).exists():
+            (out / name).symlink_to(build / name)
     environment = dict(os.environ, LLVM_PROFILE_FILE=str(out / "profiles/%4m.profraw"),
                        WEFT_TESTED_PROGRAM=str(out / "weft"))
     failed = []

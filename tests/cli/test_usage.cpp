@@ -260,8 +260,8 @@ TEST_F(Completion, EveryShellHearsOfEveryCommandAndItsFlags) {
     EXPECT_NE(zsh.find(part), std::string::npos) << part;
   }
   for (const char* part :
-       {"complete -c weft -n \"__weft_at ' kernel'\" -f -a show -d '", " -l lr-schedule -x -a 'constant step ",
-        " -l config -r -d '", "and set path"}) {
+       {"complete -c weft -n \"__weft_at ' kernel'\" -f -a show -d '",
+        " -l lr-schedule -x -a 'constant step ", " -l config -r -d '", "and set path"}) {
     EXPECT_NE(fish.find(part), std::string::npos) << part;
   }
 }
