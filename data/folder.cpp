@@ -66,6 +66,10 @@ void on_all_cores(std::size_t count, const FolderOptions& options, Work work) {
   run(true);
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
+  // Also where the helpers were quicker than this thread, which may have done none.
+  if (options.progress && count > 0) {
+    options.progress(static_cast<std::int64_t>(count), static_cast<std::int64_t>(count));
+  }
 }
 
 // The shape that the looks, of all pictures or of some, ask for where the options leave it open.
