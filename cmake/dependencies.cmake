@@ -23,6 +23,12 @@ if(WEFT_WEBP)
     set(WEFT_WEBP OFF)
   endif()
 endif()
+find_path(LIBDEFLATE_INCLUDE_DIR libdeflate.h)  # inflates faster than zlib
+find_library(LIBDEFLATE_LIBRARY deflate)
+set(WEFT_LIBDEFLATE OFF)
+if(LIBDEFLATE_INCLUDE_DIR AND LIBDEFLATE_LIBRARY)
+  set(WEFT_LIBDEFLATE ON)
+endif()
 if(WEFT_ONNX)  # the ONNX project's definitions, which are protobuf's
   find_path(ONNX_INCLUDE_DIR onnx/onnx-ml.pb.h)
   find_library(ONNX_PROTO_LIBRARY onnx_proto)

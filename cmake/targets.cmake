@@ -143,7 +143,8 @@ function(weft_library folder)
     endif()
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
-    target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>)
+    target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
+                          $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>)
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     if(WEFT_WEBP)
@@ -153,10 +154,17 @@ function(weft_library folder)
         COMPILE_DEFINITIONS WEFT_WITH_WEBP)
       set(webp_version WEFT_WITH_WEBP)
     endif()
+    if(WEFT_LIBDEFLATE)
+      target_include_directories(weft_data SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE_DIR})
+      target_link_libraries(weft_data PRIVATE ${LIBDEFLATE_LIBRARY})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/gzip.cpp PROPERTIES
+        COMPILE_DEFINITIONS WEFT_WITH_LIBDEFLATE)
+      set(libdeflate_version WEFT_WITH_LIBDEFLATE)
+    endif()
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/library_versions.cpp PROPERTIES
-      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version}")
+      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${libdeflate_version}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)

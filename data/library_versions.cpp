@@ -3,6 +3,10 @@
 
 #include <zlib.h>
 
+#ifdef WEFT_WITH_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+
 #ifdef WEFT_WITH_WEBP
 #include <webp/decode.h>
 
@@ -18,6 +22,9 @@ std::vector<LibraryVersion> library_versions() {
   const int version = WebPGetDecoderVersion();  // a byte each: 0x010204 is 1.2.4
   all.push_back(
       {"libwebp", "", str(version >> 16, ".", version >> 8 & 255, ".", version & 255), "1.2.4"});
+#endif
+#ifdef WEFT_WITH_LIBDEFLATE
+  all.push_back({"libdeflate", LIBDEFLATE_VERSION_STRING, "", "1.14"});
 #endif
   return all;
 }

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <future>
+
 #include "data/digits.h"
 #include "data/download.h"
 #include "data/gzip.h"
@@ -14,6 +16,7 @@
 #include "data/statistics.h"
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/timings.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -48,8 +51,12 @@ struct CheckedFile {
 
 CheckedFile read_and_hash(const fs::path& path, std::string_view expected) {
   CheckedFile file;
-  file.bytes = read_file_inflated(path, kMaxIdxBytes);
+  {
+    const TimedScope timed(str("read ", path.filename().string()));
+    file.bytes = read_file_inflated(path, kMaxIdxBytes);
+  }
   file.check = {path, file.bytes.size(), "", std::string(expected)};
+  const TimedScope timed(str("hash ", path.filename().string()));
   if (!expected.empty()) file.check.sha256 = sha256_hex(file.bytes);
   return file;
 }
@@ -82,13 +89,19 @@ ImageSet load_set(const Located& found, const FamilyMember& member, FileRole ima
   return set;
 }
 
-Dataset load_files(const Located& found, const FamilyMember& member) {
+Dataset load_files(const Located& found, const FamilyMember& member, bool test_only = false) {
   Dataset dataset;
   dataset.name = member.name;
   dataset.class_names.assign(member.class_names.begin(), member.class_names.end());
   dataset.source = found.folder.string();
-  dataset.train = load_set(found, member, FileRole::train_images, FileRole::train_labels);
-  dataset.test = load_set(found, member, FileRole::test_images, FileRole::test_labels);
+  std::future<ImageSet> test =
+      std::async(test_only ? std::launch::deferred : std::launch::async, load_set, std::cref(found),
+                 std::cref(member), FileRole::test_images, FileRole::test_labels);
+  if (!test_only) {
+    dataset.train = load_set(found, member, FileRole::train_images, FileRole::train_labels);
+  }
+  dataset.test = test.get();
+  if (test_only) return dataset;
   if (member.name == "mnist") {
     dataset.mean = {0.1307f};
     dataset.stddev = {0.3081f};
@@ -255,7 +268,7 @@ std::optional<Dataset> find_dataset(std::string_view name, const FindOptions& op
   const FamilyMember& member = *find_member(name);
   const std::optional<Located> found = locate_or_download(member, options);
   if (!found) return std::nullopt;
-  return load_files(*found, member);
+  return load_files(*found, member, options.test_only);
 }
 
 Dataset load_dataset(std::string_view name, const FindOptions& options) {

@@ -11,6 +11,7 @@
 #include "engine/driver.h"
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/timings.h"
 
 #ifdef WEFT_WITH_CUDA
 #include "engine/cuda_check.h"
@@ -125,6 +126,7 @@ cudaError_t probe_kernel_image();  // engine/launch.cu: can this binary's machin
 
 const CudaStatus& cuda_status() {
   static const CudaStatus status = [] {
+    const TimedScope timed("find a GPU, and open it");
     CudaStatus found;
     int count = 0;
     cudaError_t code = cudaGetDeviceCount(&count);

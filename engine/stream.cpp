@@ -12,6 +12,7 @@
 
 #include "engine/error.h"
 #include "engine/extent.h"
+#include "engine/timings.h"
 
 #ifdef WEFT_WITH_CUDA
 #include "engine/cuda_check.h"
@@ -116,7 +117,10 @@ struct StreamState {
 
 }  // namespace detail
 
-Stream::Stream(Device device) : state_(std::make_shared<detail::StreamState>(device)) {}
+Stream::Stream(Device device) {
+  const TimedScope timed("open the device");
+  state_ = std::make_shared<detail::StreamState>(device);
+}
 
 Device Stream::device() const {
   return state_->device;

@@ -91,12 +91,20 @@ Calibration fit_calibration(std::span<const float> logits, std::span<const std::
 
 double total_variation(std::span<const std::uint8_t> pixels, std::int64_t height,
                        std::int64_t width) {
-  const auto step = static_cast<std::size_t>(width),
-             plane = static_cast<std::size_t>(height) * step;
+  const auto across = static_cast<std::size_t>(width), down = static_cast<std::size_t>(height);
+  const auto distance = [&](std::size_t a, std::size_t b) {
+    return std::abs(pixels[a] - pixels[b]);
+  };
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    if ((i + 1) % step != 0) sum += std::abs(pixels[i] - pixels[i + 1]);
-    if (i % plane + step < plane) sum += std::abs(pixels[i] - pixels[i + step]);
+  for (std::size_t plane = 0; plane < pixels.size(); plane += down * across) {
+    for (std::size_t row = plane; row < plane + down * across; row += across) {
+      int of_row = 0;
+      for (std::size_t i = row + 1; i < row + across; ++i) of_row += distance(i - 1, i);
+      if (row > plane) {
+        for (std::size_t i = row; i < row + across; ++i) of_row += distance(i - across, i);
+      }
+      sum += of_row;
+    }
   }
   return static_cast<double>(sum) / 255;
 }

@@ -53,11 +53,11 @@ void scale_weights(std::vector<float>& parameters, const layers::Sequential& net
 
 }  // namespace
 
-Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
+Checkpoint fresh_checkpoint(const TrainConfig& config, const DataFingerprint& data,
                             const layers::Sequential& net) {
   Checkpoint checkpoint;
   checkpoint.state.config = config;
-  checkpoint.state.data = fingerprint_of(dataset);
+  checkpoint.state.data = data;
   checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
   scale_weights(checkpoint.weights.parameters, net, config.init_gain);
   checkpoint.states.assign(state_names(config.optimizer).size(),

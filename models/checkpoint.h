@@ -33,7 +33,7 @@ struct Checkpoint {
 };
 
 // The start of a new run: weights drawn from the config's seed.
-Checkpoint fresh_checkpoint(const TrainConfig& config, const data::Dataset& dataset,
+Checkpoint fresh_checkpoint(const TrainConfig& config, const DataFingerprint& data,
                             const layers::Sequential& net);
 SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Sequential& net);
 // Error{data}, prefixed by `where`, for content that does not hold together.

@@ -5,6 +5,7 @@
 
 #include "engine/extent.h"
 #include "engine/timer.h"
+#include "engine/timings.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/softmax/softmax.h"
 #include "models/device_totals.h"
@@ -215,6 +216,7 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
     throw Error(ErrorKind::usage, str("expected a batch size >= 1, found ", batch_size));
   }
   check_images(set, network, "evaluation");
+  const TimedScope timed("evaluate");
   layers::Weights weights(*model.net, stream, layers::Phase::inference);
   copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
   copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
@@ -233,15 +235,20 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   const std::vector<float> logits = to_host(all_logits.view<float>(), stream);
   const auto classes = static_cast<std::size_t>(network.classes);
   const auto pixels = static_cast<std::size_t>(set.pixels());
-  for (std::size_t first = 0; first < logits.size(); first += classes) {
+  result.probabilities.resize(logits.size());
+  std::int64_t unsure = 0;
+#pragma omp parallel for schedule(static) reduction(+ : unsure)
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const auto first = static_cast<std::size_t>(i) * classes;
     const auto row = std::span(logits).subspan(first, classes);
-    for (const double probability : softmax(row, model.info.calibration.temperature)) {
-      result.probabilities.push_back(static_cast<float>(probability));
-    }
-    const auto image = std::span(set.images).subspan(first / classes * pixels, pixels);
+    std::ranges::transform(softmax(row, model.info.calibration.temperature),
+                           result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
+                           [](double probability) { return static_cast<float>(probability); });
+    const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
     const double seen = familiarity(row, total_variation(image, set.height, set.width));
-    result.unsure += seen < model.info.calibration.threshold ? 1 : 0;
+    unsure += seen < model.info.calibration.threshold ? 1 : 0;
   }
+  result.unsure = unsure;
   result.calibration_error = expected_calibration_error(result.probabilities, set.labels);
   result.confusion.assign(static_cast<std::size_t>(network.classes * network.classes), 0);
   for (std::size_t image = 0; image < result.predictions.size(); ++image) {

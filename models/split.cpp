@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/random.h"
+#include "engine/timings.h"
 
 namespace weft::models {
 
@@ -65,6 +66,11 @@ std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConf
   if (dataset.validation.count > 0) return first_images(dataset.train, images, dataset.validation);
   if (config.validation_split == 0 && held_out_images(config, images) == 0) return std::nullopt;
   return split_images(dataset.train, images, held_out_share(config), config.seed);
+}
+
+PreparedData prepare(const data::Dataset& dataset, const TrainConfig& config) {
+  const TimedScope timed("split and fingerprint the data");
+  return {fingerprint_of(dataset), split_of(dataset, config)};
 }
 
 }  // namespace weft::models

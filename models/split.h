@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "data/dataset.h"
+#include "models/fingerprint.h"
 #include "models/train_config.h"
 
 namespace weft::models {
@@ -25,5 +26,12 @@ std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config
 // Training and held-out images: those of the data set's own validation set, or a share of the
 // training images; nothing when none are held out.
 std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config);
+
+// What a trainer makes of a data set before it needs a device.
+struct PreparedData {
+  DataFingerprint fingerprint;
+  std::optional<TrainSplit> split;  // as from split_of()
+};
+PreparedData prepare(const data::Dataset& dataset, const TrainConfig& config);
 
 }  // namespace weft::models

@@ -8,6 +8,7 @@
 
 #include "engine/extent.h"
 #include "engine/timer.h"
+#include "engine/timings.h"
 #include "models/checkpoint.h"
 #include "models/data_parallel.h"
 #include "models/run_checks.h"
@@ -27,8 +28,8 @@ constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
-        RunDirectory run_directory, const Stream& on, std::uint64_t device_data_limit,
-        distributed::Communicator& together);
+        std::optional<TrainSplit> parts, RunDirectory run_directory, const Stream& on,
+        std::uint64_t device_data_limit, distributed::Communicator& together);
 
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
@@ -68,15 +69,16 @@ struct Trainer::State {
 };
 
 Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> network,
-                      const data::Dataset& dataset, RunDirectory run_directory, const Stream& on,
-                      std::uint64_t device_data_limit, distributed::Communicator& together)
+                      const data::Dataset& dataset, std::optional<TrainSplit> parts,
+                      RunDirectory run_directory, const Stream& on, std::uint64_t device_data_limit,
+                      distributed::Communicator& together)
     : stream(on),
       ranks(together),
       directory(std::move(run_directory)),
       info(info_of(dataset)),
       net(std::move(network)),
       checkpoint(std::move(start)),
-      split(split_of(dataset, config())) {
+      split(std::move(parts)) {
   const data::ImageSet& train = split ? split->train : dataset.train;
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
@@ -100,16 +102,23 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   check_position(checkpoint.state, steps_per_epoch(), "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
-  memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, config().optimizer,
-                                         config().ema_decay > 0, stream);
-  if (!ranks.is_attached()) ranks.attach(stream);
-  memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded
-  if (images >= batch) {
-    full_step = make_train_step(*net, *memory, options, batch, ranks, stream);
+  {
+    const TimedScope timed("copy the data to the device");
+    memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, config().optimizer,
+                                           config().ema_decay > 0, stream);
+    if (!ranks.is_attached()) ranks.attach(stream);
+    memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded
   }
-  if (const std::int64_t tail = images % batch; tail > 0) {
-    tail_step = make_train_step(*net, *memory, options, tail, ranks, stream);
+  {
+    const TimedScope timed("plan and record a step");
+    if (images >= batch) {
+      full_step = make_train_step(*net, *memory, options, batch, ranks, stream);
+    }
+    if (const std::int64_t tail = images % batch; tail > 0) {
+      tail_step = make_train_step(*net, *memory, options, tail, ranks, stream);
+    }
   }
+  const TimedScope timed("plan evaluation");
   const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set,
                            bool keeps_logits) {
     evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization, options.kernels,
@@ -184,6 +193,7 @@ void Trainer::State::launch(std::int64_t count) {
 
 // Trains to the end of the epoch, or until `stop`: then returns false between two steps.
 bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop) {
+  const TimedScope timed("train");
   RunState& state = checkpoint.state;
   const std::int64_t end = (epochs_done() + 1) * steps_per_epoch();
   const double seconds_before = state.partial_seconds;
@@ -215,6 +225,7 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
 }
 
 void Trainer::State::finish_epoch() {
+  const TimedScope timed("end an epoch");
   RunState& state = checkpoint.state;
   read_weights();
   EpochRecord record;
@@ -245,6 +256,7 @@ void Trainer::State::finish_epoch() {
 }
 
 void Trainer::State::commit(const Checkpoint& what) {
+  const TimedScope timed("write a checkpoint");
   directory.commit(what, info);
   uncommitted.reset();
   since_commit.restart();
@@ -287,16 +299,19 @@ void Trainer::State::throw_diverged(const std::string& what) {
 
 Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
                  const std::filesystem::path& run_dir, const Stream& stream,
-                 std::uint64_t device_data_limit, distributed::Communicator& ranks) {
+                 std::uint64_t device_data_limit, distributed::Communicator& ranks,
+                 std::optional<PreparedData> prepared) {
   validate(config);
   auto net = make_network(config.network);
   check_dataset(dataset, config);
-  Checkpoint start = fresh_checkpoint(config, dataset, *net);
+  if (!prepared) prepared = prepare(dataset, config);
+  Checkpoint start = fresh_checkpoint(config, prepared->fingerprint, *net);
   require_same_run(ranks, start.state, stream.device());
   RunDirectory directory;
   if (ranks.is_first()) directory = RunDirectory::create(run_dir);
-  state_ = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(directory),
-                                   stream, device_data_limit, ranks);
+  state_ =
+      std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(prepared->split),
+                              std::move(directory), stream, device_data_limit, ranks);
   state_->commit(state_->checkpoint);
 }
 
@@ -319,7 +334,8 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
   }
   replace_epochs(start.state, epochs);
   require_same_run(ranks, start.state, stream.device());
-  auto state = std::make_unique<State>(std::move(start), std::move(net), dataset,
+  std::optional<TrainSplit> split = split_of(dataset, start.state.config);
+  auto state = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(split),
                                        std::move(directory), stream, device_data_limit, ranks);
   state->commit(state->checkpoint);
   return Trainer(std::move(state));

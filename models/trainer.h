@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/dataset.h"
@@ -19,6 +20,7 @@
 #include "models/evaluate.h"
 #include "models/metrics.h"
 #include "models/model.h"
+#include "models/split.h"
 #include "models/train_config.h"
 
 namespace weft::models {
@@ -53,11 +55,13 @@ class Trainer {
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it
   // cannot be written. An empty run_dir trains without writing anything. Where the images of all
   // sets are more than device_data_limit bytes, or what streams_images() says for 0, they stay in
-  // the memory of `dataset`, which must then outlive the trainer.
+  // the memory of `dataset`, which must then outlive the trainer. `prepared`: what prepare() made
+  // of this data set with this config, where that was done before; else it is done here.
   Trainer(const TrainConfig& config, const data::Dataset& dataset,
           const std::filesystem::path& run_dir, const Stream& stream,
           std::uint64_t device_data_limit = 0,
-          distributed::Communicator& ranks = distributed::alone());
+          distributed::Communicator& ranks = distributed::alone(),
+          std::optional<PreparedData> prepared = std::nullopt);
   // Continues the run in `run_dir`; epochs > 0 replaces the number of epochs as long as the
   // schedule allows it (constant and step do; cosine and one-cycle are fixed by their length:
   // Error{usage}). Other settings come from the run.

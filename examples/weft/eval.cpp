@@ -65,12 +65,6 @@ void check_fit(const models::Model& model, const data::Dataset& dataset) {
                           network.classes, network.channels, network.height, network.width));
 }
 
-bool mnist_is_here(const std::string& data_dir) {
-  data::FindOptions options;
-  options.data_dir = data_dir;
-  return data::describe_dataset(kDefaultDataset, options).files.size() == 4;
-}
-
 std::string as_json(const EvalFlags& flags, const data::Dataset& dataset, Device device,
                     const models::Evaluation& evaluation, const Classes& classes) {
   const models::Metrics& metrics = evaluation.metrics;
@@ -145,13 +139,19 @@ int run_eval(const EvalFlags& flags) {
                             flags.model, printable(name)));
   }
   const std::uint64_t limit = device_data_limit(flags.device);
+  const auto load = [&] {
+    return own ? load_own_for(model, flags) : load_images(name, flags.data.data_dir, 1, true);
+  };
+  std::future<data::Dataset> loading;
+  if (!own && flags.device.device != "host-cuda" && is_here(name, flags.data.data_dir)) {
+    loading = in_the_background(load);
+  }
   const Device device = select_device(flags.device);
   const layers::KernelChoice kernels = select_kernels(flags.device, device);
   announce_device(flags.device, device);
-  const data::Dataset dataset =
-      own ? load_own_for(model, flags) : load_images(name, flags.data.data_dir, 1);
-  check_fit(model, dataset);
   const Stream stream(device);
+  const data::Dataset dataset = loading.valid() ? loading.get() : load();
+  check_fit(model, dataset);
   const models::Evaluation evaluation =
       models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
   const Classes classes(model.info.class_names);
@@ -179,7 +179,8 @@ int run_eval(const EvalFlags& flags) {
     text += "\nWhat it answered, by true class\n" + format_confusion(evaluation, classes, terminal);
   }
   write_out(text);
-  if (name == "digits" && flags.data.dataset.empty() && mnist_is_here(flags.data.data_dir)) {
+  if (name == "digits" && flags.data.dataset.empty() &&
+      is_here(kDefaultDataset, flags.data.data_dir)) {
     print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
                              shell_quoted(flags.model), data_arguments(flags.data, {})));
   }

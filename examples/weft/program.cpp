@@ -9,9 +9,11 @@
 #include <sstream>
 
 #include "engine/error.h"
+#include "engine/timings.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/ranks.h"
 #include "examples/weft/kernel/kernel.h"
+#include "examples/weft/output/tables.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/program.h"
 
@@ -42,6 +44,41 @@ void rewrite_help(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "help") return;
   arguments.erase(arguments.begin());
   arguments.push_back("--help");
+}
+
+// Parts of one name, such as those of several epochs, are added up.
+void print_timings() {
+  struct Row {
+    double start, seconds;
+    int times;
+    const weft::TimedPart* part;
+  };
+  std::vector<Row> rows;
+  const std::vector<weft::TimedPart> parts = weft::timings();
+  for (const weft::TimedPart& part : parts) {
+    const auto same = std::ranges::find_if(rows, [&](const Row& row) {
+      return row.part->name == part.name && row.part->depth == part.depth;
+    });
+    if (same == rows.end()) {
+      rows.push_back({part.start, part.seconds, 1, &part});
+    } else {
+      same->seconds += part.seconds;
+      ++same->times;
+    }
+  }
+  if (rows.empty()) return;
+  const Terminal terminal = detect_terminal(kStderr);
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    cells.push_back({fmt::format("{:.3f}", row.start), fmt::format("{:.3f}", row.seconds),
+                     std::string(static_cast<std::size_t>(2 * row.part->depth), ' ') +
+                         row.part->name +
+                         (row.times > 1 ? fmt::format(", {} times", row.times) : "") +
+                         (row.part->beside ? " (beside)" : "")});
+  }
+  const double all = weft::seconds_since_start();
+  cells.push_back({"", fmt::format("{:.3f}", all), "in all"});
+  write_log(format_table({{"begins, s"}, {"takes, s"}, {"part", Align::left}}, cells, terminal));
 }
 
 constexpr int kHelpColumn = 34;  // where what an option does begins
@@ -89,7 +126,9 @@ int run(std::vector<std::string> arguments) {
     print_error(explain(app, error));
     return static_cast<int>(weft::ErrorKind::usage);
   }
-  return action();
+  const int code = action();
+  print_timings();
+  return code;
 }
 
 }  // namespace

@@ -87,18 +87,13 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   const models::Evaluation evaluation =
       models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream,
                        device_data_limit(flags.device));
+  const TimedScope timed("write samples and report");
   const fs::path samples = write_samples(dataset, run_dir);
   data::write_file_atomically(run_dir / "report.html",
                               report_page(facts, trainer, model, evaluation));
   if (!facts.has_work()) write_curves(trainer, run_dir);  // nothing was left to train
   report.finished(facts, trainer.history(), evaluation, seconds, samples);
   return 0;
-}
-
-// Reading and verifying the data takes about as long as a GPU's driver takes to start.
-template <class Load>
-std::future<data::Dataset> in_the_background(Load load) {
-  return std::async(std::launch::async, load);
 }
 
 int run_train(TrainFlags flags) {
@@ -122,23 +117,41 @@ int run_train(TrainFlags flags) {
     return train(trainer, flags, dataset, flags.resume, stream, ranks);
   }
   models::TrainConfig config = config_from(flags);
-  const Device device = select_device(flags.device);
-  config.kernels = kernels_from(flags, config, device);
-  announce_device(flags.device, device);
   const auto load = [&] {
     return config.own_data.path.empty()
                ? load_or_generate({config.dataset, flags.data.data_dir, {}}, config.limit_train)
                : load_own(config.own_data, flags.data.own, data::Holding::tenth, flags.progress);
   };
+  // What takes as long as a GPU's driver takes to start.
+  struct Loaded {
+    data::Dataset dataset;
+    std::optional<models::PreparedData> prepared;
+  };
+  const auto load_and_prepare = [&] {
+    Loaded loaded{load(), std::nullopt};
+    loaded.prepared = models::prepare(loaded.dataset, config);
+    return loaded;
+  };
+  std::future<Loaded> loading;
+  if (config.own_data.path.empty() && !flags.dry_run && flags.device.device != "host-cuda" &&
+      is_here(config.dataset, flags.data.data_dir)) {
+    loading = in_the_background(load_and_prepare);
+  }
+  const Device device = select_device(flags.device);
+  config.kernels = kernels_from(flags, config, device);
+  announce_device(flags.device, device);
   if (flags.dry_run) {
     if (config.own_data.path.empty()) return dry_run(flags, config, device, nullptr);
     const data::Dataset own = load();
     adopt_data_set(config, flags, own);
     return dry_run(flags, config, device, &own);
   }
-  auto loading = in_the_background(load);
+  if (!loading.valid()) {
+    loading = in_the_background([&] { return Loaded{load(), std::nullopt}; });
+  }
   const Stream stream(device);
-  const data::Dataset dataset = loading.get();
+  Loaded loaded = loading.get();
+  const data::Dataset& dataset = loaded.dataset;
   notice_limit(config.limit_train, dataset.train.count, dataset.name);
   adopt_data_set(config, flags, dataset);
   const fs::path run_dir =
@@ -146,7 +159,8 @@ int run_train(TrainFlags flags) {
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
   ranks.attach(stream, reduction_of(flags.ranks));
-  models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device), ranks);
+  models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device), ranks,
+                          std::move(loaded.prepared));
   return train(trainer, flags, dataset, run_dir, stream, ranks);
 }
 

@@ -30,10 +30,12 @@ struct BatchNormRow {
   struct Problem {
     BatchNormDims dims;
     Workspace workspace;
+    bool over_ranks = false;  // one of the steps of over_ranks.h
   };
 
   Rung rung;
-  bool splits = false;  // channels over blocks, by way of a workspace
+  bool splits = false;         // channels over blocks
+  bool has_workspace = false;  // by way of a workspace
   Launcher<BatchNormForward> forward = {};
   Launcher<BatchNormBackward> backward = {};
   Launcher<BatchNormMoments> moments = {};
@@ -42,17 +44,18 @@ struct BatchNormRow {
   constexpr bool complete() const {
     return forward.is("batch_norm_forward_", rung.name) &&
            backward.is("batch_norm_backward_", rung.name) &&
-           moments.is("batch_norm_moments_", rung.name) &&
-           gradient_sums.is("batch_norm_gradient_sums_", rung.name);
+           moments.belongs_to("batch_norm_moments_", rung.name) &&
+           gradient_sums.belongs_to("batch_norm_gradient_sums_", rung.name) &&
+           static_cast<bool>(moments) == static_cast<bool>(gradient_sums);
   }
   std::string takes(const Problem& problem, Device) const {
     const BatchNormDims& d = problem.dims;
-    if (!splits) return "";
-    if (!split_fits(d)) {
+    if (problem.over_ranks && !moments) return "it has no sums over ranks";
+    if (splits && !split_fits(d)) {
       return str("it takes less than 2^31 values in each of at most 65535 channels, found shape (",
                  d.n, ", ", d.c, ", ", d.inner, ")");
     }
-    if (problem.workspace.bytes >= split_bytes(d)) return "";
+    if (!has_workspace || problem.workspace.bytes >= split_bytes(d)) return "";
     return str("it expects a workspace of ", split_bytes(d), " bytes, found ",
                problem.workspace.bytes);
   }
@@ -74,10 +77,19 @@ constexpr BatchNormRow kBatchNormRows[] = {
               .prefer = "for few channels on a GPU",
               .needs = "less than 2^31 values per channel, and its workspace"},
      .splits = true,
+     .has_workspace = true,
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_split),
      .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_split),
      .moments = WEFT_LAUNCHER(BatchNormMoments, batch_norm_moments_split),
      .gradient_sums = WEFT_LAUNCHER(BatchNormGradientSums, batch_norm_gradient_sums_split)},
+    {.rung = {.name = "cluster_per_channel",
+              .summary = "a channel in the shared memory of up to 8 blocks: one read from memory",
+              .prefer = "for channels that a cluster holds, on Hopper",
+              .compute_capability = 90,
+              .needs = "less than 2^31 values per channel, and no ranks to sum over"},
+     .splits = true,
+     .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_cluster_per_channel),
+     .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_cluster_per_channel)},
 };
 
 }  // namespace cuda
@@ -86,15 +98,28 @@ namespace {
 
 using Problem = cuda::BatchNormRow::Problem;
 
+bool takes(std::string_view name, const Problem& problem, Device device);
+
 Choice automatic(const Problem& problem, Device device) {
-  const bool split = device.is_cuda() && split_fits(problem.dims) &&
-                     batch_norm_parts(problem.dims) > 1 &&
-                     problem.workspace.bytes >= split_bytes(problem.dims);
+  const BatchNormDims& d = problem.dims;
+  // Of a smaller array the second walk finds all in the L2 cache: 50 MB on an H200.
+  constexpr std::int64_t kCached = 10'000'000;
+  const bool cluster =
+      d.n * d.c * d.inner > kCached && d.c >= 16 && d.n * d.inner <= cuda::kClusterValues;
+  if (cluster && takes("cluster_per_channel", problem, device)) {
+    return {"cluster_per_channel", "a cluster holds a channel, and the L2 cache not the array"};
+  }
+  const bool split = device.is_cuda() && split_fits(d) && batch_norm_parts(d) > 1 &&
+                     problem.workspace.bytes >= split_bytes(d);
   if (split) return {"split", "a block per channel would leave multiprocessors idle"};
   return {"two_pass", "a thread or a block has all of a channel"};
 }
 
 constexpr Ladder kLadder("batch_norm", cuda::kBatchNormRows, automatic);
+
+bool takes(std::string_view name, const Problem& problem, Device device) {
+  return kLadder.takes(name, problem, device);
+}
 
 std::int64_t check_dims(std::string_view where, const BatchNormDims& d) {
   return checked_elements(where, {d.n, d.c, d.inner});
@@ -188,7 +213,7 @@ void batch_norm_moments(Moments* moments, float* mean, const float* x, const Bat
                         const Stream& stream) {
   const double all = checked_values("batch_norm_moments", dims, all_n);
   [[maybe_unused]] const cuda::BatchNormRow& row =
-      kLadder.select(options.variant, {dims, workspace}, stream.device());
+      kLadder.select(options.variant, {dims, workspace, true}, stream.device());
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.moments.run(moments, mean, x, dims, all, workspace, stream);
@@ -241,7 +266,7 @@ void batch_norm_gradient_sums(float* dgamma, float* dbeta, float* means, const f
                               Workspace workspace, const Stream& stream) {
   const double all = checked_values("batch_norm_gradient_sums", dims, all_n);
   [[maybe_unused]] const cuda::BatchNormRow& row =
-      kLadder.select(options.variant, {dims, workspace}, stream.device());
+      kLadder.select(options.variant, {dims, workspace, true}, stream.device());
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.gradient_sums.run(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,

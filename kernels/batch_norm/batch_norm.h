@@ -22,12 +22,14 @@ struct BatchNormDims {
 };
 
 struct BatchNormOptions {
-  // Automatic: split where a block per channel would leave a GPU idle and the workspace suffices.
+  // Automatic: cluster_per_channel on Hopper, for channels that it holds and arrays that the L2
+  // cache does not; else split where a block per channel would leave a GPU idle and the workspace
+  // suffices.
   std::string_view variant = kAutomatic;
   bool relu_mask = false;  // backward only
 };
 
-// Of forward, of backward and of the steps in over_ranks.h; two_pass needs none.
+// Of forward, of backward and of the steps in over_ranks.h; only split needs it.
 std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device);
 
 void batch_norm_forward(float* y,                                 // (n, c, inner)

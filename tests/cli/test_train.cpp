@@ -46,6 +46,19 @@ TEST_F(Train, WritesARunThatTheOtherCommandsUnderstand) {
   }
 }
 
+TEST_F(Train, SaysWhereTheTimeWent) {
+  const Outcome outcome = train_small("run", {"--timings"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"begins, s", "start the process", "read the data (beside)", "train",
+                           "write a checkpoint", "in all"}) {
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\n" << outcome.err;
+  }
+  EXPECT_EQ(outcome.out.find("begins, s"), std::string::npos);
+  const Outcome eval = weft({"eval", "run", "--device", "cpu", "--timings", "--json"});
+  EXPECT_EQ(json_lines(eval.out).size(), 1u);
+  EXPECT_NE(eval.err.find("evaluate"), std::string::npos) << eval.err;
+}
+
 TEST_F(Train, WritesAPageThatNeedsNothingElse) {
   ASSERT_EQ(train_small("a <b>").exit_code, 0);
   const std::string page = read("a <b>/report.html");

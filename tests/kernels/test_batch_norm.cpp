@@ -4,6 +4,7 @@
 #include "kernels/batch_norm/cpu/templates.h"
 #include "tests/cases/batch_norm_cases.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/combinations.h"
 
 namespace weft::test {
 namespace {
@@ -64,7 +65,13 @@ class BatchNormTest : public DeviceTest {
  protected:
   std::vector<std::string_view> variants() {
     if (stream().device().is_cpu()) return {"two_pass"};
-    return {"two_pass", "split", kernels::kAutomatic};
+    std::vector<std::string_view> names = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::batch_norm_rungs()) {
+      const bool runs =
+          kernels::ladder::refusal(rung, kernels::ComputeMode::fp32, device()).empty();
+      if (taken(rung, device(), runs)) names.push_back(rung.name);
+    }
+    return names;
   }
   // Filled with NaN.
   Guarded<double> workspace(const BatchNormDims& d) {

@@ -215,7 +215,8 @@ TEST(DataParallel, RanksThatComeApartAreFound) {
     run_ranks(3, [&](distributed::Communicator& ranks) {
       const TrainConfig config = config_of("mlp", 4);
       const auto net = make_network(config.network);
-      Checkpoint checkpoint = fresh_checkpoint(config, test::block_dataset(10, 10), *net);
+      Checkpoint checkpoint =
+          fresh_checkpoint(config, fingerprint_of(test::block_dataset(10, 10)), *net);
       if (apart && ranks.rank() == 2) {
         float& value = checkpoint.states[0][static_cast<std::size_t>(net->slices()[2].offset)];
         value = std::nextafter(value, 1.0f);

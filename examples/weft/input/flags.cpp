@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "engine/error.h"
+#include "engine/timings.h"
 #include "examples/weft/output/terminal.h"
 #include "kernels/catalogue.h"
 
@@ -172,6 +173,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, boo
       ->capture_default_str()
       ->type_name("DEVICE");
   add_whole(app, "--threads", flags.threads, 1, 1024, "CPU threads; default: all of them");
+  app.add_flag_callback("--timings", keep_timings, "print on stderr where the time went");
   if (kernel_choice) {
     add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
                "arithmetic of GEMM and convolution, default fp32; others: GPU only");

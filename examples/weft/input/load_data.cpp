@@ -60,7 +60,7 @@ data::FindOptions find_options(const std::string& data_dir) {
 }
 
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
-                          std::int64_t limit_train) {
+                          std::int64_t limit_train, bool test_only) {
   check_data_flags({name, data_dir, {}});
   if (name == kBuiltIn) return generate(data::generate_digits, limit_train);
   if (name == "shapes") return generate(data::generate_shapes, limit_train);
@@ -71,7 +71,15 @@ data::Dataset load_images(const std::string& name, const std::string& data_dir,
         fmt::format("no folder {}; {} data fetch --data-dir {} makes it and downloads mnist",
                     data_dir, program_name(), shell_quoted(data_dir)));
   }
-  return data::load_dataset(name, find_options(data_dir));
+  data::FindOptions options = find_options(data_dir);
+  options.test_only = test_only;
+  return data::load_dataset(name, options);
+}
+
+bool is_here(const std::string& name, const std::string& data_dir) {
+  data::FindOptions options;
+  options.data_dir = data_dir;
+  return data::describe_dataset(name.empty() ? kDefaultDataset : name, options).files.size() == 4;
 }
 
 data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train) {

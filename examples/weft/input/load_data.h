@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <string>
 #include <string_view>
 
 #include "data/dataset.h"
 #include "data/mnist.h"
+#include "engine/timings.h"
 #include "examples/weft/input/own_data.h"
 
 namespace CLI {
@@ -33,9 +35,22 @@ data::FindOptions find_options(const std::string& data_dir);
 
 // The data set `name`, found, downloaded or generated. Throws Error{data} when its files are
 // missing or damaged, or `data_dir` is not there. With `limit_train` > 0 no more training images
-// than that are generated.
+// than that are generated; with `test_only` no training images are read.
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
-                          std::int64_t limit_train);
+                          std::int64_t limit_train, bool test_only = false);
+
+// Are all files of this data set here, so that it can be read without a word? An empty name is the
+// default.
+bool is_here(const std::string& name, const std::string& data_dir);
+
+// Reads a data set on a thread of its own, while the device is opened.
+template <class Load>
+auto in_the_background(Load load) {
+  return std::async(std::launch::async, [load] {
+    const TimedScope timed("read the data");
+    return load();
+  });
+}
 
 // The data set of the flags. When none was asked for and MNIST is neither here nor to be had, the
 // built-in digits, with a line on stderr that says so; damaged files are never passed over.

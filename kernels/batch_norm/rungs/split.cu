@@ -10,15 +10,12 @@
 // Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances", 1979. The second kernel finds x in the L2 cache if the array fits there. A thread
 // sums in float, a block in double; parts and their order depend on the shape only.
-#include <algorithm>
-
 #include "engine/launch.h"
 #include "kernels/batch_norm/launchers.h"
 #include "kernels/batch_norm/parts/channel.cuh"
+#include "kernels/batch_norm/parts/split.cuh"
 #include "kernels/batch_norm/parts/split_plan.h"
 #include "kernels/device/block.cuh"
-#include "kernels/device/fast_divide.cuh"
-#include "kernels/device/vector.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -34,64 +31,6 @@ __device__ __forceinline__ double block_sum(float value, Storage& storage) {
                                                     storage);
 }
 
-// The array in units of kWidth floats that do not cross a row of (n, c): block (part, channel).
-struct Split {
-  std::int64_t elements, inner, channels;
-  device::FastDivide by_row;  // units of a row
-  int units, part_units;      // of a channel, of a part
-
-  __device__ __forceinline__ int first() const { return static_cast<int>(blockIdx.x) * part_units; }
-  __device__ __forceinline__ int end() const { return min(first() + part_units, units); }
-};
-
-// The offset of a unit of this block's channel.
-template <int kWidth>
-__device__ __forceinline__ std::int64_t offset_of(const Split& split, int unit) {
-  int column;
-  const std::int64_t row = split.by_row.divide(unit, column);
-  return (row * split.channels + blockIdx.y) * split.inner + kWidth * column;
-}
-
-template <int kWidth>
-struct Unit {
-  float lane[kWidth];
-};
-
-template <int kWidth>
-__device__ __forceinline__ Unit<kWidth> load(const float* x, std::int64_t offset,
-                                             const Split& split) {
-  Unit<kWidth> unit;
-  if constexpr (kWidth == 4) {
-    const device::Float4 values = device::load4(x, offset, split.elements);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) unit.lane[i] = values.lane[i];
-  } else {
-    unit.lane[0] = x[offset];
-  }
-  return unit;
-}
-
-template <int kWidth>
-__device__ __forceinline__ void store(float* y, std::int64_t offset, const Split& split,
-                                      const Unit<kWidth>& unit) {
-  if constexpr (kWidth == 4) {
-    device::store4(y, offset, split.elements,
-                   {unit.lane[0], unit.lane[1], unit.lane[2], unit.lane[3]});
-  } else {
-    y[offset] = unit.lane[0];
-  }
-}
-
-// visit(offset) for the units of this block's part that are this thread's.
-template <int kWidth, class Visit>
-__device__ __forceinline__ void walk(const Split& split, const Visit& visit) {
-  const int end = split.end();
-#pragma unroll 4
-  for (int unit = split.first() + static_cast<int>(threadIdx.x); unit < end; unit += kThreads) {
-    visit(offset_of<kWidth>(split, unit));
-  }
-}
-
 template <int kWidth>
 __global__ void __launch_bounds__(kThreads)
     moments_kernel(Moments* __restrict__ parts, const float* __restrict__ x, Split split) {
@@ -102,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
   const float pilot = static_cast<float>(block_sum(sample, storage) / min(units, kThreads));
 
   float sum = 0.0f, squares = 0.0f;
-  walk<kWidth>(split, [&](std::int64_t offset) {
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
     const Unit<kWidth> values = load<kWidth>(x, offset, split);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
@@ -159,7 +98,7 @@ __global__ void __launch_bounds__(kThreads)
     device::update_running(running_mean, running_var, c, average, unbiased, momentum);
   }
   const float factor = gamma[c] * scale, shift = beta[c];
-  walk<kWidth>(split, [&](std::int64_t offset) {
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
     Unit<kWidth> values = load<kWidth>(x, offset, split);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) values.lane[i] = (values.lane[i] - average) * factor + shift;
@@ -175,7 +114,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Storage storage;
   const float average = mean[blockIdx.y], scale = inv_std[blockIdx.y];
   float sum = 0.0f, sum_hat = 0.0f;
-  walk<kWidth>(split, [&](std::int64_t offset) {
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
     const Unit<kWidth> gradient = load<kWidth>(dy, offset, split);
     const Unit<kWidth> values = load<kWidth>(x, offset, split);
 #pragma unroll
@@ -208,22 +147,10 @@ __global__ void __launch_bounds__(kThreads)
   const double count = static_cast<double>(split.units) * kWidth;
   const float mean_dy = static_cast<float>(total / count);
   const float mean_hat = static_cast<float>(total_hat / count);
-  const float average = mean[c], scale = inv_std[c], factor = gamma[c] * scale;
-  walk<kWidth>(split, [&](std::int64_t offset) {
-    Unit<kWidth> gradient = load<kWidth>(dy, offset, split);
-    const Unit<kWidth> values = load<kWidth>(x, offset, split);
-#pragma unroll
-    for (int i = 0; i < kWidth; ++i) {
-      const float hat = (values.lane[i] - average) * scale;
-      const float value = factor * (gradient.lane[i] - mean_dy - hat * mean_hat);
-      gradient.lane[i] = mask && !(values.lane[i] > 0.0f) ? 0.0f : value;
-    }
-    if (add_dx) {
-      const Unit<kWidth> before = load<kWidth>(dx, offset, split);
-#pragma unroll
-      for (int i = 0; i < kWidth; ++i) gradient.lane[i] += before.lane[i];
-    }
-    store(dx, offset, split, gradient);
+  const ChannelGradient of{mean[c], inv_std[c], gamma[c] * inv_std[c], mean_dy, mean_hat};
+  walk<kWidth, kThreads>(split, [&](std::int64_t offset, int) {
+    write_gradient(dx, offset, split, load<kWidth>(dy, offset, split),
+                   load<kWidth>(x, offset, split), of, add_dx, mask);
   });
 }
 
@@ -260,23 +187,11 @@ __global__ void __launch_bounds__(device::kWarpSize)
 // Calls run(integral_constant<int, kWidth>, split, launch).
 template <class Run>
 void dispatch(const BatchNormDims& dims, const Stream& stream, const Run& run) {
-  const auto with_width = [&](auto width) {
-    const std::int64_t units = dims.n * dims.inner / width;
-    const std::int64_t parts = batch_norm_parts(dims);
-    const Split split{dims.n * dims.c * dims.inner,
-                      dims.inner,
-                      dims.c,
-                      device::FastDivide(dims.inner / width),
-                      static_cast<int>(units),
-                      static_cast<int>(std::max<std::int64_t>(divide_up(units, parts), 1))};
-    const dim3 grid(blocks_for(units, split.part_units), blocks_for(dims.c, 1));
+  with_width(dims, [&](auto width) {
+    const Split split(dims, width, batch_norm_parts(dims));
+    const dim3 grid(blocks_for(split.units, split.part_units), blocks_for(dims.c, 1));
     run(width, split, Launch{grid, kThreads, 0, stream});
-  };
-  if (dims.inner % 4 == 0) {
-    with_width(std::integral_constant<int, 4>());
-  } else {
-    with_width(std::integral_constant<int, 1>());
-  }
+  });
 }
 
 }  // namespace
