@@ -55,12 +55,28 @@ if(WEFT_CUDA)
     WEFT_CUDA_ARCHITECTURES="${architectures}")
 endif()
 
-# weft_precompile(TARGET [HEADER...]): with WEFT_PRECOMPILE, reads common_headers.h and these once
-# for all sources of a target. It makes a build from nothing shorter, and ccache less useful.
+# For a build from nothing, with WEFT_PRECOMPILE; they make ccache less useful.
+# weft_precompile(TARGET [HEADER...])   common_headers.h and these are read once for all its sources,
+#                                       and without these once for all such targets
+# weft_unite(TARGET)                    24 sources are compiled as one, which share templates' code
+if(WEFT_PRECOMPILE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+  set(common_headers "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/common_headers.h>")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/headers.cpp CONTENT "")
+  add_library(weft_headers OBJECT ${PROJECT_BINARY_DIR}/headers.cpp)
+  target_link_libraries(weft_headers PRIVATE weft_flags weft_warnings OpenMP::OpenMP_CXX)
+  target_precompile_headers(weft_headers PRIVATE ${common_headers})
+endif()
 function(weft_precompile target)
+  if(WEFT_PRECOMPILE AND ARGN)
+    target_precompile_headers(${target} PRIVATE ${common_headers} ${ARGN})
+  elseif(WEFT_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM weft_headers)
+  endif()
+endfunction()
+function(weft_unite target)
   if(WEFT_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/common_headers.h>" ${ARGN})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   endif()
 endfunction()
 
@@ -83,7 +99,8 @@ function(weft_add_cpu_kernels target folder)
     target_link_libraries(${target}_${isa} PRIVATE weft_flags weft_warnings OpenMP::OpenMP_CXX)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
     if(target STREQUAL "weft_kernels")
-      weft_precompile(${target}_${isa})
+      weft_precompile(${target}_${isa} <vector>)
+      weft_unite(${target}_${isa})
     endif()
   endforeach()
 endfunction()
@@ -109,10 +126,12 @@ function(weft_library folder)
   # Eight sources are compiled as one, but for those with local names that others have too.
   if(folder MATCHES "^(layers|models)$")
     set_target_properties(weft_${folder} PROPERTIES UNITY_BUILD ON)
-    set(alone ${sources})
-    list(FILTER alone INCLUDE REGEX "/(conv_relu_pool|residual|json_check|safetensors|fused_mlp|networks)[.]cpp$")
-    set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  elseif(folder MATCHES "^(distributed|engine)$")
+    weft_unite(weft_${folder})
   endif()
+  set(alone ${sources})
+  list(FILTER alone INCLUDE REGEX "/(conv_relu_pool|residual|json_check|safetensors|fused_mlp|networks)[.]cpp$")
+  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(folder STREQUAL "engine")
     target_link_libraries(weft_engine PUBLIC Threads::Threads)
     if(WEFT_CUDA)
@@ -168,7 +187,7 @@ function(weft_library folder)
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
-    weft_precompile(weft_data)
+    weft_precompile(weft_data <vector>)  # hardened, without OpenMP
     if(WEFT_PRECOMPILE)  # two thirds of the time of -O3, and the same bits
       target_compile_options(weft_data PRIVATE -O1)
     endif()
@@ -188,7 +207,7 @@ function(weft_library folder)
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     target_link_libraries(weft_models PRIVATE fmt::fmt
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
-    weft_precompile(weft_models)
+    weft_precompile(weft_models <vector>)  # hardened
   endif()
 endfunction()
 

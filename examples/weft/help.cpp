@@ -29,7 +29,7 @@ std::vector<const CLI::Option*> flags_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return option->nonpositional(); });
 }
 
-std::vector<std::string> names_of(const CLI::Option& flag) {
+std::vector<std::string> words_of(const CLI::Option& flag) {
   std::vector<std::string> names;
   for (const std::string& name : flag.get_lnames()) names.push_back("--" + name);
   for (const std::string& name : flag.get_snames()) names.push_back("-" + name);
@@ -74,7 +74,7 @@ std::string bash_script(const CLI::App& app) {
     words += fmt::format("    \"{}\") words=\"", path);
     for (const CLI::App* sub : subcommands(command)) words += sub->get_name() + " ";
     for (const CLI::Option* flag : flags_of(command)) {
-      for (const std::string& name : names_of(*flag)) {
+      for (const std::string& name : words_of(*flag)) {
         words += name + " ";
         if (takes_value(*flag)) {
           values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", path, name, choices_of(*flag));
@@ -119,7 +119,7 @@ std::string zsh_script(const CLI::App& app) {
     const std::string function = "_weft" + replaced(path, " ", "_");
     std::string specs, commands;
     for (const CLI::Option* flag : flags_of(command)) {
-      for (const std::string& name : names_of(*flag)) {
+      for (const std::string& name : words_of(*flag)) {
         specs += fmt::format(" \\\n    '{}{}[{}]", name, takes_value(*flag) ? "=" : "",
                              zsh_quoted(first_line(flag->get_description())));
         if (takes_value(*flag)) {
@@ -202,7 +202,7 @@ std::string roff_options(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option == command.get_help_ptr()) continue;
     const std::string name = option->nonpositional()
-                                 ? fmt::format("{}", fmt::join(names_of(*option), ", "))
+                                 ? fmt::format("{}", fmt::join(words_of(*option), ", "))
                                  : option->get_name(true);
     const std::string type = takes_value(*option) ? option->get_type_name() : "";
     const std::string fallback = option->get_default_str();

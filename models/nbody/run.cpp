@@ -18,7 +18,7 @@ namespace weft::models {
 namespace {
 
 constexpr char kMetadata[] = "weft_nbody";
-constexpr std::int64_t kMaxSteps = 1'000'000'000'000;
+constexpr std::int64_t kMostSteps = 1'000'000'000'000;
 constexpr std::int64_t kMaxTimes = 1'000'000;
 constexpr std::int64_t kMaxPictureSize = 8192;
 
@@ -48,7 +48,7 @@ Json json_of(const Pace& pace) {
 
 Pace pace_from(const Fields& fields) {
   Pace pace;
-  pace.steps = fields.integer("steps", 0, kMaxSteps);
+  pace.steps = fields.integer("steps", 0, kMostSteps);
   pace.times = fields.integer("times", 0, std::max<std::int64_t>(1, pace.steps));
   if (pace.times > kMaxTimes) fields.fail("\"times\" is too large");
   return pace;
@@ -85,7 +85,7 @@ NbodyPlan plan_from(const Fields& fields) {
   NbodyPlan plan;
   plan.start = fields.text("start");
   plan.seed = fields.integer("seed", 0, INT64_MAX);
-  plan.steps = fields.integer("steps", 0, kMaxSteps);
+  plan.steps = fields.integer("steps", 0, kMostSteps);
   plan.step.dt = fields.single("dt");
   const auto kernel = [](std::string_view name) { return kernels::rung_name("nbody", name); };
   plan.step.force = {parsed(fields, "kernel", kernel), fields.single("softening"),
@@ -117,7 +117,7 @@ Json json_of(const NbodySample& sample) {
 
 NbodySample sample_from(const Fields& fields) {
   NbodySample sample;
-  sample.step = fields.integer("step", 0, kMaxSteps);
+  sample.step = fields.integer("step", 0, kMostSteps);
   sample.totals.kinetic = fields.number("kinetic");
   sample.totals.potential = fields.number("potential");
   read_list(fields, "momentum", sample.totals.momentum);

@@ -31,6 +31,8 @@
 
 namespace weft::python {
 
+inline constexpr auto kOverwrite = kernels::GradientMode::overwrite;  // results are new arrays
+
 namespace nb = nanobind;
 using namespace nb::literals;  // NOLINT: "name"_a
 

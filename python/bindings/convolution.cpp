@@ -63,7 +63,6 @@ Results conv2d_backward(const Array& dy, const Array& x, const Array& w, const E
   float* dx = call.output<float>(in.shape);
   float* dw = call.output<float>(filters.shape);
   float* db = call.output<float>({dims.oc});
-  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
   call.run([&](const Stream& on) {
     kernels::conv2d_backward_data(dx, gradient.data, filters.data, dims, kOverwrite, options,
                                   data_space, on);
@@ -119,7 +118,6 @@ Results conv2d_relu_pool_backward(const Array& dy, const Array& argmax, const Ar
   float* dx = call.output<float>(in.shape);
   float* dw = call.output<float>(filters.shape);
   float* db = call.output<float>({dims.conv.oc});
-  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
   call.run([&](const Stream& on) {
     kernels::conv2d_relu_pool_backward_data(dx, gradient.data, places.data, filters.data, dims,
                                             kOverwrite, options, on);

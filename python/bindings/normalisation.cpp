@@ -69,7 +69,6 @@ Results batch_norm_backward(const Array& dy, const Array& x, const Array& gamma,
   float* dbeta = call.output<float>(channels);
   const auto workspace =
       call.workspace(kernels::batch_norm_workspace_bytes(dims, call.stream().device()));
-  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
   call.run([&](const Stream& on) {
     kernels::batch_norm_backward(dx, dgamma, dbeta, gradient, in.data, g, average, scale, dims,
                                  kOverwrite, kOverwrite, {variant, false}, workspace, on);

@@ -9,7 +9,6 @@ namespace weft::python {
 namespace {
 
 using kernels::PoolDims;
-constexpr auto kOverwrite = kernels::GradientMode::overwrite;
 
 // `stride` empty: that of the window.
 PoolDims pool_dims(const Call& call, const Shape& x, const Extents& window,

@@ -9,7 +9,6 @@
 namespace weft::python {
 namespace {
 
-constexpr auto kOverwrite = kernels::GradientMode::overwrite;
 constexpr Named<kernels::Activation> kActivations[] = {{"relu", kernels::Activation::relu},
                                                        {"sigmoid", kernels::Activation::sigmoid},
                                                        {"tanh", kernels::Activation::tanh}};

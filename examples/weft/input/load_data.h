@@ -39,8 +39,8 @@ data::FindOptions find_options(const std::string& data_dir);
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
                           std::int64_t limit_train, bool test_only = false);
 
-// Are all files of this data set here, so that it can be read without a word? An empty name is the
-// default.
+// Are all files of this data set here, or is it drawn, so that it can be had without a word? An
+// empty name is the default.
 bool is_here(const std::string& name, const std::string& data_dir);
 
 // Reads a data set on a thread of its own, while the device is opened.
