@@ -18,12 +18,12 @@
 namespace weft::data {
 namespace {
 
+constexpr std::size_t kMostPerByte = 8;
+
 // How much a file says to inflate to (RFC 1952: the last four bytes, modulo 2^32). Deflate can make
 // 1032 bytes of one, but a claim of that kind is not believed in advance: data sets shrink to a
 // fourth or fifth, and the buffer grows when more comes out. Addresses are reserved for the claim;
 // memory is written, and so taken, only as bytes come out.
-constexpr std::size_t kMostPerByte = 8;
-
 std::size_t claimed_size(std::span<const std::uint8_t> bytes) {
   constexpr std::size_t kHeaderAndTrailer = 18;
   if (bytes.size() < kHeaderAndTrailer) return 0;
@@ -32,8 +32,8 @@ std::size_t claimed_size(std::span<const std::uint8_t> bytes) {
   return std::min(size, kMostPerByte * bytes.size());
 }
 
-// A single member that is as long as it says, by libdeflate, in less than half of zlib's time.
-// Nothing for all else: zlib goes through it, and finds the words for what is wrong.
+// A single member that is as long as it says, by libdeflate, which is faster than zlib. Nothing for
+// all else: zlib goes through it, and finds the words for what is wrong.
 std::optional<Bytes> inflate_at_once([[maybe_unused]] std::span<const std::uint8_t> bytes,
                                      [[maybe_unused]] std::size_t limit) {
 #ifdef WEFT_WITH_LIBDEFLATE
@@ -42,11 +42,14 @@ std::optional<Bytes> inflate_at_once([[maybe_unused]] std::span<const std::uint8
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   if (!inflater) throw std::bad_alloc();
-  Bytes out(size);
+  // Not a vector, which would write zeros for all of a claim.
+  const auto out = std::make_unique_for_overwrite<std::uint8_t[]>(size);
   std::size_t taken = 0, used = 0;
   const libdeflate_result result = libdeflate_gzip_decompress_ex(
-      inflater.get(), bytes.data(), bytes.size(), out.data(), out.size(), &taken, &used);
-  if (result == LIBDEFLATE_SUCCESS && taken == bytes.size() && used == size) return out;
+      inflater.get(), bytes.data(), bytes.size(), out.get(), size, &taken, &used);
+  if (result == LIBDEFLATE_SUCCESS && taken == bytes.size() && used == size) {
+    return Bytes(out.get(), out.get() + size);
+  }
 #endif
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ namespace weft::data {
 struct FindOptions {
   std::string data_dir;                         // empty: search
   bool allow_download = false;                  // only MNIST can be downloaded
-  bool test_only = false;                       // the training images stay where they are
+  bool test_only = false;                       // neither training images nor statistics
   std::function<void(const std::string&)> log;  // one line of progress; may be empty
   // Where to download from: URLs that end in "/". Empty: the two public mirrors.
   std::vector<std::string> mirrors;

@@ -60,7 +60,7 @@ void keep_timings() {
 }
 
 double seconds_since_start() {
-  return now() - (keeps ? kept().began : process_start());
+  return now() - process_start();
 }
 
 TimedScope::TimedScope(std::string_view name) {

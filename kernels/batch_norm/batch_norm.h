@@ -22,9 +22,9 @@ struct BatchNormDims {
 };
 
 struct BatchNormOptions {
-  // Automatic: cluster_per_channel on Hopper, for channels that it holds and arrays that the L2
-  // cache does not; else split where a block per channel would leave a GPU idle and the workspace
-  // suffices.
+  // Automatic: cluster_per_channel on Hopper, for 16 channels and more that it holds in forward, of
+  // arrays that the L2 cache does not hold; else split where a block per channel would leave a GPU
+  // idle and the workspace suffices.
   std::string_view variant = kAutomatic;
   bool relu_mask = false;  // backward only
 };

@@ -148,6 +148,22 @@ TEST(Datasets, BadFilesAreRefused) {
                [&] { find_dataset("kmnist", options); });
 }
 
+TEST(Datasets, TheTestImagesAloneCanBeRead) {
+  const TempFolder folder;
+  write_small_set(folder.path(), "kmnist", 7);
+  write_bytes(folder.path() / "train-images-idx3-ubyte", Bytes{1, 2, 3});
+  FindOptions options = in_folder(folder.path());
+  expect_error(ErrorKind::data, {"train-images-idx3-ubyte"},
+               [&] { load_dataset("kmnist", options); });
+  options.test_only = true;
+  const Dataset dataset = load_dataset("kmnist", options);
+  EXPECT_EQ(dataset.train.count, 0);
+  EXPECT_EQ(dataset.test.count, 1);
+  EXPECT_EQ(dataset.test.images, Bytes(784, 7));
+  EXPECT_EQ(dataset.test.labels, std::vector<std::int32_t>{3});
+  EXPECT_EQ(dataset.class_names.size(), 10u);
+}
+
 TEST(Mnist, WrongChecksumNamesFileAndBothHashes) {
   const TempFolder folder;
   write_small_set(folder.path(), "mnist", 1);

@@ -22,7 +22,9 @@ namespace weft::kernels::cuda {
 
 namespace {
 
-constexpr std::int64_t kMostSharedBytes = 216 * 1024;  // beside the storage of the sums
+// 216 KB, beside the storage of the sums.
+constexpr std::int64_t kMostSharedBytes = kClusterValues * std::int64_t{sizeof(float)} / 8;
+static_assert(kMostSharedBytes == 216 * 1024);
 
 template <int kThreads, int kBlocks>
 using Storage = device::ClusterReduceStorage<double, kThreads, kBlocks>;
