@@ -93,8 +93,8 @@ def time_of(seconds):
 
 
 def accuracy_of(row):
-    """What a caller asks for to get this arithmetic: three products of tf32 are as accurate as fp32."""
-    return "fp32" if row["arithmetic"] == "tf32x3" else row["arithmetic"]
+    """What a caller asks for to get this arithmetic: three products of parts are as accurate as fp32."""
+    return "fp32" if row["arithmetic"] in ("tf32x3", "fp16x3") else row["arithmetic"]
 
 
 def by_flops(row):

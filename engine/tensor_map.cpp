@@ -27,7 +27,7 @@ auto encode_function() {
 }
 
 unsigned element_bytes(TensorMapType type) {
-  return type == TensorMapType::bf16 ? 2 : 4;
+  return type == TensorMapType::bf16 || type == TensorMapType::fp16 ? 2 : 4;
 }
 
 // Extents and box of a tensor of `rank` dimensions, the contiguous one first; strides, in bytes, of
@@ -37,6 +37,7 @@ CUresult encode(CUtensorMap& map, const void* data, TensorMapType type, cuuint32
   const cuuint32_t steps[] = {1, 1, 1, 1};
   return encode_function()(&map,
                            type == TensorMapType::bf16   ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                           : type == TensorMapType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
                            : type == TensorMapType::tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
                                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                            rank, const_cast<void*>(data), extents, strides, box, steps,

@@ -10,7 +10,7 @@
 namespace weft {
 
 // tf32 is fp32 in memory, rounded to nearest on its way to shared memory.
-enum class TensorMapType { tf32, bf16, fp32 };
+enum class TensorMapType { tf32, bf16, fp16, fp32 };
 
 struct MatrixExtents {
   std::int64_t rows = 0, columns = 0;  // at least 1 and less than 2^31

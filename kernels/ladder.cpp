@@ -7,7 +7,7 @@
 namespace weft::kernels {
 
 std::string_view name_of(Arithmetic arithmetic) {
-  constexpr std::string_view kNames[] = {"fp32", "tf32", "bf16", "tf32x3"};
+  constexpr std::string_view kNames[] = {"fp32", "tf32", "bf16", "tf32x3", "fp16x3"};
   return kNames[static_cast<int>(arithmetic)];
 }
 

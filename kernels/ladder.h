@@ -24,9 +24,9 @@ namespace weft::kernels {
 // A call names a rung, or leaves the choice to the family.
 inline constexpr std::string_view kAutomatic = "automatic";
 
-// What the products of a kernel are computed in. Sums are fp32 in all of them; tf32x3 is as
-// accurate as fp32 and makes three products of tf32.
-enum class Arithmetic { fp32, tf32, bf16, tf32x3 };
+// What the products of a kernel are computed in. Sums are fp32 in all of them. tf32x3 and fp16x3
+// are as accurate as fp32: they make three products, of tf32 or of scaled fp16.
+enum class Arithmetic { fp32, tf32, bf16, tf32x3, fp16x3 };
 std::string_view name_of(Arithmetic arithmetic);
 
 // What a rung computes in when its caller accepts a ComputeMode. Empty: the mode asks for more

@@ -63,6 +63,8 @@ double Gpu::peak(kernels::Arithmetic arithmetic) const {
       return tf32;
     case kernels::Arithmetic::tf32x3:
       return tf32 / 3;
+    case kernels::Arithmetic::fp16x3:
+      return bf16 / 3;  // fp16 is as fast as bf16
     case kernels::Arithmetic::bf16:
       return bf16;
     default:

@@ -73,6 +73,7 @@ double Machine::peak(Arithmetic arithmetic) const {
   const double tensor = arithmetic == Arithmetic::tf32     ? tf32
                         : arithmetic == Arithmetic::bf16   ? bf16
                         : arithmetic == Arithmetic::tf32x3 ? tf32 / 3
+                        : arithmetic == Arithmetic::fp16x3 ? bf16 / 3  // fp16 is as fast as bf16
                                                            : 0.0;
   return tensor > 0 ? tensor : fp32;
 }

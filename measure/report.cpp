@@ -50,6 +50,7 @@ double rate(const Row& row) {
 const char* label_of(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::tf32     ? "tf32, computed"
          : arithmetic == Arithmetic::tf32x3 ? "a third of tf32, computed"
+         : arithmetic == Arithmetic::fp16x3 ? "a third of fp16, computed"
                                             : "bf16, computed";
 }
 

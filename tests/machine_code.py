@@ -53,6 +53,7 @@ INSTRUCTIONS = {
     "gemm/rungs/cluster_tf32x3.cu": {"90a": ["HMMA", "UTMALDG"]},
     "gemm/rungs/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/rungs/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/rungs/wgmma_fp16x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/rungs/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "conv/rungs/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/rungs/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
@@ -127,7 +128,7 @@ def misnamed_rows(rows, types_of):
             if symbol not in types_of:
                 wrong.append(f"{name}: this build has no {kernel['kernel']}")
             found |= types_of.get(symbol, set())
-        wanted = {"tf32": "TF32", "tf32x3": "TF32", "bf16": "BF16"}.get(row["computes_in"])
+        wanted = {"tf32": "TF32", "tf32x3": "TF32", "fp16x3": "F16", "bf16": "BF16"}.get(row["computes_in"])
         if wanted and wanted not in found:
             wrong.append(f"{name} is said to compute in {row['computes_in']}, but no kernel of it does")
         if not wanted and found:

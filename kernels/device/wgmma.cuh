@@ -168,6 +168,18 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
+// The same with fp16 operands, both K-major.
+__device__ __forceinline__ void wgmma_fp16(float (&d)[64], std::uint64_t a, std::uint64_t b,
+                                           bool accumulate) {
+  const int add = accumulate ? 1 : 0;
+  asm volatile(
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" WEFT_NAMES_64
+      "}, %64, %65, add, 1, 1, 0, 0;\n}"
+      : WEFT_FLOATS_64(d, 0)
+      : "l"(a), "l"(b), "r"(add));
+}
+
 // The same with fp32 operands; the tensor core reads their upper 19 bits (tf32). Both are
 // K-major.
 template <int kN>

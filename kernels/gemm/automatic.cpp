@@ -69,8 +69,8 @@ Choice gemm_automatic(const GemmProblem& problem, const GemmDevice& device) {
     if (clusters && dims.k <= kShortSums * parts) return {"cluster_tf32x3", kClusters};
     if (large && dims.m >= kSplitPays && dims.n >= kSplitPays) {
       return {
-          "wgmma_tf32x3",
-          "tiles of 128 x 128 for half of the multiprocessors; three products of tf32 are fp32"};
+          "wgmma_fp16x3",
+          "tiles of 128 x 128 for half of the multiprocessors; three products of fp16 are fp32"};
     }
     if (!few) {
       return {"tf32x3",

@@ -43,6 +43,7 @@ struct GemmRow {
 constexpr ArithmeticByMode kRoundsToTf32{{}, Arithmetic::tf32, Arithmetic::tf32};
 constexpr ArithmeticByMode kRounds{{}, Arithmetic::tf32, Arithmetic::bf16};
 constexpr ArithmeticByMode kSplits = always(Arithmetic::tf32x3), kBf16 = always(Arithmetic::bf16);
+constexpr ArithmeticByMode kSplitsHalves = always(Arithmetic::fp16x3);
 constexpr std::string_view kRounding = "ComputeMode tf32 or bf16";
 
 constexpr GemmRow kGemmRows[] = {
@@ -202,6 +203,16 @@ constexpr GemmRow kGemmRows[] = {
               .arithmetic = kSplits,
               .needs = "k > 0"},
      .floats = WEFT_FLOATS(gemm_wgmma_tf32x3),
+     .copy_engine = true},
+    {.rung = {.name = "wgmma_fp16x3",
+              .summary = "the same from parts of fp16, which tensor cores multiply twice as fast; a "
+                         "power of two for each row keeps them in range",
+              .prefer = "for large products in fp32 on Hopper, from 512 rows and columns on",
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = kSplitsHalves,
+              .needs = "k > 0"},
+     .floats = WEFT_FLOATS(gemm_wgmma_fp16x3),
      .copy_engine = true},
     {.rung = {.name = "wgmma_bf16",
               .summary = "the pipeline of wgmma_tf32 on bfloat16, where the tensor cores read "

@@ -161,7 +161,7 @@ bool GemmWork::can_run(std::string_view variant) const {
   if (is_layer() && device.is_cuda()) {  // rungs that are meant for such products
     constexpr std::string_view kMeant[] = {"register_tiled", "split_k",      "mma_tf32",
                                            "tf32x3",         "cluster_tf32", "cluster_tf32x3",
-                                           "wgmma_tf32",     "wgmma_tf32x3"};
+                                           "wgmma_tf32",     "wgmma_tf32x3", "wgmma_fp16x3"};
     return among(kMeant, variant);
   }
   if (variant == "cluster_tf32x3" && d.k > 4096 && !is_layer()) return false;  // its sums drift

@@ -108,7 +108,7 @@ TEST_P(Gemm, OperandReuseIsExactInLargeTiles) {
 }
 
 // Root of the mean squared error, against fp32 multiply-adds in the order of k.
-TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
+TEST_P(Gemm, PartsAreAsAccurateAsFp32) {
   if (!gemm_takes("tf32x3", {{40, 100, 512, false, true}}, device())) {
     GTEST_SKIP() << "tf32x3 does not run here";
   }
@@ -128,12 +128,50 @@ TEST_P(Gemm, Tf32x3IsAsAccurateAsFp32) {
     const double fp32 = error_of("naive");
     EXPECT_GT(fp32, 0);
     EXPECT_LE(error_of("tf32x3"), 2 * fp32) << "k = " << k;
-    if (gemm_takes("wgmma_tf32x3", {{40, 100, 512, false, true}}, device())) {
-      EXPECT_LE(error_of("wgmma_tf32x3"), 2 * fp32) << "k = " << k;
+    for (const std::string_view variant : {"wgmma_tf32x3", "wgmma_fp16x3"}) {
+      if (!gemm_takes(variant, {{40, 100, 512, false, true}}, device())) continue;
+      EXPECT_LE(error_of(variant), 2 * fp32) << variant << ", k = " << k;
     }
     if (k > 2048 || !gemm_takes("cluster_tf32x3", {{40, 100, 512, false, true}}, device()))
       continue;
     EXPECT_LE(error_of("cluster_tf32x3"), 2 * fp32) << "k = " << k;
+  }
+}
+
+// Each result is one product, so that it shows how many bits of both factors are kept. Rows of A
+// have largest values from 2^-140, where floats lose bits of their own, to 2^118; in a row, values
+// fall to 2^-27 of that.
+TEST_P(Gemm, HalvesKeepRowsOfAnySizeAndSmallValuesInThem) {
+  if (!gemm_takes("wgmma_fp16x3", {{130, 136, 200}}, device())) {
+    GTEST_SKIP() << "wgmma_fp16x3 does not run here";
+  }
+  for (const bool transposed : {false, true}) {
+    Problem problem({{130, 136, 200, transposed, transposed}}, false);
+    const auto& [m, n, k, transpose_a, transpose_b, lda, ldb, ldc] = problem.d;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t p = 0; p < k; ++p) {
+        float& a = problem.a[static_cast<std::size_t>(transposed ? p * lda + i : i * lda + p)];
+        const float digits = 1 + std::fabs(a);
+        const auto exponent = static_cast<int>(2 * i - 140 - p % 28);
+        a = i == 64 ? 0 : std::ldexp(a < 0 ? -digits : digits, exponent);
+      }
+    }
+    for (std::int64_t p = 0; p < k; ++p) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        float& b = problem.b[static_cast<std::size_t>(transposed ? j * ldb + p : p * ldb + j)];
+        const auto exponent = static_cast<int>(j % 17 - 8);
+        b = p == j ? std::ldexp(1 + std::fabs(b), exponent) : 0;
+      }
+    }
+    GemmOptions options;
+    options.variant = "wgmma_fp16x3";
+    const std::vector<float> found = problem.run(options, stream());
+    const std::vector<double> expected = problem.expected();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double most = std::fabs(expected[i]) * 0x1p-21 + 0x1p-149;
+      ASSERT_LE(std::fabs(static_cast<double>(found[i]) - expected[i]), most)
+          << "row " << i / 136 << ", column " << i % 136 << ", expected " << expected[i];
+    }
   }
 }
 
@@ -307,7 +345,7 @@ TEST(GemmVariants, AutomaticFollowsDeviceAndShape) {
   EXPECT_EQ(floats(960, ComputeMode::fp32, turing), "operand_reuse");
   EXPECT_EQ(floats(768, ComputeMode::fp32, turing), "register_tiled");
   EXPECT_EQ(floats(960, ComputeMode::fp32, ampere), "tf32x3");
-  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), "wgmma_tf32x3");
+  EXPECT_EQ(floats(1024, ComputeMode::fp32, hopper), "wgmma_fp16x3");
   EXPECT_EQ(floats(2048, ComputeMode::fp32, later), "tf32x3");
   EXPECT_EQ(floats(2048, ComputeMode::tf32, turing), "operand_reuse");
   EXPECT_EQ(floats(2048, ComputeMode::tf32, ampere), "mma_tf32");

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copies of GEMM operands with rows along k: transposed where they lie the other way, and split
-// into two parts for products of fp32 accuracy. They run at the speed of memory. The product may
-// start while they end. They themselves wait for the kernel before them: if they started early, all
+// into two parts of tf32 or fp16 for products of fp32 accuracy. They run at the speed of memory. The
+// product may start while they end. They themselves wait for the kernel before them: if they started early, all
 // their blocks would settle on the few SMs that a product leaves first.
 #include "kernels/gemm/hopper/k_major.h"
+
+#include <cuda_fp16.h>
+
+#include <utility>
 
 #include "engine/launch.h"
 #include "kernels/device/overlap.cuh"
@@ -15,6 +19,9 @@ namespace {
 constexpr int kSide = 64;  // of the tiles that are transposed
 constexpr int kThreads = 256;
 constexpr std::int64_t kChunk = 32;  // floats along k that a product takes at once
+constexpr std::int64_t kHalfChunk = 64;
+constexpr int kRowsOfTile = 128;  // of a product, in A and in B
+constexpr int kStrip = 32;        // columns whose largest values a block finds
 
 // Four neighbours along k of row x, to where they belong.
 struct Copy {
@@ -38,6 +45,39 @@ struct Split {
     at[kChunk / 4] = big;
   }
 };
+
+struct SplitHalves {
+  Half* to;
+  std::int64_t ld;
+  const std::uint32_t* largest;
+
+  __device__ __forceinline__ void operator()(std::int64_t x, std::int64_t k, float4 value) const {
+    const int shift = half_shift(largest[x]);  // from -113 to 163: two factors, each a float
+    const float first = power_of_two(shift / 2), second = power_of_two(shift - shift / 2);
+    uint2 big, small;
+    split(big.x, small.x, value.x * first * second, value.y * first * second);
+    split(big.y, small.y, value.z * first * second, value.w * first * second);
+    auto* at = reinterpret_cast<uint2*>(to + x * ld + k + k / kHalfChunk * kHalfChunk);
+    at[0] = small;
+    at[kHalfChunk / 4] = big;
+  }
+
+  __device__ __forceinline__ static float power_of_two(int exponent) {
+    return __int_as_float((exponent + 127) << 23);
+  }
+  __device__ __forceinline__ static void split(std::uint32_t& big, std::uint32_t& small, float x,
+                                               float y) {
+    const __half2 rounded = __floats2half2_rn(x, y);
+    const float2 back = __half22float2(rounded);
+    const __half2 rest = __floats2half2_rn((x - back.x) * kSmallScale, (y - back.y) * kSmallScale);
+    big = *reinterpret_cast<const std::uint32_t*>(&rounded);
+    small = *reinterpret_cast<const std::uint32_t*>(&rest);
+  }
+};
+
+__device__ __forceinline__ std::uint32_t larger(std::uint32_t largest, float value) {
+  return max(largest, __float_as_uint(value) & 0x7fffffffu);
+}
 
 // Values i to i + 3 of a row of `count`, zeros behind its end. `vector`: they are aligned.
 __device__ __forceinline__ float4 load_quad(const float* row, std::int64_t i, std::int64_t count,
@@ -90,6 +130,56 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// Finds the largest value of each row of an operand stored along k, and writes the row. A block has
+// a row; those behind the last have zeros.
+__global__ void __launch_bounds__(kThreads)
+    scaled_rows_kernel(SplitHalves write, std::uint32_t* largest, GemmOperand from,
+                       std::int64_t padded_k, bool vector) {
+  __shared__ std::uint32_t of_warps[kThreads / 32];
+  const std::int64_t x = blockIdx.x;
+  const float* row = from.data + x * from.ld;
+  device::overlap_allow();
+  std::uint32_t found = 0;
+  if (x < from.extent) {
+#pragma unroll 4
+    for (std::int64_t k = 4 * threadIdx.x; k < from.k; k += 4 * kThreads) {
+      const float4 value = load_quad(row, k, from.k, vector);
+      found = larger(larger(larger(larger(found, value.x), value.y), value.z), value.w);
+    }
+  }
+  found = __reduce_max_sync(0xffffffffu, found);
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = found;
+  __syncthreads();  // each warp's largest
+  if (threadIdx.x == 0) {
+    for (int warp = 1; warp < kThreads / 32; ++warp) found = max(found, of_warps[warp]);
+    largest[x] = found;
+  }
+  __syncthreads();  // the row's largest
+  if (x >= from.extent) return;
+#pragma unroll 4
+  for (std::int64_t k = 4 * threadIdx.x; k < padded_k; k += 4 * kThreads) {
+    write(x, k, load_quad(row, k, from.k, vector));
+  }
+}
+
+// The same values of an operand stored the other way. A block has 32 columns of the matrix.
+__global__ void __launch_bounds__(1024)
+    column_maxima_kernel(std::uint32_t* largest, GemmOperand from) {
+  __shared__ std::uint32_t of_warps[32][kStrip];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::int64_t x = std::int64_t{blockIdx.x} * kStrip + lane;
+  std::uint32_t found = 0;
+  if (x < from.extent) {
+#pragma unroll 8
+    for (std::int64_t k = warp; k < from.k; k += 32) found = larger(found, from.data[k * from.ld + x]);
+  }
+  of_warps[warp][lane] = found;
+  __syncthreads();  // each warp's largest
+  if (warp != 0) return;
+  for (int other = 1; other < 32; ++other) found = max(found, of_warps[other][lane]);
+  largest[x] = found;
+}
+
 // How an operand is converted; padded_k is 0 where it is read as it is.
 struct Layout {
   std::int64_t padded_k, ld;
@@ -133,6 +223,25 @@ KMajorOperands write_operands(const GemmOperand& a, const GemmOperand& b, const 
   return operands;
 }
 
+// Splits an operand into halves at `to`, and finds the largest value of each row.
+void write_halves(const GemmOperand& operand, Half* to, std::int64_t ld, std::uint32_t* largest,
+                  const Stream& stream) {
+  const std::int64_t rows = round_up(operand.extent, kRowsOfTile), padded_k = ld / 2;
+  const SplitHalves write{to, ld, largest};
+  if (operand.along_k) {
+    launch(scaled_rows_kernel,
+           {static_cast<unsigned>(rows), static_cast<unsigned>(kThreads), 0, stream}, write,
+           largest, operand, padded_k, operand.aligned());
+    return;
+  }
+  launch(column_maxima_kernel, {static_cast<unsigned>(rows / kStrip), 1024, 0, stream}, largest,
+         operand);
+  const std::int64_t tiles = divide_up(operand.extent, kSide);
+  launch(columns_kernel<SplitHalves>,
+         {blocks_for(divide_up(padded_k, kSide) * tiles, 1), kThreads, 0, stream}, write, operand,
+         padded_k, tiles, operand.aligned());
+}
+
 }  // namespace
 
 bool GemmOperand::aligned() const {
@@ -154,6 +263,19 @@ KMajorOperands k_major_parts(const GemmOperand& a, const GemmOperand& b, const S
     return Layout{row, 2 * row};
   };
   return write_operands<Split>(a, b, layout_of, stream);
+}
+
+KMajorHalves k_major_halves(const GemmOperand& a, const GemmOperand& b, const Stream& stream) {
+  const std::int64_t ld = 2 * round_up(a.k, kHalfChunk);  // rows of 256 bytes or more
+  const std::int64_t halves_a = a.extent * ld, halves_b = b.extent * ld;
+  const std::int64_t rows_a = round_up(a.extent, kRowsOfTile);
+  const std::int64_t rows_b = round_up(b.extent, kRowsOfTile);
+  Buffer memory(static_cast<std::size_t>(2 * (halves_a + halves_b) + 4 * (rows_a + rows_b)), stream);
+  auto* to = static_cast<Half*>(memory.data());
+  auto* largest = reinterpret_cast<std::uint32_t*>(to + halves_a + halves_b);
+  write_halves(a, to, ld, largest, stream);
+  write_halves(b, to + halves_a, ld, largest + rows_a, stream);
+  return {to, to + halves_a, ld, {largest, largest + rows_a}, std::move(memory)};
 }
 
 }  // namespace weft::kernels::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GEMM, rungs "wgmma_bf16", "wgmma_tf32" and "wgmma_tf32x3": what they share. sm_90a.
+// GEMM, rungs "wgmma_bf16", "wgmma_tf32", "wgmma_tf32x3" and "wgmma_fp16x3": what they share.
+// sm_90a.
 //
 // The tensor cores of Hopper read their operands from shared memory and the copy engine (TMA) fills
 // it, so that threads only direct. A block of three warpgroups stays on its SM and computes tile
@@ -33,7 +34,8 @@
 // other way.
 //
 // Operands of fp32 accuracy (kParts 2) come as stages of their small and their big parts in turn
-// (k_major.h). A consumer takes two stages at a time and makes three products of them.
+// (k_major.h). A consumer takes two stages at a time and makes three products of them. Parts of
+// fp16 are scaled by a power of two for each row and column of C, which the sums take back.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +91,7 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_kernel(const __grid_constant__ CUtensorMap map_a,
                       const __grid_constant__ CUtensorMap map_b,
-                      WgmmaOutput<typename Tile::Element> out, int k, WgmmaOrder order) {
+                      WgmmaOutput<typename Tile::Result> out, int k, WgmmaOrder order) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ char shared[];
   __shared__ std::uint64_t full[Tile::kStages], empty[Tile::kStages];
@@ -158,6 +160,11 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       float sum[Tile::kN / 2];
       if constexpr (Tile::kRegistersA) {
         consumer.sum_tile_from_panels(sum, chunks);
+      } else if constexpr (Tile::kHalf) {
+        consumer.sum_halves(sum, chunks);
+        const int2 place = order.place(tile);
+        wgmma_unscale<Tile::kN>(sum, out.scales, row_of(place) + warpgroup * 64,
+                                place.y * Tile::kN, thread);
       } else if constexpr (Tile::kParts == 1) {
         consumer.sum_tile(sum, chunks);
       } else {
@@ -200,10 +207,12 @@ inline WgmmaShape wgmma_shape(const GemmDims& dims, int widest, const Stream& st
 
 // Starts the kernel: one cluster for each that the device holds at once, or for each tile.
 template <class Tile>
-void launch_wgmma(const WgmmaOutput<typename Tile::Element>& out, const typename Tile::Element* a,
+void launch_wgmma(const WgmmaOutput<typename Tile::Result>& out, const typename Tile::Element* a,
                   const typename Tile::Element* b, const GemmDims& dims, bool overlap,
                   const Stream& stream) {
-  constexpr TensorMapType kType = Tile::kBf16 ? TensorMapType::bf16 : TensorMapType::tf32;
+  constexpr TensorMapType kType = Tile::kHalf    ? TensorMapType::fp16
+                                  : Tile::kFloat ? TensorMapType::tf32
+                                                 : TensorMapType::bf16;
   const CUtensorMap map_a = Tile::kPanelsA
                                 ? matrix_map(a, kType, {dims.k, dims.m, dims.lda}, Tile::kK)
                                 : matrix_map(a, kType, {dims.m, dims.k, dims.lda}, Tile::kM);

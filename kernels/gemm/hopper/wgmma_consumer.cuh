@@ -24,7 +24,9 @@ __device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const
   const std::uint64_t b = device::wgmma_descriptor(stage_b + Tile::kBytesA, Tile::kPanelBytes);
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
-    if constexpr (Tile::kBf16) {
+    if constexpr (Tile::kHalf) {
+      device::wgmma_fp16(sum, a + step * kStepA, b + step * kStepB, accumulate || step > 0);
+    } else if constexpr (!Tile::kFloat) {
       device::wgmma_bf16<Tile::kN, Tile::kPanelsA, Tile::kPanelsB>(
           sum, a + step * kStepA, b + step * kStepB, accumulate || step > 0);
     } else {
@@ -155,6 +157,41 @@ struct WgmmaConsumer {
 #pragma unroll
       for (int i = 0; i < Tile::kN / 2; ++i) sum[i] += of_chunk[i];
     }
+  }
+
+  // The same with parts of fp16, where the small ones are 2^11 times too large. What the mixed
+  // products lose to truncation is 2^-11 as much, so the tensor core sums them over all of k, and
+  // while it does, fp32 additions take the big ones.
+  __device__ __forceinline__ void sum_halves(float (&sum)[Tile::kN / 2], int chunks) {
+    float of_chunk[Tile::kN / 2], mixed[Tile::kN / 2];
+#pragma unroll
+    for (float& total : sum) total = 0;
+    int small_before = 0, big_before = 0;
+    for (int chunk = 0; chunk < chunks; chunk += 2) {
+      const int small = take(), big = take();
+      device::wgmma_fence();
+      wgmma_multiply<Tile>(of_chunk, at(big), at(big), warpgroup, false);
+      device::wgmma_commit();
+      wgmma_multiply<Tile>(mixed, at(small), at(big), warpgroup, chunk > 0);
+      wgmma_multiply<Tile>(mixed, at(big), at(small), warpgroup, true);
+      device::wgmma_commit();
+      device::wgmma_wait<1>();  // all but the mixed ones of this chunk are done
+      if (chunk > 0) {
+        release(small_before);
+        release(big_before);
+      }
+      device::wgmma_results(of_chunk);
+#pragma unroll
+      for (int i = 0; i < Tile::kN / 2; ++i) sum[i] += of_chunk[i];
+      small_before = small;
+      big_before = big;
+    }
+    device::wgmma_wait<0>();
+    release(small_before);
+    release(big_before);
+    device::wgmma_results(mixed);
+#pragma unroll
+    for (int i = 0; i < Tile::kN / 2; ++i) sum[i] = fmaf(mixed[i], 1 / kSmallScale, sum[i]);
   }
 };
 

@@ -5,6 +5,7 @@
 #include "kernels/bfloat16.h"
 #include "kernels/device/prefetch.cuh"
 #include "kernels/device/quad.cuh"
+#include "kernels/gemm/hopper/k_major.h"
 #include "kernels/gemm/launchers.h"
 
 namespace weft::kernels::cuda {
@@ -21,6 +22,7 @@ struct WgmmaOutput {
   bool relu;
   bool vector;      // rows of C and of the mask start on 16-byte boundaries
   bool transposed;  // the sums are those of C^T
+  HalfScales scales = {};
 };
 
 // With A from panels of floats a lane has two neighbouring rows of a warpgroup's 64. This is the
@@ -42,6 +44,24 @@ __device__ __forceinline__ void store_element(float* to, float value) {
 }
 __device__ __forceinline__ void store_element(Bfloat16* to, float value) {
   to->bits = static_cast<std::uint16_t>(device::bf16_pair(value, 0));
+}
+
+// Takes back the scales of the operands' rows.
+template <int kN>
+__device__ __forceinline__ void wgmma_unscale(float (&sum)[kN / 2], const HalfScales& scales,
+                                              int row0, int column0, int thread) {
+  const int row = row0 + thread / 32 * 16 + thread % 32 / 4;
+  const int upper = half_shift(scales.largest_a[row]), lower = half_shift(scales.largest_a[row + 8]);
+#pragma unroll
+  for (int j = 0; j < kN / 8; ++j) {
+    const uint2 columns =
+        *reinterpret_cast<const uint2*>(scales.largest_b + column0 + 8 * j + 2 * (thread % 4));
+    const int x = half_shift(columns.x), y = half_shift(columns.y);
+    sum[4 * j] = ldexpf(sum[4 * j], -upper - x);
+    sum[4 * j + 1] = ldexpf(sum[4 * j + 1], -upper - y);
+    sum[4 * j + 2] = ldexpf(sum[4 * j + 2], -lower - x);
+    sum[4 * j + 3] = ldexpf(sum[4 * j + 3], -lower - y);
+  }
 }
 
 // Stores a lane's sums where some lie outside of C, rows are not aligned or C is added to. They start
@@ -239,7 +259,8 @@ WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims&
           options.beta,
           options.epilogue == Epilogue::relu,
           vector,
-          false};
+          false,
+          {}};
 }
 
 }  // namespace weft::kernels::cuda

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include "kernels/gemm/hopper/k_major.h"
 
 namespace weft::kernels::cuda {
 
@@ -11,12 +14,13 @@ template <class Element_, int kM_, int kN_, bool kTransposeA_, bool kTransposeB_
           int kParts_ = 1>
 struct WgmmaTile {
   using Element = Element_;
-  static constexpr bool kBf16 = sizeof(Element) == 2;
+  static constexpr bool kHalf = std::is_same_v<Element, Half>, kFloat = sizeof(Element) == 4;
+  using Result = std::conditional_t<kHalf, float, Element>;
   // A and B that are contiguous along m or n lie in shared memory as panels of 128 bytes. Tensor
   // cores read panels of bf16 themselves. Those of tf32 go through registers, for A only.
   static constexpr bool kPanelsA = kTransposeA_, kPanelsB = !kTransposeB_;
-  static constexpr bool kRegistersA = kPanelsA && !kBf16;
-  static_assert(kBf16 || !kPanelsB, "a tf32 operand in shared memory is contiguous along k");
+  static constexpr bool kRegistersA = kPanelsA && kFloat;
+  static_assert(!kFloat || !kPanelsB, "a tf32 operand in shared memory is contiguous along k");
   static constexpr int kParts = kParts_;
   static_assert(kParts == 1 || (kN_ <= 128 && !kPanelsA),
                 "sums of a chunk and their totals are in registers");
