@@ -205,8 +205,9 @@ constexpr GemmRow kGemmRows[] = {
      .floats = WEFT_FLOATS(gemm_wgmma_tf32x3),
      .copy_engine = true},
     {.rung = {.name = "wgmma_fp16x3",
-              .summary = "the same from parts of fp16, which tensor cores multiply twice as fast; a "
-                         "power of two for each row keeps them in range",
+              .summary =
+                  "the same from parts of fp16, which tensor cores multiply twice as fast; a "
+                  "power of two for each row keeps them in range",
               .prefer = "for large products in fp32 on Hopper, from 512 rows and columns on",
               .compute_capability = 90,
               .exactly_sm_90a = true,

@@ -41,6 +41,14 @@ inline int thread_index() {
 #endif
 }
 
+inline int thread_count() {  // of the region that this is called in
+#ifdef _OPENMP
+  return omp_get_num_threads();
+#else
+  return 1;
+#endif
+}
+
 // Scratch of this many floats, and of so many for each thread; see gemm/cpu/scratch.h.
 inline float* scratch_of(std::int64_t shared, std::int64_t thread_floats) {
 #ifdef _OPENMP
@@ -113,6 +121,12 @@ struct Correlation {
   std::int64_t offset_floats() const { return round_up(2 * depth(), 16); }
   std::int64_t filter_floats() const { return round_up(filters, kTileColumns) * depth(); }
   std::int64_t thread_floats() const { return copied() ? round_up(image() + kTileColumns, 16) : 0; }
+  // Images that a thread takes at once, if there are so many: as many as stay in the second-level
+  // cache beside a panel of filters.
+  std::int64_t group() const {
+    constexpr std::int64_t kFloats = 128 * 1024;
+    return filters_in_rows() ? 1 : least(n, kFloats / image() + 1);
+  }
   bool worth_threads() const { return 2 * n * filters * oh * ow * depth() > 1000000; }
 
   void tabulate_offsets(std::int64_t* offsets) const {
@@ -182,7 +196,7 @@ inline Correlation backward_of(const ConvDims& d) {
 }
 
 // Filters of one channel, in panels (depth, width) or in row tiles (depth, rows).
-inline void pack_filters(float* packed_w, const float* w, const Correlation& job,
+inline void pack_channel(float* packed_w, const float* w, const Correlation& job,
                          std::int64_t channel) {
   const std::int64_t taps = job.kh * job.kw, depth = job.depth();
   const auto pack = [&](std::int64_t first, std::int64_t end, std::int64_t width) {
@@ -206,6 +220,24 @@ inline void pack_filters(float* packed_w, const float* w, const Correlation& job
     for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
       pack(first, job.filters, least(kTileColumns, round_up(job.filters - first, kLanes)));
     }
+  }
+}
+
+// All filters; every thread of a parallel region calls it. Where a filter lies as in a panel,
+// panels are transposed as a whole: channel by channel, reads of all filters of a panel would
+// displace each other from the first-level cache.
+inline void pack_filters(float* packed_w, const float* w, const Correlation& job) {
+  const std::int64_t depth = job.depth();
+  if (job.w_s > 0 && !job.filters_in_rows()) {
+#pragma omp for schedule(static)
+    for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
+      const std::int64_t filters = least(kTileColumns, job.filters - first);
+      packed::pack_panel(packed_w + first * depth, round_up(filters, kLanes),
+                         w + first * job.w_filter, 1, job.w_filter, filters, depth);
+    }
+  } else {
+#pragma omp for schedule(static)
+    for (std::int64_t c = 0; c < job.channels; ++c) pack_channel(packed_w, w, job, c);
   }
 }
 

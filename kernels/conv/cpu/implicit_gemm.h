@@ -2,8 +2,9 @@
 // Convolution on the CPU as a GEMM whose image operand is never copied to a matrix: the loops of
 // correlation.h, forward and backward data.
 //
-// Threads share the packed filters and own whole images. Scratch: offsets, packed filters, then per
-// thread one padded image and the sums of a strip of pixels.
+// Threads share the packed filters and own whole images. Of small images a thread takes a group at
+// a time, so that filters that come from the shared cache serve all of it. Scratch: offsets, packed
+// filters, then per thread a group of padded images and the sums of a strip of pixels.
 #pragma once
 
 #include "engine/extent.h"
@@ -62,22 +63,42 @@ inline void filters_in_rows(const Correlation& job, const Maps& maps, const floa
   }
 }
 
-// One panel of filters of output rows [begin, end): sums (pixel, width). The depth is cut so that
-// a block of packed filters stays in the first-level cache.
-inline void pixels_in_rows(const Correlation& job, float* sums, const float* image,
-                           const float* panel, std::int64_t width, const std::int64_t* offsets,
-                           std::int64_t begin, std::int64_t end) {
+// One panel of filters of output rows [begin, end): sums (pixel, width). Rows are counted over all
+// images, which lie `step` floats apart. The depth is cut so that a block of packed filters stays
+// in the first-level cache.
+inline void pixels_in_rows(const Correlation& job, float* sums, const float* images,
+                           std::int64_t step, const float* panel, std::int64_t width,
+                           const std::int64_t* offsets, std::int64_t begin, std::int64_t end) {
   static constexpr TileKernels<kTileVectors, 0, 1, Unit, Table, Linear, Tile> kAdjacent;
+  static constexpr TileKernels<kTileVectors, 4, 4, Unit, Table, Linear, Tile> kFours;
   static constexpr TileKernels<kTileVectors, 3, 1, Stride, Table, Linear, Tile> kStrided;
   const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
+  // Rows of 4, 8 or 16 pixels do not fill tiles. Where tiles are made of fours, they go on in the
+  // next row, or in the next image.
+  const bool fours = job.stride_w == 1 && job.ow % 4 == 0 && job.ow % most != 0 && most % 4 == 0;
   const Split columns(job.ow, most), blocks(job.depth(), packed::kPanelK);
+  const Split tiles((end - begin) * job.ow / 4, most / 4);
+  const auto pixel = [&](std::int64_t p, std::int64_t q) {
+    const std::int64_t row = p % job.oh * job.stride_h * job.placement.width;
+    return images + p / job.oh * step + row + q * job.stride_w;
+  };
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
     const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
     const Table taps{offsets + k};
-    for (std::int64_t p = begin; p < end; ++p) {
+    for (std::int64_t piece = 0; fours && piece < tiles.pieces; ++piece) {
+      const std::int64_t first = tiles.begin(piece), count = tiles.begin(piece + 1) - first;
+      const float* spans[tile_rows(1) / 4];
+      for (std::int64_t s = 0; s < count; ++s) {
+        const std::int64_t at = 4 * (first + s);
+        spans[s] = pixel(begin + at / job.ow, at % job.ow);
+      }
+      kFours(4 * count, vectors)(Tile{sums + 4 * first * width, block > 0}, spans, Unit{}, taps,
+                                 panel + k * width, Linear{width}, depth);
+    }
+    for (std::int64_t p = begin; !fours && p < end; ++p) {
       for (std::int64_t piece = 0; piece < columns.pieces; ++piece) {
         const std::int64_t q = columns.begin(piece), pixels = columns.begin(piece + 1) - q;
-        const float* a = image + p * job.stride_h * job.placement.width + q * job.stride_w;
+        const float* a = pixel(p, q);
         const Tile tile{sums + ((p - begin) * job.ow + q) * width, block > 0};
         if (job.stride_w == 1) {
           kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, panel + k * width, Linear{width},
@@ -93,13 +114,14 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
   }
 }
 
-// Rows of a strip of sums, and floats that hold it: whole vectors of pixels by a panel of filters.
+// Rows of a strip of sums, and floats that hold it: a panel of filters for each pixel. Whole
+// vectors of pixels are read, from any image's first one on.
 inline std::int64_t strip_rows(std::int64_t columns, std::int64_t rows) {
   constexpr std::int64_t kPixels = 64;
   return columns >= kPixels ? 1 : least(rows, kPixels / columns);
 }
 inline std::int64_t strip_floats(std::int64_t columns, std::int64_t rows) {
-  return round_up(strip_rows(columns, rows) * columns, kLanes) * kTileColumns;
+  return (strip_rows(columns, rows) * columns + kLanes) * kTileColumns;
 }
 
 inline void put_rows(const Maps& maps, float* out, const float* bias,
@@ -113,29 +135,35 @@ inline void put_rows(const Maps& maps, float* out, const float* bias,
   }
 }
 
-// All output rows of one image.
-inline void correlate_image(const Correlation& job, const Maps& maps, const float* image,
-                            const float* packed_w, const std::int64_t* offsets, float* sums) {
-  if (job.filters_in_rows()) {
-    return filters_in_rows(job, maps, image, packed_w, offsets, 0, job.oh);
+// All output rows of `count` images, which lie `step` floats apart; `maps` are those of the first.
+inline void correlate_images(const Correlation& job, const Maps& maps, const float* images,
+                             std::int64_t step, std::int64_t count, const float* packed_w,
+                             const std::int64_t* offsets, float* sums) {
+  if (job.filters_in_rows()) {  // a group is one image
+    return filters_in_rows(job, maps, images, packed_w, offsets, 0, job.oh);
   }
-  const std::int64_t depth = job.depth();
-  const Split strips(job.oh, strip_rows(job.ow, job.oh));
+  const std::int64_t depth = job.depth(), rows = count * job.oh;
+  const Split strips(rows, strip_rows(job.ow, rows));
   for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
     const std::int64_t filters = least(kTileColumns, job.filters - first);
     const std::int64_t width = round_up(filters, kLanes);
     for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
-      pixels_in_rows(job, sums, image, packed_w + first * depth, width, offsets, begin, end);
-      float* out = maps.at + first * maps.plane + begin * maps.line;
-      packed::for_each_square(
-          filters, (end - begin) * job.ow,
-          [&](std::int64_t f, std::int64_t count, std::int64_t e, std::int64_t lanes) {
-            FloatVector square[kLanes];
-            packed::load_transposed(square, sums + e * width + f, width);
-            const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
-            put_rows(maps, out + f * maps.plane + e, bias, square, count, lanes);
-          });
+      pixels_in_rows(job, sums, images, step, packed_w + first * depth, width, offsets, begin, end);
+      for (std::int64_t p = begin, next; p < end; p = next) {  // the rows of one image
+        const std::int64_t image = p / job.oh;
+        next = least(end, (image + 1) * job.oh);
+        const float* from = sums + (p - begin) * job.ow * width;
+        float* out = maps.at + (image * job.filters + first) * maps.plane + p % job.oh * maps.line;
+        packed::for_each_square(
+            filters, (next - p) * job.ow,
+            [&](std::int64_t f, std::int64_t along, std::int64_t e, std::int64_t lanes) {
+              FloatVector square[kLanes];
+              packed::load_transposed(square, from + e * width + f, width);
+              const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
+              put_rows(maps, out + f * maps.plane + e, bias, square, along, lanes);
+            });
+      }
     }
   }
 }
@@ -152,11 +180,14 @@ struct Scratch {
 };
 
 inline std::int64_t sums_floats(const Correlation& job) {
-  return job.filters_in_rows() ? 0 : strip_floats(job.ow, job.oh);
+  return job.filters_in_rows() ? 0 : strip_floats(job.ow, job.group() * job.oh);
+}
+inline std::int64_t group_floats(const Correlation& job) {
+  return job.group() * job.thread_floats() + sums_floats(job);
 }
 inline std::size_t scratch_floats(const Correlation& job, int threads) {
   return static_cast<std::size_t>(job.offset_floats() + job.filter_floats() +
-                                  threads * (job.thread_floats() + sums_floats(job)));
+                                  threads * group_floats(job));
 }
 
 inline void correlate(float* y, const float* x, const float* w, const float* bias, bool add,
@@ -166,16 +197,20 @@ inline void correlate(float* y, const float* x, const float* w, const float* bia
   const std::int64_t plane = job.oh * job.ow;
 #pragma omp parallel if (job.worth_threads())
   {
-    float* own = scratch.threads + thread_index() * (job.thread_floats() + sums_floats(job));
-    float* sums = own + job.thread_floats();
-    for (std::int64_t e = 0; e < job.thread_floats(); ++e) own[e] = 0.0f;
+    float* own = scratch.threads + thread_index() * group_floats(job);
+    float* sums = own + job.group() * job.thread_floats();
+    for (std::int64_t e = 0; e < job.group() * job.thread_floats(); ++e) own[e] = 0.0f;
+    pack_filters(scratch.packed_w, w, job);
+    const Split groups(job.n, least(job.group(), divide_up(job.n, thread_count())));
+    const std::int64_t step = job.copied() ? job.thread_floats() : job.image();
 #pragma omp for schedule(static)
-    for (std::int64_t c = 0; c < job.channels; ++c) pack_filters(scratch.packed_w, w, job, c);
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < job.n; ++i) {
-      const Maps maps{y + i * job.filters * plane, plane, job.ow, bias, add,
-                      epilogue == Epilogue::relu,  false};
-      correlate_image(job, maps, job.image_of(own, x, i), scratch.packed_w, scratch.offsets, sums);
+    for (std::int64_t group = 0; group < groups.pieces; ++group) {
+      const std::int64_t first = groups.begin(group), count = groups.begin(group + 1) - first;
+      const Maps maps{y + first * job.filters * plane, plane, job.ow, bias, add,
+                      epilogue == Epilogue::relu,      false};
+      const float* images = job.image_of(own, x, first);
+      for (std::int64_t i = 1; i < count; ++i) job.image_of(own + i * step, x, first + i);
+      correlate_images(job, maps, images, step, count, scratch.packed_w, scratch.offsets, sums);
     }
   }
 }

@@ -3,13 +3,17 @@
 //
 //   dw[tap, o] = sum over images and pixels of x[pixel + offset(tap)] * dy[o, pixel]
 //
-// dy of one image is transposed to (pixel, filter) panels, so filters lie along vectors; taps are
-// the broadcast rows. The taps s of one kernel row are adjacent in the image, so a tile takes some
-// kernel rows (c, r), one pointer each, times up to kMaxSpan adjacent taps.
+// dy is transposed to (pixel, filter) panels, so filters lie along vectors; taps are the broadcast
+// rows. The taps s of one kernel row are adjacent in the image, so a tile takes some kernel rows
+// (c, r), one pointer each, times up to kMaxSpan adjacent taps. Small images go in groups, since a
+// tile that has few pixels waits for its sums to come from the shared cache.
 //
 // Images are cut into a number of chunks that depends on the dimensions alone; a chunk has its own
-// sums, and the sums are added in order at the end, so results do not depend on the threads.
-// Scratch: pixel offsets, sums of all chunks, then per thread a padded image and the panels of dy.
+// sums, and the sums are added in order at the end, so results do not depend on the threads. Where
+// sums are large, chunks are few, and threads share a chunk's filters. In each round they pad the
+// next group of every chunk, and then multiply.
+// Scratch: pixel offsets, sums of all chunks, their groups of padded images, then per thread a
+// panel of dy.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +30,8 @@ namespace weight_gradient {
 using correlation::Placement;
 using packed::least;
 
-constexpr int kMaxSpan = 5;  // kernels wider than this are cut into nearly equal pieces
+constexpr int kMaxSpan = 5;              // kernels wider than this are cut into nearly equal pieces
+constexpr std::int64_t kMostTasks = 16;  // of a round, where there is one range of filters
 
 struct Job {
   ConvDims d;
@@ -43,15 +48,28 @@ struct Job {
   bool padded() const { return d.pad_h != 0 || d.pad_w != 0; }
   std::int64_t chunk_floats() const { return (taps + 1) * filters; }  // the last row is db
   std::int64_t chunks() const {
-    constexpr std::int64_t kMost = 16, kMostFloats = std::int64_t{1} << 24;
-    const std::int64_t fit = kMostFloats / chunk_floats();
-    return least(d.n, fit < 1 ? 1 : least(fit, kMost));
+    constexpr std::int64_t kMostSums = std::int64_t{1} << 23, kMostPadded = 4 * kMostSums;
+    const std::int64_t fit = least(kMostSums / chunk_floats(), kMostPadded / step());
+    return least(d.n, fit < 1 ? 1 : least(fit, kMostTasks));
   }
-  std::int64_t offset_floats() const { return round_up(2 * pixels, 16); }
-  std::int64_t image_floats() const {
-    return padded() ? round_up(d.c * placement.height * placement.width, 16) : 0;
+  // Ranges of filters, so that chunks by ranges are work for many threads.
+  Split ranges() const {
+    const std::int64_t panels = divide_up(d.oc, kTileColumns);
+    const std::int64_t wanted = divide_up(kMostTasks, chunks() < 1 ? 1 : chunks());
+    return {panels, divide_up(panels, wanted)};
   }
-  std::int64_t thread_floats() const { return image_floats() + pixels * filters; }
+  // Images that a thread takes at once: as many as stay in the second-level cache.
+  std::int64_t group() const {
+    constexpr std::int64_t kFloats = 128 * 1024;
+    const std::int64_t of_chunk = divide_up(d.n, chunks() > 0 ? chunks() : 1);
+    return least(of_chunk < 1 ? 1 : of_chunk, kFloats / (step() + pixels * filters) + 1);
+  }
+  std::int64_t step() const {  // from an image to the next, as the loops read them
+    return padded() ? round_up(d.c * placement.height * placement.width, 16) : d.c * d.h * d.w;
+  }
+  std::int64_t offset_floats() const { return round_up(2 * group() * pixels, 16); }
+  std::int64_t padded_floats() const { return padded() ? chunks() * group() * step() : 0; }
+  std::int64_t thread_floats() const { return group() * pixels * least(kTileColumns, filters); }
 };
 
 // Adds one tile's products over all pixels to its sums (kRows, width).
@@ -64,10 +82,11 @@ inline void multiply_taps(float* sums, bool add, const float* const* lines, std:
                                  Linear{width}, pixels);
 }
 
-// The sums of one image and one panel of filters: rows in the order (piece of s, c, r, s).
+// The sums of some pixels and one panel of filters: rows in the order (piece of s, c, r, s).
 template <int kSpan>
 inline void add_span(const Job& job, float* sums, bool add, const float* image, std::int64_t s,
-                     std::int64_t width, const std::int64_t* offsets, const float* panel) {
+                     std::int64_t width, const std::int64_t* offsets, const float* panel,
+                     std::int64_t pixels) {
   constexpr std::int64_t kMostLines = kTileRows / kSpan;
   const std::int64_t kernel_rows = job.d.c * job.d.kh;
   const Split split(kernel_rows, kMostLines);
@@ -79,43 +98,48 @@ inline void add_span(const Job& job, float* sums, bool add, const float* image, 
       lines[line] = image + (c * job.placement.height + r) * job.placement.width + s;
     }
     multiply_taps<kSpan>(sums + (s * kernel_rows + first * kSpan) * width, add, lines,
-                         count * kSpan, width, offsets, panel, job.pixels);
+                         count * kSpan, width, offsets, panel, pixels);
   }
 }
 
-inline void add_image(const Job& job, float* sums, bool add, const float* image, const float* dy,
-                      const std::int64_t* offsets, float* panels) {
+// Of a group of images, and of the panels [begin, end) of filters.
+inline void add_images(const Job& job, float* sums, bool add, const float* images, const float* dy,
+                       std::int64_t count, const std::int64_t* offsets, float* panel,
+                       std::int64_t begin, std::int64_t end) {
   const Split spans(job.d.kw, kMaxSpan);
-  for (std::int64_t first = 0; first < job.d.oc; first += kTileColumns) {
+  const std::int64_t pixels = count * job.pixels, last = least(end * kTileColumns, job.d.oc);
+  for (std::int64_t first = begin * kTileColumns; first < last; first += kTileColumns) {
     const std::int64_t width = least(kTileColumns, job.filters - first);
-    float* panel = panels + first * job.pixels;
     float* panel_sums = sums + first * (job.taps + 1);
-    packed::pack_panel(panel, width, dy + first * job.pixels, 1, job.pixels, job.d.oc - first,
-                       job.pixels);
+    for (std::int64_t i = 0; i < count; ++i) {
+      packed::pack_panel(panel + i * job.pixels * width, width,
+                         dy + (i * job.d.oc + first) * job.pixels, 1, job.pixels, job.d.oc - first,
+                         job.pixels);
+    }
     for (std::int64_t span = 0; span < spans.pieces; ++span) {
       const std::int64_t s = spans.begin(span);
       switch (spans.begin(span + 1) - s) {
         case 1:
-          add_span<1>(job, panel_sums, add, image, s, width, offsets, panel);
+          add_span<1>(job, panel_sums, add, images, s, width, offsets, panel, pixels);
           break;
         case 2:
-          add_span<2>(job, panel_sums, add, image, s, width, offsets, panel);
+          add_span<2>(job, panel_sums, add, images, s, width, offsets, panel, pixels);
           break;
         case 3:
-          add_span<3>(job, panel_sums, add, image, s, width, offsets, panel);
+          add_span<3>(job, panel_sums, add, images, s, width, offsets, panel, pixels);
           break;
         case 4:
-          add_span<4>(job, panel_sums, add, image, s, width, offsets, panel);
+          add_span<4>(job, panel_sums, add, images, s, width, offsets, panel, pixels);
           break;
         default:
-          add_span<5>(job, panel_sums, add, image, s, width, offsets, panel);
+          add_span<5>(job, panel_sums, add, images, s, width, offsets, panel, pixels);
           break;
       }
     }
     float* bias_sums = panel_sums + job.taps * width;
     for (std::int64_t j = 0; j < width; j += kLanes) {
       FloatVector sum = {};
-      for (std::int64_t p = 0; p < job.pixels; ++p) sum += simd::load(panel + p * width + j);
+      for (std::int64_t p = 0; p < pixels; ++p) sum += simd::load(panel + p * width + j);
       if (add) sum += simd::load(bias_sums + j);
       simd::store(bias_sums + j, sum);
     }
@@ -159,7 +183,7 @@ inline void reduce_row(const Job& job, float* dw, float* db, const float* sums, 
 inline std::size_t conv2d_backward_weights_scratch(const ConvDims& d, int threads) {
   const weight_gradient::Job job(d);
   return static_cast<std::size_t>(job.offset_floats() + job.chunks() * job.chunk_floats() +
-                                  threads * job.thread_floats());
+                                  job.padded_floats() + threads * job.thread_floats());
 }
 
 // All extents but n > 0.
@@ -168,33 +192,45 @@ inline void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const fl
                                                   GradientMode mode, float* scratch) {
   using namespace weight_gradient;
   const Job job(d);
-  const std::int64_t chunks = job.chunks();
+  const std::int64_t chunks = job.chunks(), group = job.group(), image = d.c * d.h * d.w;
   const bool add = mode == GradientMode::accumulate;
   std::int64_t* offsets = reinterpret_cast<std::int64_t*>(scratch);
   float* sums = scratch + job.offset_floats();
-  float* threads = sums + chunks * job.chunk_floats();
-  for (std::int64_t p = 0; p < d.oh(); ++p) {
-    for (std::int64_t q = 0; q < d.ow(); ++q) {
-      offsets[p * d.ow() + q] = p * d.stride_h * job.placement.width + q * d.stride_w;
-    }
+  float* padded = sums + chunks * job.chunk_floats();
+  float* threads = padded + job.padded_floats();
+  for (std::int64_t pixel = 0; pixel < group * job.pixels; ++pixel) {
+    const std::int64_t i = pixel / job.pixels, p = pixel / d.ow() % d.oh(), q = pixel % d.ow();
+    offsets[pixel] = i * job.step() + p * d.stride_h * job.placement.width + q * d.stride_w;
   }
-  const Split images(d.n, chunks > 0 ? divide_up(d.n, chunks) : 1);
+  const Split images(d.n, chunks > 0 ? divide_up(d.n, chunks) : 1), ranges = job.ranges();
+  const std::int64_t longest = images.least_size + (images.larger > 0 ? 1 : 0);
 #pragma omp parallel if (2 * d.n * job.pixels * d.oc * job.taps > 1000000)
   {
-    float* own = threads + correlation::thread_index() * job.thread_floats();
-    float* panels = own + job.image_floats();
-    for (std::int64_t e = 0; e < job.image_floats(); ++e) own[e] = 0.0f;
+    float* panel = threads + correlation::thread_index() * job.thread_floats();
 #pragma omp for schedule(static)
-    for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
-      const std::int64_t first = images.begin(chunk);
-      for (std::int64_t i = first; i < images.begin(chunk + 1); ++i) {
-        const float* image = x + i * d.c * d.h * d.w;
-        if (job.padded()) {
-          correlation::place(own, image, d.c, d.h, d.w, job.placement);
-          image = own;
+    for (std::int64_t e = 0; e < job.padded_floats(); ++e) padded[e] = 0.0f;
+    for (std::int64_t round = 0; round < longest; round += group) {  // images of each chunk
+#pragma omp for collapse(2) schedule(static)
+      for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
+        for (std::int64_t k = 0; k < group; ++k) {
+          const std::int64_t i = images.begin(chunk) + round + k;
+          if (!job.padded() || i >= images.begin(chunk + 1)) continue;
+          correlation::place(padded + (chunk * group + k) * job.step(), x + i * image, d.c, d.h,
+                             d.w, job.placement);
         }
-        add_image(job, sums + chunk * job.chunk_floats(), i > first, image,
-                  dy + i * d.oc * job.pixels, offsets, panels);
+      }
+#pragma omp for collapse(2) schedule(static)
+      for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
+        for (std::int64_t range = 0; range < ranges.pieces; ++range) {
+          const std::int64_t first = images.begin(chunk) + round;
+          const std::int64_t count = least(group, images.begin(chunk + 1) - first);
+          if (count <= 0) continue;
+          const float* from =
+              job.padded() ? padded + chunk * group * job.step() : x + first * image;
+          add_images(job, sums + chunk * job.chunk_floats(), round > 0, from,
+                     dy + first * d.oc * job.pixels, count, offsets, panel, ranges.begin(range),
+                     ranges.begin(range + 1));
+        }
       }
     }
 #pragma omp for schedule(static)

@@ -130,7 +130,7 @@ inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, co
     const std::int64_t width = round_up(filters, kLanes);
     for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
-      correlation::pixels_in_rows(job.map, map, image, packed_w + first * depth, width, offsets,
+      correlation::pixels_in_rows(job.map, map, image, 0, packed_w + first * depth, width, offsets,
                                   begin * ph, end * ph);
       pool_pixels(job, maxima, indices, map, width, bias == nullptr ? nullptr : bias + first,
                   filters, end - begin);
@@ -166,10 +166,7 @@ inline void conv2d_relu_pool_forward_strips(float* y, std::uint8_t* argmax, cons
     float* own = scratch.threads + correlation::thread_index() * job.thread_floats();
     float* map = own + job.map.thread_floats();
     for (std::int64_t e = 0; e < job.map.thread_floats(); ++e) own[e] = 0.0f;
-#pragma omp for schedule(static)
-    for (std::int64_t c = 0; c < job.map.channels; ++c) {
-      pack_filters(scratch.packed_w, w, job.map, c);
-    }
+    pack_filters(scratch.packed_w, w, job.map);
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < job.map.n; ++i) {
       relu_pool::pool_image(job, y + i * plane, argmax == nullptr ? nullptr : argmax + i * plane,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copies of GEMM operands with rows along k: transposed where they lie the other way, and split
-// into two parts of tf32 or fp16 for products of fp32 accuracy. They run at the speed of memory. The
-// product may start while they end. They themselves wait for the kernel before them: if they started early, all
-// their blocks would settle on the few SMs that a product leaves first.
+// into two parts of tf32 or fp16 for products of fp32 accuracy. They run at the speed of memory.
+// The product may start while they end. They themselves wait for the kernel before them: if they
+// started early, all their blocks would settle on the few SMs that a product leaves first.
 #include "kernels/gemm/hopper/k_major.h"
 
 #include <cuda_fp16.h>
@@ -171,7 +171,8 @@ __global__ void __launch_bounds__(1024)
   std::uint32_t found = 0;
   if (x < from.extent) {
 #pragma unroll 8
-    for (std::int64_t k = warp; k < from.k; k += 32) found = larger(found, from.data[k * from.ld + x]);
+    for (std::int64_t k = warp; k < from.k; k += 32)
+      found = larger(found, from.data[k * from.ld + x]);
   }
   of_warps[warp][lane] = found;
   __syncthreads();  // each warp's largest
@@ -197,8 +198,8 @@ KMajor write_rows(const GemmOperand& operand, const Layout& layout, float* to,
   } else {
     const std::int64_t tiles = divide_up(operand.extent, kSide);
     launch(columns_kernel<Write>,
-           {blocks_for(divide_up(layout.padded_k, kSide) * tiles, 1), kThreads, 0, stream},
-           write, operand, layout.padded_k, tiles, operand.aligned());
+           {blocks_for(divide_up(layout.padded_k, kSide) * tiles, 1), kThreads, 0, stream}, write,
+           operand, layout.padded_k, tiles, operand.aligned());
   }
   return {to, layout.ld};
 }
@@ -270,7 +271,8 @@ KMajorHalves k_major_halves(const GemmOperand& a, const GemmOperand& b, const St
   const std::int64_t halves_a = a.extent * ld, halves_b = b.extent * ld;
   const std::int64_t rows_a = round_up(a.extent, kRowsOfTile);
   const std::int64_t rows_b = round_up(b.extent, kRowsOfTile);
-  Buffer memory(static_cast<std::size_t>(2 * (halves_a + halves_b) + 4 * (rows_a + rows_b)), stream);
+  Buffer memory(static_cast<std::size_t>(2 * (halves_a + halves_b) + 4 * (rows_a + rows_b)),
+                stream);
   auto* to = static_cast<Half*>(memory.data());
   auto* largest = reinterpret_cast<std::uint32_t*>(to + halves_a + halves_b);
   write_halves(a, to, ld, largest, stream);

@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       } else if constexpr (Tile::kHalf) {
         consumer.sum_halves(sum, chunks);
         const int2 place = order.place(tile);
-        wgmma_unscale<Tile::kN>(sum, out.scales, row_of(place) + warpgroup * 64,
-                                place.y * Tile::kN, thread);
+        wgmma_unscale<Tile::kN>(sum, out.scales, row_of(place) + warpgroup * 64, place.y * Tile::kN,
+                                thread);
       } else if constexpr (Tile::kParts == 1) {
         consumer.sum_tile(sum, chunks);
       } else {
@@ -219,9 +219,8 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Result>& out, const typename 
   const CUtensorMap map_b = Tile::kPanelsB
                                 ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
                                 : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kBoxB);
-  const WgmmaOrder order{
-      static_cast<int>(divide_up(dims.m, Tile::kRowsOfCluster)),
-      static_cast<int>(divide_up(dims.n, Tile::kN))};
+  const WgmmaOrder order{static_cast<int>(divide_up(dims.m, Tile::kRowsOfCluster)),
+                         static_cast<int>(divide_up(dims.n, Tile::kN))};
   const auto kernel = gemm_wgmma_kernel<Tile>;
   const std::int64_t clusters = std::int64_t{order.rows} * order.columns;
   const int resident =

@@ -51,7 +51,8 @@ template <int kN>
 __device__ __forceinline__ void wgmma_unscale(float (&sum)[kN / 2], const HalfScales& scales,
                                               int row0, int column0, int thread) {
   const int row = row0 + thread / 32 * 16 + thread % 32 / 4;
-  const int upper = half_shift(scales.largest_a[row]), lower = half_shift(scales.largest_a[row + 8]);
+  const int upper = half_shift(scales.largest_a[row]),
+            lower = half_shift(scales.largest_a[row + 8]);
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j) {
     const uint2 columns =
@@ -64,10 +65,10 @@ __device__ __forceinline__ void wgmma_unscale(float (&sum)[kN / 2], const HalfSc
   }
 }
 
-// Stores a lane's sums where some lie outside of C, rows are not aligned or C is added to. They start
-// at (x, y) of C, or of its transpose, and lie in blocks of 8 along y, two neighbours and the two
-// kLower rows below. A loop takes 16 sums at a time, so that its code is short, and then moves the
-// others to their registers. Each step of the epilogue takes all 16, so that its loads overlap.
+// Stores a lane's sums where some lie outside of C, rows are not aligned or C is added to. They
+// start at (x, y) of C, or of its transpose, and lie in blocks of 8 along y, two neighbours and the
+// two kLower rows below. A loop takes 16 sums at a time, so that its code is short, and then moves
+// the others to their registers. Each step of the epilogue takes all 16, so that its loads overlap.
 template <int kN, int kLower, class Element>
 __device__ __forceinline__ void store_partial(const WgmmaOutput<Element>& out, float (&sum)[kN / 2],
                                               int x, int y, bool transposed) {
