@@ -169,15 +169,33 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
 }
 
 // The same with fp16 operands, both K-major.
-__device__ __forceinline__ void wgmma_fp16(float (&d)[64], std::uint64_t a, std::uint64_t b,
+template <int kN>
+__device__ __forceinline__ void wgmma_fp16(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                            bool accumulate) {
   const int add = accumulate ? 1 : 0;
-  asm volatile(
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" WEFT_NAMES_64
-      "}, %64, %65, add, 1, 1, 0, 0;\n}"
-      : WEFT_FLOATS_64(d, 0)
-      : "l"(a), "l"(b), "r"(add));
+  if constexpr (kN == 96) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %50, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 {" WEFT_NAMES_48
+        "}, %48, %49, add, 1, 1, 0, 0;\n}"
+        : WEFT_FLOATS_48(d, 0)
+        : "l"(a), "l"(b), "r"(add));
+  } else if constexpr (kN == 128) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" WEFT_NAMES_64
+        "}, %64, %65, add, 1, 1, 0, 0;\n}"
+        : WEFT_FLOATS_64(d, 0)
+        : "l"(a), "l"(b), "r"(add));
+  } else {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %102, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n200k16.f32.f16.f16 {" WEFT_NAMES_100
+        "}, %100, %101, add, 1, 1, 0, 0;\n}"
+        : WEFT_FLOATS_100(d, 0)
+        : "l"(a), "l"(b), "r"(add));
+    static_assert(kN == 200, "widths of D in use");
+  }
 }
 
 // The same with fp32 operands; the tensor core reads their upper 19 bits (tf32). Both are
@@ -240,6 +258,19 @@ __device__ __forceinline__ void wgmma_rows(float (&d)[kN / 2], const void* a, co
     } else {
       wgmma_tf32<kN>(d, rows_a + 2 * step, rows_b + 2 * step, add);
     }
+  }
+}
+
+// The same in fp16, of the first kSteps times 32 bytes.
+template <int kN, int kSteps>
+__device__ __forceinline__ void wgmma_fp16_rows(float (&d)[kN / 2], const void* a, const void* b,
+                                                bool accumulate) {
+  constexpr int kNoPanels = 16;  // nothing reads it
+  const std::uint64_t rows_a = wgmma_descriptor(a, kNoPanels);
+  const std::uint64_t rows_b = wgmma_descriptor(b, kNoPanels);
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    wgmma_fp16<kN>(d, rows_a + 2 * step, rows_b + 2 * step, accumulate || step > 0);
   }
 }
 

@@ -81,7 +81,7 @@ constexpr HistogramRow kHistogramRows[] = {
     {.rung = {.name = "lane_private_atomics",
               .summary = "a counter per bin and bank, shared by the warps: atomics that never "
                          "conflict and that nothing waits for",
-              .prefer = "for 2^26 bytes and more",
+              .prefer = "for 2^20 bytes and more",
               .needs = "bytes"},
      .launcher = WEFT_HISTOGRAM(histogram_lane_private_atomics),
      .bytes_only = true},
@@ -134,7 +134,7 @@ constexpr std::int64_t kMaxCpuTableBytes = std::int64_t{1} << 28;
 
 // Below this many bytes, clearing and adding up counters for each lane costs more than collisions
 // (measured on an H200, README.md).
-constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 26;
+constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 20;
 
 // Up to four passes over the values cost less than atomics in memory.
 Choice automatic(const HistogramProblem& problem, Device device) {
@@ -146,7 +146,7 @@ Choice automatic(const HistogramProblem& problem, Device device) {
   }
   // A block size is for the rungs that take one.
   if (problem.bytes && problem.block == 0 && problem.n >= kLanePrivateBytes) {
-    return {"lane_private_atomics", "from 2^26 bytes on counters of a lane pay"};
+    return {"lane_private_atomics", "from 2^20 bytes on counters of a lane pay"};
   }
   const std::int64_t passes = divide_up(4 * problem.bins, cuda::shared_bytes(device));
   if (passes == 1) return {"vectorized", "the bins fit in shared memory"};

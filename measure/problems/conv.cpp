@@ -38,7 +38,7 @@ constexpr NamedCall kCalls[] = {
     {"implicit_gemm_tensor_core_tf32x3", "implicit_gemm_tensor_core", kernels::ComputeMode::fp32},
     {"implicit_gemm_wgmma", "implicit_gemm_wgmma", kernels::ComputeMode::tf32},
     {"implicit_gemm_wgmma_bf16", "implicit_gemm_wgmma", kernels::ComputeMode::bf16},
-    {"implicit_gemm_wgmma_tf32x3", "implicit_gemm_wgmma", kernels::ComputeMode::fp32},
+    {"implicit_gemm_wgmma_fp16x3", "implicit_gemm_wgmma", kernels::ComputeMode::fp32},
     {"direct_tensor_core_tf32", "direct_tensor_core", kernels::ComputeMode::tf32},
 };
 

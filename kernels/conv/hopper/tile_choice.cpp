@@ -10,7 +10,8 @@ namespace {
 
 // Clocks until the last block is done, each with a multiprocessor to itself.
 double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processors) {
-  constexpr double kProducts = 4.0 * kWgmmaConsumers * kWgmmaPixels / 2;  // of a chunk at a tap
+  // Of a chunk at a tap: 4 steps along it, and 2 with a second copy of filters.
+  const double of_chunk = (2.0 + 2 * work.filter_copies) * kWgmmaConsumers * kWgmmaPixels / 2;
   constexpr double kBytesPerClock = 45;  // from L2 when all multiprocessors copy
   constexpr double kLatency = 2000;      // of a copy, then
   // Sums to memory, while no product runs: 16 bytes at a time, or one by one.
@@ -21,7 +22,7 @@ double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processor
   const std::int64_t tiles = boxes * divide_up(work.rows, tile.filters);
   const double taps = static_cast<double>(work.chunks) * work.taps_h * work.taps_w;
   // A stage of pixels is copied, and multiplied when its turn comes, while the others are.
-  const double products = tile.taps * kProducts,
+  const double products = tile.taps * of_chunk,
                copying = tile.taps * tile.bytes_per_tap() / kBytesPerClock;
   const double turn = (kLatency + copying + products) / tile.pixel_stages();
   const double tap = std::max({products, copying, turn}) / tile.taps;
@@ -51,6 +52,7 @@ WgmmaTile choose_wgmma_tile(const WgmmaWork& work, std::int64_t processors) {
   for (const int filters : {128, 64}) {
     WgmmaTile tile;
     tile.filters = filters;
+    tile.filter_copies = work.filter_copies;
     const std::int64_t most_width = std::min<std::int64_t>(tile.pixels(), kMostBox);
     const std::int64_t first = divide_up(work.width, most_width);  // boxes beside each other
     for (std::int64_t parts = first; parts < first + 8 && parts <= work.width; ++parts) {

@@ -20,6 +20,7 @@ constexpr int kWgmmaSharedBytes = 227 * 1024 - 1024 - 256;  // without alignment
 struct WgmmaWork {
   std::int64_t images, height, width, rows, chunks;
   int taps_h, taps_w;
+  int filter_copies = 1;  // of filters at a tap, for a chunk; 2 of halves, the second half full
 };
 
 // A tile has 64 or 128 filters and the results of a box of pixels, a product of 200 columns for 128
@@ -31,6 +32,7 @@ struct WgmmaTile {
   int filters = 128;
   int images = 1, height = 1, width = 1;  // of the box of results
   int taps = 1;                           // of a stage of pixels
+  int filter_copies = 1;                  // each a stage of filters
 
   int pixels() const { return filters == 64 ? 2 * kWgmmaPixels : kWgmmaPixels; }
   int box_height() const { return height + taps - 1; }
@@ -40,18 +42,19 @@ struct WgmmaTile {
   }
   int copied_pixel_bytes() const { return images * box_height() * width * kWgmmaChunkBytes; }
   double bytes_per_tap() const {  // from L2
-    return filter_bytes() + static_cast<double>(copied_pixel_bytes()) / taps;
+    return filter_copies * filter_bytes() + static_cast<double>(copied_pixel_bytes()) / taps;
   }
   // A stage of pixels lasts `taps` stages of filters. Three of them leave a copy two stages'
   // products to arrive in; filters need as long, and a few more taps.
   int pixel_stages() const {
     if (taps == 1) {
-      return std::min(kWgmmaMostStages, kWgmmaSharedBytes / (pixel_bytes() + filter_bytes()));
+      const int stage = pixel_bytes() + filter_copies * filter_bytes();
+      return std::min(kWgmmaMostStages / filter_copies, kWgmmaSharedBytes / stage);
     }
     return 3 * pixel_bytes() + 6 * filter_bytes() <= kWgmmaSharedBytes ? 3 : 2;
   }
   int filter_stages() const {
-    if (taps == 1) return pixel_stages();
+    if (taps == 1) return filter_copies * pixel_stages();
     const int room = kWgmmaSharedBytes - pixel_stages() * pixel_bytes();
     return std::min(kWgmmaMostStages, room / filter_bytes());
   }

@@ -28,16 +28,18 @@
 //   64 x 400 (2 x 14 x 14)   3, 1 tap,  50 KiB  3, 8 KiB     174 KiB   73
 //
 // The last column is at the peak of the tensor cores, 800 clocks for a tap in tf32 as in bf16; L2
-// delivers about 45. Sums take 100 registers. In fp32 the operands are in two parts, a tap is three
-// products, and totals take 100 registers more. tile_choice.cpp chooses the tile, and
-// rungs/implicit_gemm_wgmma.cu puts a call in these terms.
+// delivers about 45. Sums take 100 registers. In fp32 the operands are in two parts of fp16, and a
+// copy has 32 channels. Each tap has two copies of filters (channels_last.cuh): pixels times the
+// first, 400 clocks, and their big half times the second, 200 clocks. Totals take 100 registers
+// more. tile_choice.cpp chooses the tile, and rungs/implicit_gemm_wgmma.cu puts a call in these
+// terms.
 #include <algorithm>
 
 #include "engine/launch.h"
 #include "engine/tensor_map.h"
 #include "kernels/conv/hopper/store_nchw.cuh"
-#include "kernels/conv/hopper/window_product.cuh"
 #include "kernels/conv/hopper/tile_choice.h"
+#include "kernels/conv/hopper/window_product.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/wgmma.cuh"
 
@@ -50,7 +52,7 @@ constexpr int kWarpgroup = 128;  // threads
 constexpr int kThreads = (1 + kWgmmaConsumers) * kWarpgroup;
 
 struct ProductPlan {
-  int chunks, chunk_elements, rest;  // rest: channels from a part to the other
+  int chunks, chunk_elements;
   int taps_h, taps_w, pad_h, pad_w, rows;
   int box_taps;  // of a stage of pixels
   int pixel_stages, pixel_bytes, copied_pixel_bytes, filter_stages;
@@ -58,6 +60,7 @@ struct ProductPlan {
   FastDivide by_row_tiles, by_tile_columns, by_tile_rows;
   int tiles;
   PixelStore store;
+  HalfLargest largest;  // of halves
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -85,10 +88,9 @@ struct StageRing {
   __device__ void wait_until_full() const { device::barrier_wait(full + stage, parity); }
 };
 
-// Products of a chunk at a tap. With operands in two parts there are three, of (filters, pixels):
-// (tf32, rest), (rest, tf32) and (tf32, tf32).
+// Copies of filters for a chunk of pixels at a tap.
 template <ComputeMode kMode>
-constexpr int kProducts = kMode == ComputeMode::fp32 ? 3 : 1;
+constexpr int kFilterCopies = kMode == ComputeMode::fp32 ? 2 : 1;
 
 // Starts all copies of a tile. One thread calls it.
 template <ComputeMode kMode, int kFilters>
@@ -96,29 +98,24 @@ __device__ __forceinline__ void copy_tile(const CUtensorMap& pixel_map,
                                           const CUtensorMap& filter_map, const ProductPlan& p,
                                           const TilePlace& place, StageRing& pixels,
                                           StageRing& filters) {
-  const auto copy_box = [&](int channel, int filter_channel, int r, int s) {
+  constexpr int kCopies = kFilterCopies<kMode>;
+  const auto copy_box = [&](int chunk, int r, int s) {
     pixels.wait_until_empty();
     device::barrier_expect(pixels.full + pixels.stage, p.copied_pixel_bytes);
-    device::tma_load(pixels.at(), pixel_map, channel, place.column + s - p.pad_w,
+    device::tma_load(pixels.at(), pixel_map, chunk * p.chunk_elements, place.column + s - p.pad_w,
                      place.row + r - p.pad_h, place.image, pixels.full + pixels.stage);
-    for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
-      const int row = ((r + tap) * p.taps_w + s) * p.rows + place.filter;
+    for (int i = 0; i < p.box_taps * kCopies; ++i, filters.advance()) {
+      const int row = ((r + i / kCopies) * p.taps_w + s) * p.rows + place.filter;
+      const int channel = (chunk * kCopies + i % kCopies) * p.chunk_elements;
       filters.wait_until_empty();
       device::barrier_expect(filters.full + filters.stage, kFilters * kWgmmaChunkBytes);
-      device::tma_load(filters.at(), filter_map, filter_channel, row, filters.full + filters.stage);
+      device::tma_load(filters.at(), filter_map, channel, row, filters.full + filters.stage);
     }
     pixels.advance();
   };
   for (int chunk = 0; chunk < p.chunks; ++chunk) {
-    const int channel = chunk * p.chunk_elements;
     for (int r = 0; r < p.taps_h; r += p.box_taps) {
-      for (int s = 0; s < p.taps_w; ++s) {
-        if constexpr (kProducts<kMode> == 3) {
-          copy_box(channel + p.rest, channel, r, s);
-          copy_box(channel, channel + p.rest, r, s);
-        }
-        copy_box(channel, channel, r, s);
-      }
+      for (int s = 0; s < p.taps_w; ++s) copy_box(chunk, r, s);
     }
   }
 }
@@ -147,19 +144,30 @@ struct Consumer {
   template <ComputeMode kMode>
   __device__ __forceinline__ void multiply_box(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p,
                                                bool accumulate) {
+    constexpr int kCopies = kFilterCopies<kMode>;
     pixels.wait_until_full();
-    for (int tap = 0; tap < p.box_taps; ++tap, filters.advance()) {
-      filters.wait_until_full();
-      device::wgmma_fence();
-      device::wgmma_rows<kMode == ComputeMode::bf16, kWgmmaPixels>(
-          sum, filters.at() + own_filters,
-          pixels.at() + own_pixels + tap * p.box_width * kWgmmaChunkBytes, accumulate || tap > 0);
-      device::wgmma_commit();
-      device::wgmma_wait<1>();
-      release(tap == 0);
-      pending = true;
-      last_filters = filters.stage;
-      last_pixels = pixels.stage;
+    for (int tap = 0; tap < p.box_taps; ++tap) {
+      const char* box = pixels.at() + own_pixels + tap * p.box_width * kWgmmaChunkBytes;
+#pragma unroll
+      for (int copy = 0; copy < kCopies; ++copy, filters.advance()) {
+        filters.wait_until_full();
+        device::wgmma_fence();
+        const char* own = filters.at() + own_filters;
+        const bool add = accumulate || tap > 0 || copy > 0;
+        if constexpr (kCopies == 1) {
+          device::wgmma_rows<kMode == ComputeMode::bf16, kWgmmaPixels>(sum, own, box, add);
+        } else if (copy == 0) {
+          device::wgmma_fp16_rows<kWgmmaPixels, 4>(sum, own, box, add);
+        } else {
+          device::wgmma_fp16_rows<kWgmmaPixels, 2>(sum, own, box, add);
+        }
+        device::wgmma_commit();
+        device::wgmma_wait<1>();
+        release(tap == 0 && copy == 0);
+        pending = true;
+        last_filters = filters.stage;
+        last_pixels = pixels.stage;
+      }
     }
     pixels.advance();
   }
@@ -169,7 +177,7 @@ struct Consumer {
   template <ComputeMode kMode>
   __device__ __forceinline__ void sum_tile(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p) {
     const int boxes = p.chunks * p.taps_w * (p.taps_h / p.box_taps);
-    if constexpr (kProducts<kMode> == 1) {
+    if constexpr (kMode != ComputeMode::fp32) {
       for (int box = 0; box < boxes; ++box) multiply_box<kMode>(sum, p, box > 0);
       finish();
     } else {
@@ -177,9 +185,7 @@ struct Consumer {
       for (float& total : sum) total = 0;
       for (int box = 0; box < boxes; ++box) {
         float part[kWgmmaPixels / 2];
-        for (int product = 0; product < kProducts<kMode>; ++product) {
-          multiply_box<kMode>(part, p, product > 0);
-        }
+        multiply_box<kMode>(part, p, false);
         finish();
         device::wgmma_results(part);
 #pragma unroll
@@ -188,6 +194,23 @@ struct Consumer {
     }
   }
 };
+
+// Takes back the scales of halves: this lane's sums are of two filters.
+__device__ __forceinline__ void unscale(float (&sum)[kWgmmaPixels / 2], const ProductPlan& p,
+                                        int filter0) {
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int row = filter0 + thread / 32 * 16 + thread % 32 / 4;
+  const int images = device::half_shift(largest_of(p.largest.images));
+  int shift[2] = {};
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int filter = row + 8 * half;
+    if (filter < p.rows)
+      shift[half] = images + device::half_shift(__ldg(p.largest.filters + filter));
+  }
+#pragma unroll
+  for (int i = 0; i < kWgmmaPixels / 2; ++i) sum[i] = ldexpf(sum[i], -shift[i / 2 % 2]);
+}
 
 #endif
 
@@ -238,6 +261,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       float sum[kWgmmaPixels / 2];
       consumer.template sum_tile<kMode>(sum, p);
       const TilePlace place = place_of(tile, kFilters, p);
+      if constexpr (kMode == ComputeMode::fp32) unscale(sum, p, place.filter + filter0);
       store_sums(p.store, sum, place.filter + filter0, pixel0, place);
     }
   }
@@ -256,10 +280,9 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const Wgmma
   const std::int64_t columns = divide_up(w.width, tile.width);
   const std::int64_t rows = divide_up(w.height, tile.height);
   const std::int64_t row_tiles = divide_up(w.rows, tile.filters);
-  const std::int64_t parts = w.mode == ComputeMode::fp32 ? 2 : 1;
-  p.chunks = narrow(divide_up(w.quads / parts * 16, kWgmmaChunkBytes));
-  p.chunk_elements = kWgmmaChunkBytes / (w.mode == ComputeMode::bf16 ? 2 : 4);
-  p.rest = p.chunks * p.chunk_elements;
+  p.chunks = narrow(divide_up(w.quads * 16, kWgmmaChunkBytes));
+  p.chunk_elements = kWgmmaChunkBytes / (w.mode == ComputeMode::tf32 ? 4 : 2);
+  p.largest = w.largest;
   p.taps_h = narrow(w.taps_h);
   p.taps_w = narrow(w.taps_w);
   p.pad_h = narrow(w.pad_h);
@@ -306,26 +329,29 @@ ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const Wgmma
 
 void run_window_product(const WindowProduct& w, const Stream& stream) {
   const std::int64_t processors = std::max(1, device_properties(stream.device()).multiprocessors);
-  const bool bf16 = w.mode == ComputeMode::bf16, split = w.mode == ComputeMode::fp32;
-  const std::int64_t parts = split ? 2 : 1, products = split ? 3 : 1;
-  const std::int64_t chunks = products * divide_up(w.quads / parts * 16, kWgmmaChunkBytes);
-  const WgmmaWork work{w.images, w.height,         w.width,         w.rows,
-                       chunks,   narrow(w.taps_h), narrow(w.taps_w)};
+  const bool bf16 = w.mode == ComputeMode::bf16, halves = w.mode == ComputeMode::fp32;
+  const std::int64_t chunks = divide_up(w.quads * 16, kWgmmaChunkBytes);
+  const WgmmaWork work{w.images, w.height,         w.width,          w.rows,
+                       chunks,   narrow(w.taps_h), narrow(w.taps_w), halves ? 2 : 1};
   const WgmmaTile tile = choose_wgmma_tile(work, processors);
   const ProductPlan plan = make_plan(w, work, tile);
   // The operands are rounded already: floats are copied as they are.
-  const TensorMapType type = bf16 ? TensorMapType::bf16 : TensorMapType::fp32;
-  const std::int64_t channels = w.quads * (bf16 ? 8 : 4);
+  const TensorMapType type = bf16     ? TensorMapType::bf16
+                             : halves ? TensorMapType::fp16
+                                      : TensorMapType::fp32;
+  const std::int64_t of_quad = w.mode == ComputeMode::tf32 ? 4 : 8;
+  const std::int64_t channels = w.quads * of_quad, filter_channels = w.filter_quads * of_quad;
   const CUtensorMap pixel_map =
       images_map(w.pixels, type, {w.images, w.source_height, w.source_width, channels},
                  {tile.images, tile.box_height(), tile.width});
   const CUtensorMap filter_map =
-      matrix_map(w.filters, type, {w.taps_h * w.taps_w * w.rows, channels, channels}, tile.filters);
+      matrix_map(w.filters, type, {w.taps_h * w.taps_w * w.rows, filter_channels, filter_channels},
+                 tile.filters);
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(plan.tiles, processors));
   const Launch config{dim3(blocks), dim3(kThreads),
                       static_cast<std::size_t>(tile.shared_bytes()) + 1024, stream};
   const bool wide = tile.filters == 128;
-  const auto kernel = split  ? (wide ? window_product_kernel<ComputeMode::fp32, 128>
+  const auto kernel = halves ? (wide ? window_product_kernel<ComputeMode::fp32, 128>
                                      : window_product_kernel<ComputeMode::fp32, 64>)
                       : bf16 ? (wide ? window_product_kernel<ComputeMode::bf16, 128>
                                      : window_product_kernel<ComputeMode::bf16, 64>)

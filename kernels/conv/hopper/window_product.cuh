@@ -9,10 +9,11 @@ namespace weft::kernels::cuda {
 // The result at (a, b) of an image reads pixels (a + r - pad_h, b + s - pad_w) at taps (r, s).
 struct WindowProduct {
   const void* pixels;   // (images, source_height, source_width, quads)
-  const void* filters;  // (taps_h, taps_w, rows, quads), in parts as the pixels are
-  std::int64_t images, source_height, source_width, quads;
+  const void* filters;  // (taps_h, taps_w, rows, filter_quads)
+  std::int64_t images, source_height, source_width, quads, filter_quads;
+  HalfLargest largest;                              // in fp32
   std::int64_t rows, taps_h, taps_w, pad_h, pad_w;  // pads may be negative
-  ComputeMode mode;  // fp32: operands in two parts, for three products
+  ComputeMode mode;                                 // fp32: operands in halves, for three products
 
   float* to;  // (images, rows, height, width)
   std::int64_t height, width;

@@ -19,10 +19,11 @@ namespace weft::kernels::cuda {
 
 constexpr int kCellBytes = 64, kCellQuads = 4;
 
-enum class CellType { fp32, tf32, bf16_as_fp32, bf16 };
+// halves: floats in two parts of fp16, for images and filters of implicit_gemm_wgmma only.
+enum class CellType { fp32, tf32, bf16_as_fp32, bf16, halves };
 
 template <CellType kType>
-constexpr int kCellChannels = kType == CellType::bf16 ? 32 : 16;
+constexpr int kCellChannels = kType == CellType::bf16 || kType == CellType::halves ? 32 : 16;
 constexpr std::int64_t cell_channels(CellType type) {
   return type == CellType::bf16 ? 32 : 16;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/conv/parts/channel_blocks.cuh"
+#include "kernels/device/halves.cuh"
 #include "kernels/device/mma.cuh"
 
 namespace weft::kernels::cuda {
@@ -27,18 +28,39 @@ __device__ __forceinline__ uint4 make_quad(const float (&v)[kQuadChannels<kType>
   }
 }
 
-// Stores a quad, and with two parts `rest` quads behind it what tf32 leaves of its values.
-template <CellType kType, int kParts>
-__device__ __forceinline__ void store_quad(uint4* to, std::int64_t rest,
-                                           const float (&value)[kQuadChannels<kType>]) {
-  const uint4 quad = make_quad<kType>(value);
-  *to = quad;
-  if constexpr (kParts == 2) {
-    static_assert(kType == CellType::tf32);
-    const float left[4] = {value[0] - __uint_as_float(quad.x), value[1] - __uint_as_float(quad.y),
-                           value[2] - __uint_as_float(quad.z), value[3] - __uint_as_float(quad.w)};
-    to[rest] = make_quad<kType>(left);
+// Two quads of halves: big ones, and small ones times `small_scale`.
+struct HalfQuads {
+  uint4 big, small;
+
+  __device__ __forceinline__ HalfQuads(const float (&v)[8], int shift, float small_scale) {
+    const device::HalfScale scale(shift);
+    device::split_halves(big.x, small.x, scale(v[0]), scale(v[1]), small_scale);
+    device::split_halves(big.y, small.y, scale(v[2]), scale(v[3]), small_scale);
+    device::split_halves(big.z, small.z, scale(v[4]), scale(v[5]), small_scale);
+    device::split_halves(big.w, small.w, scale(v[6]), scale(v[7]), small_scale);
   }
+};
+
+// 32 numbers are 4 + 4 quads of 128 bytes. This stores a big one and its small one, 2^11 times too
+// large, of one operand.
+__device__ __forceinline__ void store_halves(uint4* to, const float (&value)[8], int shift) {
+  const HalfQuads quads(value, shift, device::kSmallScale);
+  to[0] = quads.big;
+  to[4] = quads.small;
+}
+
+// And this of the other: big and big / 2^11, which meets those small ones, and then small and 0.
+__device__ __forceinline__ void store_scaled_halves(uint4* to, uint4* rest, const float (&value)[8],
+                                                    int shift) {
+  const HalfQuads quads(value, shift, 1);
+  const auto down = [](std::uint32_t pair) {
+    const float2 numbers = device::floats_of(pair);
+    return device::half_pair(numbers.x / device::kSmallScale, numbers.y / device::kSmallScale);
+  };
+  to[0] = quads.big;
+  to[4] = {down(quads.big.x), down(quads.big.y), down(quads.big.z), down(quads.big.w)};
+  rest[0] = quads.small;
+  rest[4] = {0, 0, 0, 0};
 }
 
 // What bf16 leaves of the values, rounded to bf16 too: the two parts have 16 bits of the mantissa.

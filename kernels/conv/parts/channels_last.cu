@@ -20,26 +20,35 @@ constexpr int kThreads = 256;
 constexpr int kLaneQuads = 8, kPixels = 4;  // of a thread: one quad of four pixels
 
 struct PixelPack {
-  uint4* to;  // (images, plane, parts, quads)
+  uint4* to;  // (images, plane, quads)
   const float* x;
-  int channels, quads, plane;  // quads: of a part
-  bool vector;                 // four pixels of a plane are 16 aligned bytes
-  FastDivide by_runs;          // runs of four pixels of an image
-  FastDivide by_quad_tiles;    // eights of quads
-  std::int64_t units;          // runs, for all eights of quads of all images
+  int channels, quads, plane;    // quads: of different channels, of a pixel
+  const std::uint32_t* largest;  // of halves
+  bool vector;                   // four pixels of a plane are 16 aligned bytes
+  FastDivide by_runs;            // runs of four pixels of an image
+  FastDivide by_quad_tiles;      // eights of quads
+  std::int64_t units;            // runs, for all eights of quads of all images
 };
 
 struct PixelFilterPack {
-  uint4* to;  // (taps, rows, parts, quads)
+  uint4* to;  // (taps, rows, quads)
   const float* w;
   CellFilters layout;
-  std::int64_t taps, quads;  // quads: of a part of a row
+  std::int64_t taps, quads;      // quads: of different channels, of a row
+  const std::uint32_t* largest;  // of halves
   unsigned blocks;
 };
 
-template <CellType kType, int kParts>
+// Where the big half of a quad of channels is; the small one is four quads on.
+__device__ __forceinline__ std::int64_t place_of_half(std::int64_t quad) {
+  return quad / 4 * 8 + quad % 4;
+}
+
+template <CellType kType>
 __device__ __forceinline__ void pack_run(const PixelPack& p, unsigned block) {
   constexpr int kChannels = kQuadChannels<kType>;
+  constexpr bool kHalves = kType == CellType::halves;
+  const int shift = kHalves ? device::half_shift(largest_of(p.largest)) : 0;
   constexpr int kUnits = kThreads / kLaneQuads;
   const std::int64_t unit = std::int64_t{block} * kUnits + threadIdx.x / kLaneQuads;
   if (unit >= p.units) return;
@@ -69,16 +78,21 @@ __device__ __forceinline__ void pack_run(const PixelPack& p, unsigned block) {
       }
     }
   }
-  const std::int64_t stride = std::int64_t{kParts} * p.quads;
-  uint4* to = p.to + (image * p.plane + pixel) * stride + quad;
+  const std::int64_t stride = kHalves ? 2 * p.quads : p.quads;
+  uint4* to = p.to + (image * p.plane + pixel) * stride + (kHalves ? place_of_half(quad) : quad);
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) {
-    if (pixel + i < p.plane) store_quad<kType, kParts>(to + i * stride, p.quads, value[i]);
+    if (pixel + i >= p.plane) break;
+    if constexpr (kHalves) {
+      store_halves(to + i * stride, value[i], shift);
+    } else {
+      to[i * stride] = make_quad<kType>(value[i]);
+    }
   }
 }
 
 // One thread packs one quad of a filter at one tap; taps are neighbours in w.
-template <CellType kType, int kParts>
+template <CellType kType>
 __device__ __forceinline__ void pack_filter(const PixelFilterPack& pack, unsigned block) {
   constexpr int kChannels = kQuadChannels<kType>;
   const CellFilters& p = pack.layout;
@@ -93,26 +107,31 @@ __device__ __forceinline__ void pack_filter(const PixelFilterPack& pack, unsigne
   for (int c = 0; c < kChannels; ++c) {
     value[c] = channel + c < p.channels ? __ldg(from + c * p.channel_stride) : 0.0f;
   }
-  uint4* to = pack.to + (tap * p.rows + row) * kParts * pack.quads + quad;
-  store_quad<kType, kParts>(to, pack.quads, value);
+  if constexpr (kType == CellType::halves) {
+    uint4* to = pack.to + (tap * p.rows + row) * 4 * pack.quads + quad / 4 * 16 + quad % 4;
+    store_scaled_halves(to, to + 8, value, device::half_shift(pack.largest[row]));
+  } else {
+    pack.to[(tap * p.rows + row) * pack.quads + quad] = make_quad<kType>(value);
+  }
 }
 
 // Blocks for the filters come first: they are few, and their loads far apart.
-template <CellType kType, int kParts>
+template <CellType kType>
 __global__ void __launch_bounds__(kThreads)
     pack_pixels_kernel(PixelPack images, PixelFilterPack filters) {
   device::overlap_allow();  // the product waits for all of this kernel before it reads
-  if (blockIdx.x < filters.blocks) return pack_filter<kType, kParts>(filters, blockIdx.x);
-  pack_run<kType, kParts>(images, blockIdx.x - filters.blocks);
+  if (blockIdx.x < filters.blocks) return pack_filter<kType>(filters, blockIdx.x);
+  pack_run<kType>(images, blockIdx.x - filters.blocks);
 }
 
 }  // namespace
 
 void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelImages& layout,
                  void* filters, const float* w, const CellFilters& filter_layout,
-                 const Stream& stream) {
+                 const HalfLargest& largest, const Stream& stream) {
   const std::int64_t runs = divide_up(layout.plane(), kPixels);
-  const std::int64_t quads = layout.part_quads();
+  const bool halves = layout.type == CellType::halves;
+  const std::int64_t quads = halves ? layout.quads() / 2 : layout.quads();
   const std::int64_t tiles = divide_up(quads, kLaneQuads);
   const bool vector =
       reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && layout.plane() % kPixels == 0;
@@ -121,6 +140,7 @@ void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelI
                              static_cast<int>(layout.channels),
                              static_cast<int>(quads),
                              static_cast<int>(layout.plane()),
+                             largest.images,
                              vector,
                              FastDivide(runs),
                              FastDivide(tiles),
@@ -133,12 +153,13 @@ void pack_pixels(void* pixels, const float* x, std::int64_t images, const PixelI
                    filter_layout,
                    taps,
                    quads,
+                   largest.filters,
                    blocks_for(taps * quads * filter_layout.rows, kThreads)};
   }
   const unsigned blocks = filter_pack.blocks + blocks_for(image_pack.units, kThreads / kLaneQuads);
-  const auto kernel = layout.type == CellType::bf16 ? pack_pixels_kernel<CellType::bf16, 1>
-                      : layout.parts == 1           ? pack_pixels_kernel<CellType::tf32, 1>
-                                                    : pack_pixels_kernel<CellType::tf32, 2>;
+  const auto kernel = layout.type == CellType::bf16   ? pack_pixels_kernel<CellType::bf16>
+                      : layout.type == CellType::tf32 ? pack_pixels_kernel<CellType::tf32>
+                                                      : pack_pixels_kernel<CellType::halves>;
   launch(kernel, {dim3(blocks), dim3(kThreads), 0, stream}, image_pack, filter_pack);
 }
 

@@ -22,12 +22,17 @@ struct BatchPack {
   std::int64_t pixels;  // of an image
   std::int64_t tiles;   // of an image
   unsigned blocks;
+  const std::uint32_t* largest;  // of halves
 };
 
-template <CellType kType, int kParts>
+template <CellType kType, bool kSecond>
 __device__ __forceinline__ void pack_tile(const BatchPack& p, unsigned block) {
-  constexpr int kNumbers = kQuadChannels<kType>, kImages = kQuads * kNumbers;
+  constexpr bool kHalves = kType == CellType::halves;
+  // With halves four quads have all images, and the others belong to them.
+  constexpr int kNumbers = kQuadChannels<kType>, kOwnQuads = kHalves ? kQuads / 2 : kQuads;
+  constexpr int kImages = kOwnQuads * kNumbers, kCopies = kHalves && kSecond ? 2 : 1;
   __shared__ float tile[kImages][kPixels + 1];
+  const int shift = kHalves ? device::half_shift(largest_of(p.largest)) : 0;
   const std::int64_t group = block / p.tiles, pixel0 = block % p.tiles * kPixels;
   const int lane = static_cast<int>(threadIdx.x) % kPixels;
   const int line = static_cast<int>(threadIdx.x) / kPixels;
@@ -42,22 +47,28 @@ __device__ __forceinline__ void pack_tile(const BatchPack& p, unsigned block) {
   for (int i = 0; i < kImages / kLines; ++i) tile[line + i * kLines][lane] = read[i];
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < kPixels * kQuads; i += kThreads) {
-    const int at = i + static_cast<int>(threadIdx.x), pixel = at / kQuads, quad = at % kQuads;
+  for (int i = 0; i < kPixels * kOwnQuads; i += kThreads) {
+    const int at = i + static_cast<int>(threadIdx.x), pixel = at / kOwnQuads, quad = at % kOwnQuads;
     if (pixel0 + pixel >= p.pixels) break;
     float value[kNumbers];
 #pragma unroll
     for (int k = 0; k < kNumbers; ++k) value[k] = tile[quad * kNumbers + k][pixel];
-    store_quad<kType, kParts>(p.to + (group * kParts * p.pixels + pixel0) * kQuads + at,
-                              p.pixels * kQuads, value);
+    uint4* to = p.to + (group * kCopies * p.pixels + pixel0 + pixel) * kQuads + quad;
+    if constexpr (kHalves && kSecond) {
+      store_scaled_halves(to, to + p.pixels * kQuads, value, shift);
+    } else if constexpr (kHalves) {
+      store_halves(to, value, shift);
+    } else {
+      *to = make_quad<kType>(value);
+    }
   }
 }
 
-template <CellType kType, int kParts>
-__global__ void __launch_bounds__(kThreads) pack_batch_kernel(BatchPack first, BatchPack second) {
+template <CellType kType>
+__global__ void __launch_bounds__(kThreads) pack_batch_kernel(BatchPack dy, BatchPack x) {
   device::overlap_allow();  // the product waits for all of this kernel before it reads
-  if (blockIdx.x < first.blocks) return pack_tile<kType, kParts>(first, blockIdx.x);
-  pack_tile<kType, kParts>(second, blockIdx.x - first.blocks);
+  if (blockIdx.x < dy.blocks) return pack_tile<kType, false>(dy, blockIdx.x);
+  pack_tile<kType, kType == CellType::halves>(x, blockIdx.x - dy.blocks);
 }
 
 BatchPack batch_pack(const BatchPacking& packing) {
@@ -68,18 +79,19 @@ BatchPack batch_pack(const BatchPacking& packing) {
           static_cast<int>(packing.images),
           layout.pixels(),
           tiles,
-          blocks_for(packing.images, layout.group()) * blocks_for(tiles, 1)};
+          blocks_for(packing.images, layout.group()) * blocks_for(tiles, 1),
+          packing.largest};
 }
 
 }  // namespace
 
-void pack_batch(const BatchPacking& first, const BatchPacking& second, const Stream& stream) {
-  const BatchPack one = batch_pack(first), two = batch_pack(second);
+void pack_batch(const BatchPacking& dy, const BatchPacking& x, const Stream& stream) {
+  const BatchPack one = batch_pack(dy), two = batch_pack(x);
   const Launch config{dim3(one.blocks + two.blocks), dim3(kThreads), 0, stream};
-  const ComputeMode mode = first.layout.mode;
-  const auto kernel = mode == ComputeMode::bf16   ? pack_batch_kernel<CellType::bf16, 1>
-                      : mode == ComputeMode::tf32 ? pack_batch_kernel<CellType::fp32, 1>
-                                                  : pack_batch_kernel<CellType::tf32, 2>;
+  const ComputeMode mode = dy.layout.mode;
+  const auto kernel = mode == ComputeMode::bf16   ? pack_batch_kernel<CellType::bf16>
+                      : mode == ComputeMode::tf32 ? pack_batch_kernel<CellType::fp32>
+                                                  : pack_batch_kernel<CellType::halves>;
   launch(kernel, config, one, two);
 }
 

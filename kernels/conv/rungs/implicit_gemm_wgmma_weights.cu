@@ -16,13 +16,14 @@
 //        warpgroup r has one          all of them
 //
 // A chunk is 48 KiB of copies for 1152 clocks of products, 42 bytes a clock. For fp32 accuracy the
-// operands are in two parts, and a chunk makes three products, summed from zero. fp32 additions add
-// the chunks while other warpgroups use the tensor core.
+// operands are in two parts of fp16: dy in one copy, and x in two (images_last.cuh). A chunk makes
+// three products of parts, summed from zero, in 864 clocks. fp32 additions add the chunks while
+// other warpgroups use the tensor core.
 //
 //   mode          channels   sums a thread   stage    stages   shared memory
 //   tf32, bf16    64         96              48 KiB   4        192 KiB
 //   tf32, bf16    32         48              36 KiB   6        216 KiB
-//   fp32          32         48, twice       72 KiB   3        216 KiB
+//   fp32          32         48, twice       48 KiB   4        192 KiB
 //
 // A block has one tile of (64 filters, channels) for one slice of the chunks. Chunks go by groups
 // and rows, so that what is read again is in L2. There are as many slices as fill the SMs, and a
@@ -32,8 +33,8 @@
 
 #include "engine/launch.h"
 #include "engine/tensor_map.h"
-#include "kernels/conv/parts/images_last.cuh"
 #include "kernels/conv/parts/channels_last.cuh"
+#include "kernels/conv/parts/images_last.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/wgmma.cuh"
@@ -53,12 +54,12 @@ constexpr std::int64_t kFewestChunks = 8;  // of a slice, to fill the pipeline
 template <ComputeMode kMode_, int kChannels_>
 struct TapTile {
   static constexpr ComputeMode kMode = kMode_;
-  static constexpr int kParts = kMode == ComputeMode::fp32 ? 2 : 1;
+  static constexpr int kCopiesB = kMode == ComputeMode::fp32 ? 2 : 1;
   static constexpr int kChannels = kChannels_, kColumns = kTaps * kChannels;
   static constexpr int kCopyA = kFilters * kChunkBytes;  // bytes
   static constexpr int kCopyB = kChannels * kChunkBytes;
   static constexpr int kPartA = kTaps * kCopyA, kPartB = kTaps * kCopyB;
-  static constexpr int kStageBytes = kParts * (kPartA + kPartB);
+  static constexpr int kStageBytes = kPartA + kCopiesB * kPartB;
   static constexpr int kStages = 220 * 1024 / kStageBytes;
   static constexpr std::size_t kBytes = std::size_t{kStages} * kStageBytes + 1024;  // aligned
   static_assert(kColumns % 8 == 0 && kColumns <= 256, "columns of one product");
@@ -69,7 +70,8 @@ struct TapProduct {
   int filters, channels, padded_channels;
   int pad_h, pad_w;
   FastDivide by_filter_tiles, by_tiles;
-  FastDivide by_columns, by_rows;  // of dy; of x
+  FastDivide by_columns, by_rows;               // of dy; of x
+  const std::uint32_t *largest_dy, *largest_x;  // of halves
   std::int64_t chunks;
   int slices;
 };
@@ -82,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ char shared[];
   __shared__ std::uint64_t full[Tile::kStages], empty[Tile::kStages];
-  // kStages x (parts x 3 of dy, parts x 3 of x), rows of 128 bytes
+  // kStages x (3 of dy, copies x 3 of x), rows of 128 bytes
   char* stages = shared + (1024 - device::shared_address(shared) % 1024) % 1024;
   if (threadIdx.x == 0) {
     device::tma_prefetch(map_dy);
@@ -113,16 +115,14 @@ __global__ void __launch_bounds__(kThreads, 1)
         std::uint64_t* there = full + ring.stage;
         device::barrier_wait(empty + ring.stage, ring.parity ^ 1);
         device::barrier_expect(there, Tile::kStageBytes);
-        for (int part = 0; part < Tile::kParts; ++part) {
-          for (int r = 0; r < kTaps; ++r, to += Tile::kCopyA) {
-            device::tma_load(to, map_dy, 0, column, row - r + p.pad_h,
-                             (group * Tile::kParts + part) * p.filters + filter0, there);
-          }
+        for (int r = 0; r < kTaps; ++r, to += Tile::kCopyA) {
+          device::tma_load(to, map_dy, 0, column, row - r + p.pad_h, group * p.filters + filter0,
+                           there);
         }
-        for (int part = 0; part < Tile::kParts; ++part) {
+        for (int copy = 0; copy < Tile::kCopiesB; ++copy) {
           for (int s = 0; s < kTaps; ++s, to += Tile::kCopyB) {
             device::tma_load(to, map_x, 0, column + s - p.pad_w, row,
-                             (group * Tile::kParts + part) * p.channels + channel0, there);
+                             (group * Tile::kCopiesB + copy) * p.channels + channel0, there);
           }
         }
       }
@@ -139,19 +139,18 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (int chunk = begin; chunk < end; ++chunk, ring.advance()) {
     device::barrier_wait(full + ring.stage, ring.parity);
     const char* dy = stages + ring.stage * Tile::kStageBytes + r * Tile::kCopyA;
-    const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kParts * Tile::kPartA;
+    const char* x = stages + ring.stage * Tile::kStageBytes + Tile::kPartA;
     device::wgmma_fence();
-    if constexpr (Tile::kParts == 1) {
+    if constexpr (Tile::kCopiesB == 1) {
       device::wgmma_rows<kBf16, Tile::kColumns>(sum, dy, x, chunk > begin);
       device::wgmma_commit();
       device::wgmma_wait<1>();  // the products of the chunk before are done
       if (before >= 0 && thread == 0) device::barrier_arrive(empty + before);
       before = ring.stage;
-    } else {  // the small products first
+    } else {
       float part[Tile::kColumns / 2];
-      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy + Tile::kPartA, x, false);
-      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy, x + Tile::kPartB, true);
-      device::wgmma_rows<kBf16, Tile::kColumns>(part, dy, x, true);
+      device::wgmma_fp16_rows<Tile::kColumns, 4>(part, dy, x, false);
+      device::wgmma_fp16_rows<Tile::kColumns, 2>(part, dy, x + Tile::kPartB, true);
       device::wgmma_commit();
       device::wgmma_wait<0>();
       if (thread == 0) device::barrier_arrive(empty + ring.stage);
@@ -162,6 +161,12 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   device::wgmma_wait<0>();
   device::wgmma_results(sum);
+  if constexpr (Tile::kCopiesB == 2) {
+    const int shift =
+        device::half_shift(largest_of(p.largest_dy)) + device::half_shift(largest_of(p.largest_x));
+#pragma unroll
+    for (float& value : sum) value = ldexpf(value, -shift);
+  }
 
   const int row0 = filter0 + thread / 32 * 16 + thread % 32 / 4, member = thread % 4;
 #pragma unroll
@@ -191,7 +196,7 @@ struct TapPlan {
   std::int64_t tile_channels, padded_channels, tiles, slices;
 
   TapPlan(const ConvDims& d, ComputeMode mode)
-      : dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode} {
+      : dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode, true} {
     const std::int64_t of_group = std::max(dy.group_bytes(), x.group_bytes());
     images = images_at_a_time(divide_up(d.n, x.group()), of_group) * x.group();
     tile_channels = mode == ComputeMode::fp32 || d.c <= 32 ? 32 : 64;
@@ -209,7 +214,10 @@ struct TapPlan {
   std::int64_t dy_bytes() const { return round_up(groups(images) * dy.group_bytes(), 256); }
   std::int64_t x_bytes() const { return round_up(groups(images) * x.group_bytes(), 256); }
   std::int64_t bytes(const ConvDims& d) const {
-    return dy_bytes() + x_bytes() + slices * d.oc * kTaps * kTaps * padded_channels * 4;
+    return dy_bytes() + x_bytes() + partial_bytes(d) + 2 * 4 * kLargestParts;
+  }
+  std::int64_t partial_bytes(const ConvDims& d) const {
+    return round_up(slices * d.oc * kTaps * kTaps * padded_channels * 4, 256);
   }
 };
 
@@ -218,10 +226,11 @@ CUtensorMap map_of(const void* data, const BatchImages& layout, std::int64_t gro
                    std::int64_t box_channels) {
   const TensorMapType type = layout.mode == ComputeMode::bf16   ? TensorMapType::bf16
                              : layout.mode == ComputeMode::tf32 ? TensorMapType::tf32
-                                                                : TensorMapType::fp32;
+                                                                : TensorMapType::fp16;
+  const std::int64_t numbers = layout.mode == ComputeMode::tf32 ? 32 : 64;  // of 128 bytes
   return images_map(
       data, type,
-      {groups * layout.parts() * layout.channels, layout.height, layout.width, layout.group()},
+      {groups * layout.copies() * layout.channels, layout.height, layout.width, numbers},
       {static_cast<int>(box_channels), 1, 1});
 }
 
@@ -235,7 +244,7 @@ void launch_product(const CUtensorMap& dy, const CUtensorMap& x, const TapProduc
 }  // namespace
 
 bool wgmma_weights_fit(const ConvDims& d, ComputeMode mode) {
-  const BatchImages dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode};
+  const BatchImages dy{d.oc, d.oh(), d.ow(), mode}, x{d.c, d.h, d.w, mode, true};
   return d.kh == kTaps && d.kw == kTaps && d.stride_h == 1 && d.stride_w == 1 &&
          std::max(dy.group_bytes(), x.group_bytes()) <= kMostPackedBytes;
 }
@@ -252,6 +261,9 @@ void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const flo
   auto* packed_dy = static_cast<std::byte*>(workspace.data);
   std::byte* packed_x = packed_dy + plan.dy_bytes();
   auto* partials = reinterpret_cast<float*>(packed_x + plan.x_bytes());
+  auto* largest =
+      reinterpret_cast<std::uint32_t*>(packed_x + plan.x_bytes() + plan.partial_bytes(d));
+  std::uint32_t* largest_x = largest + kLargestParts;
   // Before the packed images, whose memory it borrows.
   if (db != nullptr) bias_gradient(db, dy, d, mode, workspace.data, stream);
 
@@ -260,9 +272,16 @@ void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const flo
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   for (std::int64_t first = 0; first < d.n; first += plan.images) {
     const std::int64_t images = std::min(plan.images, d.n - first);
-    pack_batch({packed_dy, dy + first * plan.dy.pixels(), images, plan.dy},
-               {packed_x, x + first * plan.x.pixels(), images, plan.x}, stream);
+    const float *group_dy = dy + first * plan.dy.pixels(), *group_x = x + first * plan.x.pixels();
+    if (options.mode == ComputeMode::fp32) {
+      find_largest({largest, group_dy, images * plan.dy.pixels()},
+                   {largest_x, group_x, images * plan.x.pixels()}, {}, stream);
+    }
+    pack_batch({packed_dy, group_dy, images, plan.dy, largest},
+               {packed_x, group_x, images, plan.x, largest_x}, stream);
     TapProduct p{};
+    p.largest_dy = largest;
+    p.largest_x = largest_x;
     p.partials = partials;
     p.filters = narrow(d.oc);
     p.channels = narrow(d.c);

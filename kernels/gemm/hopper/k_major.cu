@@ -5,11 +5,11 @@
 // started early, all their blocks would settle on the few SMs that a product leaves first.
 #include "kernels/gemm/hopper/k_major.h"
 
-#include <cuda_fp16.h>
-
 #include <utility>
 
 #include "engine/launch.h"
+#include "kernels/device/block.cuh"
+#include "kernels/device/halves.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tf32.cuh"
 
@@ -52,32 +52,15 @@ struct SplitHalves {
   const std::uint32_t* largest;
 
   __device__ __forceinline__ void operator()(std::int64_t x, std::int64_t k, float4 value) const {
-    const int shift = half_shift(largest[x]);  // from -113 to 163: two factors, each a float
-    const float first = power_of_two(shift / 2), second = power_of_two(shift - shift / 2);
+    const device::HalfScale scale(device::half_shift(largest[x]));
     uint2 big, small;
-    split(big.x, small.x, value.x * first * second, value.y * first * second);
-    split(big.y, small.y, value.z * first * second, value.w * first * second);
+    device::split_halves(big.x, small.x, scale(value.x), scale(value.y), device::kSmallScale);
+    device::split_halves(big.y, small.y, scale(value.z), scale(value.w), device::kSmallScale);
     auto* at = reinterpret_cast<uint2*>(to + x * ld + k + k / kHalfChunk * kHalfChunk);
     at[0] = small;
     at[kHalfChunk / 4] = big;
   }
-
-  __device__ __forceinline__ static float power_of_two(int exponent) {
-    return __int_as_float((exponent + 127) << 23);
-  }
-  __device__ __forceinline__ static void split(std::uint32_t& big, std::uint32_t& small, float x,
-                                               float y) {
-    const __half2 rounded = __floats2half2_rn(x, y);
-    const float2 back = __half22float2(rounded);
-    const __half2 rest = __floats2half2_rn((x - back.x) * kSmallScale, (y - back.y) * kSmallScale);
-    big = *reinterpret_cast<const std::uint32_t*>(&rounded);
-    small = *reinterpret_cast<const std::uint32_t*>(&rest);
-  }
 };
-
-__device__ __forceinline__ std::uint32_t larger(std::uint32_t largest, float value) {
-  return max(largest, __float_as_uint(value) & 0x7fffffffu);
-}
 
 // Values i to i + 3 of a row of `count`, zeros behind its end. `vector`: they are aligned.
 __device__ __forceinline__ float4 load_quad(const float* row, std::int64_t i, std::int64_t count,
@@ -135,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     scaled_rows_kernel(SplitHalves write, std::uint32_t* largest, GemmOperand from,
                        std::int64_t padded_k, bool vector) {
-  __shared__ std::uint32_t of_warps[kThreads / 32];
+  __shared__ device::BlockReduceStorage<std::uint32_t, kThreads> storage;
   const std::int64_t x = blockIdx.x;
   const float* row = from.data + x * from.ld;
   device::overlap_allow();
@@ -144,17 +127,12 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 4
     for (std::int64_t k = 4 * threadIdx.x; k < from.k; k += 4 * kThreads) {
       const float4 value = load_quad(row, k, from.k, vector);
-      found = larger(larger(larger(larger(found, value.x), value.y), value.z), value.w);
+      for (const float v : {value.x, value.y, value.z, value.w}) found = device::larger(found, v);
     }
   }
-  found = __reduce_max_sync(0xffffffffu, found);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = found;
-  __syncthreads();  // each warp's largest
-  if (threadIdx.x == 0) {
-    for (int warp = 1; warp < kThreads / 32; ++warp) found = max(found, of_warps[warp]);
-    largest[x] = found;
-  }
-  __syncthreads();  // the row's largest
+  found = device::block_reduce<kThreads>(found, device::Larger(), storage);
+  if (threadIdx.x == 0) largest[x] = found;
+  __syncthreads();  // the row's largest value is there
   if (x >= from.extent) return;
 #pragma unroll 4
   for (std::int64_t k = 4 * threadIdx.x; k < padded_k; k += 4 * kThreads) {
@@ -172,7 +150,7 @@ __global__ void __launch_bounds__(1024)
   if (x < from.extent) {
 #pragma unroll 8
     for (std::int64_t k = warp; k < from.k; k += 32)
-      found = larger(found, from.data[k * from.ld + x]);
+      found = device::larger(found, from.data[k * from.ld + x]);
   }
   of_warps[warp][lane] = found;
   __syncthreads();  // each warp's largest

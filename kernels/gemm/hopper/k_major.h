@@ -37,32 +37,17 @@ KMajorOperands k_major(const GemmOperand& a, const GemmOperand& b, const Stream&
 // they belong to, and so on; zeros from k to the next multiple of 32.
 KMajorOperands k_major_parts(const GemmOperand& a, const GemmOperand& b, const Stream& stream);
 
-// A number of fp16. Two of them make up a float x of a row, of the absolutely largest value L:
-//
-//   x 2^shift = big + small / 2^11     big = fp16(x 2^shift), small = fp16((x 2^shift - big) 2^11)
-//
-// The shift, half_shift(L), brings L to [2^14, 2^15). What is left out is 2^-23 |x| or 2^-51 L, the
-// larger of the two: |x| decides down to 2^-28 L.
+// A number of fp16. Two of them make up a float (device/halves.cuh); small ones are 2^11 times too
+// large.
 struct Half {
   std::uint16_t bits;
 };
-constexpr float kSmallScale = 2048;
 
-// The largest |x| of each row of the operands, as the bits of a float; NaN is larger than all. Has
-// zeros behind the last row, up to a multiple of 128.
+// The largest |x| of each row of the operands, as the bits of a float; the rows behind the last, up
+// to a multiple of 128, have zeros.
 struct HalfScales {
   const std::uint32_t *largest_a, *largest_b;
 };
-
-#ifdef __CUDACC__
-// Rows of zeros, and those with an infinity or NaN, are not scaled.
-__device__ __forceinline__ int half_shift(std::uint32_t largest) {
-  if (largest == 0 || largest >= 0x7f800000u) return 0;
-  const int exponent = largest >> 23 != 0 ? static_cast<int>(largest >> 23) - 127
-                                          : -118 - __clz(static_cast<int>(largest));
-  return 14 - exponent;
-}
-#endif
 
 // Both operands in parts of fp16: a row has 64 small ones, the 64 big ones they belong to, and so
 // on; zeros from k to the next multiple of 64.

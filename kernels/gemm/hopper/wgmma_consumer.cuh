@@ -25,7 +25,8 @@ __device__ __forceinline__ void wgmma_multiply(float (&sum)[Tile::kN / 2], const
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
     if constexpr (Tile::kHalf) {
-      device::wgmma_fp16(sum, a + step * kStepA, b + step * kStepB, accumulate || step > 0);
+      device::wgmma_fp16<Tile::kN>(sum, a + step * kStepA, b + step * kStepB,
+                                   accumulate || step > 0);
     } else if constexpr (!Tile::kFloat) {
       device::wgmma_bf16<Tile::kN, Tile::kPanelsA, Tile::kPanelsB>(
           sum, a + step * kStepA, b + step * kStepB, accumulate || step > 0);
@@ -191,7 +192,7 @@ struct WgmmaConsumer {
     release(big_before);
     device::wgmma_results(mixed);
 #pragma unroll
-    for (int i = 0; i < Tile::kN / 2; ++i) sum[i] = fmaf(mixed[i], 1 / kSmallScale, sum[i]);
+    for (int i = 0; i < Tile::kN / 2; ++i) sum[i] = fmaf(mixed[i], 1 / device::kSmallScale, sum[i]);
   }
 };
 

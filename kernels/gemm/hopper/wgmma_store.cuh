@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/bfloat16.h"
+#include "kernels/device/halves.cuh"
 #include "kernels/device/prefetch.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/gemm/hopper/k_major.h"
@@ -51,13 +52,13 @@ template <int kN>
 __device__ __forceinline__ void wgmma_unscale(float (&sum)[kN / 2], const HalfScales& scales,
                                               int row0, int column0, int thread) {
   const int row = row0 + thread / 32 * 16 + thread % 32 / 4;
-  const int upper = half_shift(scales.largest_a[row]),
-            lower = half_shift(scales.largest_a[row + 8]);
+  const int upper = device::half_shift(scales.largest_a[row]),
+            lower = device::half_shift(scales.largest_a[row + 8]);
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j) {
     const uint2 columns =
         *reinterpret_cast<const uint2*>(scales.largest_b + column0 + 8 * j + 2 * (thread % 4));
-    const int x = half_shift(columns.x), y = half_shift(columns.y);
+    const int x = device::half_shift(columns.x), y = device::half_shift(columns.y);
     sum[4 * j] = ldexpf(sum[4 * j], -upper - x);
     sum[4 * j + 1] = ldexpf(sum[4 * j + 1], -upper - y);
     sum[4 * j + 2] = ldexpf(sum[4 * j + 2], -lower - x);
