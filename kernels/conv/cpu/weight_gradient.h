@@ -30,8 +30,8 @@ namespace weight_gradient {
 using correlation::Placement;
 using packed::least;
 
-constexpr int kMaxSpan = 5;              // kernels wider than this are cut into nearly equal pieces
-constexpr std::int64_t kMostTasks = 16;  // of a round, where there is one range of filters
+constexpr int kMaxSpan = 5;  // kernels wider than this are cut into nearly equal pieces
+constexpr std::int64_t kMostChunks = 16, kTasks = 64;  // tasks: of a round, where filters suffice
 
 struct Job {
   ConvDims d;
@@ -48,14 +48,14 @@ struct Job {
   bool padded() const { return d.pad_h != 0 || d.pad_w != 0; }
   std::int64_t chunk_floats() const { return (taps + 1) * filters; }  // the last row is db
   std::int64_t chunks() const {
-    constexpr std::int64_t kMostSums = std::int64_t{1} << 23, kMostPadded = 4 * kMostSums;
+    constexpr std::int64_t kMostSums = std::int64_t{1} << 22, kMostPadded = 8 * kMostSums;
     const std::int64_t fit = least(kMostSums / chunk_floats(), kMostPadded / step());
-    return least(d.n, fit < 1 ? 1 : least(fit, kMostTasks));
+    return least(d.n, fit < 1 ? 1 : least(fit, kMostChunks));
   }
   // Ranges of filters, so that chunks by ranges are work for many threads.
   Split ranges() const {
     const std::int64_t panels = divide_up(d.oc, kTileColumns);
-    const std::int64_t wanted = divide_up(kMostTasks, chunks() < 1 ? 1 : chunks());
+    const std::int64_t wanted = divide_up(kTasks, chunks() < 1 ? 1 : chunks());
     return {panels, divide_up(panels, wanted)};
   }
   // Images that a thread takes at once: as many as stay in the second-level cache.
@@ -207,19 +207,18 @@ inline void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const fl
 #pragma omp parallel if (2 * d.n * job.pixels * d.oc * job.taps > 1000000)
   {
     float* panel = threads + correlation::thread_index() * job.thread_floats();
-#pragma omp for schedule(static)
-    for (std::int64_t e = 0; e < job.padded_floats(); ++e) padded[e] = 0.0f;
     for (std::int64_t round = 0; round < longest; round += group) {  // images of each chunk
 #pragma omp for collapse(2) schedule(static)
       for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
         for (std::int64_t k = 0; k < group; ++k) {
           const std::int64_t i = images.begin(chunk) + round + k;
           if (!job.padded() || i >= images.begin(chunk + 1)) continue;
-          correlation::place(padded + (chunk * group + k) * job.step(), x + i * image, d.c, d.h,
-                             d.w, job.placement);
+          float* to = padded + (chunk * group + k) * job.step();
+          for (std::int64_t e = 0; round == 0 && e < job.step(); ++e) to[e] = 0.0f;  // the frame
+          correlation::place(to, x + i * image, d.c, d.h, d.w, job.placement);
         }
       }
-#pragma omp for collapse(2) schedule(static)
+#pragma omp for collapse(2) schedule(dynamic)
       for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
         for (std::int64_t range = 0; range < ranges.pieces; ++range) {
           const std::int64_t first = images.begin(chunk) + round;
