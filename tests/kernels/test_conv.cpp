@@ -97,6 +97,60 @@ TEST_P(Conv, FillsLargeTiles) {
   }
 }
 
+// Values fall to 2^-27 of the largest one. Each result is one product, so that it shows how many
+// bits of both factors are kept, 19 at least: a filter has one weight that is not 0, and for the
+// weight gradient a channel of x one such pixel.
+TEST_P(Conv, KeepsSmallValuesBesideLargeOnes) {
+  const ConvCase c{{4, 33, 6, 9, 33, 3, 3, 1, 1, 1, 1}};
+  if (too_large(c.flops())) GTEST_SKIP() << "33 channels are too many here";
+  must_compare();
+  ConvProblem few_weights(c, false, Epilogue::none, GradientMode::overwrite);
+  for (std::vector<float>* values : {&few_weights.x, &few_weights.dy}) {
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      float& value = (*values)[i];
+      value = std::ldexp(value < 0 ? value - 1 : value + 1, -static_cast<int>(i * 5 % 28));
+    }
+  }
+  ConvProblem few_pixels = few_weights;
+  for (float& bias : few_weights.bias) bias = 0;
+  for (std::size_t i = 0; i < few_weights.w.size(); ++i) {  // (33, 33, 9)
+    const std::size_t filter = i / (33 * 9), channel = i / 9 % 33, tap = i % 9;
+    const int exponent = static_cast<int>(filter % 9) - 4;
+    float& weight = few_weights.w[i];
+    weight =
+        channel == filter && tap == filter % 9 ? std::ldexp(1 + std::fabs(weight), exponent) : 0;
+  }
+  for (std::size_t i = 0; i < few_pixels.x.size(); ++i) {  // (4, 33, 6, 9)
+    const std::size_t image = i / (33 * 54), channel = i / 54 % 33, pixel = i % 54;
+    const bool kept = image == channel % 4 && pixel == channel + 11;
+    few_pixels.x[i] = kept ? 1 + std::fabs(few_pixels.x[i]) : 0;
+  }
+  const ConvResults<double> of_weights = few_weights.expected(), of_pixels = few_pixels.expected();
+  const auto near = [](const std::vector<float>& found, const std::vector<double>& expected) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double most = std::fabs(expected[i]) * 0x1p-19;
+      if (!(std::fabs(static_cast<double>(found[i]) - expected[i]) <= most)) {
+        return testing::AssertionFailure() << found[i] << " at " << i << " is not " << expected[i];
+      }
+    }
+    return testing::AssertionSuccess();
+  };
+  for_each_variant(device(), [&](const std::string& variant, const ConvOptions& options) {
+    if (options.mode != ComputeMode::fp32) return;
+    const ConvResults<float> found = few_weights.run(options, stream());
+    if (found.forward) {
+      EXPECT_TRUE(near(found.y, of_weights.y)) << variant << ", forward";
+    }
+    if (found.backward_data) {
+      EXPECT_TRUE(near(found.dx, of_weights.dx)) << variant << ", data";
+    }
+    const ConvResults<float> gradient = few_pixels.run(options, stream());
+    if (gradient.backward_weights) {
+      EXPECT_TRUE(near(gradient.dw, of_pixels.dw)) << variant << ", weights";
+    }
+  });
+}
+
 TEST_P(Conv, TakesAnyAlignment) {
   for (const std::int64_t misalign : {1, 2, 3}) {
     const ConvProblem problem({{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}}, true);
