@@ -45,6 +45,17 @@ class Error : public std::runtime_error {
   SourceLocation where_;
 };
 
+// Memory that there is not, on a device or on the host.
+class OutOfMemory : public Error {
+ public:
+  // where: "", or " on cuda:0".
+  OutOfMemory(std::size_t bytes, const std::string& where,
+              SourceLocation place = SourceLocation::here())
+      : Error(ErrorKind::device,
+              "out of memory: could not allocate " + std::to_string(bytes) + " bytes" + where,
+              place) {}
+};
+
 // Concatenates its arguments as text: str("expected ", 3, ", found ", shape).
 template <class... Parts>
 std::string str(const Parts&... parts) {

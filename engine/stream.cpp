@@ -60,15 +60,14 @@ struct StreamState {
       if (bytes <= SIZE_MAX - alignment) {
         data = std::aligned_alloc(alignment, round_up(bytes, alignment));
       }
-      if (data == nullptr) {
-        throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));
-      }
+      if (data == nullptr) throw OutOfMemory(bytes, "");
     }
 #ifdef WEFT_WITH_CUDA
     else {
       const cudaError_t code = cudaMallocAsync(&data, bytes, native);
       if (code != cudaSuccess) {
         static_cast<void>(cudaGetLastError());
+        if (code == cudaErrorMemoryAllocation) throw OutOfMemory(bytes, str(" on ", device));
         throw Error(ErrorKind::device, str("could not allocate ", bytes, " bytes on ", device, ": ",
                                            cudaGetErrorString(code)));
       }
@@ -181,9 +180,7 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes, Device device) : device_(device) {
   else
     cuda_check(cudaMallocHost(&data_, std::max<std::size_t>(bytes, 1)), "lock memory of the host");
 #endif
-  if (data_ == nullptr) {
-    throw Error(ErrorKind::device, str("out of memory: could not allocate ", bytes, " bytes"));
-  }
+  if (data_ == nullptr) throw OutOfMemory(bytes, "");
 }
 
 PinnedBuffer::~PinnedBuffer() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/language/runtime_api.h"
@@ -90,11 +91,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   host_waits();
   host_follows_stream(stream);
   return cudaSuccess;
 }
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   *data = weft::host_cuda::allocate_device_memory(bytes);
   return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -124,6 +127,7 @@ cudaError_t cudaFreeHost(void* data) {
 }
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   const HostCall call{"cudaMemcpyAsync", __builtin_return_address(0)};
   check_copy(call, dst, src, bytes, kind);
   stream_works(stream);
@@ -135,6 +139,7 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes);
   stream_works(stream);
   weft::host_cuda::submit(stream, [=] {
@@ -158,6 +163,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   host_waits();
   host_follows_event(event);
   return cudaSuccess;
@@ -188,6 +194,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+  if (device_is_lost()) return cudaErrorLaunchFailure;
   everything_is_ordered();
   for (const std::function<void()>& work : exec->work) work();
   return cudaSuccess;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // From a launch to running grids: limits, schedules, and what a device says about a kernel.
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <mutex>
 
 #include "engine/error.h"
 #include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/symbols.h"
+#include "host_cuda/environment.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
 
@@ -22,18 +21,6 @@ constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;
 constexpr std::uint64_t kBlocksPerMultiprocessor = 2;
 constexpr int kMostMultiprocessors = 1024, kMostSchedules = 1000;
-
-int from_environment(const char* name, int otherwise, int most) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr) return otherwise;
-  int count = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [after, error] = std::from_chars(text, end, count);
-  if (error != std::errc{} || after != end || count < 1 || count > most) {
-    throw Error(ErrorKind::usage, str(name, ": expected a whole number from 1 to ", most));
-  }
-  return count;
-}
 
 int& schedule_count() {
   static int count = from_environment("WEFT_HOST_CUDA_SCHEDULES", 1, kMostSchedules);
@@ -110,7 +97,10 @@ cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> 
   if (grid.cooperative && blocks > most_at_once) {
     return cudaErrorCooperativeLaunchTooLarge;
   }
-  submit(config.stream, [grid = std::move(grid)] { run_schedules(grid); });
+  if (device_is_lost()) return cudaErrorLaunchFailure;
+  submit(config.stream, [grid = std::move(grid)] {
+    if (next_kernel_runs()) run_schedules(grid);
+  });
   return cudaSuccess;
 }
 

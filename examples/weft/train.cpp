@@ -96,6 +96,18 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   return 0;
 }
 
+// Where memory runs out, the error says what training takes.
+template <class Run>
+int with_memory_plan(const models::TrainConfig& config, const data::Dataset& dataset, Device device,
+                     const Run& run) {
+  try {
+    return run();
+  } catch (const OutOfMemory& error) {
+    throw Error(error.kind(),
+                fmt::format("{}; {}", error.what(), memory_clause(config, dataset, device)));
+  }
+}
+
 int run_train(TrainFlags flags) {
   distributed::Communicator& ranks = join_ranks(flags.ranks, flags.device);
   if (!flags.resume.empty()) {
@@ -111,10 +123,12 @@ int run_train(TrainFlags flags) {
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     ranks.attach(stream, reduction_of(flags.ranks));
-    models::Trainer trainer =
-        models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
-                                device_data_limit(flags.device), ranks);
-    return train(trainer, flags, dataset, flags.resume, stream, ranks);
+    return with_memory_plan(config, dataset, device, [&] {
+      models::Trainer trainer =
+          models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
+                                  device_data_limit(flags.device), ranks);
+      return train(trainer, flags, dataset, flags.resume, stream, ranks);
+    });
   }
   models::TrainConfig config = config_from(flags);
   const auto load = [&] {
@@ -159,9 +173,11 @@ int run_train(TrainFlags flags) {
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
   ranks.attach(stream, reduction_of(flags.ranks));
-  models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device), ranks,
-                          std::move(loaded.prepared));
-  return train(trainer, flags, dataset, run_dir, stream, ranks);
+  return with_memory_plan(config, dataset, device, [&] {
+    models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device),
+                            ranks, std::move(loaded.prepared));
+    return train(trainer, flags, dataset, run_dir, stream, ranks);
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "host_cuda/checks/arena.h"
+#include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/order.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
@@ -22,7 +23,8 @@ constexpr unsigned char kFill = 0xff;  // NaN: what a kernel reads before anyone
 // grid that uses more, races of accesses that are far apart are missed.
 constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
-std::mutex mutex;  // guards the next three
+std::mutex mutex;            // guards the next four
+std::size_t live_bytes = 0;  // of device memory
 std::map<std::uintptr_t, Allocation> allocations;
 std::map<std::uintptr_t, std::uintptr_t> written;  // from, to: by the host, or long ago
 std::vector<Allocation> freed;                     // since the last grid
@@ -90,8 +92,13 @@ std::string of(const Allocation& a) {
 
 void* allocate_device_memory(std::size_t bytes, Memory memory) {
   const std::lock_guard lock(mutex);
+  const bool counts = memory == Memory::device;
+  if (counts && (bytes > device_memory_bytes() || live_bytes > device_memory_bytes() - bytes)) {
+    return nullptr;
+  }
   void* data = take_from_arena(bytes);
   if (data == nullptr) return nullptr;
+  if (counts) live_bytes += bytes;
   std::memset(data, kFill, bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   Allocation& made = allocations[begin] = {begin, bytes};
@@ -108,6 +115,7 @@ bool free_device_memory(void* data) {
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == allocations.end()) return false;
+  if (found->second.memory == Memory::device) live_bytes -= found->second.bytes;
   freed.push_back(found->second);
   mark_unwritten(found->first, found->first + found->second.bytes);
   give_back_to_arena(data, found->second.bytes);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the device of host-cuda says about itself.
-#include <unistd.h>
-
 #include <cstdio>
 
+#include "host_cuda/checks/failures.h"
 #include "host_cuda/host_cuda.h"
 #include "host_cuda/language/runtime_api.h"
 
@@ -16,8 +15,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   p.major = 8;
   p.minor = 0;
   p.multiProcessorCount = weft::host_cuda::multiprocessors();
-  p.totalGlobalMem = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  p.totalGlobalMem = weft::host_cuda::device_memory_bytes();
   p.totalConstMem = 64 * 1024;
   p.memPitch = 0x7fffffff;
   p.textureAlignment = 512;

@@ -22,6 +22,32 @@ int epochs_for(int epochs, std::int64_t images) {
   return epochs * static_cast<int>(std::clamp<std::int64_t>(kEnough / images, 1, kMostTimes));
 }
 
+// Bytes on the device.
+struct MemoryPlan {
+  std::size_t weights, images;  // weights: with gradients and what the optimiser keeps
+  layers::PlanBytes step;
+
+  std::size_t total() const {
+    return weights + images + step.activations + step.gradients + step.workspace + step.caches;
+  }
+};
+
+// `images`: those of an epoch. `loaded`: those that are there, of `pixels` bytes each.
+MemoryPlan plan_memory(const layers::Sequential& net, const models::TrainConfig& config,
+                       std::int64_t images, std::int64_t loaded, std::int64_t pixels,
+                       Device device) {
+  const std::size_t copies =
+      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
+  return {copies * static_cast<std::size_t>(net.parameter_count()) * sizeof(float),
+          static_cast<std::size_t>(loaded * pixels),
+          layers::plan_bytes(net, std::min(config.batch_size, images), layers::Phase::training,
+                             config.kernels, device)};
+}
+
+std::string bytes_text(std::size_t n) {
+  return format_bytes(static_cast<double>(n));
+}
+
 void fit_to_images(models::TrainConfig& config, const TrainFlags& flags,
                    const DatasetShape& shape) {
   config.network.channels = shape.channels;
@@ -59,6 +85,20 @@ void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
   if (!asked && models::held_out_images(split, used) > 0) config = split;
 }
 
+std::string memory_clause(const models::TrainConfig& config, const data::Dataset& dataset,
+                          Device device) {
+  const DatasetShape shape = shape_of(dataset);
+  const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
+  const MemoryPlan plan = plan_memory(*net, config, shape.train_images, shape.train_images,
+                                      shape.channels * shape.height * shape.width, device);
+  return fmt::format(
+      "training takes {}: weights {}, activations {} at --batch-size {}, workspace {}, images {}; "
+      "a smaller batch takes less",
+      bytes_text(plan.total()), bytes_text(plan.weights),
+      bytes_text(plan.step.activations + plan.step.gradients), config.batch_size,
+      bytes_text(plan.step.workspace + plan.step.caches), bytes_text(plan.images));
+}
+
 int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
             const data::Dataset* own) {
   if (config.dataset.empty()) config.dataset = kDefaultDataset;
@@ -74,14 +114,9 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
   const std::int64_t images = given > 0 ? limited : limited - held_out;
   const std::int64_t steps = divide_up(images, config.batch_size);
 
-  const layers::PlanBytes plan = layers::plan_bytes(
-      *net, std::min(config.batch_size, images), layers::Phase::training, config.kernels, device);
-  const std::size_t parameters = static_cast<std::size_t>(net->parameter_count()) * sizeof(float);
-  const std::size_t copies =
-      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
-  const std::size_t weights_bytes = copies * parameters;
-  const std::size_t data =
-      static_cast<std::size_t>(available * shape.channels * shape.height * shape.width);
+  const MemoryPlan memory = plan_memory(*net, config, images, available,
+                                        shape.channels * shape.height * shape.width, device);
+  const layers::PlanBytes& plan = memory.step;
   if (flags.json) {
     nlohmann::ordered_json event =
         json_event("dry_run", {{"model", config.network.name},
@@ -99,13 +134,12 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
                                {"lr", models::shortest(config.schedule.peak)},
                                {"lr_schedule", models::name_of(config.schedule.kind)},
                                {"ema_decay", models::shortest(config.ema_decay)}});
-    event["bytes"] = {{"weights", weights_bytes},    {"activations", plan.activations},
+    event["bytes"] = {{"weights", memory.weights},   {"activations", plan.activations},
                       {"gradients", plan.gradients}, {"workspace", plan.workspace},
-                      {"cache", plan.caches},        {"images", data}};
+                      {"cache", plan.caches},        {"images", memory.images}};
     write_out(json_line(event));
     return 0;
   }
-  const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
   const Terminal terminal = detect_terminal(kStdout);
   write_out(format_pairs(
       {{"model", fmt::format("{}, {} parameters", config.network.name,
@@ -121,11 +155,11 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
        {"augment", augmentation_text(config.augmentation)},
        {"average", average_text(config)},
        {"weights",
-        fmt::format("{} with gradients and {}", bytes(weights_bytes),
+        fmt::format("{} with gradients and {}", bytes_text(memory.weights),
                     config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},
-       {"activations", bytes(plan.activations + plan.gradients) + " with their gradients"},
-       {"workspace", bytes(plan.workspace + plan.caches)},
-       {"images", bytes(data)},
+       {"activations", bytes_text(plan.activations + plan.gradients) + " with their gradients"},
+       {"workspace", bytes_text(plan.workspace + plan.caches)},
+       {"images", bytes_text(memory.images)},
        {"run", flags.out.empty() ? "nothing is written by --dry-run"
                                  : printable(flags.out) + " (not written by --dry-run)"}},
       terminal));

@@ -218,7 +218,7 @@ inline void conv2d_backward_weights_implicit_gemm(float* dw, float* db, const fl
           correlation::place(to, x + i * image, d.c, d.h, d.w, job.placement);
         }
       }
-#pragma omp for collapse(2) schedule(dynamic)
+#pragma omp for collapse(2) schedule(static)  // a thread keeps its sums in its cache
       for (std::int64_t chunk = 0; chunk < images.pieces; ++chunk) {
         for (std::int64_t range = 0; range < ranges.pieces; ++range) {
           const std::int64_t first = images.begin(chunk) + round;

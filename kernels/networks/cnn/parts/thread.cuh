@@ -3,7 +3,7 @@
 // compiler would else compute what all of them need before the loop, for more registers than exist.
 #pragma once
 
-#include "kernels/device/unhoisted.cuh"
+#include "kernels/device/opaque.cuh"
 
 namespace weft::kernels::fused_cnn {
 
