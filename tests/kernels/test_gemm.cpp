@@ -192,6 +192,20 @@ TEST_P(Gemm, TakesAnyAlignment) {
   }
 }
 
+// A whole tile of one operand does not make the other one whole: here it begins beside a boundary
+// of 16 bytes.
+TEST_P(Gemm, OperandReuseLooksAtBothOperands) {
+  if (device().is_cpu()) GTEST_SKIP() << "the rung runs on CUDA";
+  const GemmDims dims{128, 128, 96};
+  const Problem problem({dims, 1, 0}, true);
+  for (const std::int64_t shift : {0, 1}) {
+    const Guarded<float> a(problem.a, stream(), shift), b(problem.b, stream(), 1 - shift);
+    Guarded<float> c(128 * 128, stream());
+    gemm(c.data(), a.data(), b.data(), nullptr, dims, {.variant = "operand_reuse"}, stream());
+    EXPECT_TRUE(compare(c.get(), problem.expected(), exact(), str("A shifted by ", shift)));
+  }
+}
+
 TEST_P(Gemm, StripsHaveAnyWidth) {
   if (device().is_cpu()) GTEST_SKIP() << "the strip rungs run on CUDA";
   const std::int64_t m = small_tests() ? 5 : 67;
