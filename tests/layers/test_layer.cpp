@@ -80,6 +80,10 @@ TEST(LayerConstructors, RefuseSizesThatMakeNoSense) {
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(3, 0)); }), "");
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(3, 1, -1)); }), "");
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(INT64_MAX)); }), "");
+  const std::string large =
+      complaint([] { layers::Conv2d("conv", 1, 1, Window::square((1 << 20) + 1)); });
+  EXPECT_NE(large.find("all up to 1048576"), std::string::npos) << large;
+  EXPECT_EQ(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(1 << 20)); }), "");
   EXPECT_NE(complaint([] { layers::MaxPool2d("pool", Window::square(2, 2, 2)); }), "");
   EXPECT_NE(complaint([] { layers::AvgPool2d("pool", Window::square(3, 2, 2)); }), "");
   EXPECT_NE(complaint([] { layers::Dropout("dropout", 1); }), "");
