@@ -176,9 +176,9 @@ TEST_P(Gemm, HalvesKeepRowsOfAnySizeAndSmallValuesInThem) {
 }
 
 TEST_P(Gemm, TakesAnyAlignment) {
-  // The rows of the second problem are a multiple of 16 bytes, and still begin beside a boundary.
-  for (const GemmDims& dims :
-       {GemmDims{65, 67, 71, false, true}, GemmDims{36, 68, 72, false, true}}) {
+  // The rows of the others are a multiple of 16 bytes, and still begin beside a boundary.
+  for (const GemmDims& dims : {GemmDims{65, 67, 71, false, true}, GemmDims{36, 68, 72, false, true},
+                               GemmDims{36, 68, 24, true, false}}) {
     for (const std::int64_t misalign : {1, 2, 3}) {
       const Problem problem({dims, 1, 1, true}, true);
       for_each_variant(
