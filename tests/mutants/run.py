@@ -121,7 +121,7 @@ class Runner:
                     rounds.insert(1, (tests, SHORT_GRIDS))
                 tests = families.large_filter(ROOT, family)
                 if tests:
-                    rounds.append((tests, ROUNDS[0]))
+                    rounds.insert(-1, (tests, ROUNDS[0]))
             return rounds
         near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
         return ([(":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []) + [("*" + NEVER, {})]
