@@ -98,6 +98,7 @@ TEST(LayerFlops, CountMultiplyAndAddAsTwo) {
   EXPECT_EQ(layers::Conv2d("c", 6, 16, Window::square(5)).forward_flops({2, 6, 14, 14}),
             2.0 * 2 * 16 * 10 * 10 * 6 * 5 * 5);
   EXPECT_EQ(layers::MaxPool2d("p", Window::square(2, 2)).forward_flops({1, 1, 4, 4}), 16);
+  EXPECT_EQ(layers::MaxPool2d("p", Window::square(3, 2)).forward_flops({1, 1, 7, 7}), 81);
   EXPECT_EQ(layers::ReLU("r").forward_flops({2, 5}), 10);
   EXPECT_EQ(layers::Flatten("f").forward_flops({2, 5}), 0);
 }
