@@ -2,6 +2,8 @@
 // What the public functions of Layer refuse, and what they say.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/layers/reference.h"
 #include "tests/support/random.h"
 
@@ -166,6 +168,12 @@ TEST_F(LayerCalls, RefuseGradientsThatDoNotFit) {
   dx_.shape = {3, 4};
   EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects input gradient (4, 3), found (3, 4)");
   dx_.shape = {4, 3};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Shape good = std::exchange(gradients_[i].shape, Shape{7});
+    const std::string expected = i == 0 ? "weight (2, 3)" : "bias (2,)";
+    EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects " + expected + ", found (7,)");
+    gradients_[i].shape = good;
+  }
   context_.gradients = {};
   EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects 2 parameter gradients, found 0");
 }
