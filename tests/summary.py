@@ -27,7 +27,7 @@ def total(rows, key):
 def mutants(title, folders):
     """A row of the table, with the mutants that count."""
     equivalents = json.loads((HERE / "mutants/equivalents.json").read_text())
-    ours = [r for r in rows_of("mutants/results.jsonl") if r["file"].split("/")[0] in folders]
+    ours = [r for r in report.load() if r["file"].split("/")[0] in folders]  # of the sources of today
     equal = sum(r["outcome"] == "survived" and report.reason_of(r, equivalents) is not None for r in ours)
     killed = sum(r["outcome"] in report.KINDS for r in ours)
     survived = sum(r["outcome"] == "survived" for r in ours) - equal

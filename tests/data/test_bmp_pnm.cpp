@@ -92,6 +92,7 @@ TEST(Pnm, SamplesAreScaledToBytes) {
   EXPECT_EQ(decode_grey(text("P5 2 1 15\n\x0f\x05")).pixels, (Bytes{255, 85}));
   EXPECT_EQ(decode_grey(text(std::string("P5 2 1 65535\n\xff\xff\x80\0", 17))).pixels,
             (Bytes{255, 128}));
+  EXPECT_EQ(decode_grey(text(std::string("P5 2 1 1\n\0\1", 11))).pixels, (Bytes{0, 255}));
   EXPECT_EQ(decode_grey(text("P5\n# two\n2 # sides\n1\n255\nab and more")).pixels,
             (Bytes{'a', 'b'}));
 }

@@ -12,6 +12,7 @@
 
 #include "data/digit_styles.h"
 #include "data/sha256.h"
+#include "data/statistics.h"
 
 namespace weft::data {
 namespace {
@@ -67,6 +68,15 @@ TEST(Digits, EmptySetsAreEmpty) {
   EXPECT_EQ(none.train.count, 0);
   EXPECT_TRUE(none.train.images.empty());
   EXPECT_EQ(none.stddev, std::vector<float>{1});
+}
+
+// Pixels are divided by the deviation, so that of a channel of one value is 1.
+TEST(Statistics, AChannelOfOneValueIsNotScaled) {
+  Dataset dataset;
+  dataset.train = {.count = 2, .channels = 2, .height = 1, .width = 1, .images = {51, 0, 51, 255}};
+  set_statistics(dataset);
+  EXPECT_EQ(dataset.mean, (std::vector<float>{0.2f, 0.5f}));
+  EXPECT_EQ(dataset.stddev, (std::vector<float>{1, 0.5f}));
 }
 
 TEST(Digits, FollowMnistsConventions) {

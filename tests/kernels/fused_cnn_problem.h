@@ -15,6 +15,7 @@
 
 #include "kernels/networks/cnn/cpu/templates.h"
 #include "kernels/networks/cnn/fused_cnn.h"
+#include "kernels/networks/cnn/parts/timed.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace weft::test {
@@ -173,6 +174,18 @@ class FusedCnnProblem {
     Guarded<std::uint8_t> scratch = workspace(rows);
     queue(rows, steps, scratch);
     static_cast<void>(scratch.get());  // nothing beside it was written
+  }
+  // The same on a GPU, with the cycles that each part takes.
+  std::vector<std::int64_t> train_timed(std::int64_t rows, std::int64_t steps) {
+    Guarded<std::uint8_t> scratch = workspace(rows);
+    Guarded<std::int64_t> cycles(std::vector<std::int64_t>(kernels::fused_cnn_parts().size()),
+                                 stream_);
+    kernels::fused_cnn_train_timed(
+        reinterpret_cast<long long*>(cycles.data()), parameters_.data(), velocity_.data(),
+        reinterpret_cast<MetricTotals*>(totals_.data()), step_.data(), images_.data(),
+        image_labels_.data(), rates_.data(), rows, steps, dims_, options_,
+        {scratch.data(), static_cast<std::size_t>(scratch.size())}, stream_);
+    return cycles.get();
   }
   // The same, to be replayed. The workspace lives as long as this problem.
   Graph record(std::int64_t rows, std::int64_t steps) {

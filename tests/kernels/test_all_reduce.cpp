@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernels/all_reduce/parts/peer_memory.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace weft::test {
@@ -38,6 +39,13 @@ class TestRanks {
     std::vector<float*> pointers;
     for (const auto& of_rank : values_) pointers.push_back(of_rank->data());
     kernels::all_reduce(pointers, n, group, variant, stream_);
+  }
+  // A rank's values in the slot that a call takes.
+  std::vector<float> slot(int rank, int call) const {
+    std::vector<std::uint8_t> bytes = memory_[static_cast<std::size_t>(rank)]->get();
+    const float* first = kernels::peers::slot_in(bytes.data(), group.capacity,
+                                                 static_cast<kernels::peers::Word>(call));
+    return {first, first + group.capacity};
   }
   // Fails the running test when something was written beside the exchange memories.
   void check_memory() const {
@@ -140,6 +148,25 @@ TEST_P(AllReduce, CallsFollowEachOther) {
     }
   }
   ranks.check_memory();
+}
+
+// Peers may still read the slot of a call when the next one has begun.
+TEST_P(AllReduce, ACallLeavesTheSlotOfTheOneBefore) {
+  if (device().is_cpu()) GTEST_SKIP() << "there are no slots";
+  const std::int64_t n = 64;  // as much as fits: the slots lie side by side
+  TestRanks ranks(2, n, stream());
+  std::vector<std::vector<float>> before = rank_values(2, n, 21);
+  for (int call = 1; call <= 3; ++call) {
+    const auto values = rank_values(2, n, 23 + 2 * static_cast<std::uint64_t>(call));
+    ranks.set(values);
+    ranks.reduce(n, "one_shot");
+    for (int r = 0; r < 2; ++r) {
+      EXPECT_TRUE(same_bits(ranks.slot(r, call), values[static_cast<std::size_t>(r)]));
+      if (call == 1) continue;
+      EXPECT_TRUE(same_bits(ranks.slot(r, call - 1), before[static_cast<std::size_t>(r)])) << call;
+    }
+    before = values;
+  }
 }
 
 // Doubling is exact, and a replay that read what another call has left would not double.

@@ -390,6 +390,14 @@ TEST(BatchDraw, MapsStayWithinTheirLimits) {
   EXPECT_TRUE(largest_size > 0.099 && largest_size <= 0.100001) << largest_size;
 }
 
+// e^10000 is no float: an image that large, or that small, shows the background or one point.
+TEST_P(BatchTest, ImagesOfAnySizeAreFinite) {
+  if (device().is_cpu()) GTEST_SKIP() << "the CPU still makes NaN of a size that is no float";
+  Gatherer gatherer({40, 9, 11, 40}, stream());
+  const Batch batch = gatherer.gather(0, gatherer.order(false), {0, 10000, 0, 0});
+  for (const float value : batch.x) EXPECT_TRUE(std::isfinite(value));
+}
+
 TEST_P(BatchTest, OptionalOutputsAndSafety) {
   const BatchCase c{5, 3, 5, 2};
   Gatherer gatherer(c, stream());

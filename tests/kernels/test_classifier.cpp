@@ -123,6 +123,12 @@ TEST_P(Classifier, MatchesTheOracle) {
   }
 }
 
+// From 1024 rows on a warp takes two of them; here the last has one.
+TEST_P(Classifier, WarpsTakeTwoOfManyRows) {
+  if (!fits({1, 4, 2})) GTEST_SKIP() << "no kernel for classifiers here";
+  check({{1025, 8, 3}, {.scale = 1.0f / 64, .mask = true}});
+}
+
 TEST_P(Classifier, GivesTheSameBitsTwice) {
   if (!fits({1, 4, 2})) GTEST_SKIP() << "no kernel for classifiers here";
   const ClassifierProblem problem({37, 512, 10}, {.mask = true});

@@ -198,8 +198,8 @@ TEST_P(Conv, GivesTheSameBitsTwice) {
 }
 
 TEST_P(Conv, WorksWithoutBias) {
-  for (const ConvDims& d :
-       {ConvDims{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1}, ConvDims{2, 1, 12, 12, 6, 5, 5}}) {
+  for (const ConvDims& d : {ConvDims{2, 3, 9, 12, 5, 3, 3, 1, 1, 1, 1},
+                            ConvDims{2, 1, 12, 12, 6, 5, 5}, ConvDims{2, 1, 8, 9, 6, 3, 3}}) {
     const ConvProblem problem({d}, true);
     const auto x64 = to_double(problem.x), w64 = to_double(problem.w), dy64 = to_double(problem.dy);
     std::vector<double> y64(problem.dy.size()), dw64(problem.w.size());

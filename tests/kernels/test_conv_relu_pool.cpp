@@ -223,6 +223,17 @@ TEST_P(ReluPool, MatchesTheOracle) {
   }
 }
 
+// Channels that shared memory takes in two turns, or as blocks of which the last is not full, and
+// more windows than a block has threads, which two blocks do not share evenly.
+TEST_P(ReluPool, ChannelsComeInTurns) {
+  const PoolProblem problem({{2, 9, 34, 34, 8, 3, 3, 1, 1, 1, 1}}, true, GradientMode::overwrite);
+  const PoolResults<double> expected = problem.expected();
+  const ReluPoolOptions options{.variant = "staged_images"};
+  const PoolResults<float> found = problem.run(expected.argmax, options, stream());
+  expect_equal(found, expected, problem, options, true);
+  EXPECT_EQ(found.argmax, expected.argmax);
+}
+
 // Small integers tie often: the lowest index must win.
 TEST_P(ReluPool, IsExactOnIntegers) {
   for (const ReluPoolDims& d : relu_pool_cases()) {

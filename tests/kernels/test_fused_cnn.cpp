@@ -160,6 +160,18 @@ TEST_P(FusedCnn, VariantsAndGroupsOfStepsGiveTheSameBits) {
   }
 }
 
+// The first block counts; if the others did too, they would add to the same numbers at once.
+TEST_P(FusedCnn, CountingCyclesChangesNoBit) {
+  if (device().is_cpu()) GTEST_SKIP() << "only a GPU counts cycles";
+  const FusedCnnOptions options = options_of(18, 9, kNesterov, "persistent");
+  FusedCnnProblem plain(kSmallCnn, options, kRates, stream()),
+      timed(kSmallCnn, options, kRates, stream());
+  plain.train(9, 2);
+  for (const std::int64_t cycles : timed.train_timed(9, 2)) EXPECT_GE(cycles, 0);
+  EXPECT_TRUE(same_bits(timed.parameters(), plain.parameters()));
+  EXPECT_TRUE(same_bits(timed.velocity(), plain.velocity()));
+}
+
 TEST_P(FusedCnn, ReplaysAsAGraph) {
   for (const std::string_view variant : kVariants) {
     FusedCnnProblem direct(kSmallCnn, options_of(20, 3, kNesterov, variant), kRates, stream());

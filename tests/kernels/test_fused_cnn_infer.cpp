@@ -90,6 +90,28 @@ TEST_P(FusedCnnInfer, MatchesTheOracle) {
   }
 }
 
+// Logits that are biases alone make every loss a whole number, 0, 1025 or 2^24, and a float does
+// not hold their sum: they are added up in double.
+TEST_P(FusedCnnInfer, LossesAddUpInDouble) {
+  const std::int64_t rows = 41;
+  std::vector<float> parameters(static_cast<std::size_t>(kSmallCnn.parameters()));
+  float* bias = parameters.data() + kSmallCnn.parameters() - kSmallCnn.classes;
+  bias[0] = 0x1p24f, bias[1] = 0x1p24f - 1025;
+  std::vector<std::int32_t> labels;
+  double sum = 0;
+  std::int64_t hits = 0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    labels.push_back(static_cast<std::int32_t>(r * 7 % 3));
+    sum += labels.back() == 0 ? 0 : labels.back() == 1 ? 1025 : 0x1p24;
+    hits += labels.back() == 0 ? 1 : 0;
+  }
+  const std::vector<std::uint8_t> pixels =
+      random_pixels(rows * kSmallCnn.height * kSmallCnn.width, 6);
+  const Answers found = ask(kSmallCnn, rows, parameters, pixels, labels, false, stream());
+  EXPECT_EQ(found.totals.loss_sum, sum);
+  EXPECT_EQ(found.totals.hits, hits);
+}
+
 TEST_P(FusedCnnInfer, NeedsNoLabels) {
   const std::vector<float> parameters = initial_parameters(kSmallCnn, 3);
   const Guarded<float> weights(parameters, stream());

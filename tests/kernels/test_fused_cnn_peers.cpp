@@ -78,6 +78,13 @@ class TurningRanks {
   FusedCnnProblem& rank(std::size_t r) { return *ranks_[r]; }
   std::int64_t calls(int r) { return memory(r).get()[0]; }
   std::int64_t last_of_calls(int r) { return memory(r).get()[kernels::kAllReduceBlocks - 1]; }
+  // The kernel raises no flags: they are for calls of all_reduce, which may follow.
+  bool has_flags(int r) {
+    const std::vector<std::int64_t> words = memory(r).get();
+    const auto flags = words.begin() + kernels::kAllReduceBlocks;
+    const auto end = flags + kernels::kAllReduceBlocks * kernels::kMaxPeers;
+    return std::any_of(flags, end, [](std::int64_t flag) { return flag != 0; });
+  }
 
  private:
   Guarded<std::int64_t>& memory(int r) { return *memory_[static_cast<std::size_t>(r)]; }
@@ -114,6 +121,7 @@ TEST_P(FusedCnnPeers, AGroupOfOneChangesNoBit) {
     EXPECT_EQ(one.rank(0).totals().hits, alone.totals().hits);
     EXPECT_EQ(one.calls(0), 3);
     EXPECT_EQ(one.last_of_calls(0), 3);
+    EXPECT_FALSE(one.has_flags(0));
   }
 }
 

@@ -176,9 +176,9 @@ TEST_P(Gemm, HalvesKeepRowsOfAnySizeAndSmallValuesInThem) {
 }
 
 TEST_P(Gemm, TakesAnyAlignment) {
-  // The rows of the second problem are a multiple of 16 bytes, and still begin beside a boundary.
-  for (const GemmDims& dims :
-       {GemmDims{65, 67, 71, false, true}, GemmDims{36, 68, 72, false, true}}) {
+  // The rows of the others are a multiple of 16 bytes, and still begin beside a boundary.
+  for (const GemmDims& dims : {GemmDims{65, 67, 71, false, true}, GemmDims{36, 68, 72, false, true},
+                               GemmDims{36, 68, 24, true, false}}) {
     for (const std::int64_t misalign : {1, 2, 3}) {
       const Problem problem({dims, 1, 1, true}, true);
       for_each_variant(
@@ -189,6 +189,20 @@ TEST_P(Gemm, TakesAnyAlignment) {
           },
           misalign);
     }
+  }
+}
+
+// A whole tile of one operand does not make the other one whole: here it begins beside a boundary
+// of 16 bytes.
+TEST_P(Gemm, OperandReuseLooksAtBothOperands) {
+  if (device().is_cpu()) GTEST_SKIP() << "the rung runs on CUDA";
+  const GemmDims dims{128, 128, 96};
+  const Problem problem({dims, 1, 0}, true);
+  for (const std::int64_t shift : {0, 1}) {
+    const Guarded<float> a(problem.a, stream(), shift), b(problem.b, stream(), 1 - shift);
+    Guarded<float> c(128 * 128, stream());
+    gemm(c.data(), a.data(), b.data(), nullptr, dims, {.variant = "operand_reuse"}, stream());
+    EXPECT_TRUE(compare(c.get(), problem.expected(), exact(), str("A shifted by ", shift)));
   }
 }
 

@@ -270,6 +270,38 @@ TEST_P(PoolTest, NarrowPlanesMatchOracle) {
   }
 }
 
+// A test with grids of two blocks makes them go around: overlapping windows, and halves.
+TEST_P(PoolTest, GatherGoesAround) {
+  for (const PoolDims& dims : {PoolDims{2, 3, 17, 18, 3, 2, 2, 1, 1, 0}, PoolDims{2, 3, 18, 18}}) {
+    const cases::PoolCase c{dims};
+    const std::string_view variant = device().is_cpu() ? kernels::kAutomatic : "gather";
+    const std::vector<float> x = random_integers(c.inputs(), 51),
+                             dy = random_integers(c.outputs(), 52);
+    std::vector<double> y(dy.size()), largest(dy.size()), dx(x.size()), of_largest(x.size());
+    kernels::cpu::avg_pool2d_forward<double>(y.data(), to_double(x).data(), dims);
+    kernels::cpu::avg_pool2d_backward<double>(dx.data(), to_double(dy).data(), dims,
+                                              GradientMode::overwrite);
+    const std::vector<std::int32_t> argmax = argmax_oracle(largest, to_double(x), dims);
+    kernels::cpu::max_pool2d_backward<double>(of_largest.data(), to_double(dy).data(),
+                                              argmax.data(), dims, GradientMode::overwrite);
+    const Guarded<float> in(x, stream()), dy_in(dy, stream());
+    Guarded<float> out(c.outputs(), stream()), maximum(c.outputs(), stream()),
+        gradient(c.inputs(), stream()), of_maximum(c.inputs(), stream());
+    Guarded<std::int32_t> places(c.outputs(), stream());
+    kernels::avg_pool2d_forward(out.data(), in.data(), dims, variant, stream());
+    kernels::avg_pool2d_backward(gradient.data(), dy_in.data(), dims, GradientMode::overwrite,
+                                 variant, stream());
+    kernels::max_pool2d_forward(maximum.data(), places.data(), in.data(), dims, variant, stream());
+    kernels::max_pool2d_backward(of_maximum.data(), dy_in.data(), places.data(), dims,
+                                 GradientMode::overwrite, variant, stream());
+    EXPECT_TRUE(compare(out.get(), y, sum_bound(6, 4)));
+    EXPECT_TRUE(compare(gradient.get(), dx, sum_bound(6, 4)));
+    EXPECT_TRUE(compare(maximum.get(), largest, exact()));
+    EXPECT_EQ(places.get(), argmax);
+    EXPECT_TRUE(compare(of_maximum.get(), of_largest, exact()));
+  }
+}
+
 // Windows of 2x2 and of 3x3 take different paths.
 TEST_P(PoolTest, TiesTakeTheLowestIndexAndNanWins) {
   const auto expect = [&](const std::vector<float>& x, std::int64_t stride, std::int32_t index) {

@@ -337,6 +337,21 @@ TEST_P(ReduceTest, CallsOfAnySizesInTurnAndReplayed) {
   }
 }
 
+// Blocks of 32 threads, more of them than the last block adds up in one warp.
+TEST_P(ReduceTest, ManyBlocksOfOneWarp) {
+  const std::vector<std::int32_t> x = random_values<std::int32_t>(140001, 10);
+  std::uint32_t sum = 0;
+  for (const std::int32_t value : x) sum += static_cast<std::uint32_t>(value);
+  const auto largest = std::max_element(x.begin(), x.end());
+  for (const ReduceOptions& options : options_with({32})) {
+    if (small_tests() && options.variant != "single_pass") continue;
+    EXPECT_EQ(reduce_as(x, Reduction::sum, options), static_cast<std::int32_t>(sum))
+        << options.variant;
+    EXPECT_EQ(reduce_as(x, Reduction::max, options), *largest) << options.variant;
+    EXPECT_EQ(argmax_of(x, options), largest - x.begin()) << options.variant;
+  }
+}
+
 TEST_P(ReduceTest, RefusesWhatItCannotRun) {
   Guarded<float> x(100, stream()), result(1, stream());
   const auto run = [&](const ReduceOptions& options, Reduction kind) {

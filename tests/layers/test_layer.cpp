@@ -2,6 +2,8 @@
 // What the public functions of Layer refuse, and what they say.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/layers/reference.h"
 #include "tests/support/random.h"
 
@@ -80,6 +82,10 @@ TEST(LayerConstructors, RefuseSizesThatMakeNoSense) {
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(3, 0)); }), "");
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(3, 1, -1)); }), "");
   EXPECT_NE(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(INT64_MAX)); }), "");
+  const std::string large =
+      complaint([] { layers::Conv2d("conv", 1, 1, Window::square((1 << 20) + 1)); });
+  EXPECT_NE(large.find("all up to 1048576"), std::string::npos) << large;
+  EXPECT_EQ(complaint([] { layers::Conv2d("conv", 1, 1, Window::square(1 << 20)); }), "");
   EXPECT_NE(complaint([] { layers::MaxPool2d("pool", Window::square(2, 2, 2)); }), "");
   EXPECT_NE(complaint([] { layers::AvgPool2d("pool", Window::square(3, 2, 2)); }), "");
   EXPECT_NE(complaint([] { layers::Dropout("dropout", 1); }), "");
@@ -94,6 +100,7 @@ TEST(LayerFlops, CountMultiplyAndAddAsTwo) {
   EXPECT_EQ(layers::Conv2d("c", 6, 16, Window::square(5)).forward_flops({2, 6, 14, 14}),
             2.0 * 2 * 16 * 10 * 10 * 6 * 5 * 5);
   EXPECT_EQ(layers::MaxPool2d("p", Window::square(2, 2)).forward_flops({1, 1, 4, 4}), 16);
+  EXPECT_EQ(layers::MaxPool2d("p", Window::square(3, 2)).forward_flops({1, 1, 7, 7}), 81);
   EXPECT_EQ(layers::ReLU("r").forward_flops({2, 5}), 10);
   EXPECT_EQ(layers::Flatten("f").forward_flops({2, 5}), 0);
 }
@@ -161,6 +168,12 @@ TEST_F(LayerCalls, RefuseGradientsThatDoNotFit) {
   dx_.shape = {3, 4};
   EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects input gradient (4, 3), found (3, 4)");
   dx_.shape = {4, 3};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Shape good = std::exchange(gradients_[i].shape, Shape{7});
+    const std::string expected = i == 0 ? "weight (2, 3)" : "bias (2,)";
+    EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects " + expected + ", found (7,)");
+    gradients_[i].shape = good;
+  }
   context_.gradients = {};
   EXPECT_EQ(backward_complaint(), "fc: Linear(3, 2) expects 2 parameter gradients, found 0");
 }

@@ -189,6 +189,11 @@ TEST(ConvReluPool, JoinsWhatItCan) {
   off.fuse = false;
   EXPECT_FALSE(joins(relu, Window::square(2, 2), off));
   EXPECT_THROW(layers::ConvReluPool(conv, layers::MaxPool2d("pool", Window::square(3, 2))), Error);
+  const layers::MaxPool2d halves("pool", Window::square(2, 2));
+  const Shape input{2, 1, 20, 20}, map = conv.output_shape(input);
+  EXPECT_EQ(layers::ConvReluPool(conv, halves).forward_flops(input),
+            conv.forward_flops(input) + layers::ReLU("relu").forward_flops(map) +
+                halves.forward_flops(map));
 }
 
 // Does nothing but write down how its backward is called.

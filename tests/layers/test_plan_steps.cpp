@@ -93,6 +93,29 @@ TEST_P(PlanSteps, CanBeCapturedInAGraph) {
   EXPECT_EQ(to_host(plan.input_gradient(), stream()), expected.input_gradient);
 }
 
+// Whoever sums gradients over ranks hears of each part once in every backward, when it is final.
+TEST_P(PlanSteps, EveryBackwardReportsItsGradients) {
+  Instance instance(kSample, row_wise(), stream());
+  Plan plan = instance.plan(5, Phase::training);
+  const std::int64_t middle = instance.net.parameter_count() / 2;
+  std::vector<std::int64_t> reported;
+  std::vector<float> second_half;
+  plan.on_gradients({middle, 0}, [&](std::int64_t from) {
+    reported.push_back(from);
+    if (from == 0) return;
+    const std::vector<float> all = instance.gradients();
+    second_half.assign(all.begin() + from, all.end());
+  });
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    reported.clear();
+    const Result result =
+        step(instance, plan, random_floats(5 * kPixels, 61 + turn), random_floats(20, 71 + turn));
+    EXPECT_EQ(reported, (std::vector<std::int64_t>{middle, 0})) << turn;
+    EXPECT_EQ(second_half,
+              std::vector<float>(result.gradients.begin() + middle, result.gradients.end()));
+  }
+}
+
 WEFT_ON_EACH_DEVICE(PlanSteps);
 
 }  // namespace

@@ -50,6 +50,15 @@ TEST(Sequential, RefusesLayersThatDoNotFit) {
   }
 }
 
+TEST(Sequential, RefusesSamplesOfTooManyAxes) {
+  try {
+    const Sequential net(Shape({1, 1, 1, 1, 1, 1}), {});
+    FAIL() << "no axis is left for the batch";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "a sample has at most 5 axes, found (1, 1, 1, 1, 1, 1)");
+  }
+}
+
 TEST(Sequential, RefusesResidualBlocksThatDoNotClose) {
   const auto complaint = [](std::vector<ReferenceLayer> list) -> std::string {
     try {

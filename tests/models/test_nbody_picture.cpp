@@ -48,6 +48,25 @@ TEST(NbodyPicture, GalaxiesHaveTheirColours) {
   EXPECT_GT(second[middle + 2], second[middle] + 30);  // cool
 }
 
+// From red by way of a warm white to blue, and no further.
+TEST(NbodyPicture, SpeedsHaveTheirColours) {
+  const PictureStyle style{kSize, BodyColour::speed};
+  const Camera camera{0, 0, 1, 0.01, 1, 1};
+  const std::size_t middle = static_cast<std::size_t>(3 * (32 * kSize + 32));
+  const auto blue_less_red = [&](float speed) {
+    Bodies body = one_body(0, 0);
+    body.velocity = {0, speed, 0, 0};
+    const std::vector<std::uint8_t> picture = draw_bodies(body, camera, style);
+    return picture[middle + 2] - picture[middle];
+  };
+  EXPECT_LT(blue_less_red(0), -60);
+  EXPECT_LT(blue_less_red(0), blue_less_red(0.8f));
+  EXPECT_LT(blue_less_red(0.8f), blue_less_red(1.3f));
+  EXPECT_LT(blue_less_red(1.3f), blue_less_red(1.8f));
+  EXPECT_GT(blue_less_red(1.9f), 30);
+  EXPECT_EQ(blue_less_red(2), blue_less_red(100));
+}
+
 TEST(NbodyPicture, LightAdds) {
   const PictureStyle style{kSize, BodyColour::galaxy};
   const Camera camera{0, 0, 1, 1, 10, 1};

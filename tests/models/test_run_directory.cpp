@@ -217,6 +217,12 @@ TEST_F(RunDirectoryTest, DamagedCheckpointIsDataError) {
   EXPECT_TRUE(refuses("does not follow", with_state([](J& j) { j["step"] = 3; })));
   EXPECT_TRUE(refuses("does not follow", with_state([](J& j) { j["step"] = 99; })));
   EXPECT_TRUE(refuses("does not follow", with_state([](J& j) { j["totals"]["rows"] = 1; })));
+  // A step of an epoch behind the last one.
+  EXPECT_TRUE(refuses("does not follow", with_state([](J& j) {
+                        j["config"]["epochs"] = 1;
+                        j["step"] = j["step"].get<int>() + 1;
+                        j["totals"]["rows"] = 32;
+                      })));
   EXPECT_TRUE(refuses("not 1, 2, 3", with_state([](J& j) { j["history"][0]["epoch"] = 2; })));
   const std::string bytes = read_text(file);
   write_text(file, bytes.substr(0, bytes.size() / 2));

@@ -161,6 +161,17 @@ TEST_P(TrainerTest, ConstantScheduleCanGoOnLonger) {
   EXPECT_TRUE(throws(ErrorKind::usage, "cannot end after 3", [&] { resumed(folder / "run", 3); }));
 }
 
+TEST_P(TrainerTest, ConstantScheduleCanEndWhereItIs) {
+  config_.schedule.kind = ScheduleKind::constant;
+  const TemporaryFolder folder;
+  config_.epochs = 4;
+  start(folder / "run").run({}, kNeverStop, 2);
+  EXPECT_TRUE(throws(ErrorKind::usage, "cannot end after 1", [&] { resumed(folder / "run", 1); }));
+  Trainer shorter = resumed(folder / "run", 2);
+  EXPECT_EQ(shorter.run({}, kNeverStop), TrainEnd::finished);
+  EXPECT_EQ(Trainer::config_of(folder / "run").epochs, 2);
+}
+
 // Stops wherever the clock says, again and again: the bits must not notice.
 TEST_P(TrainerTest, InterruptedAnywhereAndResumedGivesTheSameBits) {
   dataset_ = test::block_dataset(1010, 100);  // 63 full batches and a tail of 2

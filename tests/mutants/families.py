@@ -5,7 +5,7 @@ import re
 
 # Tests of a family of kernels: test_<family>.cpp, and what this table adds.
 MORE = {
-    "batch_norm": ["batch_norm_over_ranks"],
+    "batch_norm": ["batch_norm_exact", "batch_norm_over_ranks"],
     "gemm": ["gemm_backward", "gemm_bfloat16"],
     "nbody": ["nbody_shares"],
     "optimizer": ["adamw"],
@@ -54,5 +54,14 @@ def short_grid_filter(root, family):
     text = (pathlib.Path(root) / "tests/CMakeLists.txt").read_text()
     names = re.search(r'string\(JOIN ":" looping ([^)]*)\)', text).group(1).split()
     first_left_out = next(i for i, name in enumerate(names) if name.startswith("-"))
-    kept = [name for name in names[:first_left_out] if name in kernel_filter(root, family)]
+    suites_here = kernel_filter(root, family)
+    kept = [name for name in names[:first_left_out] if name.split(".")[0] + ".*" in suites_here]
     return ":".join(kept) + ":" + ":".join(names[first_left_out:]) if kept else None
+
+
+def large_filter(root, family):
+    """Of these tests, those of so many values that ctest runs them in one order of the threads only."""
+    text = (pathlib.Path(root) / "tests/CMakeLists.txt").read_text()
+    names = re.search(r"--gtest_filter=(On/\S*Large\S*)\)", text).group(1).split(":")
+    suites_here = kernel_filter(root, family)
+    return ":".join(name for name in names if name.split(".")[0] + ".*" in suites_here)

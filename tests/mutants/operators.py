@@ -143,6 +143,7 @@ def sites(path, text):
         line, clean = lines[number], codes[number]
         if SKIPPED.search(clean) or not clean.strip():
             continue
+        made = {line}  # two rules may make the same line
         for operator, pattern, replacement in (KERNEL_RULES if kernel else []) + RULES:
             for match in re.finditer(pattern, clean):
                 try:
@@ -152,11 +153,12 @@ def sites(path, text):
                 if operator == "off by one" and re.search(r"constexpr|<[^ ]*$", clean[: match.start()]):
                     continue
                 after = line[: match.start()] + new + line[match.end():]
-                if after == line:
+                if after in made:
                     continue
                 # What was a string or a comment inside of the match is lost: such a site is left out.
                 if line[match.start():match.end()] != clean[match.start():match.end()]:
                     continue
+                made.add(after)
                 before = line.strip()
                 triple = (operator, before, after.strip())
                 nth = counts.get(triple, 0)

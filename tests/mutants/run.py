@@ -119,6 +119,9 @@ class Runner:
                 tests = families.short_grid_filter(ROOT, family)
                 if tests:
                     rounds.insert(1, (tests, SHORT_GRIDS))
+                tests = families.large_filter(ROOT, family)
+                if tests:
+                    rounds.insert(-1, (tests, ROUNDS[0]))
             return rounds
         near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
         return ([(":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []) + [("*" + NEVER, {})]
@@ -233,7 +236,7 @@ class Runner:
             if own_family in hits:
                 groups = [([own_family], hits.pop(own_family))]
             else:
-                groups = [([name], hits[name]) for name in sorted(hits, key=lambda n: len(hits[n]))[:3]]
+                groups = [([name], hits[name]) for name in sorted(hits, key=lambda n: len(hits[n]))]
         else:
             groups = [([own_family], targets)]
         same = True
