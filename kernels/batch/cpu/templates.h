@@ -26,10 +26,11 @@ T pixel_at(const std::uint8_t* image, std::int64_t i, std::int64_t j, std::int64
   return inside ? static_cast<T>(image[i * width + j]) : T(0);
 }
 
-// Clamped to just outside of [0, size), where everything is background, so that it fits an int.
+// Clamped to just outside of [0, size), where everything is background, so that it fits an int. So is
+// NaN, which an image makes that is larger than a float can say.
 template <class T>
 T clamp_coordinate(T value, std::int64_t size) {
-  const T low = value < T(-2) ? T(-2) : value;
+  const T low = value > T(-2) ? value : T(-2);
   return low > static_cast<T>(size + 1) ? static_cast<T>(size + 1) : low;
 }
 
