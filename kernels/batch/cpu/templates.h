@@ -26,8 +26,8 @@ T pixel_at(const std::uint8_t* image, std::int64_t i, std::int64_t j, std::int64
   return inside ? static_cast<T>(image[i * width + j]) : T(0);
 }
 
-// Clamped to just outside of [0, size), where everything is background, so that it fits an int. So is
-// NaN, which an image makes that is larger than a float can say.
+// Clamped to just outside of [0, size), where everything is background, so that it fits an int. So
+// is NaN, which an image makes that is larger than a float can say.
 template <class T>
 T clamp_coordinate(T value, std::int64_t size) {
   const T low = value > T(-2) ? value : T(-2);
