@@ -41,7 +41,8 @@ struct Gpu {
   double fp32 = 0, tf32 = 0, bf16 = 0;  // FLOP/s; 0: it has no such instructions
   SmLimits sm = {};
 
-  double peak(kernels::Arithmetic arithmetic) const;  // tf32x3: a third of tf32; 0 where none
+  double peak(
+      kernels::Arithmetic arithmetic) const;  // tf32x3, fp16x3: a third of tf32, bf16; 0: none
 };
 
 std::span<const Gpu> gpus();  // the oldest first

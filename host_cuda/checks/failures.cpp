@@ -28,7 +28,7 @@ std::size_t device_memory_bytes() {
 }
 
 bool next_kernel_runs() {
-  return ++kernels <= last_kernel();
+  return last_kernel() == kNever || ++kernels <= last_kernel();
 }
 
 bool device_is_lost() {

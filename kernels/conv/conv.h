@@ -11,6 +11,10 @@
 // Padding reads as 0. The gradient functions take dy after the epilogue's backward was applied.
 // n, c, oc >= 0, strides > 0, pads >= 0, and the padded input covers the kernel, else Error{usage}.
 // FLOPs 2 n oc p q c kh kw for each of the three.
+//
+// In ComputeMode fp32 "implicit_gemm_wgmma" leaves out 2^-21 of a product at most, and besides
+// 2^-39 of an image's value times the largest weight of the filter (of dy's times the largest of
+// x), and 2^-50 of a weight times the largest value of all images (of x's times the largest of dy).
 #pragma once
 
 #include "kernels/ladder.h"

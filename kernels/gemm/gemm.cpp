@@ -197,7 +197,7 @@ constexpr GemmRow kGemmRows[] = {
      .copy_engine = true},
     {.rung = {.name = "wgmma_tf32x3",
               .summary = "the same with fp32 accuracy: operands are split before the product",
-              .prefer = "for large products in fp32 on Hopper, from 512 rows and columns on",
+              .prefer = "for large products in fp32 on Hopper where a row's values differ by 2^28",
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = kSplits,

@@ -7,8 +7,10 @@
 //   mask and row_sums, what the backward pass of a layer needs besides: see GemmOptions
 //
 // beta == 0 does not read C. k == 0 gives epilogue(beta * C + bias). C must not overlap A or B.
-// An operand that is infinite may give NaN where C is infinite, in every mode.
-// FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
+// An operand that is infinite may give NaN where C is infinite, in every mode. Rungs that split
+// floats leave out 2^-21 of a product at most. "wgmma_fp16x3" also leaves out 2^-50 of a factor
+// times the largest value in the row of op(A), or in the column of op(B), that the other factor is
+// from. FLOPs 2mnk; least traffic 4(mk + kn + mn) bytes. Sums are fp32 in every ComputeMode.
 //
 // A, B and C are floats, or all three are Bfloat16: half the traffic, and each result is rounded
 // once, to nearest even. Leading dimensions count elements.

@@ -132,8 +132,8 @@ std::int64_t cpu_table_bytes(std::int64_t n, std::int64_t bins) {
 
 constexpr std::int64_t kMaxCpuTableBytes = std::int64_t{1} << 28;
 
-// Below this many bytes, clearing and adding up counters for each lane costs more than collisions
-// (measured on an H200, README.md).
+// From here on counters of a lane are ahead: 5.0 us and 5.4 of `vectorized` on an H100. With 2^16
+// bytes both take 4.5.
 constexpr std::int64_t kLanePrivateBytes = std::int64_t{1} << 20;
 
 // Up to four passes over the values cost less than atomics in memory.

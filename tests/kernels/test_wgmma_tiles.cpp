@@ -13,7 +13,9 @@ TEST(WgmmaTiles, FitTheirBoxAndTheirMemory) {
       for (const std::int64_t width : {1, 2, 7, 8, 14, 28, 56, 200, 257, 1001, 5000}) {
         for (const std::int64_t rows : {1, 64, 65, 256}) {
           for (const int taps : {1, 3, 5, 31}) {
-            const WgmmaWork work{images, height, width, rows, 2, taps, taps};
+            // Filters of halves come in two copies; others in one.
+            const int copies = images == 3 ? 2 : 1;
+            const WgmmaWork work{images, height, width, rows, 2, taps, taps, copies};
             const WgmmaTile tile = choose_wgmma_tile(work, 132);
             SCOPED_TRACE(testing::Message() << images << " x " << height << " x " << width << ", "
                                             << rows << " filters of " << taps);
@@ -33,6 +35,8 @@ TEST(WgmmaTiles, FitTheirBoxAndTheirMemory) {
               ASSERT_GE(stages, 2);
               ASSERT_LE(stages, kWgmmaMostStages);
             }
+            ASSERT_GE(tile.filter_stages(), copies);
+            ASSERT_EQ(tile.filter_copies, copies);
             ASSERT_LE(tile.shared_bytes(), kWgmmaSharedBytes);
           }
         }

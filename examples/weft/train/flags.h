@@ -55,8 +55,8 @@ void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
 
 // Prints configuration, steps and memory; trains nothing and writes nothing. `own` is the user's
 // own data, which decides the shape of the images, or null.
-// What training takes of the device's memory at least, and how to take less, as a clause:
-// "training takes 1.5 GiB: ...".
+// What training takes of the device's memory, with all images there, and how to take less, as a
+// clause: "training takes 1.5 GiB: ...".
 std::string memory_clause(const models::TrainConfig& config, const data::Dataset& dataset,
                           Device device);
 

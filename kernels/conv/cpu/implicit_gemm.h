@@ -77,7 +77,7 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
   // next row, or in the next image.
   const bool fours = job.stride_w == 1 && job.ow % 4 == 0 && job.ow % most != 0 && most % 4 == 0;
   const Split columns(job.ow, most), blocks(job.depth(), packed::kPanelK);
-  const Split tiles((end - begin) * job.ow / 4, most / 4);
+  const Split tiles(fours ? (end - begin) * job.ow / 4 : 0, fours ? most / 4 : 1);
   const auto pixel = [&](std::int64_t p, std::int64_t q) {
     const std::int64_t row = p % job.oh * job.stride_h * job.placement.width;
     return images + p / job.oh * step + row + q * job.stride_w;
@@ -85,7 +85,7 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
     const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
     const Table taps{offsets + k};
-    for (std::int64_t piece = 0; fours && piece < tiles.pieces; ++piece) {
+    for (std::int64_t piece = 0; piece < tiles.pieces; ++piece) {
       const std::int64_t first = tiles.begin(piece), count = tiles.begin(piece + 1) - first;
       const float* spans[tile_rows(1) / 4];
       for (std::int64_t s = 0; s < count; ++s) {
@@ -95,7 +95,8 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
       kFours(4 * count, vectors)(Tile{sums + 4 * first * width, block > 0}, spans, Unit{}, taps,
                                  panel + k * width, Linear{width}, depth);
     }
-    for (std::int64_t p = begin; !fours && p < end; ++p) {
+    if (fours) continue;
+    for (std::int64_t p = begin; p < end; ++p) {
       for (std::int64_t piece = 0; piece < columns.pieces; ++piece) {
         const std::int64_t q = columns.begin(piece), pixels = columns.begin(piece + 1) - q;
         const float* a = pixel(p, q);
@@ -209,7 +210,8 @@ inline void correlate(float* y, const float* x, const float* w, const float* bia
       const Maps maps{y + first * job.filters * plane, plane, job.ow, bias, add,
                       epilogue == Epilogue::relu,      false};
       const float* images = job.image_of(own, x, first);
-      for (std::int64_t i = 1; i < count; ++i) job.image_of(own + i * step, x, first + i);
+      for (std::int64_t i = 1; i < count; ++i)
+        job.image_of(own + i * job.thread_floats(), x, first + i);
       correlate_images(job, maps, images, step, count, scratch.packed_w, scratch.offsets, sums);
     }
   }

@@ -58,11 +58,11 @@ struct Job {
     const std::int64_t wanted = divide_up(kTasks, chunks() < 1 ? 1 : chunks());
     return {panels, divide_up(panels, wanted)};
   }
-  // Images that a thread takes at once: as many as stay in the second-level cache.
+  // Images that a thread takes at once: as many as stay in the second-level cache with their panel.
   std::int64_t group() const {
     constexpr std::int64_t kFloats = 128 * 1024;
     const std::int64_t of_chunk = divide_up(d.n, chunks() > 0 ? chunks() : 1);
-    return least(of_chunk < 1 ? 1 : of_chunk, kFloats / (step() + pixels * filters) + 1);
+    return least(of_chunk < 1 ? 1 : of_chunk, kFloats / (step() + pixels * kTileColumns) + 1);
   }
   std::int64_t step() const {  // from an image to the next, as the loops read them
     return padded() ? round_up(d.c * placement.height * placement.width, 16) : d.c * d.h * d.w;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Largest absolute values (largest.cuh). Bound by memory: 128 blocks read the images with four
-// loads of 16 bytes in flight in each thread, and a block more reads each filter.
+// Largest absolute values (largest.cuh). 128 blocks read the images, 16 bytes at a time where they
+// are aligned, and one block more reads each filter.
 #include "engine/launch.h"
 #include "kernels/conv/parts/largest.cuh"
 #include "kernels/device/block.cuh"

@@ -20,7 +20,7 @@ constexpr int kSide = 64;  // of the tiles that are transposed
 constexpr int kThreads = 256;
 constexpr std::int64_t kChunk = 32;  // floats along k that a product takes at once
 constexpr std::int64_t kHalfChunk = 64;
-constexpr int kRowsOfTile = 128;  // of a product, in A and in B
+constexpr int kRowsOfTile = 256;  // of a cluster's tiles in A; a tile has 128 of B
 constexpr int kStrip = 32;        // columns whose largest values a block finds
 
 // Four neighbours along k of row x, to where they belong.

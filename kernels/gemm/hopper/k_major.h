@@ -44,7 +44,7 @@ struct Half {
 };
 
 // The largest |x| of each row of the operands, as the bits of a float; the rows behind the last, up
-// to a multiple of 128, have zeros.
+// to a multiple of 256, have zeros.
 struct HalfScales {
   const std::uint32_t *largest_a, *largest_b;
 };

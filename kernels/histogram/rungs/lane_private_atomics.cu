@@ -8,8 +8,8 @@
 // the values. Warps share the counters, hence atomics, but these need no answer: unlike a load, an
 // addition and a store, nothing waits for them. Two loads of 16 bytes are always on their way: the
 // first ones while counters are cleared, the next ones while these are counted. At the end a warp
-// adds up the 32 counters of a bin in one instruction (from sm_80 on), and of eight bins at a time,
-// so that its additions to memory are one instruction too.
+// has eight bins. It adds up the 32 counters of a bin in one instruction (from sm_80 on), and adds
+// the eight sums to memory in another one.
 #include "engine/launch.h"
 #include "kernels/device/warp.cuh"
 #include "kernels/histogram/parts/private_counts.cuh"
