@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/conv_relu_pool.h"
 
+#include <algorithm>
+
 namespace weft::layers {
 
 namespace {
@@ -62,8 +64,15 @@ std::size_t ConvReluPool::cache_bytes(const Shape& input) const {
 
 std::size_t ConvReluPool::workspace_bytes(const Shape& input, const KernelChoice& kernels,
                                           Device device, Phase phase) const {
-  if (phase == Phase::inference) return 0;
-  return kernels::conv2d_relu_pool_workspace_bytes(dims(input), options_of(kernels), device);
+  using kernels::ConvPass;
+  const auto bytes_of = [&](ConvPass pass) {
+    return kernels::conv2d_relu_pool_workspace_bytes(pass, dims(input), options_of(kernels),
+                                                     device);
+  };
+  const std::size_t forward = bytes_of(ConvPass::forward);
+  if (phase == Phase::inference) return forward;
+  return std::max(
+      {forward, bytes_of(ConvPass::backward_data), bytes_of(ConvPass::backward_weights)});
 }
 
 double ConvReluPool::forward_flops(const Shape& input) const {
@@ -82,7 +91,8 @@ void ConvReluPool::do_forward(const ForwardCall& call) const {
   auto* argmax =
       context.phase == Phase::training ? static_cast<std::uint8_t*>(context.cache) : nullptr;
   kernels::conv2d_relu_pool_forward(y.data, argmax, x.data, context.parameters[0].data, bias,
-                                    dims(x.shape), options_of(context.kernels), stream);
+                                    dims(x.shape), options_of(context.kernels), context.workspace,
+                                    stream);
 }
 
 void ConvReluPool::do_backward(const BackwardCall& call) const {
@@ -97,7 +107,8 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
   if (dx.data != nullptr) {
     if (context.mask_input_gradient) options.relu_mask = x.data;
     kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, context.parameters[0].data,
-                                            extents, GradientMode::overwrite, options, stream);
+                                            extents, GradientMode::overwrite, options, context.workspace,
+                                            stream);
   }
 }
 

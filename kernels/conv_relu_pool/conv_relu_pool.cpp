@@ -27,7 +27,8 @@ struct ReluPoolRow {
   Launcher<ReluPoolBackwardData> backward_data;
   Launcher<ReluPoolBackwardWeights> backward_weights;
   Launcher<ReluPoolTakes> takes_shape = {};    // none: it takes any
-  Launcher<ReluPoolWorkspace> workspace = {};  // none: partial sums of weight gradients
+  // None: partial sums of weight gradients, and nothing for the other passes.
+  Launcher<ReluPoolWorkspace> workspace = {};
   bool masks = false;  // Does the data gradient apply a ReLU mask in its epilogue?
 
   constexpr bool complete() const {
@@ -71,7 +72,7 @@ constexpr ReluPoolRow kReluPoolRows[] = {
               .prefer = "for channels and filters that fill a tenth of a tile or more, on Hopper",
               .compute_capability = 90,
               .exactly_sm_90a = true,
-              .arithmetic = {{}, Arithmetic::tf32, Arithmetic::bf16},
+              .arithmetic = {Arithmetic::fp16x3, Arithmetic::tf32, Arithmetic::bf16},
               .needs = "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
                        "2 x 2; weights and two tiles fit in shared memory"},
      WEFT_PASSES(wgmma),
@@ -122,6 +123,26 @@ const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
   return kLadder.select(options.variant, {pass, d, options.mode}, device);
 }
 
+std::size_t workspace_bytes(const cuda::ReluPoolRow& row, const ReluPoolProblem& problem,
+                            Device device) {
+  if (device.is_cpu() || cuda::is_empty(problem.dims)) return 0;
+  if (row.workspace) return row.workspace.run(problem);
+#ifdef WEFT_WITH_CUDA
+  if (problem.pass == ConvPass::backward_weights) {
+    return cuda::weight_gradient_bytes(problem.dims.conv);
+  }
+#endif
+  return 0;
+}
+
+void check_workspace(const cuda::ReluPoolRow& row, const ReluPoolProblem& problem,
+                     Workspace workspace, Device device) {
+  const std::size_t needed = workspace_bytes(row, problem, device);
+  if (workspace.bytes >= needed) return;
+  throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a workspace of ", needed,
+                                    " bytes, found ", workspace.bytes));
+}
+
 void clear(float* values, std::int64_t count, GradientMode mode, const Stream& stream) {
   if (values == nullptr || mode == GradientMode::accumulate) return;
   zero_bytes(values, static_cast<std::size_t>(count) * sizeof(float), stream);
@@ -131,19 +152,23 @@ void clear(float* values, std::int64_t count, GradientMode mode, const Stream& s
 
 void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, const float* w,
                               const float* bias, const ReluPoolDims& dims,
-                              const ReluPoolOptions& options, const Stream& stream) {
+                              const ReluPoolOptions& options, Workspace workspace,
+                              const Stream& stream) {
   const auto& row = prepare(ConvPass::forward, dims, options, stream.device());
   if (cuda::is_empty(dims)) return;
+  check_workspace(row, {ConvPass::forward, dims, options.mode}, workspace, stream.device());
   if (stream.device().is_cpu()) {
     return select_relu_pool_cpu().forward(y, argmax, x, w, bias, dims);
   }
-  row.forward.run(y, argmax, x, w, bias, dims, options, stream);
+  row.forward.run(y, argmax, x, w, bias, dims, options, workspace, stream);
 }
 
 void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8_t* argmax,
                                     const float* w, const ReluPoolDims& dims, GradientMode mode,
-                                    const ReluPoolOptions& options, const Stream& stream) {
+                                    const ReluPoolOptions& options, Workspace workspace,
+                                    const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
+  check_workspace(row, {ConvPass::backward_data, dims, options.mode}, workspace, stream.device());
   const ConvDims& d = dims.conv;
   if (d.n == 0 || d.c == 0 || d.h == 0 || d.w == 0 || d.oc == 0) return;
   bool masked = false;
@@ -152,20 +177,16 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
   } else if (stream.device().is_cpu()) {
     select_relu_pool_cpu().backward_data(dx, dy, argmax, w, dims, mode);
   } else {
-    row.backward_data.run(dx, dy, argmax, w, dims, mode, options, stream);
+    row.backward_data.run(dx, dy, argmax, w, dims, mode, options, workspace, stream);
     masked = row.masks;
   }
   if (!masked) mask_gradient(dx, d, options.relu_mask, stream);
 }
 
-std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims,
+std::size_t conv2d_relu_pool_workspace_bytes(ConvPass pass, const ReluPoolDims& dims,
                                              const ReluPoolOptions& options, Device device) {
-  const auto& row = prepare(ConvPass::backward_weights, dims, options, device);
-  if (device.is_cpu() || cuda::is_empty(dims)) return 0;
-#ifdef WEFT_WITH_CUDA
-  if (!row.workspace) return cuda::weight_gradient_bytes(dims.conv);
-#endif
-  return row.workspace.run({ConvPass::backward_weights, dims, options.mode});
+  const auto& row = prepare(pass, dims, options, device);
+  return workspace_bytes(row, {pass, dims, options.mode}, device);
 }
 
 void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
@@ -173,11 +194,9 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
                                        const ReluPoolDims& dims, GradientMode mode,
                                        const ReluPoolOptions& options, Workspace workspace,
                                        const Stream& stream) {
-  const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, options, stream.device());
-  if (workspace.bytes < needed) {
-    throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a workspace of ", needed,
-                                      " bytes, found ", workspace.bytes));
-  }
+  const auto& row = prepare(ConvPass::backward_weights, dims, options, stream.device());
+  check_workspace(row, {ConvPass::backward_weights, dims, options.mode}, workspace,
+                  stream.device());
   const ConvDims& d = dims.conv;
   if (d.oc == 0 || d.c == 0) return;
   if (cuda::is_empty(dims)) {
@@ -187,7 +206,6 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
   if (stream.device().is_cpu()) {
     return select_relu_pool_cpu().backward_weights(dw, db, dy, argmax, x, dims, mode);
   }
-  const auto& row = prepare(ConvPass::backward_weights, dims, options, stream.device());
   row.backward_weights.run(dw, db, dy, argmax, x, dims, mode, options, workspace, stream);
 }
 

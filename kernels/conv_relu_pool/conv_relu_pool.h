@@ -14,6 +14,9 @@
 // last whole window are not used. A window has at most 255 elements. A NaN in a window wins and is
 // cut. Extents of 0, errors and determinism as in conv.h; y must not overlap x.
 // A ComputeMode rounds the operands of the products where a rung gains by it, and never the sum db.
+// In fp32 "wgmma" leaves out 2^-21 of a product at most, and besides 2^-39 of one factor times the
+// largest value that the other has anywhere in x or dy, or in the weights of its filter (backward
+// data: channel).
 // FLOPs forward: 2 n oc (oh / ph * ph) (ow / pw * pw) c kh kw; backward those over ph pw.
 #pragma once
 
@@ -39,24 +42,25 @@ struct ReluPoolOptions {
   const float* relu_mask = nullptr;  // of backward data, as in conv.h
 };
 
+// Bytes of scratch that one call of this pass needs on this device; may be 0.
+std::size_t conv2d_relu_pool_workspace_bytes(ConvPass pass, const ReluPoolDims& dims,
+                                             const ReluPoolOptions& options, Device device);
+
 void conv2d_relu_pool_forward(float* y,              // (n, oc, rows, columns)
                               std::uint8_t* argmax,  // (n, oc, rows, columns), or null
                               const float* x,        // (n, c, h, w)
                               const float* w,        // (oc, c, kh, kw)
                               const float* bias,     // (oc,) or null
                               const ReluPoolDims& dims, const ReluPoolOptions& options,
-                              const Stream& stream);
+                              Workspace workspace, const Stream& stream);
 
 void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
                                     const float* dy,             // (n, oc, rows, columns)
                                     const std::uint8_t* argmax,  // (n, oc, rows, columns)
                                     const float* w,              // (oc, c, kh, kw)
                                     const ReluPoolDims& dims, GradientMode mode,
-                                    const ReluPoolOptions& options, const Stream& stream);
-
-// Bytes of scratch for the backward weights pass.
-std::size_t conv2d_relu_pool_workspace_bytes(const ReluPoolDims& dims,
-                                             const ReluPoolOptions& options, Device device);
+                                    const ReluPoolOptions& options, Workspace workspace,
+                                    const Stream& stream);
 
 // n == 0, or no window at all, with GradientMode::overwrite writes zeros.
 void conv2d_relu_pool_backward_weights(float* dw,                   // (oc, c, kh, kw)

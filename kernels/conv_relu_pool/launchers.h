@@ -12,10 +12,12 @@ namespace weft::kernels::cuda {
 // channel and filter. The workspace holds what the row says.
 using ReluPoolForward = void(float* y, std::uint8_t* argmax, const float* x, const float* w,
                              const float* bias, const ReluPoolDims& dims,
-                             const ReluPoolOptions& options, const Stream& stream);
+                             const ReluPoolOptions& options, Workspace workspace,
+                             const Stream& stream);
 using ReluPoolBackwardData = void(float* dx, const float* dy, const std::uint8_t* argmax,
                                   const float* w, const ReluPoolDims& dims, GradientMode mode,
-                                  const ReluPoolOptions& options, const Stream& stream);
+                                  const ReluPoolOptions& options, Workspace workspace,
+                                  const Stream& stream);
 using ReluPoolBackwardWeights = void(float* dw, float* db, const float* dy,
                                      const std::uint8_t* argmax, const float* x,
                                      const ReluPoolDims& dims, GradientMode mode,

@@ -53,6 +53,11 @@ struct HalfScale {
   }
 };
 
+// Takes back the shifts of the factors of a sum of products of halves; 2^-252 of one is 0.
+__device__ __forceinline__ HalfScale unscale(int shift) {
+  return HalfScale(max(-shift, -252));
+}
+
 // Two numbers of fp16 in a word, `low` in the lower half.
 __device__ __forceinline__ std::uint32_t half_pair(float low, float high) {
   const __half2 pair = __floats2half2_rn(low, high);

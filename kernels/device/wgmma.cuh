@@ -312,6 +312,17 @@ __device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::
       : WEFT_FLOATS_16(d, 0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
+// The same in fp16.
+__device__ __forceinline__ void wgmma_fp16_registers(float (&d)[16], const std::uint32_t (&a)[4],
+                                                     std::uint64_t b, bool accumulate) {
+  const int add = accumulate ? 1 : 0;
+  asm volatile(
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {" WEFT_NAMES_16
+      "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"
+      : WEFT_FLOATS_16(d, 0)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
 
 #undef WEFT_NAMES_16
 #undef WEFT_NAMES_32

@@ -24,6 +24,7 @@ struct NamedCall {
 };
 constexpr NamedCall kCalls[] = {
     {"wgmma", "wgmma", kernels::ComputeMode::tf32},
+    {"wgmma_fp16x3", "wgmma", kernels::ComputeMode::fp32},
     {"wgmma_bf16", "wgmma", kernels::ComputeMode::bf16},
     {"separate_layers", "", kernels::ComputeMode::fp32},
     {"separate_layers_tf32", "", kernels::ComputeMode::tf32},
@@ -103,6 +104,10 @@ bool ReluPoolWork::can_run(std::string_view variant) const {
   return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode}, context.stream.device());
 }
 
+Arithmetic ReluPoolWork::arithmetic_of(const kernels::Rung& rung) const {
+  return *rung.arithmetic.in(call_of(rung.name).mode);
+}
+
 std::vector<Variant> ReluPoolWork::further_variants() const {
   const Device device = context.stream.device();
   const bool tensor_cores = device.is_cuda() && device_properties(device).compute_capability >= 80;
@@ -139,6 +144,9 @@ void ReluPoolWork::call(std::string_view variant, int set) {
   constexpr auto kOverwrite = kernels::GradientMode::overwrite;
   const NamedCall named = call_of(variant);
   kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
+  const auto workspace = [&] {
+    return scratch(conv2d_relu_pool_workspace_bytes(pass, dims, options, stream.device()));
+  };
   if (named.rung.empty()) {
     const kernels::ConvDims& d = dims.conv;
     const kernels::ConvOptions apart{.mode = named.mode};
@@ -149,15 +157,14 @@ void ReluPoolWork::call(std::string_view variant, int set) {
     kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
   } else if (pass == ConvPass::forward) {
     kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x_[set], w_[set], nullptr, dims,
-                                      options, stream);
+                                      options, workspace(), stream);
   } else if (pass == ConvPass::backward_data) {
     if (!host_mask_.empty()) options.relu_mask = mask_[set];
     kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
-                                            kOverwrite, options, stream);
+                                            kOverwrite, options, workspace(), stream);
   } else {
-    const std::size_t needed = conv2d_relu_pool_workspace_bytes(dims, options, stream.device());
     kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x_[set],
-                                               dims, kOverwrite, options, scratch(needed), stream);
+                                               dims, kOverwrite, options, workspace(), stream);
   }
 }
 

@@ -17,6 +17,7 @@ class ReluPoolWork final : public Work {
   // "separate_layers": conv2d_forward with its choice of rung, then max_pool2d_forward, in each
   // mode; and rungs in bf16.
   std::vector<Variant> further_variants() const override;
+  kernels::Arithmetic arithmetic_of(const kernels::Rung& rung) const override;
   void call(std::string_view variant, int set) override;
   void reset() override { output().clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;

@@ -94,9 +94,11 @@ Results conv2d_relu_pool(const Array& x, const Array& w, const OptionalArray& bi
   float* y = call.output<float>(shape);
   auto* argmax = call.output<std::uint8_t>(shape);
   const kernels::ReluPoolOptions options{variant, parse_mode(mode), nullptr};
+  const auto workspace = call.workspace(kernels::conv2d_relu_pool_workspace_bytes(
+      kernels::ConvPass::forward, dims, options, call.stream().device()));
   call.run([&](const Stream& on) {
     kernels::conv2d_relu_pool_forward(y, argmax, in.data, filters.data, bias_data, dims, options,
-                                      on);
+                                      workspace, on);
   });
   return call.results();
 }
@@ -113,14 +115,17 @@ Results conv2d_relu_pool_backward(const Array& dy, const Array& argmax, const Ar
   const auto gradient = call.input<float>("dy", dy, shape);
   const auto places = call.input<std::uint8_t>("argmax", argmax, shape);
   const kernels::ReluPoolOptions options{variant, parse_mode(mode), nullptr};
-  const auto workspace = call.workspace(
-      kernels::conv2d_relu_pool_workspace_bytes(dims, options, call.stream().device()));
+  const auto bytes_of = [&](kernels::ConvPass pass) {
+    return kernels::conv2d_relu_pool_workspace_bytes(pass, dims, options, call.stream().device());
+  };
+  const auto workspace = call.workspace(std::max(bytes_of(kernels::ConvPass::backward_data),
+                                                 bytes_of(kernels::ConvPass::backward_weights)));
   float* dx = call.output<float>(in.shape);
   float* dw = call.output<float>(filters.shape);
   float* db = call.output<float>({dims.conv.oc});
   call.run([&](const Stream& on) {
     kernels::conv2d_relu_pool_backward_data(dx, gradient.data, places.data, filters.data, dims,
-                                            kOverwrite, options, on);
+                                            kOverwrite, options, workspace, on);
     kernels::conv2d_relu_pool_backward_weights(dw, db, gradient.data, places.data, in.data, dims,
                                                kOverwrite, options, workspace, on);
   });

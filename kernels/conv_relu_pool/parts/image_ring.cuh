@@ -9,24 +9,35 @@
 //     quads of plane 0    p0 p1 p2 ...       8 neighbours are a core matrix (128 bytes); the next
 //     quads of plane 1    p0 p1 p2 ...       one along the tile may be at any stride
 //
-// One warpgroup produces: it reads NCHW, 32 neighbouring pixels at a time, rounds, and stores
-// quads. The others consume. A barrier of each slot says that it is full, another that it is empty.
+// For fp32 accuracy a cell has 16 channels in halves (device/halves.cuh): two planes of big quads,
+// and behind them two of small ones.
+//
+// One or two warpgroups produce: they read NCHW, 32 neighbouring pixels at a time, round, and store quads.
+// The others consume. A barrier of each slot says that it is full, another that it is empty.
 #pragma once
 
 #include <type_traits>
 
 #include "kernels/conv/parts/channel_quads.cuh"
+#include "kernels/conv/parts/largest.cuh"
 #include "kernels/device/opaque.cuh"
 #include "kernels/device/prefetch.cuh"
 #include "kernels/device/wgmma.cuh"
 
 namespace weft::kernels::cuda {
 
-constexpr int kWarpgroup = 128;         // threads
-constexpr int kProducers = kWarpgroup;  // of a block; threads 0 and up
+constexpr int kWarpgroup = 128;             // threads
 constexpr int kTensorRows = 64;         // of wgmma: filters, or channels
 constexpr int kMostSlots = 8;
-constexpr std::int64_t kBlockSharedBytes = 227 * 1024 - 1024;  // dynamic, of a block of sm_90
+// Planes of quads that have values, and of those that have what these leave.
+template <CellType kType>
+constexpr int kCellPlanes = kType == CellType::halves ? 2 : kCellQuads;
+template <CellType kType>
+constexpr int kGroupChannels = kCellPlanes<kType> * kQuadChannels<kType>;
+constexpr std::int64_t group_channels(CellType type) {
+  return type == CellType::halves ? kGroupChannels<CellType::halves> : cell_channels(type);
+}
+constexpr std::int64_t kBlockSharedBytes = 227 * 1024 - 2048;  // dynamic, of a block of sm_90
 
 struct SlotBarriers {
   std::uint64_t full[kMostSlots], empty[kMostSlots];
@@ -40,10 +51,10 @@ struct SlotRing {
   int slots, slot = 0;
   std::uint32_t parity = 0;
 
-  // Called by one thread; a barrier of the block must follow.
-  __device__ static void prepare(SlotBarriers* barriers, int slots, int consumers) {
+  // Called by one thread; a barrier of the block must follow. Producers are threads 0 and up.
+  __device__ static void prepare(SlotBarriers* barriers, int slots, int producers, int consumers) {
     for (int i = 0; i < slots; ++i) {
-      device::barrier_init(barriers->full + i, kProducers);
+      device::barrier_init(barriers->full + i, producers);
       device::barrier_init(barriers->empty + i, consumers);
     }
     device::fence_barrier_init();
@@ -62,6 +73,25 @@ struct SlotRing {
   // warpgroup, or all where threads read the slot themselves.
   __device__ void release(int which) const { device::barrier_arrive(barriers->empty + which); }
 };
+
+#endif
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Stores a quad, and at to[rest] what it leaves of the values, in a cell that has both.
+template <CellType kType, bool kRest>
+__device__ __forceinline__ void store_quad(uint4* to, int rest,
+                                           const float (&value)[kQuadChannels<kType>], int shift) {
+  if constexpr (kType == CellType::halves) {
+    const HalfQuads quads(value, shift, 1);
+    to[0] = quads.big;
+    to[rest] = quads.small;
+  } else {
+    const uint4 quad = make_quad<kType>(value);
+    to[0] = quad;
+    if constexpr (kRest) to[rest] = remainder_quad(value, quad);
+  }
+}
 
 #endif
 
@@ -90,29 +120,31 @@ struct TilePlace {
 
 // Fills the planes of a slot with kRows x kPitch pixels from (row0, column0) on, which may lie
 // outside of the image, and channels from channel0 on; zeros where there are none. Producers call
-// it. Each of their four warps owns a plane, and a thread has up to kFloatsInFlight loads of x in
-// flight: 88 are 44 KiB in all. With kParts 2, in bf16, four more planes hold what rounding leaves.
-template <CellType kType, int kRows, int kPitch, int kFloatsInFlight, int kParts = 1>
+// it. A thread has up to kFloatsInFlight loads of x in flight: 88 are 44 KiB in all. With kParts 2
+// as many planes follow, of what the first ones leave. `shift`: of halves.
+template <CellType kType, int kRows, int kPitch, int kProducers, int kFloatsInFlight, int kParts,
+          int kPlanes>
 __device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& source,
-                                           std::int64_t image, int channel0, int row0,
-                                           int column0) {
-  static_assert(kProducers == 32 * kCellQuads, "a warp for each plane");
+                                           std::int64_t image, int channel0, int row0, int column0,
+                                           int shift) {
   constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
   constexpr int kUnits = kFloatsInFlight / kChannels;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  channel0 += warp * kChannels;
-  slot += warp * kPixels;
+  constexpr int kLanes = kProducers / kPlanes;  // whole warps own a plane
+  static_assert(kLanes % 32 == 0);
+  const int plane_index = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  channel0 += plane_index * kChannels;
+  slot += plane_index * kPixels;
   // Offsets in an image fit in 32 bits; unsigned, so that each costs one addition.
   const unsigned plane = static_cast<unsigned>(source.height * source.width);
   const int channels = source.channels - channel0;
   const float* x = device::opaque(source.x + (image * source.channels + channel0) * plane);
   // kWhole: the image has all channels of the quad.
   const auto load = [&]<bool kWhole>(std::bool_constant<kWhole>) {
-    for (int first = lane; first < kPixels; first += 32 * kUnits) {
+    for (int first = lane; first < kPixels; first += kLanes * kUnits) {
       float value[kUnits][kChannels];
 #pragma unroll
       for (int k = 0; k < kUnits; ++k) {
-        const int pixel = first + 32 * k;
+        const int pixel = first + kLanes * k;
         const int row = row0 + pixel / kPitch, column = column0 + pixel % kPitch;
         const bool inside = pixel < kPixels &&
                             static_cast<unsigned>(row) < static_cast<unsigned>(source.height) &&
@@ -126,13 +158,9 @@ __device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& sourc
       }
 #pragma unroll
       for (int k = 0; k < kUnits; ++k) {
-        const int pixel = first + 32 * k;
+        const int pixel = first + kLanes * k;
         if (pixel >= kPixels) break;
-        const uint4 quad = make_quad<kType>(value[k]);
-        slot[pixel] = quad;
-        if constexpr (kParts == 2) {
-          slot[kCellQuads * kPixels + pixel] = remainder_quad(value[k], quad);
-        }
+        store_quad<kType, kParts == 2>(slot + pixel, kPlanes * kPixels, value[k], shift);
       }
     }
   };

@@ -2,6 +2,7 @@
 // What the files of the rung "wgmma" share: tensor cores in tf32 and bf16; sm_90a alone.
 #pragma once
 
+#include "kernels/conv/parts/largest.cuh"
 #include "kernels/conv_relu_pool/launchers.h"
 
 namespace weft::kernels::cuda {
@@ -15,6 +16,21 @@ inline bool has_wgmma_shape(const ReluPoolDims& dims) {
   return d.c * d.h * d.w < kMostElements && d.oc * d.oh() * d.ow() < kMostElements &&
          d.kh == kPoolKernel && d.kw == kPoolKernel && d.stride_h == 1 && d.stride_w == 1 &&
          d.pad_h < kPoolKernel && d.pad_w < kPoolKernel && dims.ph == 2 && dims.pw == 2;
+}
+
+inline CellType pool_cell_type(ComputeMode mode) {
+  return mode == ComputeMode::fp32   ? CellType::halves
+         : mode == ComputeMode::bf16 ? CellType::bf16
+                                     : CellType::tf32;
+}
+
+// Starts the search for the largest of the values, by which their halves are scaled; returns where
+// in the workspace it will be, in parts (largest.cuh).
+inline const std::uint32_t* find_largest_of(const float* values, std::int64_t count,
+                                            Workspace workspace, const Stream& stream) {
+  auto* parts = static_cast<std::uint32_t*>(workspace.data);
+  find_largest({parts, values, count}, {}, {}, stream);
+  return parts;
 }
 
 bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode);

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kWeightThreads)
 
 void conv2d_relu_pool_forward_gather(float* y, std::uint8_t* argmax, const float* x, const float* w,
                                      const float* bias, const ReluPoolDims& dims,
-                                     const ReluPoolOptions&, const Stream& stream) {
+                                     const ReluPoolOptions&, Workspace, const Stream& stream) {
   const std::int64_t outputs = dims.conv.n * dims.conv.oc * dims.rows() * dims.columns();
   const Launch config{dim3(blocks_for(outputs, kGatherThreads)), dim3(kGatherThreads), 0, stream};
   launch(forward_gather_kernel, config, y, argmax, x, w, bias, dims, dims.rows(), dims.columns());
@@ -123,7 +123,7 @@ void conv2d_relu_pool_forward_gather(float* y, std::uint8_t* argmax, const float
 
 void conv2d_relu_pool_backward_data_gather(float* dx, const float* dy, const std::uint8_t* argmax,
                                            const float* w, const ReluPoolDims& dims,
-                                           GradientMode mode, const ReluPoolOptions&,
+                                           GradientMode mode, const ReluPoolOptions&, Workspace,
                                            const Stream& stream) {
   const ConvDims& d = dims.conv;
   const Launch config{dim3(blocks_for(d.n * d.c * d.h * d.w, kGatherThreads)), dim3(kGatherThreads),

@@ -351,7 +351,7 @@ std::string conv2d_relu_pool_takes_staged_images(const ReluPoolProblem& problem)
 void conv2d_relu_pool_forward_staged_images(float* y, std::uint8_t* argmax, const float* x,
                                             const float* w, const float* bias,
                                             const ReluPoolDims& dims, const ReluPoolOptions&,
-                                            const Stream& stream) {
+                                            Workspace, const Stream& stream) {
   const ConvDims& d = dims.conv;
   const FusedPlan p = make_plan(forward_dims(dims), stream);
   specialize(d.kh, d.oc, [&](auto kernel, auto planes) {
@@ -363,7 +363,8 @@ void conv2d_relu_pool_forward_staged_images(float* y, std::uint8_t* argmax, cons
 void conv2d_relu_pool_backward_data_staged_images(float* dx, const float* dy,
                                                   const std::uint8_t* argmax, const float* w,
                                                   const ReluPoolDims& dims, GradientMode mode,
-                                                  const ReluPoolOptions&, const Stream& stream) {
+                                                  const ReluPoolOptions&, Workspace,
+                                                  const Stream& stream) {
   const ConvDims& d = dims.conv;
   FusedPlan p = make_plan(backward_dims(dims), stream);
   p.accumulate = mode == GradientMode::accumulate;

@@ -11,6 +11,10 @@
 // pairs of neighbours in every row: its windows of 2 x 2 are whole in its registers. The map is
 // never stored. Reading x and storing y bound it; the producers (image_ring.cuh) keep 24 KiB of x
 // in flight and prefetch the next image into L2.
+//
+// For fp32 accuracy weights and cells are halves of 16 channels at a time, and three products
+// replace one. The tensor core truncates where fp32 rounds, so it sums the products of a group of
+// channels, and fp32 additions do the rest. Tiles have 12 rows, as their sums are there twice.
 #include <algorithm>
 
 #include "engine/launch.h"
@@ -25,10 +29,8 @@ namespace {
 
 using device::FastDivide;
 
-constexpr int kStrips = 3, kThreads = (1 + kStrips) * kWarpgroup;
-constexpr int kTile = 8 * kStrips;  // pixels along both sides
-constexpr int kPitch = kTile + kPoolKernel - 1, kPixels = kPitch * kPitch;  // of a slot
-constexpr int kSlotQuads = kCellQuads * kPixels;
+constexpr int kStrips = 3;
+constexpr int kTileColumns = 8 * kStrips, kPitch = kTileColumns + kPoolKernel - 1;
 constexpr int kGroupQuads = kPoolTaps * kCellQuads * kTensorRows;  // weights of a group of channels
 
 struct ForwardPlan {
@@ -38,6 +40,7 @@ struct ForwardPlan {
   const float* bias;  // (filters,) or null
   float* y;           // (n, filters, rows, columns)
   std::uint8_t* argmax;
+  const std::uint32_t* largest;  // of x, in parts (largest.cuh); for halves
   int filters, filter_blocks, rows, columns;
   int groups, slots;
   bool quads;  // four windows lie in 16 aligned bytes of y and in 4 of argmax
@@ -45,20 +48,47 @@ struct ForwardPlan {
   int items;  // tiles of all images
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+constexpr int kThreads = (1 + kStrips) * kWarpgroup;
 
-constexpr int kN = 8 * kTile;        // pixels of a strip
-constexpr int kFloatsInFlight = 48;  // of a producer
+// A tile, its slot, and the registers of the threads, of which there are 128 on average.
+template <CellType kType>
+struct Tile {
+  static constexpr bool kHalves = kType == CellType::halves;
+  static constexpr int kRows = kHalves ? 12 : 24;  // of pixels
+  static constexpr int kN = 8 * kRows;             // pixels of a strip
+  static constexpr int kSlotRows = kRows + kPoolKernel - 1, kPixels = kSlotRows * kPitch;
+  static constexpr int kSlotQuads = kCellQuads * kPixels;
+  static constexpr int kConsumer = kHalves ? 136 : 144, kProducer = kHalves ? 104 : 80;
+  static constexpr int kFloatsInFlight = kHalves ? 64 : 48;  // of a producer
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 __device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
   return {item, p.by_tile_rows, p.by_tile_columns};
 }
 
-// Weights (group, tap, quad, filter) of quads.
+// The largest weight of each filter; a barrier must follow.
+__device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, const ForwardPlan& p,
+                                                     int filter0) {
+  const int weights = p.source.channels * kPoolTaps;
+  for (int filter = threadIdx.x / 32; filter < kTensorRows; filter += kThreads / 32) {
+    std::uint32_t found = 0;
+    const float* w = p.w + std::int64_t{filter0 + filter} * weights;
+    for (int i = threadIdx.x % 32; filter0 + filter < p.filters && i < weights; i += 32) {
+      found = device::larger(found, __ldg(w + i));
+    }
+    found = device::warp_reduce(found, device::Larger());
+    if (threadIdx.x % 32 == 0) largest[filter] = found;
+  }
+}
+
+// Weights (group, tap, quad, filter) of quads. `largest`: of filters, for halves.
 template <CellType kType>
-__device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, int filter0) {
-  constexpr int kChannels = kQuadChannels<kType>;
-  const int filter_units = p.groups * kCellQuads * kPoolTaps;
+__device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, int filter0,
+                                             const std::uint32_t* largest) {
+  constexpr int kChannels = kQuadChannels<kType>, kPlanes = kCellPlanes<kType>;
+  const int filter_units = p.groups * kPlanes * kPoolTaps;
   for (int i = threadIdx.x; i < kTensorRows * filter_units; i += kThreads) {
     const int filter = i / filter_units, tap = i % kPoolTaps, quad = i % filter_units / kPoolTaps;
     const int channel = quad * kChannels;
@@ -70,29 +100,38 @@ __device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, in
       const bool there = filter0 + filter < p.filters && channel + c < p.source.channels;
       value[c] = there ? __ldg(from + c * kPoolTaps) : 0.0f;
     }
-    const int group = quad / kCellQuads;
-    to[((group * kPoolTaps + tap) * kCellQuads + quad % kCellQuads) * kTensorRows + filter] =
-        make_quad<kType>(value);
+    const int shift = kType == CellType::halves ? device::half_shift(largest[filter]) : 0;
+    uint4* group = to + quad / kPlanes * kGroupQuads;
+    store_quad<kType, false>(
+        group + (tap * kCellQuads + quad % kPlanes) * kTensorRows + filter,
+        kPlanes * kTensorRows, value, shift);
   }
 }
 
 // sum (64, kN) += weights of a group times the strip's cells.
 template <CellType kType>
-__device__ __forceinline__ void multiply_strip(float (&sum)[kN / 2], std::uint32_t weights,
-                                               std::uint32_t cells, bool accumulate) {
-  constexpr int kPlane = 16 * kPixels, kRow = 16 * kPitch;
+__device__ __forceinline__ void multiply_strip(float (&sum)[Tile<kType>::kN / 2],
+                                               std::uint32_t weights, std::uint32_t cells,
+                                               bool accumulate) {
+  constexpr int kN = Tile<kType>::kN, kPlane = 16 * Tile<kType>::kPixels, kRow = 16 * kPitch;
   const std::uint64_t a = device::wgmma_quads_descriptor(weights, 8 * 16, 16 * kTensorRows);
   const std::uint64_t b = device::wgmma_quads_descriptor(cells, kRow, kPlane);
+  // Halves: small and big, big and small, big and big. The products with a small part come first,
+  // while the sums that the tensor core truncates are small.
+  constexpr bool kHalves = kType == CellType::halves;
 #pragma unroll
-  for (int tap = 0; tap < kPoolTaps; ++tap) {
+  for (int product = 0; product < (kHalves ? 3 : 2); ++product) {
+    const int quad_a = kHalves ? (product == 0 ? 2 : 0) : 2 * product;
+    const int quad_b = kHalves ? (product == 1 ? 2 : 0) : 2 * product;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {  // of the cell
-      const int quad = 2 * half;
-      const std::uint64_t at_a = a + (tap * kCellQuads + quad) * kTensorRows;
+    for (int tap = 0; tap < kPoolTaps; ++tap) {
+      const std::uint64_t at_a = a + (tap * kCellQuads + quad_a) * kTensorRows;
       const std::uint64_t at_b =
-          b + (quad * kPlane + tap / kPoolKernel * kRow) / 16 + tap % kPoolKernel;
-      const bool add = accumulate || tap > 0 || half > 0;
-      if constexpr (kType == CellType::bf16) {
+          b + (quad_b * kPlane + tap / kPoolKernel * kRow) / 16 + tap % kPoolKernel;
+      const bool add = accumulate || product > 0 || tap > 0;
+      if constexpr (kHalves) {
+        device::wgmma_fp16<kN>(sum, at_a, at_b, add);
+      } else if constexpr (kType == CellType::bf16) {
         device::wgmma_bf16<kN, false, false>(sum, at_a, at_b, add);
       } else {
         device::wgmma_tf32<kN>(sum, at_a, at_b, add);
@@ -101,10 +140,19 @@ __device__ __forceinline__ void multiply_strip(float (&sum)[kN / 2], std::uint32
   }
 }
 
+// Takes back the scales of halves: this lane's sums are of two filters.
+template <int kSums>
+__device__ __forceinline__ void unscale_sums(float (&sum)[kSums], const std::uint32_t* largest,
+                                             int shift) {
+  const device::HalfScale scale[2] = {device::unscale(shift + device::half_shift(largest[0])),
+                                      device::unscale(shift + device::half_shift(largest[8]))};
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) sum[i] = scale[i / 2 % 2](sum[i]);
+}
+
 // Window u of the column of windows that a thread has of a filter: half 0 is row group of the
 // fragment, half 1 row group + 8.
-__device__ __forceinline__ WindowMax window_of(const float (&sum)[kN / 2], int u, int half,
-                                               float bias) {
+__device__ __forceinline__ WindowMax window_of(const float* sum, int u, int half, float bias) {
   const float* upper = sum + 8 * u + 2 * half;  // of row 2 u; 4 sums further is row 2 u + 1
   WindowMax window(upper[0] + bias);
   window.offer(upper[1] + bias, 1);
@@ -115,9 +163,11 @@ __device__ __forceinline__ WindowMax window_of(const float (&sum)[kN / 2], int u
 
 // Stores the windows of a strip, rows from row0 on and columns from column0 on. The four lanes of a
 // row of the fragment trade windows, so that each stores four neighbours.
-__device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&sum)[kN / 2],
+template <int kSums>
+__device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&sum)[kSums],
                                             std::int64_t image, int row0, int column0,
                                             int filter0) {
+  constexpr int kWindows = kSums / 8;  // in a column
   const int lane = threadIdx.x % 32, member = lane % 4;
   if (column0 >= p.columns) return;
   const std::int64_t first = (image * p.filters + filter0) * p.rows * p.columns + column0;
@@ -130,10 +180,10 @@ __device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&
     const float bias = p.bias != nullptr && there ? __ldg(p.bias + filter) : 0.0f;
     const unsigned plane = static_cast<unsigned>((lane / 4 + 8 * half) * p.rows * p.columns);
 #pragma unroll
-    for (int u = 0; u < kTile / 2; u += 4) {
-      std::uint32_t value[4], packed = 0, argmax = 0;
+    for (int u = 0; u < kWindows; u += 4) {
+      std::uint32_t value[4] = {}, packed = 0, argmax = 0;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
+      for (int i = 0; i < 4 && u + i < kWindows; ++i) {
         const WindowMax window = window_of(sum, u + i, half, bias);
         value[i] = __float_as_uint(window.relu());
         packed |= std::uint32_t{window.argmax()} << 8 * i;
@@ -145,7 +195,7 @@ __device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&
         argmax |= (word >> 8 * member & 0xff) << 8 * i;
       }
       const int row = row0 + u + member;
-      if (!there || row >= p.rows) continue;
+      if (!there || u + member >= kWindows || row >= p.rows) continue;
       const unsigned at = plane + static_cast<unsigned>(row * p.columns);
       *reinterpret_cast<uint4*>(y + at) = {value[0], value[1], value[2], value[3]};
       if (p.argmax != nullptr) *reinterpret_cast<std::uint32_t*>(indices + at) = argmax;
@@ -154,7 +204,8 @@ __device__ __forceinline__ void store_quads(const ForwardPlan& p, const float (&
 }
 
 // The same for maps of any width and alignment.
-__device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (&sum)[kN / 2],
+template <int kSums>
+__device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (&sum)[kSums],
                                              std::int64_t image, int row0, int column0,
                                              int filter0) {
   const int lane = threadIdx.x % 32, column = column0 + lane % 4;
@@ -165,7 +216,7 @@ __device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (
     const float bias = p.bias != nullptr ? __ldg(p.bias + filter) : 0.0f;
     const std::int64_t plane = (image * p.filters + filter) * p.rows * p.columns + column;
 #pragma unroll
-    for (int u = 0; u < kTile / 2; ++u) {
+    for (int u = 0; u < kSums / 8; ++u) {
       if (row0 + u >= p.rows) break;
       const WindowMax window = window_of(sum, u, half, bias);
       const std::int64_t at = plane + (row0 + u) * p.columns;
@@ -180,20 +231,28 @@ __device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (
 template <CellType kType>
 __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using Tile = Tile<kType>;
   auto* weights = device::dynamic_shared<uint4>();  // (groups, taps, 4, 64)
   uint4* slots = weights + p.groups * kGroupQuads;  // (slots, 4, kPixels)
   __shared__ SlotBarriers barriers;
   const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
   const int first = static_cast<int>(blockIdx.x / p.filter_blocks);
   const int step = static_cast<int>(gridDim.x / p.filter_blocks);
-  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kStrips);
-  load_weights<kType>(weights, p, filter0);
+  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kWarpgroup, kStrips);
+  __shared__ std::uint32_t largest[kTensorRows];  // of filters
+  int shift = 0;                                  // of x
+  if constexpr (kType == CellType::halves) {
+    shift = device::half_shift(largest_of(p.largest));
+    find_largest_weights(largest, p, filter0);
+    __syncthreads();
+  }
+  load_weights<kType>(weights, p, filter0, largest);
   device::wgmma_fence_shared();
   __syncthreads();  // barriers and weights are ready
 
   SlotRing ring{&barriers, p.slots};
-  if (threadIdx.x < kProducers) {
-    device::registers_release<80>();
+  if (threadIdx.x < kWarpgroup) {
+    device::registers_release<Tile::kProducer>();
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
@@ -201,35 +260,52 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
       }
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
-        load_cells<kType, kPitch, kPitch, kFloatsInFlight>(
-            slots + ring.slot * kSlotQuads, p.source, tile.image, group * kCellChannels<kType>,
-            tile.row * kTile - p.pad_h, tile.column * kTile - p.pad_w);
+        load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Tile::kFloatsInFlight, 1,
+                   kCellPlanes<kType>>(
+            slots + ring.slot * Tile::kSlotQuads, p.source, tile.image, group * kGroupChannels<kType>,
+            tile.row * Tile::kRows - p.pad_h, tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
       }
     }
   } else {
-    device::registers_take<144>();
+    device::registers_take<Tile::kConsumer>();
     const int thread = threadIdx.x % kWarpgroup, strip = threadIdx.x / kWarpgroup - 1;
     const int warp = thread / 32;
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t strip_at = device::shared_address(slots) + 16 * 8 * strip;
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p);
-      float sum[kN / 2];
+      float sum[Tile::kN / 2];
       int before = 0;
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        const std::uint32_t group_at = weights_at + 16 * group * kGroupQuads;
+        const std::uint32_t slot_at = strip_at + 16 * ring.slot * Tile::kSlotQuads;
         ring.wait_full();
         device::wgmma_fence();
-        multiply_strip<kType>(sum, weights_at + 16 * group * kGroupQuads,
-                              strip_at + 16 * ring.slot * kSlotQuads, group > 0);
-        device::wgmma_commit();
-        device::wgmma_wait<1>();  // the products of the slot before are done
-        if (group > 0 && thread == 0) ring.release(before);
-        before = ring.slot;
+        if constexpr (kType == CellType::halves) {
+          float part[Tile::kN / 2];
+          multiply_strip<kType>(part, group_at, slot_at, false);
+          device::wgmma_commit();
+          device::wgmma_wait<0>();
+          if (thread == 0) ring.release(ring.slot);
+          device::wgmma_results(part);
+#pragma unroll
+          for (int i = 0; i < Tile::kN / 2; ++i) sum[i] = group == 0 ? part[i] : sum[i] + part[i];
+        } else {
+          multiply_strip<kType>(sum, group_at, slot_at, group > 0);
+          device::wgmma_commit();
+          device::wgmma_wait<1>();  // the products of the slot before are done
+          if (group > 0 && thread == 0) ring.release(before);
+          before = ring.slot;
+        }
       }
-      device::wgmma_wait<0>();
-      if (thread == 0) ring.release(before);
-      const int row0 = tile.row * (kTile / 2), column0 = (tile.column * kStrips + strip) * 4;
+      if constexpr (kType == CellType::halves) {
+        unscale_sums(sum, largest + 16 * warp + thread % 32 / 4, shift);
+      } else {
+        device::wgmma_wait<0>();
+        if (thread == 0) ring.release(before);
+      }
+      const int row0 = tile.row * (Tile::kRows / 2), column0 = (tile.column * kStrips + strip) * 4;
       if (p.quads) {
         store_quads(p, sum, tile.image, row0, column0, filter0 + 16 * warp);
       } else {
@@ -243,22 +319,31 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
 #endif
 }
 
-CellType cell_type(ComputeMode mode) {
-  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
-}
+// How a call is cut; no device needed.
+struct ForwardCut {
+  std::int64_t rows, columns, items;  // tiles of an image, and of all images
+  std::int64_t groups, slots, bytes;  // of shared memory: weights of 64 filters, and slots
 
-std::int64_t tile_rows(const ReluPoolDims& dims) {
-  return divide_up(2 * dims.rows(), kTile);
-}
-std::int64_t tile_columns(const ReluPoolDims& dims) {
-  return divide_up(2 * dims.columns(), kTile);
-}
+  template <CellType kType>
+  ForwardCut(const ReluPoolDims& dims, Tile<kType>)
+      : rows(divide_up(2 * dims.rows(), Tile<kType>::kRows)),
+        columns(divide_up(2 * dims.columns(), kTileColumns)),
+        items(dims.conv.n * rows * columns),
+        groups(divide_up(dims.conv.c, kGroupChannels<kType>)) {
+    constexpr std::int64_t kSlotBytes = 16 * Tile<kType>::kSlotQuads;
+    bytes = 16 * groups * kGroupQuads;
+    slots = std::min<std::int64_t>((kBlockSharedBytes - bytes) / kSlotBytes, kMostSlots);
+    bytes += slots * kSlotBytes;
+  }
+  bool fits() const { return slots >= 2 && items < kMostItems; }
+};
 
-// Slots beside the weights of 64 filters.
-std::int64_t slots_of(const ReluPoolDims& dims, ComputeMode mode) {
-  const std::int64_t groups = divide_up(dims.conv.c, cell_channels(cell_type(mode)));
-  const std::int64_t room = kBlockSharedBytes - 16 * groups * kGroupQuads;
-  return std::min<std::int64_t>(room / (16 * kSlotQuads), kMostSlots);
+// Calls `run` with the tile of a mode.
+template <class Run>
+auto with_tile(ComputeMode mode, const Run& run) {
+  return mode == ComputeMode::fp32   ? run(Tile<CellType::halves>())
+         : mode == ComputeMode::bf16 ? run(Tile<CellType::bf16>())
+                                     : run(Tile<CellType::tf32>());
 }
 
 }  // namespace
@@ -269,8 +354,7 @@ std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
     return "it takes kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of 2 x 2";
   }
   const bool fits = pass == ConvPass::forward
-                        ? slots_of(dims, mode) >= 2 &&
-                              dims.conv.n * tile_rows(dims) * tile_columns(dims) < kMostItems
+                        ? with_tile(mode, [&](auto tile) { return ForwardCut(dims, tile).fits(); })
                     : pass == ConvPass::backward_data ? wgmma_data_fits(dims, mode)
                                                       : wgmma_weights_fit(dims);
   return fits ? "" : "the weights of all channels and two tiles do not fit in shared memory";
@@ -278,10 +362,10 @@ std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
 
 void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float* x, const float* w,
                                     const float* bias, const ReluPoolDims& dims,
-                                    const ReluPoolOptions& options, const Stream& stream) {
+                                    const ReluPoolOptions& options, Workspace workspace,
+                                    const Stream& stream) {
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
-  const CellType type = cell_type(options.mode);
   ForwardPlan p{};
   p.source = {x, narrow(d.c), narrow(d.h), narrow(d.w)};
   p.pad_h = narrow(d.pad_h);
@@ -294,24 +378,25 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
   p.filter_blocks = narrow(divide_up(d.oc, kTensorRows));
   p.rows = narrow(dims.rows());
   p.columns = narrow(dims.columns());
-  p.groups = narrow(divide_up(d.c, cell_channels(type)));
-  p.slots = narrow(slots_of(dims, options.mode));
   p.quads = reinterpret_cast<std::uintptr_t>(y) % 16 == 0 &&
             reinterpret_cast<std::uintptr_t>(argmax) % 4 == 0 && p.columns % 4 == 0;
-  p.by_tile_columns = FastDivide(tile_columns(dims));
-  p.by_tile_rows = FastDivide(tile_rows(dims));
-  p.items = narrow(d.n * tile_rows(dims) * tile_columns(dims));
-  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
-  const std::int64_t blocks =
-      std::clamp(processors / p.filter_blocks, std::int64_t{1}, std::int64_t{p.items});
-  const Launch config{dim3(static_cast<unsigned>(blocks * p.filter_blocks)), dim3(kThreads),
-                      16 * static_cast<std::size_t>(p.groups * kGroupQuads + p.slots * kSlotQuads),
-                      stream};
-  if (type == CellType::bf16) {
-    launch(pool_forward_kernel<CellType::bf16>, config, p);
-  } else {
-    launch(pool_forward_kernel<CellType::tf32>, config, p);
+  if (options.mode == ComputeMode::fp32) {
+    p.largest = find_largest_of(x, d.n * d.c * d.h * d.w, workspace, stream);
   }
+  with_tile(options.mode, [&]<CellType kType>(Tile<kType> tile) {
+    const ForwardCut cut(dims, tile);
+    p.groups = narrow(cut.groups);
+    p.slots = narrow(cut.slots);
+    p.by_tile_columns = FastDivide(cut.columns);
+    p.by_tile_rows = FastDivide(cut.rows);
+    p.items = narrow(cut.items);
+    const std::int64_t processors = device_properties(stream.device()).multiprocessors;
+    const std::int64_t blocks =
+        std::clamp(processors / p.filter_blocks, std::int64_t{1}, cut.items);
+    const Launch config{dim3(static_cast<unsigned>(blocks * p.filter_blocks)), dim3(kThreads),
+                        static_cast<std::size_t>(cut.bytes), stream};
+    launch(pool_forward_kernel<kType>, config, p);
+  });
 }
 
 }  // namespace weft::kernels::cuda

@@ -15,6 +15,11 @@
 //
 //     rows 0, 2, 4 ...   tap rows 0 and 2    channel c of row 2 u       weights of taps 0 1 2 -
 //     rows 1, 3, 5 ...   tap rows 1 and 3    channel c of row 2 u + 1   weights of taps - 0 1 2
+//
+// For fp32 accuracy the 64 rows are the big and the small parts of the weights of 32 channels, in
+// such an order that a thread has the sums of both parts of a channel. Both meet the big part of dz
+// and then the small one, so two products do the work of three, and small weights may be stored
+// 2^11 times too large (device/halves.cuh).
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
 
 namespace weft::kernels::cuda {
@@ -34,6 +39,49 @@ __device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, 
   if (next < 0 || next_tile != 0) return;
   device::prefetch(p.dy + next * windows, windows);
   device::prefetch(p.argmax + next * windows, windows);
+}
+
+// The largest weight of each channel from channel0 on; a barrier must follow.
+__device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, const DataPlan& p,
+                                                     int channel0) {
+  const int weights = p.filters * kPoolTaps;
+  for (int channel = threadIdx.x / 32; channel < kHalvesChannels; channel += kThreads / 32) {
+    std::uint32_t found = 0;
+    for (int i = threadIdx.x % 32; channel0 + channel < p.channels && i < weights; i += 32) {
+      const std::int64_t filter = i / kPoolTaps;
+      const float* w = p.w + (filter * p.channels + channel0 + channel) * kPoolTaps;
+      found = device::larger(found, __ldg(w + i % kPoolTaps));
+    }
+    found = device::warp_reduce(found, device::Larger());
+    if (threadIdx.x % 32 == 0) largest[channel] = found;
+  }
+}
+
+// Weights (group, tap, quad, row) of quads in halves; the quad is along the filters. 16 rows are
+// the big parts of 8 channels and then the small ones.
+__device__ __forceinline__ void load_half_weights(char* to, const DataPlan& p, int channel0,
+                                                  const std::uint32_t* largest) {
+  constexpr int kFilters = kQuadChannels<CellType::halves>;
+  constexpr int kPlanes = kCellPlanes<CellType::halves>;
+  const int quads = p.groups * kPlanes;
+  for (int i = threadIdx.x; i < kHalvesChannels * quads * kPoolTaps; i += kThreads) {
+    const int tap = i % kPoolTaps, channel = i / kPoolTaps % kHalvesChannels;
+    const int quad = i / kPoolTaps / kHalvesChannels;
+    float value[kFilters];
+#pragma unroll
+    for (int f = 0; f < kFilters; ++f) {
+      const int filter = quad * kFilters + f;
+      const bool there = filter < p.filters && channel0 + channel < p.channels;
+      const float* w = p.w + (std::int64_t{filter} * p.channels + channel0 + channel) * kPoolTaps;
+      value[f] = there ? __ldg(w + (kPoolTaps - 1 - tap)) : 0.0f;  // turned around
+    }
+    const HalfQuads halves(value, device::half_shift(largest[channel]), device::kSmallScale);
+    auto* at = reinterpret_cast<uint4*>(to + quad / kPlanes * p.group_bytes +
+                                        (tap * kPlanes + quad % kPlanes) * p.row_bytes) +
+               channel / 8 * 16 + channel % 8;
+    at[0] = halves.big;
+    at[8] = halves.small;
+  }
 }
 
 // Weights (group, tap, quad, row) of quads; the quad is along the filters.
@@ -70,7 +118,7 @@ __device__ __forceinline__ uint4 expanded_quad(const uint4& rounded,
   std::uint32_t word[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    if constexpr (kType == CellType::bf16) {
+    if constexpr (kQuadChannels<kType> == 8) {
       const std::uint32_t low = index[2 * i] == k ? 0xffffu : 0;
       const std::uint32_t high = index[2 * i + 1] == k ? 0xffff0000u : 0;
       word[i] = from[i] & (low | high);
@@ -82,27 +130,28 @@ __device__ __forceinline__ uint4 expanded_quad(const uint4& rounded,
 }
 
 // Fills a slot with the cells of dz from row z0 on, which may lie outside, and filters from filter0
-// on. Each window that the slot touches is read once and makes up to four pixels. Each of the four
-// producing warps owns a plane.
+// on. Each window that the slot touches is read once and makes up to four pixels. Whole warps own a
+// plane. `shift`: of halves.
 template <CellType kType, bool kPaired>
 __device__ __forceinline__ void load_gradient(uint4* slot, const DataPlan& p, std::int64_t image,
-                                              int filter0, int z0) {
+                                              int filter0, int z0, int shift) {
   constexpr int kFilters = kQuadChannels<kType>;
-  constexpr int kUnits = kType == CellType::bf16 ? 3 : 6;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  filter0 += warp * kFilters;
-  slot += warp * p.plane;
+  constexpr int kUnits = 16 / kFilters;
+  constexpr int kPlanes = kCellPlanes<kType>, kLanes = kProducers / kPlanes;
+  const int plane_index = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
+  filter0 += plane_index * kFilters;
+  slot += plane_index * p.plane;
   const int u0 = z0 >> 1, v0 = -p.left >> 1;  // the first window, rounded down
   const unsigned plane = static_cast<unsigned>(p.rows * p.columns);
   const std::int64_t offset = (image * p.filters + filter0) * plane;
   const float* dy = device::opaque(p.dy + offset);
   const std::uint8_t* argmax = device::opaque(p.argmax + offset);
-  for (int first = lane; first < p.by_windows.divisor(); first += 32 * kUnits) {
+  for (int first = lane; first < p.by_windows.divisor(); first += kLanes * kUnits) {
     float value[kUnits][kFilters];
     int index[kUnits][kFilters], u[kUnits], v[kUnits];
 #pragma unroll
     for (int i = 0; i < kUnits; ++i) {
-      u[i] = u0 + p.by_window_columns.divide(first + 32 * i, v[i]);
+      u[i] = u0 + p.by_window_columns.divide(first + kLanes * i, v[i]);
       v[i] += v0;
       const bool inside = static_cast<unsigned>(u[i]) < static_cast<unsigned>(p.rows) &&
                           static_cast<unsigned>(v[i]) < static_cast<unsigned>(p.columns);
@@ -116,8 +165,9 @@ __device__ __forceinline__ void load_gradient(uint4* slot, const DataPlan& p, st
     }
 #pragma unroll
     for (int i = 0; i < kUnits; ++i) {
-      if (first + 32 * i >= p.by_windows.divisor()) break;
-      const uint4 rounded = make_quad<kType>(value[i]);
+      if (first + kLanes * i >= p.by_windows.divisor()) break;
+      uint4 parts[2];  // the second one of halves alone
+      store_quad<kType, false>(parts, 1, value[i], shift);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const int row = 2 * u[i] + k / 2 - z0, column = 2 * v[i] + k % 2 + p.left;
@@ -126,7 +176,10 @@ __device__ __forceinline__ void load_gradient(uint4* slot, const DataPlan& p, st
           continue;
         }
         const int line = kPaired ? row / 2 * p.pitch + row % 2 * p.parity : row * p.pitch;
-        slot[line + column] = expanded_quad<kType>(rounded, index[i], k);
+        slot[line + column] = expanded_quad<kType>(parts[0], index[i], k);
+        if constexpr (kType == CellType::halves) {
+          slot[kPlanes * p.plane + line + column] = expanded_quad<kType>(parts[1], index[i], k);
+        }
       }
     }
   }
@@ -145,17 +198,31 @@ __device__ __forceinline__ void multiply_pixels(float (&sum)[kN / 2], const Data
     const int r = tap / kPoolKernel, s = tap % kPoolKernel;
     const int line = kPaired ? r / 2 * p.pitch + r % 2 * p.parity : r * p.pitch;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {  // of the cell
+    for (int half = 0; half < 2; ++half) {  // of the cell: values, or the parts of halves
       const int quad = 2 * half;
-      const std::uint64_t at_a = a + (tap * kCellQuads + quad) * (p.row_bytes / 16);
+      const int quad_a = kType == CellType::halves ? tap * kCellPlanes<kType>
+                                                   : tap * kCellQuads + quad;
+      const std::uint64_t at_a = a + quad_a * (p.row_bytes / 16);
       const std::uint64_t at_b = b + (quad * p.plane + line + s);
       const bool add = accumulate || tap > 0 || half > 0;
-      if constexpr (kType == CellType::bf16) {
+      if constexpr (kType == CellType::halves) {
+        device::wgmma_fp16<kN>(sum, at_a, at_b, add);
+      } else if constexpr (kType == CellType::bf16) {
         device::wgmma_bf16<kN, false, false>(sum, at_a, at_b, add);
       } else {
         device::wgmma_tf32<kN>(sum, at_a, at_b, add);
       }
     }
+  }
+}
+
+// Adds the sums of both parts of the weights of a channel, and takes back the scales.
+__device__ __forceinline__ void join_parts(float (&sum)[kN / 2], int shift) {
+  const device::HalfScale scale = device::unscale(shift);
+#pragma unroll
+  for (int i = 0; i < kN / 2; i += 4) {
+    sum[i] = scale(fmaf(sum[i + 2], 1 / device::kSmallScale, sum[i]));
+    sum[i + 1] = scale(fmaf(sum[i + 3], 1 / device::kSmallScale, sum[i + 1]));
   }
 }
 
@@ -168,17 +235,31 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
   // (slots, 4, plane)
   auto* slots = reinterpret_cast<uint4*>(weights + p.groups * p.group_bytes);
   __shared__ SlotBarriers barriers;
-  const int channel0 = static_cast<int>(blockIdx.x % p.row_blocks) * kTensorRows;
+  constexpr bool kHalves = kType == CellType::halves;
+  const int channel0 =
+      static_cast<int>(blockIdx.x % p.row_blocks) * (kHalves ? kHalvesChannels : kTensorRows);
   const int first = static_cast<int>(blockIdx.x / p.row_blocks);
   const int step = static_cast<int>(gridDim.x / p.row_blocks);
-  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kConsumers);
-  load_weights<kType, kPaired>(weights, p, channel0);
+  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kProducers, kConsumers);
+  __shared__ std::uint32_t largest[kHalvesChannels];  // of channels' weights
+  int shift = 0;                                      // of dy
+  __shared__ int places[kTilePixels];
+  find_places<kPaired>(places, p);
+  if constexpr (kHalves) {
+    shift = device::half_shift(largest_of(p.largest));
+    find_largest_weights(largest, p, channel0);
+    __syncthreads();
+    load_half_weights(weights, p, channel0, largest);
+  } else {
+    load_weights<kType, kPaired>(weights, p, channel0);
+  }
   device::wgmma_fence_shared();
   __syncthreads();  // barriers and weights are ready
 
   SlotRing ring{&barriers, p.slots};
   const int slot_quads = kCellQuads * p.plane;
   if (threadIdx.x < kProducers) {
+    device::registers_release<64>();
     for (int item = first; item < p.items; item += step) {
       int tile = 0, next_tile = 0;
       const int image = p.by_tiles.divide(item, tile);
@@ -187,13 +268,15 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
         load_gradient<kType, kPaired>(slots + ring.slot * slot_quads, p, image,
-                                      group * kCellChannels<kType>, tile * p.tile_rows - p.top);
+                                      group * kGroupChannels<kType>, tile * p.tile_rows - p.top,
+                                      shift);
         ring.fill();
       }
     }
   } else {
+    device::registers_take<112>();
     const int thread = threadIdx.x % kWarpgroup;
-    const int pixel0 = kN * (static_cast<int>(threadIdx.x) / kWarpgroup - 1);
+    const int pixel0 = kN * (static_cast<int>(threadIdx.x - kProducers) / kWarpgroup);
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
     for (int item = first; item < p.items; item += step) {
@@ -213,11 +296,16 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
       }
       device::wgmma_wait<0>();
       if (thread == 0) ring.release(before);
-      const Place<kPaired> place(p, image, tile * p.tile_rows, pixel0, channel0);
+      if constexpr (kHalves) {
+        device::wgmma_results(sum);
+        const int channel = thread / 32 * 8 + thread % 32 / 4;
+        join_parts(sum, shift + device::half_shift(largest[channel]));
+      }
+      const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
       if (p.pairs) {
-        store_pairs(place, sum);
+        store_pairs(p, place, sum);
       } else {
-        store_singly(place, sum);
+        store_singly(p, place, sum);
       }
     }
   }
@@ -236,9 +324,6 @@ bool starts_windows(std::int64_t first, std::int64_t step) {
   return first % 2 == 0 && step % 2 == 0;
 }
 
-CellType cell_type(ComputeMode mode) {
-  return mode == ComputeMode::bf16 ? CellType::bf16 : CellType::tf32;
-}
 bool is_paired(const ReluPoolDims& dims, ComputeMode mode) {
   return mode == ComputeMode::bf16 && dims.conv.c <= kTensorRows / 2;
 }
@@ -246,7 +331,7 @@ bool is_paired(const ReluPoolDims& dims, ComputeMode mode) {
 // slots == 0 where the shape does not fit.
 DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
   const ConvDims& d = dims.conv;
-  const bool paired = is_paired(dims, mode);
+  const bool paired = is_paired(dims, mode), halves = mode == ComputeMode::fp32;
   const std::int64_t lines = paired ? divide_up(d.h, 2) : d.h;  // of pixels or of pairs
   const std::int64_t pitch = round_up(d.w + kSpan, 2);
   DataPlan p{};
@@ -261,12 +346,13 @@ DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
   p.width = narrow(d.w);
   p.top = narrow(kSpan - d.pad_h);
   p.left = narrow(kSpan - d.pad_w);
-  p.groups = narrow(divide_up(d.oc, cell_channels(cell_type(mode))));
-  p.row_blocks = narrow(divide_up(d.c, kTensorRows));
+  p.groups = narrow(divide_up(d.oc, group_channels(pool_cell_type(mode))));
+  p.row_blocks = narrow(divide_up(d.c, halves ? kHalvesChannels : kTensorRows));
   const std::int64_t weight_rows =
-      paired ? kTensorRows : std::min<std::int64_t>(round_up(d.c, 8), kTensorRows);
+      paired || halves ? kTensorRows : std::min<std::int64_t>(round_up(d.c, 8), kTensorRows);
+  const int quads = halves ? kCellPlanes<CellType::halves> : kCellQuads;  // of weights
   p.row_bytes = narrow(16 * weight_rows);
-  p.group_bytes = (kPoolKernel + paired) * kPoolKernel * kCellQuads * p.row_bytes;
+  p.group_bytes = (kPoolKernel + paired) * kPoolKernel * quads * p.row_bytes;
   p.tile_rows = narrow(paired ? 2 * tile_lines : tile_lines);
   p.slot_rows = p.tile_rows + kSpan;
   p.pitch = narrow(pitch);
@@ -302,7 +388,7 @@ bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode) {
 void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std::uint8_t* argmax,
                                           const float* w, const ReluPoolDims& dims,
                                           GradientMode gradient, const ReluPoolOptions& options,
-                                          const Stream& stream) {
+                                          Workspace workspace, const Stream& stream) {
   DataPlan p = make_plan(dims, options.mode);
   p.dy = dy;
   p.argmax = argmax;
@@ -318,8 +404,13 @@ void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std:
                       static_cast<std::size_t>(p.groups) * static_cast<std::size_t>(p.group_bytes) +
                           16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane),
                       stream};
+  if (options.mode == ComputeMode::fp32) {
+    p.largest = find_largest_of(dy, dims.conv.n * dims.conv.oc * dims.rows() * dims.columns(),
+                                workspace, stream);
+  }
   const auto kernel = is_paired(dims, options.mode)       ? pool_data_kernel<CellType::bf16, true>
                       : options.mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false>
+                      : options.mode == ComputeMode::fp32 ? pool_data_kernel<CellType::halves, false>
                                                           : pool_data_kernel<CellType::tf32, false>;
   launch(kernel, config, p);
 }

@@ -3,8 +3,7 @@
 // 3 x 3 kernels with stride 1 under windows of 2 x 2. sm_90a.
 //
 // The sum runs along the pixels. A block owns 64 filters and 32 channels and takes tile after tile;
-// each of two warpgroups has the sums of all 9 taps, 144 registers, for every second row of
-// windows:
+// each of three warpgroups has the sums of the taps of one row of the kernel, 48 registers:
 //
 //        dz (64 filters, 16 pixels)   times   x (16 pixels, 32 channels), shifted by each tap
 //
@@ -14,7 +13,9 @@
 // cells of x are the operand of every tap as they lie; the tensor core transposes them.
 //
 // tf32 needs more bits than bf16 has, and wgmma cannot transpose it. In that mode each operand is a
-// sum of two in bf16, and the three larger of their four products count.
+// sum of two in bf16, and the three larger of their four products count. In fp32 the two are halves
+// (device/halves.cuh). The tensor core truncates where fp32 rounds, so it sums a tile at a time, and
+// fp32 additions do the rest.
 //
 // Producers add up dy for the bias, in fp32. Blocks' sums are rows of partial sums
 // (weight_gradient_sums.cu adds those).
@@ -31,7 +32,7 @@ namespace {
 
 using device::FastDivide;
 
-constexpr int kConsumers = 2, kThreads = (1 + kConsumers) * kWarpgroup;
+constexpr int kConsumers = kPoolKernel;  // warpgroups
 constexpr int kChannels = 32;                   // of a block: a cell in bf16
 constexpr int kColumns = 12, kQuadWindows = 4;  // windows of a tile in a row; at a time
 constexpr int kPitch = 2 * kColumns + kPoolKernel - 1;
@@ -39,20 +40,27 @@ constexpr int kRowFloats = kChannels * kPoolTaps;  // of a filter
 constexpr int kRowPitch = kRowFloats + 1;          // in other banks
 constexpr std::int64_t kProcessors = 132;  // of the GPU that rows of partial sums are cut for
 
-// kParts: how many operands in bf16 add up to one operand.
-template <int kParts_>
+// kParts: how many operands in bf16, or in fp16 for fp32 accuracy, add up to one operand.
+template <ComputeMode kMode>
 struct WeightsTile {
-  static constexpr int kParts = kParts_;
+  static constexpr bool kHalves = kMode == ComputeMode::fp32;
+  static constexpr CellType kType = kHalves ? CellType::halves : CellType::bf16;
+  static constexpr int kParts = kMode == ComputeMode::bf16 ? 1 : 2;
+  // Warpgroups. In fp32 consumers have sums twice, and no registers are left for a second one.
+  static constexpr int kProducers = (kHalves ? 1 : 2) * kWarpgroup;
+  static constexpr int kThreads = kProducers + kConsumers * kWarpgroup;
   static constexpr int kRows = kParts == 1 ? 12 : 6;  // of windows
   static constexpr int kPixelRows = 2 * kRows + kPoolKernel - 1;
   static constexpr int kPlane = kPixelRows * kPitch;  // quads
   static constexpr int kCellsQuads = kParts * kCellQuads * kPlane;
   static constexpr int kFilterWords = kRows * kColumns + 4;  // 8 filters in other banks
   static constexpr int kWordQuads = kTensorRows * kFilterWords / 4;
-  static constexpr int kSlotQuads = kCellsQuads + kWordQuads;
-  static constexpr int kLoads = kTensorRows * kRows * kColumns / kQuadWindows / kProducers;
+  // The pixels of windows have bytes of their own where words have no bits left for them.
+  static constexpr int kIndexPitch = kRows * kColumns + 4;
+  static constexpr int kIndexQuads = kHalves ? kTensorRows * kIndexPitch / 16 : 0;
+  static constexpr int kSlotQuads = kCellsQuads + kWordQuads + kIndexQuads;
+  static constexpr int kLoads = kTensorRows * kRows * kColumns / kQuadWindows;  // quads of windows
   static_assert(kFilterWords % 32 == 20 || kFilterWords % 32 == 12, "rows of words spread out");
-  static_assert(kTensorRows * kRows * kColumns % (kQuadWindows * kProducers) == 0);
 };
 
 struct WeightsPlan {
@@ -60,7 +68,9 @@ struct WeightsPlan {
   int pad_h, pad_w;
   const float* dy;             // (n, filters, rows, columns)
   const std::uint8_t* argmax;  // of dy
-  float* partials;             // (chunks, partial_row)
+  // Of dy and x, in parts (largest.cuh); for halves.
+  const std::uint32_t *largest_dy, *largest_x;
+  float* partials;  // (chunks, partial_row)
   int filters, rows, columns;
   int filter_blocks, channel_blocks, slots;
   FastDivide by_tile_columns, by_tile_rows;
@@ -73,12 +83,12 @@ struct WeightsPlan {
 
 constexpr int kSums = kTensorRows * kChannels / kWarpgroup;  // of a tap, in a thread
 
-// Registers of the threads, 168 on average, and what producers have in flight with them.
+// Registers of the threads, and what producers have in flight with them.
 template <class Tile>
 struct Registers {
-  static constexpr int kConsumer = Tile::kParts == 1 ? 184 : 208;
-  static constexpr int kProducer = Tile::kParts == 1 ? 136 : 88;
-  static constexpr int kFloatsInFlight = Tile::kParts == 1 ? 88 : 48;
+  static constexpr int kConsumer = Tile::kHalves ? 136 : 96;
+  static constexpr int kProducer = Tile::kHalves ? 104 : 96;
+  static constexpr int kFloatsInFlight = Tile::kHalves ? 64 : 56;
 };
 
 __device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
@@ -86,12 +96,17 @@ __device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
 }
 
 // A window: dy in bf16 in the upper half; what bf16 leaves of it, without its last two bits, in the
-// lower; and in those which of the four pixels has it.
-template <int kParts>
-__device__ __forceinline__ std::uint32_t window_word(float dy, int index) {
+// lower; and in those which of the four pixels has it. Of halves the big and the small one.
+template <class Tile>
+__device__ __forceinline__ std::uint32_t window_word(float dy, int index,
+                                                     const device::HalfScale& scale) {
+  if constexpr (Tile::kHalves) {
+    const float value = scale(dy);
+    return device::half_pair(value - device::floats_of(device::half_pair(value, 0)).x, value);
+  }
   const std::uint32_t high = device::to_bf16(dy);
   std::uint32_t word = high | static_cast<std::uint32_t>(index & 3);
-  if constexpr (kParts == 2) {
+  if constexpr (Tile::kParts == 2) {
     word |= device::to_bf16(dy - __uint_as_float(high)) >> 16 & 0xfffcu;
   }
   return word;
@@ -101,23 +116,23 @@ __device__ __forceinline__ std::uint32_t window_word(float dy, int index) {
 // time to `bias`; a thread always has the same places of it. Zeros where there are no windows.
 template <class Tile>
 __device__ __forceinline__ void load_windows(uint4* to, float* bias, const WeightsPlan& p,
-                                             std::int64_t image, int filter0, int u0, int v0) {
-  constexpr int kRowQuads = kColumns / kQuadWindows, kBatch = Tile::kLoads / 3;
-  static_assert(Tile::kLoads % kBatch == 0);
+                                             std::int64_t image, int filter0, int u0, int v0,
+                                             const device::HalfScale& scale) {
+  constexpr int kRowQuads = kColumns / kQuadWindows, kBatch = 3;
   const unsigned plane = static_cast<unsigned>(p.rows * p.columns);
   const std::int64_t offset = (image * p.filters + filter0) * plane;
   const float* dy = device::opaque(p.dy + offset);
   const std::uint8_t* argmax = device::opaque(p.argmax + offset);
 #pragma unroll 1
-  for (int first = threadIdx.x; first < Tile::kLoads * kProducers; first += kBatch * kProducers) {
+  for (int first = threadIdx.x; first < Tile::kLoads; first += kBatch * Tile::kProducers) {
     float4 value[kBatch];
     uchar4 index[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const int at = first + k * kProducers;
+      const int at = first + k * Tile::kProducers;
       const int filter = at / (Tile::kRows * kRowQuads);
       const int u = u0 + at / kRowQuads % Tile::kRows, v = v0 + at % kRowQuads * kQuadWindows;
-      const bool there = filter0 + filter < p.filters && u < p.rows;
+      const bool there = at < Tile::kLoads && filter0 + filter < p.filters && u < p.rows;
       const unsigned from = filter * plane + static_cast<unsigned>(u * p.columns + v);
       if (p.vector) {
         const bool inside = there && v < p.columns;
@@ -136,7 +151,8 @@ __device__ __forceinline__ void load_windows(uint4* to, float* bias, const Weigh
     }
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const int at = first + k * kProducers;
+      const int at = first + k * Tile::kProducers;
+      if (at >= Tile::kLoads) break;
       const int filter = at / (Tile::kRows * kRowQuads), quad = at % (Tile::kRows * kRowQuads);
       if (index[k].x == kReluPoolCut) value[k].x = 0;
       if (index[k].y == kReluPoolCut) value[k].y = 0;
@@ -144,16 +160,20 @@ __device__ __forceinline__ void load_windows(uint4* to, float* bias, const Weigh
       if (index[k].w == kReluPoolCut) value[k].w = 0;
       bias[at] += value[k].x + value[k].y + (value[k].z + value[k].w);
       to[filter * (Tile::kFilterWords / 4) + quad] = {
-          window_word<Tile::kParts>(value[k].x, index[k].x),
-          window_word<Tile::kParts>(value[k].y, index[k].y),
-          window_word<Tile::kParts>(value[k].z, index[k].z),
-          window_word<Tile::kParts>(value[k].w, index[k].w)};
+          window_word<Tile>(value[k].x, index[k].x, scale),
+          window_word<Tile>(value[k].y, index[k].y, scale),
+          window_word<Tile>(value[k].z, index[k].z, scale),
+          window_word<Tile>(value[k].w, index[k].w, scale)};
+      if constexpr (Tile::kHalves) {
+        auto* bytes = reinterpret_cast<unsigned char*>(to + Tile::kWordQuads);
+        *reinterpret_cast<uchar4*>(bytes + filter * Tile::kIndexPitch + quad * 4) = index[k];
+      }
     }
   }
 }
 
-// Of a window, the words of a fragment with its upper and its lower two pixels. `value`: bf16 in
-// the upper half.
+// Of a window, the words of a fragment with its upper and its lower two pixels. `value`: of 16 bits
+// in the upper half.
 __device__ __forceinline__ void expand_window(std::uint32_t value, int index, std::uint32_t& upper,
                                               std::uint32_t& lower) {
   const std::uint32_t pair = index % 2 == 0 ? value >> 16 : value & 0xffff0000u;
@@ -161,43 +181,112 @@ __device__ __forceinline__ void expand_window(std::uint32_t value, int index, st
   lower = index < 2 ? 0 : pair;
 }
 
-// sum += the products of four windows in a row, whose upper left pixel is at `cells`.
+// sum += the products of four windows in a row, whose upper left pixel at the first of the taps is
+// at `cells`. `words` and `indices` are of this thread's window.
 template <class Tile>
-__device__ __forceinline__ void multiply_windows(float (&sum)[kPoolTaps][kSums],
-                                                 const std::uint32_t* words, std::uint32_t cells,
+__device__ __forceinline__ void multiply_windows(float (&sum)[kPoolKernel][kSums],
+                                                 const std::uint32_t* words,
+                                                 const unsigned char* indices, std::uint32_t cells,
                                                  bool accumulate) {
-  const std::uint32_t word[2] = {words[0], words[8 * Tile::kFilterWords]};
   std::uint32_t high[4], low[4];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const int index = word[i] & 3;
-    expand_window(word[i], index, high[i], high[i + 2]);
+    const std::uint32_t word = words[8 * i * Tile::kFilterWords];
+    const int index = (Tile::kHalves ? indices[8 * i * Tile::kIndexPitch] : word) & 3;
+    expand_window(word, index, high[i], high[i + 2]);
     if constexpr (Tile::kParts == 2) {
-      expand_window(word[i] << 16 & 0xfffc0000u, index, low[i], low[i + 2]);
+      const std::uint32_t rest = word << 16 & (Tile::kHalves ? 0xffff0000u : 0xfffc0000u);
+      expand_window(rest, index, low[i], low[i + 2]);
     }
   }
   const std::uint64_t b = device::wgmma_quads_descriptor(cells, 16 * Tile::kPlane, 16 * kPitch);
+  const auto multiply = [&](int s, const std::uint32_t(&a)[4], std::uint64_t at, bool add) {
+    if constexpr (Tile::kHalves) {
+      device::wgmma_fp16_registers(sum[s], a, at, add);
+    } else {
+      device::wgmma_bf16_registers(sum[s], a, at, add);
+    }
+  };
   device::wgmma_fence();
 #pragma unroll
-  for (int tap = 0; tap < kPoolTaps; ++tap) {
-    const std::uint64_t at = b + tap / kPoolKernel * kPitch + tap % kPoolKernel;
-    device::wgmma_bf16_registers(sum[tap], high, at, accumulate);
+  for (int s = 0; s < kPoolKernel; ++s) {
     if constexpr (Tile::kParts == 2) {
-      device::wgmma_bf16_registers(sum[tap], low, at, true);
-      device::wgmma_bf16_registers(sum[tap], high, at + kCellQuads * Tile::kPlane, true);
+      multiply(s, low, b + s, accumulate);
+      multiply(s, high, b + s + kCellQuads * Tile::kPlane, true);
     }
+    multiply(s, high, b + s, Tile::kParts == 2 || accumulate);
   }
   device::wgmma_commit();
+}
+
+// A consuming warpgroup: the sums of the taps of row r, over all tiles of the block, end in `sums`,
+// (64, kRowPitch), which lie where the slots were.
+template <class Tile>
+__device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, const uint4* slots,
+                                        int chunk, int step, int r, float* sums,
+                                        std::uint64_t* drained, int shift) {
+  const int thread = threadIdx.x % kWarpgroup, lane = thread % 32;
+  const int row = thread / 32 * 16 + lane / 4, member = lane % 4;
+  float sum[kPoolKernel][kSums] = {};
+  for (int item = chunk; item < p.items; item += step, ring.advance()) {
+    const uint4* slot = slots + ring.slot * Tile::kSlotQuads;
+    const auto* words = reinterpret_cast<const std::uint32_t*>(slot + Tile::kCellsQuads) +
+                        row * Tile::kFilterWords + member;
+    const auto* indices =
+        reinterpret_cast<const unsigned char*>(slot + Tile::kCellsQuads + Tile::kWordQuads) +
+        row * Tile::kIndexPitch + member;
+    const std::uint32_t cells = device::shared_address(slot + r * kPitch);
+    // The fragments are in use until products end. Meanwhile the other warpgroups make theirs.
+    const auto multiply_tile = [&](float(&to)[kPoolKernel][kSums], bool accumulate) {
+#pragma unroll 1
+      for (int u = 0; u < Tile::kRows; ++u) {
+#pragma unroll 1
+        for (int v = 0; v < kColumns; v += kQuadWindows, accumulate = true) {
+          multiply_windows<Tile>(to, words + u * kColumns + v, indices + u * kColumns + v,
+                                 cells + 16 * (2 * u * kPitch + 2 * v), accumulate);
+          device::wgmma_wait<0>();
+        }
+      }
+      ring.release(ring.slot);  // every thread speaks for itself: it has read words of the slot
+#pragma unroll
+      for (float(&of_tap)[kSums] : to) device::wgmma_results(of_tap);
+    };
+    ring.wait_full();
+    if constexpr (Tile::kHalves) {
+      float part[kPoolKernel][kSums];
+      multiply_tile(part, false);
+#pragma unroll
+      for (int s = 0; s < kPoolKernel; ++s) {
+#pragma unroll
+        for (int e = 0; e < kSums; ++e) sum[s][e] += part[s][e];
+      }
+    } else {
+      multiply_tile(sum, true);
+    }
+  }
+  device::barrier_arrive(drained);
+  device::barrier_wait(drained, 0);
+  const device::HalfScale scale = device::unscale(shift);
+  // Sum e of a tap is of filter 16 warp + group + 8 (e / 2 % 2) and channel 8 (e / 4) + ...
+  float* to = sums + row * kRowPitch + 2 * member * kPoolTaps + r * kPoolKernel;
+#pragma unroll
+  for (int s = 0; s < kPoolKernel; ++s) {
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) {
+      const int at = e / 2 % 2 * 8 * kRowPitch + (e / 4 * 8 + e % 2) * kPoolTaps + s;
+      to[at] = Tile::kHalves ? scale(sum[s][e]) : sum[s][e];
+    }
+  }
 }
 
 #endif
 
 template <class Tile>
-__global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p) {
+__global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(WeightsPlan p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto* bias = device::dynamic_shared<float>();  // (64, windows of a tile / 4)
   // (slots, cells then words), which the sums replace at the end
-  auto* slots = reinterpret_cast<uint4*>(bias + Tile::kLoads * kProducers);
+  auto* slots = reinterpret_cast<uint4*>(bias + Tile::kLoads);
   auto* sums = reinterpret_cast<float*>(slots);  // (64, kRowPitch)
   __shared__ SlotBarriers barriers;
   const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
@@ -206,21 +295,23 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
   const int chunk = static_cast<int>(blockIdx.x) / blocks;
   const int step = static_cast<int>(gridDim.x) / blocks;
   const int channel0 = channel_block * kChannels;
-  __shared__ std::uint64_t drained, handed;  // all slots are; the second consumer's sums are
+  __shared__ std::uint64_t drained;  // all slots are
   if (threadIdx.x == 0) {
     device::barrier_init(&drained, kConsumers * kWarpgroup);
-    device::barrier_init(&handed, kWarpgroup);
-    SlotRing::prepare(&barriers, p.slots, kConsumers * kWarpgroup);
+    SlotRing::prepare(&barriers, p.slots, Tile::kProducers, kConsumers * kWarpgroup);
   }
   __syncthreads();  // barriers are ready
+  int shift_dy = 0, shift_x = 0;
+  if constexpr (Tile::kHalves) {
+    shift_dy = device::half_shift(largest_of(p.largest_dy));
+    shift_x = device::half_shift(largest_of(p.largest_x));
+  }
 
   SlotRing ring{&barriers, p.slots};
-  const bool producer = threadIdx.x < kProducers;
-  const int thread = threadIdx.x % kWarpgroup, lane = thread % 32, warp = thread / 32;
-  const int group = lane / 4, member = lane % 4;
-  if (producer) {
+  if (threadIdx.x < Tile::kProducers) {
     device::registers_release<Registers<Tile>::kProducer>();
-    for (int i = 0; i < Tile::kLoads; ++i) bias[thread + i * kProducers] = 0;
+    const device::HalfScale scale(shift_dy);
+    for (int i = threadIdx.x; i < Tile::kLoads; i += Tile::kProducers) bias[i] = 0;
     for (int item = chunk; item < p.items; item += step, ring.advance()) {
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
@@ -232,66 +323,22 @@ __global__ void __launch_bounds__(kThreads, 1) pool_weights_kernel(WeightsPlan p
       const int u0 = tile.row * Tile::kRows, v0 = tile.column * kColumns;
       uint4* slot = slots + ring.slot * Tile::kSlotQuads;
       ring.wait_empty();
-      load_windows<Tile>(slot + Tile::kCellsQuads, bias, p, tile.image, filter0, u0, v0);
-      load_cells<CellType::bf16, Tile::kPixelRows, kPitch, Registers<Tile>::kFloatsInFlight,
-                 Tile::kParts>(slot, p.source, tile.image, channel0, 2 * u0 - p.pad_h,
-                               2 * v0 - p.pad_w);
+      load_windows<Tile>(slot + Tile::kCellsQuads, bias, p, tile.image, filter0, u0, v0, scale);
+      load_cells<Tile::kType, Tile::kPixelRows, kPitch, Tile::kProducers, Registers<Tile>::kFloatsInFlight,
+                 Tile::kParts, kCellQuads>(slot, p.source, tile.image, channel0,
+                                           2 * u0 - p.pad_h, 2 * v0 - p.pad_w, shift_x);
       ring.fill();
     }
   } else {
     device::registers_take<Registers<Tile>::kConsumer>();
-    const int consumer = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
-    float sum[kPoolTaps][kSums];
-    int before = -1;
-    for (int item = chunk; item < p.items; item += step, ring.advance()) {
-      const uint4* slot = slots + ring.slot * Tile::kSlotQuads;
-      const auto* words = reinterpret_cast<const std::uint32_t*>(slot + Tile::kCellsQuads) +
-                          (16 * warp + group) * Tile::kFilterWords + member;
-      const std::uint32_t cells = device::shared_address(slot);
-      ring.wait_full();
-      for (int u = consumer; u < Tile::kRows; u += kConsumers) {
-#pragma unroll
-        for (int v = 0; v < kColumns; v += kQuadWindows) {
-          multiply_windows<Tile>(sum, words + u * kColumns + v,
-                                 cells + 16 * (2 * u * kPitch + 2 * v),
-                                 before >= 0 || u > consumer || v > 0);
-          device::wgmma_wait<1>();  // the products before are done
-          // Every thread speaks for itself: it has read words of the slot, besides the cells.
-          if (u == consumer && v == 0 && before >= 0) ring.release(before);
-        }
-      }
-      before = ring.slot;
-    }
-    device::wgmma_wait<0>();
-    // Sum e of a tap is of filter 16 warp + group + 8 (e / 2 % 2) and channel 8 (e / 4) + ...
-    float* to = sums + (16 * warp + group) * kRowPitch + 2 * member * kPoolTaps;
-    const auto place = [](int tap, int e) {
-      return e / 2 % 2 * 8 * kRowPitch + (e / 4 * 8 + e % 2) * kPoolTaps + tap;
-    };
-    static_assert(kConsumers == 2);
-    device::barrier_arrive(&drained);
-    if (consumer == 1) {
-      device::barrier_wait(&drained, 0);
-#pragma unroll
-      for (int tap = 0; tap < kPoolTaps; ++tap) {
-#pragma unroll
-        for (int e = 0; e < kSums; ++e) to[place(tap, e)] = sum[tap][e];
-      }
-      device::barrier_arrive(&handed);
-    } else {
-      device::barrier_wait(&handed, 0);
-#pragma unroll
-      for (int tap = 0; tap < kPoolTaps; ++tap) {
-#pragma unroll
-        for (int e = 0; e < kSums; ++e) to[place(tap, e)] += sum[tap][e];
-      }
-    }
+    const int r = static_cast<int>(threadIdx.x - Tile::kProducers) / kWarpgroup;
+    consume<Tile>(p, ring, slots, chunk, step, r, sums, &drained, shift_dy + shift_x);
   }
   __syncthreads();  // all sums are there
   float* partial = p.partials + chunk * p.partial_row;
   const int filters = min(p.filters - filter0, kTensorRows);
   const int floats = min(p.source.channels - channel0, kChannels) * kPoolTaps;
-  for (int i = threadIdx.x; i < filters * kRowFloats; i += kThreads) {
+  for (int i = threadIdx.x; i < filters * kRowFloats; i += Tile::kThreads) {
     const int filter = i / kRowFloats, at = i % kRowFloats;
     if (at >= floats) continue;
     partial[(std::int64_t{filter0 + filter} * p.source.channels + channel0) * kPoolTaps + at] =
@@ -329,7 +376,7 @@ template <class Tile>
 std::int64_t launch_weights(WeightsPlan p, const ReluPoolDims& dims, const Stream& stream) {
   const WeightsCut<Tile> cut(dims);
   constexpr std::int64_t kSlotBytes = 16 * Tile::kSlotQuads;
-  constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads * kProducers;
+  constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads;
   constexpr std::int64_t kSlots = (kBlockSharedBytes - kBiasBytes) / kSlotBytes;
   static_assert(kSlots >= 2 && kSlots <= kMostSlots);
   static_assert(4 * kTensorRows * kRowPitch <= kSlots * kSlotBytes, "the sums fit");
@@ -342,26 +389,35 @@ std::int64_t launch_weights(WeightsPlan p, const ReluPoolDims& dims, const Strea
   p.partial_row = cut.row;
   const Launch config{
       dim3(static_cast<unsigned>(cut.chunks * cut.filter_blocks * cut.channel_blocks)),
-      dim3(kThreads), static_cast<std::size_t>(kBiasBytes + kSlots * kSlotBytes), stream};
+      dim3(Tile::kThreads), static_cast<std::size_t>(kBiasBytes + kSlots * kSlotBytes), stream};
   launch(pool_weights_kernel<Tile>, config, p);
   return cut.chunks;
 }
 
-using Bf16Tile = WeightsTile<1>;
-using Tf32Tile = WeightsTile<2>;
+// Calls `run` with the tile of a mode.
+template <class Run>
+auto with_tile(ComputeMode mode, const Run& run) {
+  return mode == ComputeMode::fp32   ? run(WeightsTile<ComputeMode::fp32>())
+         : mode == ComputeMode::tf32 ? run(WeightsTile<ComputeMode::tf32>())
+                                     : run(WeightsTile<ComputeMode::bf16>());
+}
+
+constexpr std::int64_t kLargestBytes = sizeof(std::uint32_t) * kLargestParts;  // of dy, or of x
 
 }  // namespace
 
 bool wgmma_weights_fit(const ReluPoolDims& dims) {
-  return WeightsCut<Tf32Tile>(dims).items < kMostItems;
+  return WeightsCut<WeightsTile<ComputeMode::fp32>>(dims).items < kMostItems;
 }
 
 std::size_t conv2d_relu_pool_workspace_wgmma(const ReluPoolProblem& problem) {
-  const auto bytes = [](const auto& cut) {
-    return static_cast<std::size_t>(cut.chunks * cut.row) * sizeof(float);
-  };
-  return problem.mode == ComputeMode::bf16 ? bytes(WeightsCut<Bf16Tile>(problem.dims))
-                                           : bytes(WeightsCut<Tf32Tile>(problem.dims));
+  const bool halves = problem.mode == ComputeMode::fp32;
+  if (problem.pass != ConvPass::backward_weights) return halves ? kLargestBytes : 0;
+  return with_tile(problem.mode, [&]<class Tile>(Tile) {
+    const WeightsCut<Tile> cut(problem.dims);
+    return static_cast<std::size_t>(cut.chunks * cut.row) * sizeof(float) +
+           (halves ? 2 * kLargestBytes : 0);
+  });
 }
 
 void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* dy,
@@ -378,14 +434,21 @@ void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* 
   p.dy = dy;
   p.argmax = argmax;
   p.partials = static_cast<float*>(workspace.data);
+  if (options.mode == ComputeMode::fp32) {
+    auto* largest = static_cast<std::uint32_t*>(workspace.data);
+    p.largest_dy = largest;
+    p.largest_x = largest + kLargestParts;
+    p.partials += 2 * kLargestParts;
+    find_largest({largest, dy, d.n * d.oc * dims.rows() * dims.columns()},
+                 {largest + kLargestParts, x, d.n * d.c * d.h * d.w}, {}, stream);
+  }
   p.filters = narrow(d.oc);
   p.rows = narrow(dims.rows());
   p.columns = narrow(dims.columns());
   p.vector = reinterpret_cast<std::uintptr_t>(dy) % 16 == 0 &&
              reinterpret_cast<std::uintptr_t>(argmax) % 4 == 0 && p.columns % kQuadWindows == 0;
-  const std::int64_t chunks = options.mode == ComputeMode::bf16
-                                  ? launch_weights<Bf16Tile>(p, dims, stream)
-                                  : launch_weights<Tf32Tile>(p, dims, stream);
+  const std::int64_t chunks = with_tile(
+      options.mode, [&]<class Tile>(Tile) { return launch_weights<Tile>(p, dims, stream); });
   const std::int64_t weights = d.oc * d.c * kPoolTaps;
   sum_partials(dw, weights, db, db != nullptr ? d.oc : 0, p.partials, chunks, weights + d.oc,
                gradient, stream);
