@@ -6,6 +6,9 @@
 
 #include <cstdlib>
 
+#include "data/ink/marks.h"
+#include "data/ink/windows.h"
+
 namespace weft::data {
 namespace {
 
@@ -54,6 +57,17 @@ TEST(Ink, TheLooseBarOfAFiveBelongsToIt) {
   expect_box(marks[1].box, {120, 20, 30, 60});
 }
 
+// Parts of one character that lie diagonally nearly touch.
+TEST(Ink, TwoCharactersOnASlopingLineStayTwo) {
+  Plane page = sheet(200, 160);
+  fill(page, {40, 30, 30, 60});
+  fill(page, {95, 70, 30, 60});
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 2u);
+  expect_box(marks[0].box, {40, 30, 30, 60});
+  expect_box(marks[1].box, {95, 70, 30, 60});
+}
+
 TEST(Ink, WhatLiesAlongTheBorderIsNoWriting) {
   Plane page = sheet(300, 200);
   fill(page, {0, 0, 300, 15});  // a table above and to the left
@@ -99,6 +113,21 @@ TEST(Ink, PrintedRulesAreTakenOut) {
   const std::vector<Mark> marks = find_marks(page, true);
   ASSERT_EQ(marks.size(), 1u);
   expect_box(marks[0].box, {180, 80, 30, 100}, 3);
+}
+
+TEST(Ink, NothingBehindTheLastPixelIsInk) {
+  Plane plane(5, 5);
+  plane.values.push_back(1);
+  plane.values.pop_back();  // the memory behind the plane goes on holding the 1
+  EXPECT_TRUE(connected_pieces(plane, 0.25f, 0.5f).empty());
+  plane.values.back() = 1;
+  EXPECT_EQ(connected_pieces(plane, 0.25f, 0.5f).size(), 1u);
+}
+
+TEST(Ink, ADifferenceIsThatOfEveryPixel) {
+  Plane a(3, 2, 5), b(3, 2);
+  for (std::size_t i = 0; i < b.values.size(); ++i) b.values[i] = static_cast<float>(i + 1);
+  EXPECT_EQ(difference(a, b).values, (std::vector<float>{4, 3, 2, 1, 0, -1}));
 }
 
 }  // namespace
