@@ -150,6 +150,15 @@ TEST_P(Simulation, SuggestionsSuitTwoBodies) {
   EXPECT_LT(free, 0.1f);
 }
 
+TEST_P(Simulation, SuggestedStepsFollowTheLargestPullOrTheFastestBody) {
+  // 3 on the lighter body of a circle of radius 1, along x; the softening takes 1e-4 of it.
+  const double softening = 0.01;
+  const kernels::NbodyOptions force{.softening = static_cast<float>(softening)};
+  const double dt = suggested_dt(kepler(0), force, stream());
+  EXPECT_NEAR(dt / std::sqrt(softening / (20 * 3)), 1, 1e-3);
+  EXPECT_EQ(suggested_dt(Bodies(1), force, stream()), 0.01f);  // one that rests
+}
+
 // The snippet of models/nbody/README.md.
 TEST(NbodyPage, ItsExampleRuns) {
   const test::TemporaryFolder folder;
