@@ -105,6 +105,21 @@ TEST(Ink, PolarityIsThatOfTheGroundUnderTheInk) {
   EXPECT_FALSE(is_dark_on_light(page));
 }
 
+// Strokes as wide as strokes may be, and a shadow whose edge runs beside them.
+TEST(Ink, StrokesBesideTheEdgeOfAShadowAreThinnerThanTheGroundBetween) {
+  Plane page = sheet(160, 160);
+  fill(page, {64, 0, 96, 160}, 79);
+  for (const InkBox& stroke : {InkBox{11, 37, 31, 10}, {15, 78, 46, 10}, {8, 119, 23, 10}}) {
+    fill(page, stroke);
+  }
+  for (std::int64_t y = 0; y < 160; ++y) {  // brighter to the right and below, as no drawing is
+    for (std::int64_t x = 0; x < 160; ++x) {
+      page.at(x, y) *= 0.85f + 0.0008f * static_cast<float>(x) + 0.0004f * static_cast<float>(y);
+    }
+  }
+  EXPECT_TRUE(is_dark_on_light(page));
+}
+
 TEST(Ink, PrintedRulesAreTakenOut) {
   Plane page = sheet(400, 300);
   for (std::int64_t y = 20; y < 300; y += 30) fill(page, {0, y, 400, 2}, 150);
