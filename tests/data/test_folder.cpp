@@ -382,7 +382,7 @@ TEST_F(FolderCache, RemembersWhatWasLeftOut) {
   expect_error(ErrorKind::data, {"cat/text.png"}, [&] { decodes(); });
 }
 
-TEST_F(FolderCache, HoldsPicturesOfTheLargestSide) {
+TEST_F(FolderCache, HoldsPicturesOfTheGreatestSide) {
   write_class(*this / "cat", 2);
   write_class(*this / "dog", 2, 100);
   options_.shape = {1, kMaxDatasetSide, 4, Fit::stretch};

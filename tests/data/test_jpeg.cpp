@@ -38,7 +38,7 @@ TEST(Jpeg, ADifferenceOfTenBits) {
   EXPECT_EQ(decode_grey(jpeg).pixels, (Bytes{255}));
 }
 
-TEST(Jpeg, ALargePictureFitsWhatItsDecoderMayAllocate) {
+TEST(Jpeg, ABigPictureFitsWhatItsDecoderMayAllocate) {
   constexpr int kSide = 512;
   const Bytes jpeg = jpeg_tables()
                          .frame(kBaseline, kSide, kSide, kGreyFrame)
@@ -47,19 +47,23 @@ TEST(Jpeg, ALargePictureFitsWhatItsDecoderMayAllocate) {
   EXPECT_EQ(decode_grey(jpeg).pixels, Bytes(kSide * kSide, 128));
 }
 
-// A coefficient of 128 behind sixteen zeros, which one code of 1 bit stands for.
+// A coefficient of 3 behind sixteen zeros, which one code of 1 bit stands for.
 TEST(Jpeg, ARunOfSixteenZerosMeansTheSameInProgressiveFiles) {
-  const JpegWriter::Codes codes = {{1, 0xf0}, {2, 8}, {3, 0}};
+  const JpegWriter::Codes codes = {{1, 0xf0}, {2, 2}, {3, 0}};
+  Bytes coarse(65, 100);
+  coarse[0] = 0;  // table 0
   const Bytes baseline = jpeg_tables()
+                             .segment(0xdb, coarse)
                              .huffman(17, codes)
                              .frame(kBaseline, 8, 8, kGreyFrame)
-                             .scan({{1, 1}}, 0, 63, 0, {0x28, 0x0d})
+                             .scan({{1, 1}}, 0, 63, 0, {0x2f, 0x7f})
                              .finish();
   const Bytes progressive = jpeg_tables()
+                                .segment(0xdb, coarse)
                                 .huffman(17, codes)
                                 .frame(kProgressive, 8, 8, kGreyFrame)
                                 .scan({{1, 0}}, 0, 0, 0, {0x7f})
-                                .scan({{1, 1}}, 1, 63, 0, {0x50, 0x1b})
+                                .scan({{1, 1}}, 1, 63, 0, {0x5e})
                                 .finish();
   const GreyImage expected = decode_grey(baseline);
   EXPECT_NE(expected.pixels, Bytes(64, 128));
