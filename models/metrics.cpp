@@ -36,15 +36,10 @@ std::vector<StepMetrics> step_metrics(const std::vector<StepRecord>& records) {
 }
 
 int best_epoch(const std::vector<EpochRecord>& history) {
-  int best = 0;
-  double accuracy = -1;
-  for (const EpochRecord& record : history) {
-    if (record.validation && record.validation->accuracy > accuracy) {
-      accuracy = record.validation->accuracy;
-      best = record.epoch;
-    }
-  }
-  return best;
+  const auto best = std::ranges::max_element(history, {}, [](const EpochRecord& record) {
+    return record.validation ? record.validation->accuracy : -1;
+  });
+  return best != history.end() && best->validation ? best->epoch : 0;
 }
 
 }  // namespace weft::models

@@ -382,6 +382,37 @@ TEST_F(FolderCache, RemembersWhatWasLeftOut) {
   expect_error(ErrorKind::data, {"cat/text.png"}, [&] { decodes(); });
 }
 
+TEST_F(FolderCache, HoldsPicturesOfTheGreatestSide) {
+  write_class(*this / "cat", 2);
+  write_class(*this / "dog", 2, 100);
+  options_.shape = {1, kMaxDatasetSide, 4, Fit::stretch};
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(decodes());
+  EXPECT_EQ(last_.train.height, kMaxDatasetSide);
+  options_.shape = {1, 4, kMaxDatasetSide, Fit::stretch};
+  EXPECT_TRUE(decodes());
+  EXPECT_FALSE(decodes());
+  EXPECT_EQ(last_.train.width, kMaxDatasetSide);
+}
+
+// A picture that is away while the others are read is looked for again the next time.
+TEST_F(FolderCache, IsNotWrittenWithoutAPictureThatCouldNotBeRead) {
+  write_two_classes();
+  test::write_bytes(*this / "README.md", test::text("x"));  // logged after the list, before reading
+  const fs::path picture = *this / "cat/0.png", elsewhere = cache_.path() / "0.png";
+  options_.skip_broken = true;
+  FolderOptions options = options_;
+  options.log = [&](const std::string& line) {
+    if (line.starts_with("passed over")) fs::rename(picture, elsewhere);
+  };
+  const Dataset without = load_folder(folder_.path(), options);
+  EXPECT_EQ(without.train.count + without.test.count, 19);
+  fs::rename(elsewhere, picture);
+  EXPECT_TRUE(decodes());
+  EXPECT_EQ(last_.train.count + last_.test.count, 20);
+  EXPECT_FALSE(decodes());
+}
+
 TEST_F(FolderCache, AFolderThatCannotBeMadeIsLogged) {
   write_two_classes();
   test::write_bytes(cache_.path() / "weft", test::text("a file in its place"));

@@ -93,6 +93,7 @@ TEST(Image, DamagedExifIsNoOrientation) {
               3)
         << length;
   }
+  EXPECT_EQ(width_with(Bytes(whole.begin(), whole.begin() + 22)), 2);  // it ends with the entry
   EXPECT_EQ(width_with(test::exif_block(0)), 3);
   EXPECT_EQ(width_with(test::exif_block(9)), 3);
   Bytes far = whole;

@@ -6,6 +6,9 @@
 
 #include <cstdlib>
 
+#include "data/ink/marks.h"
+#include "data/ink/windows.h"
+
 namespace weft::data {
 namespace {
 
@@ -54,6 +57,17 @@ TEST(Ink, TheLooseBarOfAFiveBelongsToIt) {
   expect_box(marks[1].box, {120, 20, 30, 60});
 }
 
+// Parts of one character that lie diagonally nearly touch.
+TEST(Ink, TwoCharactersOnASlopingLineStayTwo) {
+  Plane page = sheet(200, 160);
+  fill(page, {40, 30, 30, 60});
+  fill(page, {95, 70, 30, 60});
+  const std::vector<Mark> marks = find_marks(page, true);
+  ASSERT_EQ(marks.size(), 2u);
+  expect_box(marks[0].box, {40, 30, 30, 60});
+  expect_box(marks[1].box, {95, 70, 30, 60});
+}
+
 TEST(Ink, WhatLiesAlongTheBorderIsNoWriting) {
   Plane page = sheet(300, 200);
   fill(page, {0, 0, 300, 15});  // a table above and to the left
@@ -91,6 +105,21 @@ TEST(Ink, PolarityIsThatOfTheGroundUnderTheInk) {
   EXPECT_FALSE(is_dark_on_light(page));
 }
 
+// Strokes as wide as strokes may be, and a shadow whose edge runs beside them.
+TEST(Ink, StrokesBesideTheEdgeOfAShadowAreThinnerThanTheGroundBetween) {
+  Plane page = sheet(160, 160);
+  fill(page, {64, 0, 96, 160}, 79);
+  for (const InkBox& stroke : {InkBox{11, 37, 31, 10}, {15, 78, 46, 10}, {8, 119, 23, 10}}) {
+    fill(page, stroke);
+  }
+  for (std::int64_t y = 0; y < 160; ++y) {  // brighter to the right and below, as no drawing is
+    for (std::int64_t x = 0; x < 160; ++x) {
+      page.at(x, y) *= 0.85f + 0.0008f * static_cast<float>(x) + 0.0004f * static_cast<float>(y);
+    }
+  }
+  EXPECT_TRUE(is_dark_on_light(page));
+}
+
 TEST(Ink, PrintedRulesAreTakenOut) {
   Plane page = sheet(400, 300);
   for (std::int64_t y = 20; y < 300; y += 30) fill(page, {0, y, 400, 2}, 150);
@@ -99,6 +128,21 @@ TEST(Ink, PrintedRulesAreTakenOut) {
   const std::vector<Mark> marks = find_marks(page, true);
   ASSERT_EQ(marks.size(), 1u);
   expect_box(marks[0].box, {180, 80, 30, 100}, 3);
+}
+
+TEST(Ink, NothingBehindTheLastPixelIsInk) {
+  Plane plane(5, 5);
+  plane.values.push_back(1);
+  plane.values.pop_back();  // the memory behind the plane goes on holding the 1
+  EXPECT_TRUE(connected_pieces(plane, 0.25f, 0.5f).empty());
+  plane.values.back() = 1;
+  EXPECT_EQ(connected_pieces(plane, 0.25f, 0.5f).size(), 1u);
+}
+
+TEST(Ink, ADifferenceIsThatOfEveryPixel) {
+  Plane a(3, 2, 5), b(3, 2);
+  for (std::size_t i = 0; i < b.values.size(); ++i) b.values[i] = static_cast<float>(i + 1);
+  EXPECT_EQ(difference(a, b).values, (std::vector<float>{4, 3, 2, 1, 0, -1}));
 }
 
 }  // namespace

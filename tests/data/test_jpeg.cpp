@@ -38,6 +38,38 @@ TEST(Jpeg, ADifferenceOfTenBits) {
   EXPECT_EQ(decode_grey(jpeg).pixels, (Bytes{255}));
 }
 
+TEST(Jpeg, ABigPictureFitsWhatItsDecoderMayAllocate) {
+  constexpr int kSide = 512;
+  const Bytes jpeg = jpeg_tables()
+                         .frame(kBaseline, kSide, kSide, kGreyFrame)
+                         .scan({{1, 0}}, 0, 63, 0, Bytes(kSide / 8 * kSide / 8 * 2 / 8))
+                         .finish();
+  EXPECT_EQ(decode_grey(jpeg).pixels, Bytes(kSide * kSide, 128));
+}
+
+// A coefficient of 3 behind sixteen zeros, which one code of 1 bit stands for.
+TEST(Jpeg, ARunOfSixteenZerosMeansTheSameInProgressiveFiles) {
+  const JpegWriter::Codes codes = {{1, 0xf0}, {2, 2}, {3, 0}};
+  Bytes coarse(65, 100);
+  coarse[0] = 0;  // table 0
+  const Bytes baseline = jpeg_tables()
+                             .segment(0xdb, coarse)
+                             .huffman(17, codes)
+                             .frame(kBaseline, 8, 8, kGreyFrame)
+                             .scan({{1, 1}}, 0, 63, 0, {0x2f, 0x7f})
+                             .finish();
+  const Bytes progressive = jpeg_tables()
+                                .segment(0xdb, coarse)
+                                .huffman(17, codes)
+                                .frame(kProgressive, 8, 8, kGreyFrame)
+                                .scan({{1, 0}}, 0, 0, 0, {0x7f})
+                                .scan({{1, 1}}, 1, 63, 0, {0x5e})
+                                .finish();
+  const GreyImage expected = decode_grey(baseline);
+  EXPECT_NE(expected.pixels, Bytes(64, 128));
+  EXPECT_EQ(decode_grey(progressive).pixels, expected.pixels);
+}
+
 TEST(Jpeg, SamePixelsInEveryOrderOfTheSameCoefficients) {
   const RgbImage baseline = decode_rgb_image(corpus_file("baseline.jpg"), "x");
   EXPECT_EQ(baseline.width, 7);
@@ -208,6 +240,21 @@ TEST(Jpeg, ProgressiveScansComeInOrder) {
                  "not in its place");
 }
 
+// Coefficient 63 alone is refined: where it becomes 1, and where one zero comes before that.
+TEST(Jpeg, ARefinedCoefficientLiesInTheBandOfItsScan) {
+  const auto with_refinement = [](const Bytes& data) {
+    return jpeg_tables()
+        .huffman(17, {{1, 0}, {2, 0x11}, {3, 0x01}})
+        .frame(kProgressive, 8, 8, kGreyFrame)
+        .scan({{1, 0}}, 0, 0, 0, {0x7f})
+        .scan({{1, 1}}, 63, 63, 1, {0x7f})
+        .scan({{1, 1}}, 63, 63, 0x10, data)
+        .finish();
+  };
+  EXPECT_TRUE(can_be_decoded(with_refinement({0xdf})));
+  expect_refused(with_refinement({0xbf}), "outside the band of its scan");
+}
+
 TEST(Jpeg, WorkIsBounded) {
   // Each coefficient of one block in 14 scans of a bit each.
   const auto with_scans = [](int side, int scans) {
@@ -285,6 +332,19 @@ TEST(Jpeg, RestartMarkers) {
   bad = good;
   bad.resize(7);
   expect_refused(with_data(bad), "ends early");
+}
+
+// Two blocks whose DC differences are 20000. Their sum would leave 16 bits.
+TEST(Jpeg, DifferencesBeginAnewBehindARestartMarker) {
+  const Bytes jpeg = JpegWriter()
+                         .quantisation()
+                         .huffman(0, {{1, 15}})
+                         .huffman(16, {{1, 0}})
+                         .segment(0xdd, {0, 1})
+                         .frame(kBaseline, 16, 8, kGreyFrame)
+                         .scan({{1, 0}}, 0, 63, 0, {0x4e, 0x20, 0x7f, 0xff, 0xd0, 0x4e, 0x20, 0x7f})
+                         .finish();
+  EXPECT_EQ(decode_grey(jpeg).pixels, Bytes(128, 255));
 }
 
 }  // namespace

@@ -222,6 +222,20 @@ TEST(Preprocess, WhatLiesInsideTheLargestMarkBelongsToIt) {
   EXPECT_EQ(two.box, empty.box);
 }
 
+// The largest mark is the one that covers most, not the longest.
+TEST(Preprocess, ALongStrokeBesideACharacterIsNotTakenForIt) {
+  GreyImage drawing{300, 300, std::vector<std::uint8_t>(90000, 255)};
+  for (std::size_t y = 60; y < 190; ++y) {
+    for (std::size_t x = 20; x < 24; ++x) drawing.pixels[y * 300 + x] = 0;
+  }
+  for (std::size_t y = 90; y < 150; ++y) {
+    for (std::size_t x = 150; x < 210; ++x) drawing.pixels[y * 300 + x] = 0;
+  }
+  const PreparedImage prepared = prepare(drawing);
+  EXPECT_EQ(prepared.marks, 2);
+  EXPECT_EQ(prepared.box, (InkBox{150, 90, 60, 60}));
+}
+
 TEST(Preprocess, HairLinesBecomeFullInk) {
   GreyImage drawing{300, 300, std::vector<std::uint8_t>(90000, 255)};
   for (std::size_t y = 20; y < 280; ++y) drawing.pixels[y * 300 + 150] = 0;

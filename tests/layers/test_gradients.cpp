@@ -188,6 +188,11 @@ TEST_P(Gradients, ResidualBlocks) {
                       shortcut("s"), sigmoid("s2"), linear("l3", 7, 7), tanh("t2"), add("a"),
                       tanh("t3"), linear("l4", 7, 3)),
                 42);
+    // The shortcut could run in place on what the block's first layer needs for its weights.
+    check_block({6},
+                stack(linear("l1", 6, 7), fork("f"), linear("l2", 7, 7), shortcut("s"), tanh("t"),
+                      add("a"), linear("l3", 7, 3)),
+                49);
     // Products whose weight gradients run on a branch, with ReLUs between them.
     check_block({6},
                 stack(linear("l1", 6, 7), relu("r1"), fork("f"), linear("l2", 7, 9), relu("r2"),

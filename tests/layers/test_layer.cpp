@@ -105,6 +105,15 @@ TEST(LayerFlops, CountMultiplyAndAddAsTwo) {
   EXPECT_EQ(layers::Flatten("f").forward_flops({2, 5}), 0);
 }
 
+TEST(LayerBytes, BatchNormKeepsTheMomentsOfEveryChannelBetweenTwoSums) {
+  for (const std::int64_t channels : {1, 100, 1000}) {
+    const std::size_t bytes =
+        layers::BatchNorm2d("bn", channels)
+            .workspace_bytes({1, channels, 1, 1}, {}, Device::cpu(), Phase::training);
+    EXPECT_GE(bytes, static_cast<std::size_t>(channels) * sizeof(kernels::Moments)) << channels;
+  }
+}
+
 // A Linear(3, 2) with everything it needs for a batch of 4, to be spoilt one argument at a time.
 class LayerCalls : public testing::Test {
  protected:

@@ -198,6 +198,43 @@ TEST_P(OverRanks, OneValueOnEachRankIsEnough) {
   EXPECT_TRUE(compare(outputs, std::vector<double>{-1.5, 2.5}, {1e-5, 0, false}));
 }
 
+// A GPU shares so many values of a channel out among blocks, which meet in the workspace behind
+// what the layer keeps there between two sums.
+TEST_P(OverRanks, ChannelsThatTakeAWorkspaceOfTheirOwn) {
+  const Shape sample{2, 64, 64};
+  const std::vector<float> x = random_floats(2 * sample.elements(), 63, -1, 3);
+  const std::vector<float> dy = random_floats(2 * sample.elements(), 64);
+  const auto step_of_rows = [&](std::int64_t first, std::int64_t count, const SumOverRanks* sum) {
+    const Stream own(device());
+    Instance instance(sample, stack(batch_norm2d("bn", 2)), own);
+    Plan plan = instance.plan(count, Phase::training);
+    if (sum != nullptr) plan.over_ranks(sum, 2);
+    fill(plan.input(), rows(x, sample.elements(), first, count), own);
+    plan.forward(own);
+    fill(plan.output_gradient(), rows(dy, sample.elements(), first, count), own);
+    plan.backward(GradientMode::overwrite, own, true);
+    return Result{
+        to_host(plan.output(), own), to_host(plan.input_gradient(), own), instance.gradients(), {}};
+  };
+  const std::size_t of_two_blocks = 2 * 2 * sizeof(kernels::Moments);
+  EXPECT_GE(kernels::batch_norm_workspace_bytes({1, 2, 64 * 64}, device()),
+            device().is_cpu() ? 0 : of_two_blocks);
+  const Result expected = step_of_rows(0, 2, nullptr);
+  Result found[2];
+  Turns turns(2);
+  turns.run([&](int rank, const SumOverRanks& sum) { found[rank] = step_of_rows(rank, 1, &sum); });
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    const auto own = [&](const std::vector<float>& all) {
+      return rows(all, sample.elements(), rank, 1);
+    };
+    EXPECT_TRUE(compare(found[rank].output, own(expected.output), kRounding, "output"));
+    EXPECT_TRUE(compare(found[rank].input_gradient, own(expected.input_gradient), kRounding, "dx"));
+  }
+  std::vector<float> sum = found[0].gradients;
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += found[1].gradients[i];
+  EXPECT_TRUE(compare(sum, expected.gradients, {1e-3, 1e-4, false}, "gradients"));
+}
+
 TEST_P(OverRanks, CanBeCapturedAndSwitchedOff) {
   Instance instance({2, 5, 5}, normalising(), stream());
   Plan plan = instance.plan(kRows, Phase::training);

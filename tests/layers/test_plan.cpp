@@ -77,16 +77,19 @@ TEST_P(Plans, RepeatTheSameBits) {
 }
 
 TEST_P(Plans, NeverOverwriteTheirInput) {
-  Instance instance({6}, stack(tanh("t"), flatten("f"), sigmoid("s"), linear("fc", 6, 2)),
-                    stream());
-  for (const Phase phase : {Phase::inference, Phase::training}) {
-    Plan plan = instance.plan(3, phase);
-    const std::vector<float> x = random_floats(18, 59);
-    const std::vector<float> first = forward(plan, x);
-    plan.forward(stream());
-    EXPECT_EQ(to_host(plan.output(), stream()), first);
-    EXPECT_EQ(to_host(plan.input(), stream()), x);
-  }
+  const auto check = [&](std::vector<ReferenceLayer> layers) {
+    Instance instance({6}, std::move(layers), stream());
+    for (const Phase phase : {Phase::inference, Phase::training}) {
+      Plan plan = instance.plan(3, phase);
+      const std::vector<float> x = random_floats(18, 59);
+      const std::vector<float> first = forward(plan, x);
+      plan.forward(stream());
+      EXPECT_EQ(to_host(plan.output(), stream()), first);
+      EXPECT_EQ(to_host(plan.input(), stream()), x);
+    }
+  };
+  check(stack(tanh("t"), flatten("f"), sigmoid("s"), linear("fc", 6, 2)));
+  check(stack(fork("f"), linear("fc", 6, 6), shortcut("s"), tanh("t"), add("a")));
 }
 
 TEST_P(Plans, ShareWeights) {
@@ -136,6 +139,17 @@ TEST_P(Plans, ReuseTheMemoryOfAResidualBlock) {
   EXPECT_EQ(training.gradient_bytes(), 3 * 1024u);
   // The input and one for each layer but the sigmoid, which runs in place.
   EXPECT_EQ(training.activation_bytes(), 7 * 1024u);
+}
+
+// Backward of a block that ends with another one: the outer sum's gradient, which both ways read,
+// and two regions that the ways take turns in.
+TEST_P(Plans, ReuseTheMemoryOfABlockAtTheEndOfABlock) {
+  Instance instance({64},
+                    stack(fork("f1"), linear("l1", 64, 64), linear("l2", 64, 64), fork("f2"),
+                          linear("l3", 64, 64), add("a2"), add("a1")),
+                    stream());
+  const Plan training = instance.plan(4, Phase::training, {.fuse = false});
+  EXPECT_EQ(training.gradient_bytes(), 3 * 1024u);
 }
 
 TEST_P(Plans, TakeTailBatchesAndSingleRows) {

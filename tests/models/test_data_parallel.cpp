@@ -229,6 +229,24 @@ TEST(DataParallel, RanksThatComeApartAreFound) {
                      [&] { compare(true); }));
 }
 
+TEST(DataParallel, EvaluationKeepsLogitsWhereTheyAreWanted) {
+  const data::ImageSet set = test::block_images(7, 3);
+  const auto net = make_network({.name = "mlp"});
+  run_ranks(2, [&](distributed::Communicator& ranks) {
+    const Stream stream(Device::cpu());
+    layers::Weights weights(*net, stream, layers::Phase::inference);
+    copy_from_host(weights.parameters.view<float>(),
+                   std::span<const float>(net->initial_parameters(3)), stream);
+    const std::vector<kernels::Normalization> normalization{{0.27f, 0.21f}};
+    for (const bool keeps : {false, true}) {
+      SharedEvaluator evaluator(ranks, *net, weights, set, normalization, {}, 10, stream, false,
+                                keeps);
+      EXPECT_EQ(evaluator.run(stream).images, 7);
+      EXPECT_EQ(evaluator.logits(stream).size(), keeps ? 70u : 0u);
+    }
+  });
+}
+
 TEST(DataParallel, ADivergedRunEndsOnAllRanks) {
   const data::Dataset dataset = test::block_dataset(200, 20);
   TrainConfig config = config_of("mlp", 20, 4);

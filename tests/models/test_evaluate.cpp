@@ -2,6 +2,7 @@
 // evaluate(): totals, predictions, probabilities and confusion agree with each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/evaluate.h"
@@ -58,6 +59,18 @@ TEST_P(Evaluate, ResultsAgreeWithEachOther) {
   EXPECT_EQ(result.metrics.images, 53);
   EXPECT_DOUBLE_EQ(result.metrics.accuracy, static_cast<double>(hits) / 53);
   EXPECT_NEAR(result.metrics.loss, loss / 53, 1e-5);
+}
+
+// Nothing is unsure without a threshold. A flat picture lies below every one.
+TEST_P(Evaluate, CountsTheImagesBelowTheThreshold) {
+  const auto unsure = [&](double threshold) {
+    model_.info.calibration.threshold = threshold;
+    return evaluate(model_, set_, 20, {}, stream()).unsure;
+  };
+  std::fill_n(set_.images.begin(), 5 * set_.pixels(), std::uint8_t{77});
+  EXPECT_EQ(unsure(Calibration{}.threshold), 0);
+  EXPECT_EQ(unsure(-1e300), 5);
+  EXPECT_EQ(unsure(1e300), 53);
 }
 
 TEST_P(Evaluate, BatchSizeDoesNotMatter) {

@@ -154,6 +154,27 @@ TEST(NetworkInModelFile, RoundTripsAndIsNotTrusted) {
   EXPECT_EQ(load_model(folder / "older.safetensors").parameters, fresh_model("lenet5").parameters);
 }
 
+// Of a plain state dict the first tensor says how many channels there are.
+TEST(NetworkInModelFile, IsRecognisedWithItsChannels) {
+  const TemporaryFolder folder;
+  for (const std::int64_t channels : {3, 1024}) {
+    Model model;
+    model.info.network.name = "lenet5";
+    model.info.network.channels = channels;
+    model.info.class_names.assign(10, "c");
+    model.net = make_network(model.info.network);
+    model.parameters = model.net->initial_parameters(7);
+    SafeTensors content = model_content(model);
+    content.metadata.clear();
+    write_safetensors(folder / "m.safetensors", content);
+    const Model read = load_model(folder / "m.safetensors");
+    EXPECT_EQ(read.info.network.name, "lenet5");
+    EXPECT_EQ(read.info.network.channels, channels);
+    EXPECT_EQ(std::ssize(read.info.mean), channels);
+    EXPECT_EQ(read.parameters, model.parameters);
+  }
+}
+
 class ModelFile : public testing::Test {
  protected:
   ModelFile() : content_(model_content(fresh_model("mlp"))) {}

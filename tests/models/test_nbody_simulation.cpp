@@ -150,6 +150,20 @@ TEST_P(Simulation, SuggestionsSuitTwoBodies) {
   EXPECT_LT(free, 0.1f);
 }
 
+TEST_P(Simulation, SuggestedStepsFollowTheStrongestPull) {
+  // 3 / 2.25 on the lighter of two bodies 1.5 apart, along x; the softening takes 1e-4 of it.
+  const double softening = 0.01;
+  const kernels::NbodyOptions force{.softening = static_cast<float>(softening)};
+  const double dt = suggested_dt(kepler(0.5), force, stream());
+  EXPECT_NEAR(dt / std::sqrt(softening / (20 * 3 / 2.25)), 1, 1e-3);
+  // Bodies without mass that rest, and one that moves alone.
+  EXPECT_EQ(suggested_dt(Bodies(1), force, stream()), 0.01f);
+  EXPECT_EQ(suggested_dt(Bodies(5), force, stream()), 0.01f);
+  Bodies alone(1);
+  alone.velocity[0] = 3;
+  EXPECT_EQ(suggested_dt(alone, force, stream()), 0.01f);
+}
+
 // The snippet of models/nbody/README.md.
 TEST(NbodyPage, ItsExampleRuns) {
   const test::TemporaryFolder folder;

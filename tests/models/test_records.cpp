@@ -245,7 +245,10 @@ TEST(Metrics, BestEpochIsTheEarliestOfEquals) {
     return out;
   };
   EXPECT_EQ(best_epoch({}), 0);
-  EXPECT_EQ(best_epoch({EpochRecord{}}), 0);
+  EpochRecord unvalidated;
+  unvalidated.epoch = 9;
+  EXPECT_EQ(best_epoch({unvalidated}), 0);
+  EXPECT_EQ(best_epoch({unvalidated, record(2, 0), unvalidated}), 2);
   EXPECT_EQ(best_epoch({record(1, 0.5), record(2, 0.7), record(3, 0.7), record(4, 0.6)}), 2);
 }
 

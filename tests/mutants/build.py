@@ -18,6 +18,7 @@ TARGETS = {  # by the kind of source: the test program
     "layers": "layers_tests",
     "models": "models_tests",
 }
+ON_HOST_CUDA = {"layers": "layers_host_cuda_tests"}  # the same tests with the kernels of a GPU
 
 
 def run(command, seconds, cwd, env=None):
@@ -47,16 +48,15 @@ class Build:
 
     def __init__(self, root, folder, kinds):
         self.root, self.folder = pathlib.Path(root), pathlib.Path(folder)
-        self.kinds = kinds
+        self.programs = [table[kind] for kind in kinds for table in (TARGETS, ON_HOST_CUDA) if kind in table]
         self.ninja = "ninja"
 
     def prepare(self, cmake_arguments, jobs):
-        targets = [TARGETS[kind] for kind in self.kinds]
         # Sources are compiled one by one: a mutant is one of them.
         subprocess.run(["cmake", "-S", str(self.root), "-B", str(self.folder), "-G", "Ninja", "-DWEFT_CUDA=OFF",
                         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=1", *cmake_arguments],
                        check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([self.ninja, "-C", str(self.folder), f"-j{jobs}", "--quiet", *targets], check=True,
+        subprocess.run([self.ninja, "-C", str(self.folder), f"-j{jobs}", "--quiet", *self.programs], check=True,
                        stdout=subprocess.DEVNULL)
         self.read()
 
@@ -67,7 +67,7 @@ class Build:
     def read(self):
         """Reads commands and dependencies of the build."""
         self.commands = {}  # object -> its command as a list, without a launcher
-        for line in self.ask_ninja("-t", "commands", *[TARGETS[kind] for kind in self.kinds]).splitlines():
+        for line in self.ask_ninja("-t", "commands", *self.programs).splitlines():
             if " -c " in line and " -o " in line:
                 words = shlex.split(line)
                 if "ccache" in words[0]:
@@ -83,11 +83,11 @@ class Build:
                 if path.startswith(str(self.root) + "/"):
                     self.users.setdefault(path[len(str(self.root)) + 1:], []).append(target)
         self.links = {}
-        for kind in self.kinds:
-            line = self.ask_ninja("-t", "commands", TARGETS[kind]).splitlines()[-1]
+        for program in self.programs:
+            line = self.ask_ninja("-t", "commands", program).splitlines()[-1]
             words = shlex.split(line)
             first = words.index("&&") + 1
-            self.links[kind] = words[first:words.index("&&", first)]
+            self.links[program] = words[first:words.index("&&", first)]
 
     def objects(self, path):
         """The objects that a mutant of this source needs anew; those of the test programs are left out."""
@@ -122,9 +122,9 @@ class Build:
             words += ["-O1"]
         return run(words, seconds, self.folder)
 
-    def link(self, kind, replaced, output, seconds):
-        """Links a test program; `replaced` maps objects of the build to those of the mutant."""
-        words = list(self.links[kind])
+    def link(self, program, replaced, output, seconds):
+        """Links a test program, as one of TARGETS; `replaced` maps objects of the build to those of the mutant."""
+        words = list(self.links[program])
         words[words.index("-o") + 1] = str(output)
         at_front = []
         for target, own in replaced.items():

@@ -96,7 +96,7 @@ class Runner:
     def __init__(self, build, work, options):
         self.build, self.work, self.options = build, work, options
         self.lock = threading.Lock()
-        self.baselines = {}  # (kind, filter, round) -> seconds
+        self.baselines = {}  # (test program, filter, round) -> seconds
         self.plain = {}  # object -> the code that the unmutated source gives
 
     def environment(self, settings):
@@ -108,8 +108,9 @@ class Runner:
         return building.run([str(program), *arguments], seconds, folder, env)
 
     def filters_of(self, path, families_hit):
-        """(filter, settings) pairs, the quick ones first."""
+        """(test program, filter, settings) triples, the quick ones first."""
         kind = families.kind_of(path)
+        program = building.TARGETS[kind]
         if kind == "kernels":
             found = set()
             for family in families_hit:
@@ -122,34 +123,40 @@ class Runner:
                 tests = families.large_filter(ROOT, family)
                 if tests:
                     rounds.insert(-1, (tests, ROUNDS[0]))
-            return rounds
+            return [(program, *pair) for pair in rounds]
         near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
-        return ([(":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []) + [("*" + NEVER, {})]
+        found = [(program, ":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []
+        found.append((program, "*" + NEVER, {}))
+        if kind in building.ON_HOST_CUDA:
+            found.append((building.ON_HOST_CUDA[kind], "On/*" + NEVER, ROUNDS[0]))
+        return found
 
-    def null_mutant(self, kind, target, folder):
+    def null_mutant(self, name, target, folder):
         """A program made as those of mutants are, of an unchanged source."""
         (folder / "overlay").mkdir(parents=True, exist_ok=True)
         own, program = folder / os.path.basename(target), folder / "tests.bin"
         for status, output in (self.build.compile(target, folder / "overlay", own, COMPILE_SECONDS),
-                               self.build.link(kind, {target: own}, program, COMPILE_SECONDS)):
+                               self.build.link(name, {target: own}, program, COMPILE_SECONDS)):
             if status != 0:
                 raise RuntimeError(f"the unmutated code does not build: {output[-500:]}")
         return program
 
-    def rounds(self, kind, tests, settings, target):
-        """Runs the null mutant of an object. Returns (filter, seconds) pairs: the quick tests, then the slow ones."""
-        key = (kind, tests, tuple(sorted(settings.items())))
+    def rounds(self, name, tests, settings, target):
+        """Runs the null mutant of an object in this test program.
+
+        Returns (filter, seconds) pairs: the quick tests, then the slow ones."""
+        key = (name, tests, tuple(sorted(settings.items())))
         with self.lock:
             slot = self.baselines.setdefault(key, {"lock": threading.Lock()})
         with slot["lock"]:
             if "rounds" not in slot:
-                slot["rounds"] = self.measure(kind, tests, settings, target, self.work / f"null-{abs(hash(key))}")
+                slot["rounds"] = self.measure(name, tests, settings, target, self.work / f"null-{abs(hash(key))}")
         if not slot["rounds"]:
             raise RuntimeError(f"the unmutated code passes no test of {tests}")
         return slot["rounds"]
 
-    def measure(self, kind, tests, settings, target, folder):
-        program = self.null_mutant(kind, target, folder)
+    def measure(self, name, tests, settings, target, folder):
+        program = self.null_mutant(name, target, folder)
         _, output = self.test(program, tests, settings, 500, folder)
         shutil.rmtree(folder, ignore_errors=True)
         passed = {name: int(ms) / 1000 for name, ms in re.findall(r"\[       OK \] (\S+) \((\d+) ms\)", output)}
@@ -248,15 +255,18 @@ class Runner:
                 status, output = self.build.compile(target, overlay, own[target], COMPILE_SECONDS)
                 if status != 0:
                     return ("compile error", (re.findall(r"error: [^\n]*", output) or ["time"])[0][:120])
-            program = folder / "tests.bin"
-            status, output = self.build.link(kind, own, program, COMPILE_SECONDS)
-            if status != 0:
-                return ("link error", output[-300:])
             if self.same_code(members, own):
                 continue
             same = False
-            for tests, settings in self.filters_of(site.file, names):
-                for part, seconds in self.rounds(kind, tests, settings, members[0]):
+            linked = None
+            for name, tests, settings in self.filters_of(site.file, names):
+                program = folder / "tests.bin"
+                if name != linked:
+                    status, output = self.build.link(name, own, program, COMPILE_SECONDS)
+                    if status != 0:
+                        return ("link error", output[-300:])
+                    linked = name
+                for part, seconds in self.rounds(name, tests, settings, members[0]):
                     killed = self.killed(program, part, settings, max(20, 5 * seconds), folder)
                     if killed:
                         return killed
