@@ -107,8 +107,8 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
   if (dx.data != nullptr) {
     if (context.mask_input_gradient) options.relu_mask = x.data;
     kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, context.parameters[0].data,
-                                            extents, GradientMode::overwrite, options, context.workspace,
-                                            stream);
+                                            extents, GradientMode::overwrite, options,
+                                            context.workspace, stream);
   }
 }
 

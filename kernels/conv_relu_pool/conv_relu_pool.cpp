@@ -26,7 +26,7 @@ struct ReluPoolRow {
   Launcher<ReluPoolForward> forward;
   Launcher<ReluPoolBackwardData> backward_data;
   Launcher<ReluPoolBackwardWeights> backward_weights;
-  Launcher<ReluPoolTakes> takes_shape = {};    // none: it takes any
+  Launcher<ReluPoolTakes> takes_shape = {};  // none: it takes any
   // None: partial sums of weight gradients, and nothing for the other passes.
   Launcher<ReluPoolWorkspace> workspace = {};
   bool masks = false;  // Does the data gradient apply a ReLU mask in its epilogue?

@@ -312,6 +312,60 @@ TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
   }
 }
 
+// Values fall to 2^-17 of the largest one. Each result is one product, so that it shows how many
+// bits of both factors are kept, 19 at least: a filter has one weight that is not 0, and for the
+// weight gradient a channel of x one such pixel. It is the same whatever the size of all.
+TEST_P(ReluPool, KeepsSmallValuesBesideLargeOnes) {
+  const ReluPoolDims d{{4, 33, 6, 9, 33, 3, 3, 1, 1, 1, 1}};
+  if (too_large(flops(d))) GTEST_SKIP() << "33 channels are too many here";
+  int compared = 0;
+  for (const int size : {0, 60, -60}) {
+    PoolProblem few_weights(d, false, GradientMode::overwrite);
+    for (std::vector<float>* values : {&few_weights.x, &few_weights.dy}) {
+      for (std::size_t i = 0; i < values->size(); ++i) {
+        float& value = (*values)[i];
+        value = std::ldexp(value < 0 ? value - 1 : value + 1, size - static_cast<int>(i * 5 % 18));
+      }
+    }
+    PoolProblem few_pixels = few_weights;
+    for (float& bias : few_weights.bias) bias = 0;
+    for (std::size_t i = 0; i < few_weights.w.size(); ++i) {  // (33, 33, 9)
+      const std::size_t filter = i / (33 * 9), channel = i / 9 % 33, tap = i % 9;
+      const int exponent = static_cast<int>(filter % 9) - 4 - size / 2;
+      float& weight = few_weights.w[i];
+      weight =
+          channel == filter && tap == filter % 9 ? std::ldexp(1 + std::fabs(weight), exponent) : 0;
+    }
+    for (std::size_t i = 0; i < few_pixels.x.size(); ++i) {  // (4, 33, 6, 9)
+      const std::size_t image = i / (33 * 54), channel = i / 54 % 33, pixel = i % 54;
+      const bool kept = image == channel % 4 && pixel == channel + 11;
+      if (!kept) few_pixels.x[i] = 0;
+    }
+    const PoolResults<double> of_weights = few_weights.expected(),
+                              of_pixels = few_pixels.expected();
+    const auto near = [&](const std::vector<float>& found, const std::vector<double>& expected) {
+      compared += !found.empty();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const double most = std::fabs(expected[i]) * 0x1p-19;
+        if (!(std::fabs(static_cast<double>(found[i]) - expected[i]) <= most)) {
+          return testing::AssertionFailure()
+                 << found[i] << " at " << i << " is not " << expected[i];
+        }
+      }
+      return testing::AssertionSuccess();
+    };
+    for (const ReluPoolOptions& options : calls()) {
+      if (options.mode != ComputeMode::fp32) continue;
+      const PoolResults<float> found = few_weights.run(of_weights.argmax, options, stream());
+      EXPECT_TRUE(near(found.y, of_weights.y)) << options.variant << ", forward, size " << size;
+      EXPECT_TRUE(near(found.dx, of_weights.dx)) << options.variant << ", data, size " << size;
+      const PoolResults<float> gradient = few_pixels.run(of_pixels.argmax, options, stream());
+      EXPECT_TRUE(near(gradient.dw, of_pixels.dw)) << options.variant << ", weights, size " << size;
+    }
+  }
+  EXPECT_GT(compared, 0);
+}
+
 TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
   const ReluPoolDims d{{2, 3, 8, 8, 4, 3, 3, 1, 1, 1, 1}};
   PoolProblem p(d, true, GradientMode::overwrite);
@@ -365,8 +419,8 @@ TEST_P(ReluPool, ANanWinsAndIsCut) {
   const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream());
   Guarded<float> y(4, stream());
   Guarded<std::uint8_t> argmax(4, stream());
-  conv2d_relu_pool_forward(y.data(), argmax.data(), x.data(), w.data(), bias.data(), d, {},
-                           {}, stream());
+  conv2d_relu_pool_forward(y.data(), argmax.data(), x.data(), w.data(), bias.data(), d, {}, {},
+                           stream());
   for (const float value : y.get()) EXPECT_TRUE(std::isnan(value));
   EXPECT_EQ(argmax.get(), Bytes(4, kReluPoolCut));
 }

@@ -12,8 +12,8 @@
 // For fp32 accuracy a cell has 16 channels in halves (device/halves.cuh): two planes of big quads,
 // and behind them two of small ones.
 //
-// One or two warpgroups produce: they read NCHW, 32 neighbouring pixels at a time, round, and store quads.
-// The others consume. A barrier of each slot says that it is full, another that it is empty.
+// One or two warpgroups produce: they read NCHW, 32 neighbouring pixels at a time, round, and store
+// quads. The others consume. A barrier of each slot says that it is full, another that it is empty.
 #pragma once
 
 #include <type_traits>
@@ -90,6 +90,19 @@ __device__ __forceinline__ void store_quad(uint4* to, int rest,
     const uint4 quad = make_quad<kType>(value);
     to[0] = quad;
     if constexpr (kRest) to[rest] = remainder_quad(value, quad);
+  }
+}
+
+// The largest of `count` values in each of kRows rows; a block of kThreads calls it, and a barrier
+// must follow.
+template <int kThreads, int kRows, class Value>
+__device__ __forceinline__ void find_largest_rows(std::uint32_t* largest, int count,
+                                                  const Value& value) {
+  for (int row = threadIdx.x / 32; row < kRows; row += kThreads / 32) {
+    std::uint32_t found = 0;
+    for (int i = threadIdx.x % 32; i < count; i += 32) found = device::larger(found, value(row, i));
+    found = device::warp_reduce(found, device::Larger());
+    if (threadIdx.x % 32 == 0) largest[row] = found;
   }
 }
 

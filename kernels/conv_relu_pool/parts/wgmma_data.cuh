@@ -13,10 +13,12 @@ namespace weft::kernels::cuda::pool_data {
 
 using device::FastDivide;
 
-constexpr int kProducers = 2 * kWarpgroup, kConsumers = 3;
+constexpr int kProducers = kWarpgroup, kConsumers = 3;
 constexpr int kThreads = kProducers + kConsumers * kWarpgroup;
 constexpr int kN = 128, kTilePixels = kConsumers * kN;
 constexpr int kHalvesChannels = kTensorRows / 2;  // of a block: rows are big and small parts
+constexpr int kStagedFloats = 512;  // of a consuming warp
+constexpr int kStagedBytes = 4 * kStagedFloats * kConsumers * kWarpgroup / 32;
 constexpr int kSpan = kPoolKernel - 1;  // that a window reaches beyond its pixel
 
 struct DataPlan {
@@ -55,88 +57,115 @@ __device__ __forceinline__ void find_places(int* places, const DataPlan& p) {
   }
 }
 
-// What of dx a thread's sums belong to: two channels, or one in halves, where those of two rows of
-// the product have been added.
+// The part of dx that the sums of a warp belong to: channels of 128 pixels. In halves, those of two
+// rows of the product have been added. The sums go through `staged`, as rows of pixels, so that
+// lanes store neighbours, two at a time: sectors of 32 bytes that stores fill in part are slow.
 template <bool kPaired, bool kHalves>
 struct Place {
-  static constexpr int kChannels = kHalves ? 1 : 2;
-  const int* places;
-  std::int64_t first;         // element of dx at place 0 of its first channel
-  unsigned next;              // elements to the second one
-  unsigned limit[kChannels];  // places below it are in the image; 0: there is no such channel
+  static constexpr int kChannels = kHalves ? 8 : 16;
+  static constexpr int kPixels = kStagedFloats / kChannels;  // of a batch
+  static constexpr int kLanes = kPixels / 2;                    // of a row
+  static constexpr int kRows = 32 / kLanes, kTurns = kChannels / kRows;  // rows at a time
+  static constexpr int kBatches = kN / kPixels;
 
-  __device__ __forceinline__ Place(const DataPlan& p, const int* table, std::int64_t image,
+  const DataPlan& p;
+  const int* places;   // of this lane's pair of pixels, in the first batch
+  float* dx;           // at place 0 of this lane's first channel
+  const float* mask;
+  int channels;        // that exist, from there on
+  unsigned limit;      // places below it are in the image
+
+  __device__ __forceinline__ Place(const DataPlan& plan, const int* table, std::int64_t image,
                                    int row0, int pixel0, int channel0)
-      : next(static_cast<unsigned>(8 * p.height * p.width)) {
+      : p(plan) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
     const int parity = kPaired ? warp / 2 : 0;
-    const int channel =
-        channel0 + (kHalves ? 8 * warp : 16 * (kPaired ? warp % 2 : warp)) + lane / 4;
-    places = table + pixel0 + 2 * (lane % 4);
-    first = ((image * p.channels + channel) * p.height + row0 + parity) * p.width;
-    const int rows = min(p.tile_rows, p.height - row0) - parity;
+    const int channel = channel0 + kChannels * (kPaired ? warp % 2 : warp) + lane / kLanes;
+    const std::int64_t first =
+        ((image * p.channels + channel) * p.height + row0 + parity) * p.width;
+    places = table + pixel0 + 2 * (lane % kLanes);
+    dx = device::opaque(p.dx + first);
+    mask = device::opaque(p.relu_mask + first);
+    channels = p.channels - channel;
+    limit = static_cast<unsigned>(max(min(p.tile_rows, p.height - row0) - parity, 0) * p.width);
+  }
+  __device__ __forceinline__ bool has(int turn, unsigned at) const {
+    return turn * kRows < channels && at < limit;
+  }
+  __device__ __forceinline__ unsigned offset(int turn, unsigned at) const {
+    return at + static_cast<unsigned>(turn * kRows) * static_cast<unsigned>(p.height * p.width);
+  }
+
+  // Starts loading the masks of a batch.
+  __device__ __forceinline__ void load_masks(float2 (&masks)[kTurns], int batch) const {
+    const auto left = static_cast<unsigned>(places[batch * kPixels]);
+    const bool masked = p.relu_mask != nullptr;
 #pragma unroll
-    for (int i = 0; i < kChannels; ++i) {
-      limit[i] = channel + 8 * i < p.channels ? static_cast<unsigned>(max(rows * p.width, 0)) : 0;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const auto* from = reinterpret_cast<const float2*>(mask + offset(turn, left));
+      masks[turn] = masked && has(turn, left) ? __ldg(from) : float2{1, 1};
     }
   }
-};
 
-// Stores the sums of a warpgroup, two neighbours at a time. The masks of several come first, all in
-// flight together.
-template <bool kPaired, bool kHalves>
-__device__ __forceinline__ void store_pairs(const DataPlan& p, const Place<kPaired, kHalves>& place,
-                                            const float (&sum)[kN / 2]) {
-  constexpr int kChannels = Place<kPaired, kHalves>::kChannels, kBatch = 8 / kChannels;
-  float* dx = device::opaque(p.dx + place.first);
-  const bool masked = p.relu_mask != nullptr;
-  const float* mask = device::opaque(masked ? p.relu_mask + place.first : dx);
+  // Stores a pair of sums.
+  __device__ __forceinline__ void store_pair(float2 value, const float2& masks, int turn,
+                                             unsigned left) const {
+    if (!(masks.x > 0)) value.x = 0;
+    if (!(masks.y > 0)) value.y = 0;
+    if (has(turn, left)) *reinterpret_cast<float2*>(dx + offset(turn, left)) = value;
+  }
+  // The same where pairs are not aligned, and for accumulation.
+  __device__ __forceinline__ void store_one(float value, int turn, unsigned at) const {
+    if (!has(turn, at)) return;
+    const unsigned to = offset(turn, at);
+    if (p.accumulate) value += dx[to];
+    dx[to] = p.relu_mask == nullptr || mask[to] > 0 ? value : 0;
+  }
+
+  // Stores the sums of the warp. kPairs: two at a time, and the masks of
+  // the first batch are loaded or on their way.
+  template <bool kPairs>
+  __device__ __forceinline__ void store(const float (&sum)[kN / 2], float2 (&masks)[kTurns],
+                                        float* staged) const {
+    const int lane = threadIdx.x % 32, group = lane / 4, member = lane % 4;
+    const auto at = [](int row, int pixel) { return row * kPixels + (pixel ^ row % 4 * 8); };
 #pragma unroll
-  for (int batch = 0; batch < kN / 8; batch += kBatch) {
-    unsigned at[kBatch];
-    float2 masks[kBatch][kChannels];
+    for (int batch = 0; batch < kBatches; ++batch) {
+      __syncwarp();  // the batch before has been read
 #pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
-      at[j] = static_cast<unsigned>(place.places[8 * (batch + j)]);
+      for (int j = 0; j < kPixels / 8; ++j) {
 #pragma unroll
-      for (int i = 0; i < kChannels; ++i) {
-        const bool there = masked && at[j] < place.limit[i];
-        const float* from = mask + (at[j] + i * place.next);
-        masks[j][i] = there ? *reinterpret_cast<const float2*>(from) : float2{1, 1};
+        for (int half = 0; half < kChannels / 8; ++half) {
+          const float* values = sum + 4 * (batch * (kPixels / 8) + j) + 2 * half;
+          float* to = staged + at(group + 8 * half, 8 * j + 2 * member);
+          *reinterpret_cast<float2*>(to) = {values[0], values[1]};
+        }
       }
-    }
+      __syncwarp();
+      const auto left = static_cast<unsigned>(places[batch * kPixels]);
+      const auto right = static_cast<unsigned>(places[batch * kPixels + 1]);
+      const auto value = [&](int turn) {
+        const int row = turn * kRows + lane / kLanes;
+        return *reinterpret_cast<const float2*>(staged + at(row, 2 * (lane % kLanes)));
+      };
+      if constexpr (kPairs) {
+        float2 next[kTurns];
+        if (batch + 1 < kBatches) load_masks(next, batch + 1);
 #pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
+        for (int turn = 0; turn < kTurns; ++turn) store_pair(value(turn), masks[turn], turn, left);
 #pragma unroll
-      for (int i = 0; i < kChannels; ++i) {
-        const float* values = sum + 4 * (batch + j) + 2 * i;
-        const float2 value = {masks[j][i].x > 0 ? values[0] : 0, masks[j][i].y > 0 ? values[1] : 0};
-        if (at[j] < place.limit[i]) {
-          *reinterpret_cast<float2*>(dx + (at[j] + i * place.next)) = value;
+        for (int turn = 0; turn < kTurns && batch + 1 < kBatches; ++turn) masks[turn] = next[turn];
+      } else {
+#pragma unroll 1
+        for (int turn = 0; turn < kTurns; ++turn) {
+          const float2 two = value(turn);
+          store_one(two.x, turn, left);
+          store_one(two.y, turn, right);
         }
       }
     }
   }
-}
-
-// The same for rows of any length and alignment, and for accumulation.
-template <bool kPaired, bool kHalves>
-__device__ __forceinline__ void store_singly(const DataPlan& p,
-                                             const Place<kPaired, kHalves>& place,
-                                             const float (&sum)[kN / 2]) {
-#pragma unroll
-  for (int k = 0; k < kN / 2; ++k) {
-    const int i = k / 2 % 2;
-    if (i >= Place<kPaired, kHalves>::kChannels) continue;
-    const auto at = static_cast<unsigned>(place.places[k / 4 * 8 + k % 2]);
-    if (at >= place.limit[i % Place<kPaired, kHalves>::kChannels]) continue;
-    const std::int64_t to = place.first + (at + i * place.next);
-    float value = sum[k];
-    if (p.accumulate) value += p.dx[to];
-    if (p.relu_mask != nullptr && !(p.relu_mask[to] > 0)) value = 0;
-    p.dx[to] = value;
-  }
-}
+};
 
 #endif
 

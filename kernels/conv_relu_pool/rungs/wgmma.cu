@@ -71,16 +71,10 @@ __device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
 // The largest weight of each filter; a barrier must follow.
 __device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, const ForwardPlan& p,
                                                      int filter0) {
-  const int weights = p.source.channels * kPoolTaps;
-  for (int filter = threadIdx.x / 32; filter < kTensorRows; filter += kThreads / 32) {
-    std::uint32_t found = 0;
-    const float* w = p.w + std::int64_t{filter0 + filter} * weights;
-    for (int i = threadIdx.x % 32; filter0 + filter < p.filters && i < weights; i += 32) {
-      found = device::larger(found, __ldg(w + i));
-    }
-    found = device::warp_reduce(found, device::Larger());
-    if (threadIdx.x % 32 == 0) largest[filter] = found;
-  }
+  const int weights = p.source.channels * kPoolTaps, filters = p.filters - filter0;
+  find_largest_rows<kThreads, kTensorRows>(largest, weights, [&](int row, int i) {
+    return row < filters ? __ldg(p.w + std::int64_t{filter0 + row} * weights + i) : 0.0f;
+  });
 }
 
 // Weights (group, tap, quad, filter) of quads. `largest`: of filters, for halves.
@@ -262,8 +256,9 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
         ring.wait_empty();
         load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Tile::kFloatsInFlight, 1,
                    kCellPlanes<kType>>(
-            slots + ring.slot * Tile::kSlotQuads, p.source, tile.image, group * kGroupChannels<kType>,
-            tile.row * Tile::kRows - p.pad_h, tile.column * kTileColumns - p.pad_w, shift);
+            slots + ring.slot * Tile::kSlotQuads, p.source, tile.image,
+            group * kGroupChannels<kType>, tile.row * Tile::kRows - p.pad_h,
+            tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
       }
     }

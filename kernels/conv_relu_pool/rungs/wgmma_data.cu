@@ -21,6 +21,7 @@
 // and then the small one, so two products do the work of three, and small weights may be stored
 // 2^11 times too large (device/halves.cuh).
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma_data_weights.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -39,75 +40,6 @@ __device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, 
   if (next < 0 || next_tile != 0) return;
   device::prefetch(p.dy + next * windows, windows);
   device::prefetch(p.argmax + next * windows, windows);
-}
-
-// The largest weight of each channel from channel0 on; a barrier must follow.
-__device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, const DataPlan& p,
-                                                     int channel0) {
-  const int weights = p.filters * kPoolTaps;
-  for (int channel = threadIdx.x / 32; channel < kHalvesChannels; channel += kThreads / 32) {
-    std::uint32_t found = 0;
-    for (int i = threadIdx.x % 32; channel0 + channel < p.channels && i < weights; i += 32) {
-      const std::int64_t filter = i / kPoolTaps;
-      const float* w = p.w + (filter * p.channels + channel0 + channel) * kPoolTaps;
-      found = device::larger(found, __ldg(w + i % kPoolTaps));
-    }
-    found = device::warp_reduce(found, device::Larger());
-    if (threadIdx.x % 32 == 0) largest[channel] = found;
-  }
-}
-
-// Weights (group, tap, quad, row) of quads in halves; the quad is along the filters. 16 rows are
-// the big parts of 8 channels and then the small ones.
-__device__ __forceinline__ void load_half_weights(char* to, const DataPlan& p, int channel0,
-                                                  const std::uint32_t* largest) {
-  constexpr int kFilters = kQuadChannels<CellType::halves>;
-  constexpr int kPlanes = kCellPlanes<CellType::halves>;
-  const int quads = p.groups * kPlanes;
-  for (int i = threadIdx.x; i < kHalvesChannels * quads * kPoolTaps; i += kThreads) {
-    const int tap = i % kPoolTaps, channel = i / kPoolTaps % kHalvesChannels;
-    const int quad = i / kPoolTaps / kHalvesChannels;
-    float value[kFilters];
-#pragma unroll
-    for (int f = 0; f < kFilters; ++f) {
-      const int filter = quad * kFilters + f;
-      const bool there = filter < p.filters && channel0 + channel < p.channels;
-      const float* w = p.w + (std::int64_t{filter} * p.channels + channel0 + channel) * kPoolTaps;
-      value[f] = there ? __ldg(w + (kPoolTaps - 1 - tap)) : 0.0f;  // turned around
-    }
-    const HalfQuads halves(value, device::half_shift(largest[channel]), device::kSmallScale);
-    auto* at = reinterpret_cast<uint4*>(to + quad / kPlanes * p.group_bytes +
-                                        (tap * kPlanes + quad % kPlanes) * p.row_bytes) +
-               channel / 8 * 16 + channel % 8;
-    at[0] = halves.big;
-    at[8] = halves.small;
-  }
-}
-
-// Weights (group, tap, quad, row) of quads; the quad is along the filters.
-template <CellType kType, bool kPaired>
-__device__ __forceinline__ void load_weights(char* to, const DataPlan& p, int channel0) {
-  constexpr int kFilters = kQuadChannels<kType>, kTapRows = kPoolKernel + kPaired;
-  const int all_rows = p.row_bytes / 16, quads = p.groups * kCellQuads;
-  for (int i = threadIdx.x; i < all_rows * quads * kTapRows * kPoolKernel; i += kThreads) {
-    const int tap = i % (kTapRows * kPoolKernel), row = i / (kTapRows * kPoolKernel) % all_rows;
-    const int quad = i / (kTapRows * kPoolKernel) / all_rows;
-    const int channel = channel0 + (kPaired ? row % 32 : row);
-    const int r = tap / kPoolKernel - (kPaired ? row / 32 : 0);
-    const bool inside = r >= 0 && r < kPoolKernel && channel < p.channels;
-    // Turned around.
-    const int from_tap = kPoolTaps - 1 - (r * kPoolKernel + tap % kPoolKernel);
-    float value[kFilters];
-#pragma unroll
-    for (int f = 0; f < kFilters; ++f) {
-      const int filter = quad * kFilters + f;
-      const std::int64_t from = (std::int64_t{filter} * p.channels + channel) * kPoolTaps;
-      value[f] = inside && filter < p.filters ? __ldg(p.w + from + from_tap) : 0.0f;
-    }
-    char* at = to + quad / kCellQuads * p.group_bytes +
-               (tap * kCellQuads + quad % kCellQuads) * p.row_bytes + 16 * row;
-    *reinterpret_cast<uint4*>(at) = make_quad<kType>(value);
-  }
 }
 
 // The value of dz at pixel k of a window: a quad of filters.
@@ -259,7 +191,6 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
   SlotRing ring{&barriers, p.slots};
   const int slot_quads = kCellQuads * p.plane;
   if (threadIdx.x < kProducers) {
-    device::registers_release<64>();
     for (int item = first; item < p.items; item += step) {
       int tile = 0, next_tile = 0;
       const int image = p.by_tiles.divide(item, tile);
@@ -274,9 +205,10 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
       }
     }
   } else {
-    device::registers_take<112>();
     const int thread = threadIdx.x % kWarpgroup;
     const int pixel0 = kN * (static_cast<int>(threadIdx.x - kProducers) / kWarpgroup);
+    float* staged = reinterpret_cast<float*>(slots + p.slots * slot_quads) +
+                    kStagedFloats * (static_cast<int>(threadIdx.x - kProducers) / 32);
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
     for (int item = first; item < p.items; item += step) {
@@ -294,6 +226,10 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         if (group > 0 && thread == 0) ring.release(before);
         before = ring.slot;
       }
+      // Meanwhile.
+      const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
+      float2 masks[Place<kPaired, kHalves>::kTurns];
+      if (p.pairs) place.load_masks(masks, 0);
       device::wgmma_wait<0>();
       if (thread == 0) ring.release(before);
       if constexpr (kHalves) {
@@ -301,11 +237,10 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         const int channel = thread / 32 * 8 + thread % 32 / 4;
         join_parts(sum, shift + device::half_shift(largest[channel]));
       }
-      const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
       if (p.pairs) {
-        store_pairs(p, place, sum);
+        place.template store<true>(sum, masks, staged);
       } else {
-        store_singly(p, place, sum);
+        place.template store<false>(sum, masks, staged);
       }
     }
   }
@@ -369,7 +304,8 @@ DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
   p.by_pitch = FastDivide(pitch);
   if (d.n * tiles >= kMostItems) return p;
   p.items = narrow(d.n * tiles);
-  const std::int64_t room = kBlockSharedBytes - std::int64_t{p.groups} * p.group_bytes;
+  const std::int64_t room =
+      kBlockSharedBytes - kStagedBytes - std::int64_t{p.groups} * p.group_bytes;
   const std::int64_t slots = room / (16 * kCellQuads * p.plane);
   if (slots >= 2) p.slots = narrow(std::min<std::int64_t>(slots, kMostSlots));
   return p;
@@ -402,17 +338,19 @@ void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std:
       std::clamp(processors / p.row_blocks, std::int64_t{1}, std::int64_t{p.items});
   const Launch config{dim3(static_cast<unsigned>(blocks * p.row_blocks)), dim3(kThreads),
                       static_cast<std::size_t>(p.groups) * static_cast<std::size_t>(p.group_bytes) +
-                          16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane),
+                          16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane) +
+                          kStagedBytes,
                       stream};
   if (options.mode == ComputeMode::fp32) {
     p.largest = find_largest_of(dy, dims.conv.n * dims.conv.oc * dims.rows() * dims.columns(),
                                 workspace, stream);
   }
-  const auto kernel = is_paired(dims, options.mode)       ? pool_data_kernel<CellType::bf16, true>
-                      : options.mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false>
-                      : options.mode == ComputeMode::fp32 ? pool_data_kernel<CellType::halves, false>
-                                                          : pool_data_kernel<CellType::tf32, false>;
-  launch(kernel, config, p);
+  const ComputeMode mode = options.mode;
+  launch(is_paired(dims, mode)       ? pool_data_kernel<CellType::bf16, true>
+         : mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false>
+         : mode == ComputeMode::fp32 ? pool_data_kernel<CellType::halves, false>
+                                     : pool_data_kernel<CellType::tf32, false>,
+         config, p);
 }
 
 }  // namespace weft::kernels::cuda
