@@ -25,8 +25,8 @@ import measured_rungs  # noqa: E402
 import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What `weft bench all` measured, at one commit.
-KERNELS = [ROOT / "bench/results/kernels-h200.jsonl"]
+# What `weft bench all` measured, each file at one commit, the newest first. The program's table is of the last.
+KERNELS = [ROOT / "bench/results/kernels-h100.jsonl", ROOT / "bench/results/kernels-h200.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
 
@@ -128,9 +128,13 @@ def catalogue_of(program):
 
 # The six rows of README.md: what is asked first, and a loss. A training row is (model, batch, precision); a row of
 # kernels is (family, problem, arithmetic).
-HIGHLIGHTS = [("lenet5", 64, "fp32"), ("mlp", 1024, "bf16"), ("convnet", 1024, "tf32"),
-              ("gemm", "4096 x 4096 x 4096, bfloat16", "bf16"), ("conv", "forward 64 x 64 x 56 x 56, 64 filters 3x3", "tf32"),
-              ("batch_norm", "training, 128 x 512 x 196", "fp32")]
+HIGHLIGHTS = [("lenet5", 64, "fp32"), ("mlp", 1024, "bf16"), ("convnet", 1024, "fp32"),
+              ("gemm", "4096 x 4096 x 4096", "fp32"), ("conv", "forward 64 x 64 x 56 x 56, 64 filters 3x3", "fp32"),
+              ("gemm", "4096 x 4096 x 4096, bfloat16", "bf16")]
+
+
+def short_name(gpu):
+    return gpu.split()[1]  # NVIDIA H100 80GB HBM3
 
 
 def highlight_of(results, what):
@@ -140,7 +144,7 @@ def highlight_of(results, what):
                 if (row["model"], row["batch"], row.get("precision", "fp32")) == what and row.get("fuse", True) \
                         and not row.get("recipe") and result["device"] == "cuda":
                     peer = yardstick_of(result, row)
-                    return [f"an epoch of {name_of(row)}, batch {row['batch']}: {100 * row['accuracy_mean']:.2f} % after {row['epochs']}",
+                    return [short_name(result["machine"]["gpu"]), f"an epoch of {name_of(row)}, batch {row['batch']}: {100 * row['accuracy_mean']:.2f} % after {row['epochs']}",
                             seconds(row["epoch_seconds_median"]), f"{seconds(peer['epoch_seconds'])}, PyTorch with CUDA graphs",
                             f"{peer['epoch_seconds'] / row['epoch_seconds_median']:.2f}"]
     family, problem, arithmetic = what
@@ -150,13 +154,13 @@ def highlight_of(results, what):
                      for is_peer in (False, True))
         if own and peer:
             name = f"{family} {problem}" + ("" if arithmetic == "fp32" or arithmetic == "bf16" else f", {arithmetic}")
-            return [f"{name}: `{own['variant']}`", kernel_tables.rate_of(own), f"{kernel_tables.rate_of(peer)}, {peer['variant']}",
+            return [short_name(one.machine["name"]), f"{name}: `{own['variant']}`", kernel_tables.rate_of(own), f"{kernel_tables.rate_of(peer)}, {peer['variant']}",
                     f"{peer['seconds'] / own['seconds']:.2f}"]
     sys.exit(f"nothing was measured of {what}")
 
 
 def highlights(results):
-    return "\n".join(kernel_tables.markdown(["NVIDIA H200", "Weft", "yardstick of the same run", "ratio"],
+    return "\n".join(kernel_tables.markdown(["GPU", "", "Weft", "yardstick of the same run", "ratio"],
                                             [highlight_of(results, what) for what in HIGHLIGHTS]))
 
 
@@ -167,7 +171,7 @@ def pages_of(results, catalogue):
                                            "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
     whole = {ROOT / "bench/results/gemm-ladder.svg": ladder_chart.chart(
         next(one for one in results if kernel_tables.has_ladders(one, "gemm"))),
-        ROOT / "measure/measured_h200.inc": measured_rungs.table(results, catalogue),
+        ROOT / "measure/measured_h200.inc": measured_rungs.table(results[-1:], catalogue),
         ROOT / "bench/results/scaling.md":
             scaling_tables.page(sorted((ROOT / "bench/results").glob("scaling-*.json")))}
     for family in dict.fromkeys([row["family"] for row in catalogue] + list(kernel_tables.LADDERS)):
