@@ -2,6 +2,7 @@
 // Warps by hand: sectors and banks that their lanes touch, and branches that divide them.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <set>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/network_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -2,6 +2,7 @@
 // The module weft_mpi: the calls of MPI that a transport needs.
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Takes the noise out of a signal with a moving average over five samples.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -4,6 +4,7 @@
 // A ComputeMode is the least precision that the caller accepts; what runs on the CPU is fp32.
 #include "kernels/conv/conv.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 

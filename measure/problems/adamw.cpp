@@ -3,6 +3,7 @@
 // depends on how many there were: the oracle makes as many steps, for a sample of elements.
 #include "measure/problems/adamw.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/optimizer/optimizer.h"

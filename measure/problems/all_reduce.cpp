@@ -3,6 +3,7 @@
 // works in place, so every call doubles what the one before has left, until that is infinite.
 #include "kernels/all_reduce/all_reduce.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "measure/families.h"

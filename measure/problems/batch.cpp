@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gathering batches from a data set of bytes on the device, plain and augmented. The set is as
 // large as MNIST's, so that on a GPU with a large L2 cache it is read from there, as in training.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/batch/cpu/templates.h"

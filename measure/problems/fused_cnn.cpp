@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LeNet-5 trained and asked as a whole.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/networks/cnn/cpu/templates.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/problems/network_work.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/random.h"

@@ -2,6 +2,7 @@
 // The problems of the optimizer, and the SGD update of a flat parameter buffer. It works in place,
 // so what the timed calls leave behind depends on how many there were: the oracle makes as many
 // steps, for a sample of elements.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/optimizer/optimizer.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The families conv and conv_relu_pool.
+#include <algorithm>
+
 #include "kernels/conv/conv.h"
 #include "kernels/conv_relu_pool/conv_relu_pool.h"
 #include "python/bindings/arrays.h"

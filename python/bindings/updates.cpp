@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The families optimizer and batch.
+#include <algorithm>
+
 #include <nanobind/stl/vector.h>
 
 #include "kernels/batch/batch.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft with images in colour: the built-in shapes through training, evaluation and prediction.
+#include <algorithm>
+
 #include "data/image.h"
 #include "data/shapes.h"
 #include "tests/cli/program.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft histogram: NumPy's counts, pictures, plots and every mistake.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Files made to crash, stall or exhaust their reader: each is one line and exit 3, at little cost,
 // and the same answer each time. tests/data/hostile/README.md says what is in them.
+#include <algorithm>
+
 #include "data/npy.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft nbody: its run directory, resume, signals, files in and out, and mistakes.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>

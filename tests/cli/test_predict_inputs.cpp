@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What weft predict reads, and the table that it writes: folders, patterns, standard input, CSV,
 // and bad pictures among good ones. The network is untrained: its answers do not matter here.
+#include <algorithm>
+
 #include "data/image.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft train over ranks: --devices, mpirun, --rank; the same training, and ends that are told.
+#include <algorithm>
+
 #include "tests/cli/program.h"
 
 namespace weft::test {

@@ -3,6 +3,7 @@
 // texts that fit 80 columns.
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "data/image.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft train: its run directory, its output for people and programs, fallback, resume, signals.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>

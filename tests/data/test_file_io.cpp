@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Atomic writing: the old content or the new, no temporaries left, errors that name the path.
+#include <algorithm>
+
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pictures brought to the size of a network: proportions, borders, means and colours.
+#include <algorithm>
+
 #include "data/fit.h"
 
 #include "tests/data/files.h"

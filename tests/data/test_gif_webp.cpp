@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // GIF and WebP files of every kind, and every kind of damage.
+#include <algorithm>
 #include <map>
 
 #include "tests/data/pictures.h"

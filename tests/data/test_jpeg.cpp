@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // JPEG files: what is decoded, and every kind of damage that is refused before a decoder sees it.
+#include <algorithm>
+
 #include "tests/data/pictures.h"
 
 namespace weft::data {

@@ -2,6 +2,7 @@
 // What is written as .npz, byte by byte. tests/interop/onnx_interop.py lets NumPy read it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 

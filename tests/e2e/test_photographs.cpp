@@ -4,6 +4,7 @@
 // take a minute on one core, and 100 are what the promises are measured with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 

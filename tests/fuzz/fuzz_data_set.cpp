@@ -3,6 +3,7 @@
 //
 // The input is a list of files: a path that ends with its line, then the number of bytes as two
 // bytes, the low one first, then the bytes.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -3,6 +3,7 @@
 // compresses is read back.
 #include <zlib.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "data/gzip.h"

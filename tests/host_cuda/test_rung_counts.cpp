@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the requests of the catalogue's rungs cost, against counts made by hand.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "engine/access_counts.h"

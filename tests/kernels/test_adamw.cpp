@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // AdamW and clipping by the global norm, step by step against their rules in double.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/all_reduce/all_reduce.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "kernels/all_reduce/parts/peer_memory.h"

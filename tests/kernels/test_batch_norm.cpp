@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "kernels/batch_norm/batch_norm.h"
 
 #include "kernels/batch_norm/cpu/templates.h"

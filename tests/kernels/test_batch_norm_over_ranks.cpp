@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The steps of batch normalisation over ranks: slices of a batch, merged, give the statistics and
 // gradients that the double oracle finds for the whole batch.
+#include <algorithm>
+
 #include "kernels/batch_norm/cpu/templates.h"
 #include "kernels/batch_norm/over_ranks.h"
 #include "tests/cases/batch_norm_cases.h"

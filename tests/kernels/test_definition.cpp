@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // GEMM and convolution of random shapes against their definitions (tests/support/definition.h):
 // the other oracle, which is the CPU version in double, and every variant on every device.
+#include <algorithm>
+
 #include "tests/support/definition.h"
 
 #include "tests/kernels/conv_problem.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "kernels/networks/cnn/fused_cnn.h"
 
 #include "tests/kernels/fused_cnn_problem.h"

@@ -2,6 +2,7 @@
 // The exchange inside of the persistent kernel. One device runs one such kernel at a time, so the
 // ranks take turns: what a rank would send first is left in the memory of the others by a step that
 // is then undone.
+#include <algorithm>
 #include <memory>
 
 #include "kernels/all_reduce/parts/peer_memory.h"

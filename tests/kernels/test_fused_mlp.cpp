@@ -4,6 +4,7 @@
 // rounded to the other one.
 #include "kernels/networks/mlp/fused_mlp.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

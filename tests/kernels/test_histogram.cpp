@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/histogram/histogram.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One-dimensional families on arrays of 2^24 + 1 elements and of 2^32 + 3 bytes.
+#include <algorithm>
 #include <limits>
 
 #include "kernels/activation/activation.h"

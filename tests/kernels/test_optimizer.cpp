@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/optimizer/optimizer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/kernels/kernel_test.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The losses against double arithmetic and its central differences, and what they refuse.
+#include <algorithm>
+
 #include "layers/mean_squared_error.h"
 #include "layers/softmax_cross_entropy.h"
 #include "tests/layers/instance.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fusion by a plan: the same results within rounding, and which layers it joins.
+#include <algorithm>
+
 #include "layers/conv_relu_pool.h"
 #include "tests/layers/plan_test.h"
 #include "tests/support/compare.h"

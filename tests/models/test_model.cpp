@@ -2,6 +2,7 @@
 // Model files: round trip, recognition of plain state dicts, and mismatches that name the tensor.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>

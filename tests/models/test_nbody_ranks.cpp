@@ -2,6 +2,7 @@
 // A simulation that ranks share: the trajectory, the totals and the end of one rank. Threads are
 // the ranks, on the CPU only: two of them on a GPU would wait for each other's work on the host,
 // which CUDA does one after the other for all threads of a process.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When samples and frames fall due, and checkpoints: every bit kept, damage refused.
+#include <algorithm>
+
 #include "models/nbody/run.h"
 
 #include <gtest/gtest.h>

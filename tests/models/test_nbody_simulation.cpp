@@ -2,6 +2,7 @@
 // The physics: orbits with known answers, what the motion conserves, and the order of the leapfrog.
 #include "models/nbody/simulation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trainer: it learns, its runs resume bit for bit wherever they stopped, and it keeps its last good
 // checkpoint when training diverges.
+#include <algorithm>
 #include <cmath>
 
 #include "models/networks.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trainer with AdamW and with clipped gradients: it learns, steps by its settings, resumes bit for
 // bit, and refuses the states of another optimizer.
+#include <algorithm>
 #include <cmath>
 
 #include "models/networks.h"

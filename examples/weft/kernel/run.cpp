@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft kernel run and show: one problem of a family on this machine.
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the images decide about a run, and the plan that --dry-run prints.
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "engine/error.h"

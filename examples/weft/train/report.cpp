@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/train/report.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <omp.h>
 

@@ -10,6 +10,8 @@
 //
 // What a cluster cannot hold (8 blocks x 216 KB) it reads again. Each thread reads only what it has
 // copied itself, so a copy needs no barrier. A thread sums in float, a cluster in double.
+#include <algorithm>
+
 #include "engine/launch.h"
 #include "kernels/batch_norm/launchers.h"
 #include "kernels/batch_norm/parts/channel.cuh"

@@ -3,6 +3,8 @@
 //
 // Backward data is the forward pass of dy with the filters turned by half a turn and channels and
 // filters exchanged. With strides the windows are no boxes, which the rung does not take.
+#include <algorithm>
+
 #include "engine/extent.h"
 #include "kernels/conv/hopper/window_product.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"

@@ -20,6 +20,8 @@
 // such an order that a thread has the sums of both parts of a channel. Both meet the big part of dz
 // and then the small one, so two products do the work of three, and small weights may be stored
 // 2^11 times too large (device/halves.cuh).
+#include <algorithm>
+
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data_weights.cuh"
 
