@@ -46,7 +46,8 @@ int run(const BenchTrainFlags& flags) {
 
 fs::path bench_script(const std::string& name) {
   const fs::path folder = this_program().parent_path();
-  for (const fs::path& place : {folder / "../share/weft/bench", folder / "../../bench"}) {
+  for (const fs::path& place :
+       {folder / "../share/weft/bench", folder / "../bench", folder / "../../bench"}) {
     std::error_code ignored;
     if (fs::exists(place / name, ignored)) return (place / name).lexically_normal();
   }
