@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/by_hand.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

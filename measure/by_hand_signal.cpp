@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Convolutions by hand: what a tile loads, how often it uses that, and what the halo costs.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

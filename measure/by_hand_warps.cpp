@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Warps by hand: sectors and banks that their lanes touch, and branches that divide them.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/command.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>

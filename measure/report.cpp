@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The HTML report: one page with its styles and pictures inside it, and no scripts.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

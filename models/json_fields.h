@@ -3,7 +3,7 @@
 // nlohmann-json.
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <cstdint>

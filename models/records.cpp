@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/records.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/run_directory.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 

@@ -14,7 +14,8 @@ packages+=,libdeflate-dev,libgtest-dev,libcpp-httplib-dev,libboost-context-dev,p
 
 build_and_test() {
   cd /weft
-  # Ubuntu 22.04 has CMake 3.22.
+  # Ubuntu 22.04 has g++ 12 beside its g++ 11, and CMake 3.22.
+  [ "$(g++ -dumpversion)" -ge 12 ] || export CXX=g++-12
   printf '%s\n' 3.25 "$(cmake --version | sed -n 's/cmake version //p')" | sort -VC || pip3 install --quiet cmake
   cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_CUDA=OFF -DWEFT_MPI=OFF \
     -DWEFT_ONNX=OFF
@@ -28,14 +29,15 @@ for suite in "$@"; do
   root=$roots/$suite
   case $suite in
     jammy | noble)
-      mirror=http://archive.ubuntu.com/ubuntu options=(--components=main,universe) script=jammy
+      mirror=http://archive.ubuntu.com/ubuntu script=jammy
+      options=(--components=main,universe --include="$packages,g++-12")
       [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] ||
         { options+=(--no-check-gpg) && echo "$suite: packages without a check of their signature"; }
       ;;
-    *) mirror=http://deb.debian.org/debian options=() script=bookworm ;;
+    *) mirror=http://deb.debian.org/debian options=(--include="$packages") script=bookworm ;;
   esac
   if [ ! -e "$root/usr/bin/cmake" ]; then
-    debootstrap --variant=minbase --include="$packages" "${options[@]}" "$suite" "$root" "$mirror" \
+    debootstrap --variant=minbase "${options[@]}" "$suite" "$root" "$mirror" \
       "/usr/share/debootstrap/scripts/$script" >"$roots/$suite.log" 2>&1 || { tail -n 20 "$roots/$suite.log"; exit 2; }
   fi
   : >"$roots/$suite.log"

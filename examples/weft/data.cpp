@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft data: downloads, verifies and lists the data sets.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft doctor: what will run on this machine.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>

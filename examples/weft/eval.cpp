@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft eval: how well a trained model reads a test set.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

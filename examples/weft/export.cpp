@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft export: a trained model as a file that other programs read.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>

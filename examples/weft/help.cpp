@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft completion and weft man: what --help says, for shells and as a manual page.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

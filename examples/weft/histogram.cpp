@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft histogram: of an array, of numbers from a pipe, or of the channels of a picture.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft import: a model that another program wrote, as one of Weft's.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>

@@ -2,7 +2,7 @@
 // weft kernel list|show|run|watch|occupancy|warps: the flags, the names and the list.
 #include "examples/weft/kernel/kernel.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 

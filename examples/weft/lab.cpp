@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft lab: a student's own CUDA program, checked thread by thread without a GPU.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft nbody: gravity between all pairs of bodies, measured and drawn on the way.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

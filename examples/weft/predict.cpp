@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft predict: what a trained model reads in picture files.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The program as a function: the command line, and what is printed when something fails.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

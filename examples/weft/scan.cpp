@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft scan: running sums, products, minima and maxima of numbers from a file or a pipe.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

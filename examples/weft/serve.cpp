@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft serve: a page to draw on, which shows what a trained model makes of each stroke.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft train: from a data set to a run directory with a trained model in it.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>

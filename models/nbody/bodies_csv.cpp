@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "models/nbody/bodies_csv.h"
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/onnx/operators.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/doctor/versions.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <gnu/libc-version.h>
 
 #include <CLI/Version.hpp>

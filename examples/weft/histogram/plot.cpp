@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The plot of a histogram: bars for an array, translucent areas for the channels of a picture.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/input/flags.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/input/own_data.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/input/picture_model.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "data/fit.h"
 #include "engine/error.h"

@@ -2,7 +2,7 @@
 #include "examples/weft/input/ranks.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft bench: hands over to weft-bench, which also measures the vendors' libraries, when that is
 // installed beside this program; measures without them otherwise.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/kernel/counts_text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft kernel run and show --counts on host-cuda: nothing is timed; the threads are checked, run in
 // several orders, and their memory accesses are counted.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/kernel/lesson.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

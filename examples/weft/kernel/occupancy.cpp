@@ -3,7 +3,7 @@
 // block would give. From public figures; no GPU is needed.
 #include "measure/occupancy.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 // weft kernel run and show: one problem of a family on this machine.
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>

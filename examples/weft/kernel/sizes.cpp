@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sizes on the command line of weft kernel: "512", "256x512x784", "8K".
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>

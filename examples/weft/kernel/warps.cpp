@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft kernel warps: how many warps a grid has and how many of them diverge, for the questions that
 // courses ask. Threads are counted one by one; nothing runs.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft kernel watch: a variant runs on host-cuda, and a page shows what its warps did.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>

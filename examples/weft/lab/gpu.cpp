@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft lab run --device cuda: the program as it is, on this machine's GPU.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Starting other programs.
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Each instruction of the PTX ISA that the lab has, as C++. Registers are C++ variables of any type
 // with enough bits; weft_ptx::as<T> reads one as what the instruction takes it for.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Instructions that use memory: loads, stores, atomics, asynchronous copies, ldmatrix.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>

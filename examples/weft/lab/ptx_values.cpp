@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/lab/translate.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <fstream>

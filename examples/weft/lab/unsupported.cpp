@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/lab/unsupported.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace weft::cli::lab {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/output/draw.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

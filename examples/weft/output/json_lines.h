@@ -27,7 +27,8 @@ inline std::string json_line(const nlohmann::ordered_json& value) {
 }
 
 inline nlohmann::ordered_json or_null(bool known, nlohmann::ordered_json value) {
-  return known ? std::move(value) : nullptr;
+  if (!known) return nullptr;
+  return value;
 }
 
 inline void print_event(std::string_view event,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/output/terminal.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft bench links: how long the ranks of a run take to add up arrays of several sizes.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

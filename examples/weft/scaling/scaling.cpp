@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft bench scaling: hands over to bench/scaling.py, which starts this program on more and more
 // devices.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>

@@ -17,7 +17,7 @@ void serve(Reader&, int, const std::atomic<bool>&, const std::function<void(int)
 
 #else
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <httplib.h>
 #include <sys/socket.h>
 

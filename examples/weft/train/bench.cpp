@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft bench train: hands over to bench/train.py, which starts this program for every run, because
 // what a user waits for includes its start.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>

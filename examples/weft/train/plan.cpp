@@ -2,7 +2,7 @@
 // What the images decide about a run, and the plan that --dry-run prints.
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "engine/error.h"
 #include "engine/extent.h"

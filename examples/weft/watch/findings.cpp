@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the counts of a run say, in figures and sentences.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
