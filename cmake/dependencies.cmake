@@ -10,7 +10,7 @@ find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED
 # For `weft serve`; its flags tell how the library was compiled, on which its classes depend.
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
-  pkg_check_modules(HTTPLIB QUIET IMPORTED_TARGET cpp-httplib)
+  pkg_check_modules(HTTPLIB QUIET IMPORTED_TARGET cpp-httplib>=0.11)
 endif()
 if(HTTPLIB_FOUND AND HTTPLIB_CFLAGS_OTHER MATCHES OPENSSL)
   find_package(OpenSSL QUIET)  # which its header calls from 0.18 on
@@ -19,7 +19,7 @@ if(HTTPLIB_FOUND AND HTTPLIB_CFLAGS_OTHER MATCHES OPENSSL)
   endif()
 endif()
 if(NOT HTTPLIB_FOUND)
-  message(STATUS "No cpp-httplib found: no `weft serve` (Debian: libcpp-httplib-dev, pkg-config)")
+  message(STATUS "No cpp-httplib of 0.11 or newer: no `weft serve` (Debian: libcpp-httplib-dev, pkg-config)")
 endif()
 if(WEFT_WEBP)
   find_path(WEBP_INCLUDE_DIR webp/decode.h)

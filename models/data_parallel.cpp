@@ -179,6 +179,7 @@ std::vector<float> SharedEvaluator::logits(const Stream& stream) const {
   std::vector<float> all;
   for (const distributed::Bytes& part :
        ranks_.all_gather(distributed::Bytes(bytes.begin(), bytes.end()))) {
+    if (part.empty()) continue;  // memcpy takes no null pointer
     const std::size_t first = all.size();
     all.resize(first + part.size() / sizeof(float));
     std::memcpy(all.data() + first, part.data(), part.size());

@@ -14,6 +14,7 @@ packages+=,libdeflate-dev,libgtest-dev,libcpp-httplib-dev,libboost-context-dev,p
 
 build_and_test() {
   cd /weft
+  unset CMAKE_CXX_COMPILER_LAUNCHER  # of the host
   # Ubuntu 22.04 has g++ 12 beside its g++ 11, and CMake 3.22.
   [ "$(g++ -dumpversion)" -ge 12 ] || export CXX=g++-12
   printf '%s\n' 3.25 "$(cmake --version | sed -n 's/cmake version //p')" | sort -VC || pip3 install --quiet cmake
