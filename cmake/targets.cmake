@@ -22,9 +22,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms: on "text" + std::string (GCC bug 105651), and on functions that return a view.
   target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict
     $<$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>:-Wno-dangling-reference>>)
-  # Another one: in std::regex, once its constructors are instrumented, and by g++ 12.3.
-  if(WEFT_SANITIZE OR (CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.3 AND
-                       CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13))
+  if(WEFT_SANITIZE)  # another one: in std::regex, once its constructors are instrumented
     target_compile_options(weft_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
 else()

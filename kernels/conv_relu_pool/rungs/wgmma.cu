@@ -11,7 +11,6 @@
 // pairs of neighbours in every row: its windows of 2 x 2 are whole in its registers. The map is
 // never stored. Reading x and storing y bound it; the producers (image_ring.cuh) keep 24 KiB of x
 // in flight and prefetch the next image into L2.
-//
 // For fp32 accuracy weights and cells are halves of 16 channels at a time, and three products
 // replace one. The tensor core truncates where fp32 rounds, so it sums the products of a group of
 // channels, and fp32 additions do the rest. Tiles have 12 rows, as their sums are there twice.
@@ -50,19 +49,26 @@ struct ForwardPlan {
 
 constexpr int kThreads = (1 + kStrips) * kWarpgroup;
 
-// A tile, its slot, and the registers of the threads, of which there are 128 on average.
+// A tile and its slot.
 template <CellType kType>
 struct Tile {
-  static constexpr bool kHalves = kType == CellType::halves;
-  static constexpr int kRows = kHalves ? 12 : 24;  // of pixels
-  static constexpr int kN = 8 * kRows;             // pixels of a strip
+  static constexpr int kRows = kType == CellType::halves ? 12 : 24;  // of pixels
   static constexpr int kSlotRows = kRows + kPoolKernel - 1, kPixels = kSlotRows * kPitch;
   static constexpr int kSlotQuads = kCellQuads * kPixels;
-  static constexpr int kConsumer = kHalves ? 136 : 144, kProducer = kHalves ? 104 : 80;
-  static constexpr int kFloatsInFlight = kHalves ? 64 : 48;  // of a producer
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+template <CellType kType>
+constexpr int kN = 8 * Tile<kType>::kRows;  // pixels of a strip
+
+// Registers of the threads, 128 on average, and what producers have in flight with them.
+template <CellType kType>
+struct Registers {
+  static constexpr bool kHalves = kType == CellType::halves;
+  static constexpr int kConsumer = kHalves ? 136 : 144, kProducer = kHalves ? 104 : 80;
+  static constexpr int kFloatsInFlight = kHalves ? 64 : 48;
+};
 
 __device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
   return {item, p.by_tile_rows, p.by_tile_columns};
@@ -96,18 +102,16 @@ __device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, in
     }
     const int shift = kType == CellType::halves ? device::half_shift(largest[filter]) : 0;
     uint4* group = to + quad / kPlanes * kGroupQuads;
-    store_quad<kType, false>(
-        group + (tap * kCellQuads + quad % kPlanes) * kTensorRows + filter,
-        kPlanes * kTensorRows, value, shift);
+    store_quad<kType, false>(group + (tap * kCellQuads + quad % kPlanes) * kTensorRows + filter,
+                             kPlanes * kTensorRows, value, shift);
   }
 }
 
 // sum (64, kN) += weights of a group times the strip's cells.
 template <CellType kType>
-__device__ __forceinline__ void multiply_strip(float (&sum)[Tile<kType>::kN / 2],
-                                               std::uint32_t weights, std::uint32_t cells,
-                                               bool accumulate) {
-  constexpr int kN = Tile<kType>::kN, kPlane = 16 * Tile<kType>::kPixels, kRow = 16 * kPitch;
+__device__ __forceinline__ void multiply_strip(float (&sum)[kN<kType> / 2], std::uint32_t weights,
+                                               std::uint32_t cells, bool accumulate) {
+  constexpr int kPlane = 16 * Tile<kType>::kPixels, kRow = 16 * kPitch;
   const std::uint64_t a = device::wgmma_quads_descriptor(weights, 8 * 16, 16 * kTensorRows);
   const std::uint64_t b = device::wgmma_quads_descriptor(cells, kRow, kPlane);
   // Halves: small and big, big and small, big and big. The products with a small part come first,
@@ -124,11 +128,11 @@ __device__ __forceinline__ void multiply_strip(float (&sum)[Tile<kType>::kN / 2]
           b + (quad_b * kPlane + tap / kPoolKernel * kRow) / 16 + tap % kPoolKernel;
       const bool add = accumulate || product > 0 || tap > 0;
       if constexpr (kHalves) {
-        device::wgmma_fp16<kN>(sum, at_a, at_b, add);
+        device::wgmma_fp16<kN<kType>>(sum, at_a, at_b, add);
       } else if constexpr (kType == CellType::bf16) {
-        device::wgmma_bf16<kN, false, false>(sum, at_a, at_b, add);
+        device::wgmma_bf16<kN<kType>, false, false>(sum, at_a, at_b, add);
       } else {
-        device::wgmma_tf32<kN>(sum, at_a, at_b, add);
+        device::wgmma_tf32<kN<kType>>(sum, at_a, at_b, add);
       }
     }
   }
@@ -246,7 +250,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
 
   SlotRing ring{&barriers, p.slots};
   if (threadIdx.x < kWarpgroup) {
-    device::registers_release<Tile::kProducer>();
+    device::registers_release<Registers<kType>::kProducer>();
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
@@ -254,7 +258,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
       }
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
-        load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Tile::kFloatsInFlight, 1,
+        load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Registers<kType>::kFloatsInFlight, 1,
                    kCellPlanes<kType>>(
             slots + ring.slot * Tile::kSlotQuads, p.source, tile.image,
             group * kGroupChannels<kType>, tile.row * Tile::kRows - p.pad_h,
@@ -263,14 +267,14 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
       }
     }
   } else {
-    device::registers_take<Tile::kConsumer>();
+    device::registers_take<Registers<kType>::kConsumer>();
     const int thread = threadIdx.x % kWarpgroup, strip = threadIdx.x / kWarpgroup - 1;
     const int warp = thread / 32;
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t strip_at = device::shared_address(slots) + 16 * 8 * strip;
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p);
-      float sum[Tile::kN / 2];
+      float sum[kN<kType> / 2];
       int before = 0;
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         const std::uint32_t group_at = weights_at + 16 * group * kGroupQuads;
@@ -278,14 +282,14 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
         ring.wait_full();
         device::wgmma_fence();
         if constexpr (kType == CellType::halves) {
-          float part[Tile::kN / 2];
+          float part[kN<kType> / 2];
           multiply_strip<kType>(part, group_at, slot_at, false);
           device::wgmma_commit();
           device::wgmma_wait<0>();
           if (thread == 0) ring.release(ring.slot);
           device::wgmma_results(part);
 #pragma unroll
-          for (int i = 0; i < Tile::kN / 2; ++i) sum[i] = group == 0 ? part[i] : sum[i] + part[i];
+          for (int i = 0; i < kN<kType> / 2; ++i) sum[i] = group == 0 ? part[i] : sum[i] + part[i];
         } else {
           multiply_strip<kType>(sum, group_at, slot_at, group > 0);
           device::wgmma_commit();
@@ -346,7 +350,7 @@ auto with_tile(ComputeMode mode, const Run& run) {
 std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
   const auto& [pass, dims, mode] = problem;
   if (!has_wgmma_shape(dims)) {
-    return "it takes kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of 2 x 2";
+    return "it takes kernels of 3 x 3 with stride 1 and padding up to 2, under windows of 2 x 2";
   }
   const bool fits = pass == ConvPass::forward
                         ? with_tile(mode, [&](auto tile) { return ForwardCut(dims, tile).fits(); })
@@ -386,8 +390,7 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
     p.by_tile_rows = FastDivide(cut.rows);
     p.items = narrow(cut.items);
     const std::int64_t processors = device_properties(stream.device()).multiprocessors;
-    const std::int64_t blocks =
-        std::clamp(processors / p.filter_blocks, std::int64_t{1}, cut.items);
+    const auto blocks = std::clamp(processors / p.filter_blocks, std::int64_t{1}, cut.items);
     const Launch config{dim3(static_cast<unsigned>(blocks * p.filter_blocks)), dim3(kThreads),
                         static_cast<std::size_t>(cut.bytes), stream};
     launch(pool_forward_kernel<kType>, config, p);
