@@ -12,9 +12,12 @@
 // n, c, oc >= 0, strides > 0, pads >= 0, and the padded input covers the kernel, else Error{usage}.
 // FLOPs 2 n oc p q c kh kw for each of the three.
 //
-// In ComputeMode fp32 "implicit_gemm_wgmma" leaves out 2^-21 of a product at most, and besides
-// 2^-39 of an image's value times the largest weight of the filter (of dy's times the largest of
-// x), and 2^-50 of a weight times the largest value of all images (of x's times the largest of dy).
+// In ComputeMode fp32 "implicit_gemm_wgmma" leaves out 2^-21 of a product at most. Small values
+// beside large ones lose more, at most the sum of these two:
+//   forward, data   2^-39 of the image's value times the largest weight of the filter
+//                   2^-50 of the weight times the largest value of all images
+//   weights         2^-39 of dy's value times the largest of x
+//                   2^-50 of x's value times the largest of dy
 #pragma once
 
 #include "kernels/ladder.h"

@@ -14,9 +14,9 @@
 // last whole window are not used. A window has at most 255 elements. A NaN in a window wins and is
 // cut. Extents of 0, errors and determinism as in conv.h; y must not overlap x.
 // A ComputeMode rounds the operands of the products where a rung gains by it, and never the sum db.
-// In fp32 "wgmma" leaves out 2^-21 of a product at most, and besides 2^-39 of one factor times the
-// largest value that the other has anywhere in x or dy, or in the weights of its filter (backward
-// data: channel).
+// In fp32 "wgmma" leaves out 2^-21 of a product at most. Small values beside large ones lose more:
+// 2^-39 of one factor times the largest value that is beside the other. That is the largest of all
+// x or dy, or of the weights of one filter (backward data: of one channel).
 // FLOPs forward: 2 n oc (oh / ph * ph) (ow / pw * pw) c kh kw; backward those over ph pw.
 #pragma once
 

@@ -299,30 +299,22 @@ __device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
   }
 }
 
-// D (64, 32) = A B, or D += A B, in bf16 with A in registers, laid out as of mma.sync: with group
-// and member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row group +
-// 8, a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
-__device__ __forceinline__ void wgmma_bf16_registers(float (&d)[16], const std::uint32_t (&a)[4],
-                                                     std::uint64_t b, bool accumulate) {
-  const int add = accumulate ? 1 : 0;
-  asm volatile(
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {" WEFT_NAMES_16
-      "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"
-      : WEFT_FLOATS_16(d, 0)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
-// The same in fp16.
-__device__ __forceinline__ void wgmma_fp16_registers(float (&d)[16], const std::uint32_t (&a)[4],
-                                                     std::uint64_t b, bool accumulate) {
-  const int add = accumulate ? 1 : 0;
-  asm volatile(
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {" WEFT_NAMES_16
-      "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"
-      : WEFT_FLOATS_16(d, 0)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
-}
+// D (64, 32) = A B, or D += A B, in bf16 or fp16 with A in registers, laid out as of mma.sync: with
+// group and member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row
+// group + 8, a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
+#define WEFT_WGMMA_REGISTERS(name, type)                                                          \
+  __device__ __forceinline__ void name(float (&d)[16], const std::uint32_t (&a)[4],               \
+                                       std::uint64_t b, bool accumulate) {                        \
+    const int add = accumulate ? 1 : 0;                                                           \
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"                                 \
+                 "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type " {" WEFT_NAMES_16   \
+                 "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"                                 \
+                 : WEFT_FLOATS_16(d, 0)                                                           \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));                 \
+  }
+WEFT_WGMMA_REGISTERS(wgmma_bf16_registers, "bf16")
+WEFT_WGMMA_REGISTERS(wgmma_fp16_registers, "f16")
+#undef WEFT_WGMMA_REGISTERS
 
 #undef WEFT_NAMES_16
 #undef WEFT_NAMES_32

@@ -16,10 +16,10 @@
 //     rows 0, 2, 4 ...   tap rows 0 and 2    channel c of row 2 u       weights of taps 0 1 2 -
 //     rows 1, 3, 5 ...   tap rows 1 and 3    channel c of row 2 u + 1   weights of taps - 0 1 2
 //
-// For fp32 accuracy the 64 rows are the big and the small parts of the weights of 32 channels, in
-// such an order that a thread has the sums of both parts of a channel. Both meet the big part of dz
-// and then the small one, so two products do the work of three, and small weights may be stored
-// 2^11 times too large (device/halves.cuh).
+// For fp32 accuracy the 64 rows are the big and the small parts of the weights of 32 channels. A
+// thread has the sums of both parts of a channel. Both parts meet the big part of dz, and then the
+// small one, so two products do the work of three. The sums of small parts are apart from the
+// others, so small weights may be stored 2^11 times too large (device/halves.cuh).
 #include <algorithm>
 
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         if (group > 0 && thread == 0) ring.release(before);
         before = ring.slot;
       }
-      // Meanwhile.
+      // The masks are on their way while the products end.
       const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
       float2 masks[Place<kPaired, kHalves>::kTurns];
       if (p.pairs) place.load_masks(masks, 0);
