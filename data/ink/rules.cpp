@@ -31,14 +31,14 @@ Plane thin_rows(const Plane& ink, std::int64_t window) {
   return difference(ink, opening(ink, 1, window));
 }
 
-// The number of marked pixels on every line that starts at (0, y) and falls by 0 to width - 1 rows:
-// sums[fall * height + y]. The width is a power of two.
+// The number of marked pixels on every line that starts at (0, y) and falls by 0 to `steepest`
+// rows: sums[fall * height + y]. The width is a power of two and larger than `steepest`.
 std::vector<std::uint16_t> line_sums(const std::vector<std::uint16_t>& columns, std::int64_t width,
-                                     std::int64_t height) {
+                                     std::int64_t height, std::int64_t steepest) {
   std::vector<std::uint16_t> sums = columns, next(sums.size());
   for (std::int64_t n = 1; n < width; n *= 2) {
     for (std::int64_t strip = 0; strip < width; strip += 2 * n) {
-      for (std::int64_t fall = 0; fall < 2 * n; ++fall) {
+      for (std::int64_t fall = 0; fall <= steepest * 2 * n / width; ++fall) {
         const std::uint16_t* left = &sums[static_cast<std::size_t>((strip + fall / 2) * height)];
         const std::uint16_t* right =
             &sums[static_cast<std::size_t>((strip + n + fall / 2) * height)];
@@ -69,11 +69,11 @@ void find_falling(const Plane& marked, bool is_flipped, std::vector<Line>& lines
       columns[static_cast<std::size_t>(x * height + y + most_fall)] = marked.at(x, row) > 0;
     }
   }
-  const std::vector<std::uint16_t> sums = line_sums(columns, width, height);
+  const std::int64_t steepest = most_fall * width / marked.width;
+  const std::vector<std::uint16_t> sums = line_sums(columns, width, height, steepest);
   const auto across = static_cast<double>(marked.width);
-  for (std::int64_t fall = is_flipped ? 1 : 0; fall < width; ++fall) {
+  for (std::int64_t fall = is_flipped ? 1 : 0; fall <= steepest; ++fall) {
     const double rise = static_cast<double>(fall) * across / static_cast<double>(width);
-    if (rise > static_cast<double>(most_fall)) break;
     for (std::int64_t row = 0; row < height; ++row) {
       const double sum = sums[static_cast<std::size_t>(fall * height + row)];
       if (sum < 0.5 * kLeastCover * across) continue;

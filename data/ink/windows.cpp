@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every filter works on rows; columns are the rows of the transposed picture.
+// Every filter works on rows, and then on strips of columns: the same loops with several lanes.
 #include "data/ink/windows.h"
 
 #include <algorithm>
@@ -9,52 +9,108 @@
 namespace weft::data {
 namespace {
 
-// The largest value of `window` pixels in a row: windows of twice the width come from two of them.
-Plane row_max(const Plane& picture, std::int64_t window) {
-  if (window <= 1) return picture;
-  const std::int64_t before = window / 2, length = picture.width + window - 1;
-  Plane result(picture.width, picture.height);
-  std::vector<float> line(static_cast<std::size_t>(length));
-  for (std::int64_t y = 0; y < picture.height; ++y) {
-    std::fill(line.begin(), line.end(), std::numeric_limits<float>::lowest());
-    std::copy_n(&picture.values[static_cast<std::size_t>(y * picture.width)], picture.width,
-                line.begin() + before);
-    const auto merge = [&](std::int64_t known, std::int64_t step) {
-      float* values = line.data();
-      for (std::int64_t i = 0; i + known + step <= length; ++i) {
-        values[i] = std::max(values[i], values[i + step]);
-      }
-    };
-    std::int64_t known = 1;
-    for (; 2 * known <= window; known *= 2) merge(known, known);
-    if (known < window) merge(known, window - known);
-    std::copy_n(line.begin(), picture.width,
-                &result.values[static_cast<std::size_t>(y * picture.width)]);
-  }
-  return result;
+constexpr std::int64_t kStrip = 64;  // columns that are filtered together, in the L2 cache
+
+struct Largest {
+  static constexpr float kNone = std::numeric_limits<float>::lowest();
+  static float of(float a, float b) { return std::max(a, b); }
+};
+struct Smallest {
+  static constexpr float kNone = std::numeric_limits<float>::max();
+  static float of(float a, float b) { return std::min(a, b); }
+};
+
+// values[i] becomes the extreme of values[i] to values[i + window - 1], for each of `lanes` values:
+// windows of twice the length come from two of them.
+template <class Extreme>
+void slide(std::vector<float>& values, std::int64_t lanes, std::int64_t window) {
+  const auto all = static_cast<std::int64_t>(values.size());
+  const auto merge = [&](std::int64_t known, std::int64_t step) {
+    float* to = values.data();
+    const float* from = to + step * lanes;
+    for (std::int64_t i = 0; i < all - (known + step - 1) * lanes; ++i) {
+      to[i] = Extreme::of(to[i], from[i]);
+    }
+  };
+  std::int64_t known = 1;
+  for (; 2 * known <= window; known *= 2) merge(known, known);
+  if (known < window) merge(known, window - known);
 }
 
-Plane negated(Plane plane) {
-  for (float& value : plane.values) value = -value;
+template <class Extreme>
+void filter_rows(Plane& plane, std::int64_t window) {
+  if (window <= 1) return;
+  const std::int64_t before = window / 2;
+  std::vector<float> line(static_cast<std::size_t>(plane.width + window - 1));
+  for (std::int64_t y = 0; y < plane.height; ++y) {
+    float* row = &plane.at(0, y);
+    std::fill(line.begin(), line.end(), Extreme::kNone);
+    std::copy_n(row, plane.width, line.begin() + before);
+    slide<Extreme>(line, 1, window);
+    std::copy_n(line.begin(), plane.width, row);
+  }
+}
+
+template <class Extreme>
+void filter_columns(Plane& plane, std::int64_t window) {
+  if (window <= 1) return;
+  const std::int64_t before = window / 2;
+  std::vector<float> strip;
+  for (std::int64_t left = 0; left < plane.width; left += kStrip) {
+    const std::int64_t lanes = std::min(kStrip, plane.width - left);
+    strip.assign(static_cast<std::size_t>((plane.height + window - 1) * lanes), Extreme::kNone);
+    for (std::int64_t y = 0; y < plane.height; ++y) {
+      std::copy_n(&plane.at(left, y), lanes, strip.begin() + (before + y) * lanes);
+    }
+    slide<Extreme>(strip, lanes, window);
+    for (std::int64_t y = 0; y < plane.height; ++y) {
+      std::copy_n(strip.begin() + y * lanes, lanes, &plane.at(left, y));
+    }
+  }
+}
+
+template <class Extreme>
+Plane filtered(Plane plane, std::int64_t width, std::int64_t height) {
+  filter_rows<Extreme>(plane, width);
+  filter_columns<Extreme>(plane, height);
   return plane;
 }
 
-// The mean of `window` pixels in a row.
-Plane row_mean(const Plane& picture, std::int64_t window) {
-  const std::int64_t reach = window / 2, last = picture.width - 1;
-  Plane result(picture.width, picture.height);
-  for (std::int64_t y = 0; y < picture.height; ++y) {
-    double sum = 0;
-    for (std::int64_t x = 0; x < std::min(reach, picture.width); ++x) sum += picture.at(x, y);
-    for (std::int64_t x = 0; x <= last; ++x) {
-      if (x + reach <= last) sum += picture.at(x + reach, y);
-      if (x - reach > 0) sum -= picture.at(x - reach - 1, y);
-      const std::int64_t count =
-          std::min(last, x + reach) - std::max<std::int64_t>(0, x - reach) + 1;
-      result.at(x, y) = static_cast<float>(sum / static_cast<double>(count));
+// Of a disc, which is nearly what these rectangles cover.
+template <class Extreme>
+Plane disc_filtered(const Plane& picture, std::int64_t diameter) {
+  constexpr double kCorners[] = {0.924, 0.707, 0.383};  // cosines of 22.5, 45 and 67.5 degrees
+  const auto side = [&](int i) {
+    return std::lround(kCorners[i] * static_cast<double>(diameter)) | 1;
+  };
+  Plane result = filtered<Extreme>(picture, side(0), side(2));
+  for (int i = 1; i < 3; ++i) {
+    const Plane more = filtered<Extreme>(picture, side(i), side(2 - i));
+    for (std::size_t at = 0; at < result.values.size(); ++at) {
+      result.values[at] = Extreme::of(result.values[at], more.values[at]);
     }
   }
   return result;
+}
+
+// to[i] is the mean of those from[i - window / 2] to from[i + window / 2] that exist. Values are
+// `step` apart and have `lanes` neighbours, at most kStrip.
+void mean_along(const float* from, float* to, std::int64_t length, std::int64_t step,
+                std::int64_t lanes, std::int64_t window) {
+  const std::int64_t reach = window / 2, last = length - 1;
+  double sum[kStrip] = {};
+  const auto add = [&](std::int64_t i, double sign) {
+    for (std::int64_t k = 0; k < lanes; ++k) sum[k] += sign * from[i * step + k];
+  };
+  for (std::int64_t i = 0; i < std::min(reach, length); ++i) add(i, 1);
+  for (std::int64_t i = 0; i <= last; ++i) {
+    if (i + reach <= last) add(i + reach, 1);
+    if (i - reach > 0) add(i - reach - 1, -1);
+    const std::int64_t count = std::min(last, i + reach) - std::max<std::int64_t>(0, i - reach) + 1;
+    for (std::int64_t k = 0; k < lanes; ++k) {
+      to[i * step + k] = static_cast<float>(sum[k] / static_cast<double>(count));
+    }
+  }
 }
 
 }  // namespace
@@ -72,35 +128,19 @@ Plane transposed(const Plane& plane) {
 }
 
 Plane window_max(const Plane& picture, std::int64_t width, std::int64_t height) {
-  const Plane across = row_max(picture, width);
-  return height <= 1 ? across : transposed(row_max(transposed(across), height));
+  return filtered<Largest>(picture, width, height);
 }
 
 Plane window_min(const Plane& picture, std::int64_t width, std::int64_t height) {
-  return negated(window_max(negated(picture), width, height));
+  return filtered<Smallest>(picture, width, height);
 }
 
 Plane closing(const Plane& picture, std::int64_t width, std::int64_t height) {
   return window_min(window_max(picture, width, height), width, height);
 }
 
-// The largest value of a disc, which is nearly what these rectangles cover; rows are columns.
-static Plane transposed_disc_max(const Plane& picture, std::int64_t diameter) {
-  constexpr double kCorners[] = {0.924, 0.707, 0.383};  // cosines of 22.5, 45 and 67.5 degrees
-  const auto side = [&](double share) {
-    return std::lround(share * static_cast<double>(diameter)) | 1;
-  };
-  const auto rectangle_max = [&](int i) {
-    return row_max(transposed(row_max(picture, side(kCorners[i]))), side(kCorners[2 - i]));
-  };
-  Plane result = rectangle_max(0);
-  for (int i = 1; i < 3; ++i) {
-    const Plane more = rectangle_max(i);
-    for (std::size_t at = 0; at < result.values.size(); ++at) {
-      result.values[at] = std::max(result.values[at], more.values[at]);
-    }
-  }
-  return result;
+Plane opening(const Plane& picture, std::int64_t width, std::int64_t height) {
+  return window_max(window_min(picture, width, height), width, height);
 }
 
 // Rows that go on beyond both ends by a mirrored continuation, but never become brighter there.
@@ -123,9 +163,7 @@ Plane disc_closing(const Plane& picture, std::int64_t diameter) {
   const std::int64_t margin = diameter / 2;
   const Plane larger =
       transposed(with_longer_rows(transposed(with_longer_rows(picture, margin)), margin));
-  // A disc looks the same transposed, so that the second of the two turns the picture back.
-  const Plane closed =
-      negated(transposed_disc_max(negated(transposed_disc_max(larger, diameter)), diameter));
+  const Plane closed = disc_filtered<Smallest>(disc_filtered<Largest>(larger, diameter), diameter);
   Plane result(picture.width, picture.height);
   for (std::int64_t y = 0; y < picture.height; ++y) {
     for (std::int64_t x = 0; x < picture.width; ++x) {
@@ -135,12 +173,17 @@ Plane disc_closing(const Plane& picture, std::int64_t diameter) {
   return result;
 }
 
-Plane opening(const Plane& picture, std::int64_t width, std::int64_t height) {
-  return negated(closing(negated(picture), width, height));
-}
-
 Plane window_mean(const Plane& picture, std::int64_t window) {
-  return transposed(row_mean(transposed(row_mean(picture, window)), window));
+  Plane across(picture.width, picture.height), result = across;
+  for (std::int64_t y = 0; y < picture.height; ++y) {
+    mean_along(&picture.values[static_cast<std::size_t>(y * picture.width)], &across.at(0, y),
+               picture.width, 1, 1, window);
+  }
+  for (std::int64_t left = 0; left < picture.width; left += kStrip) {
+    mean_along(&across.at(left, 0), &result.at(left, 0), picture.height, picture.width,
+               std::min(kStrip, picture.width - left), window);
+  }
+  return result;
 }
 
 Plane difference(const Plane& a, const Plane& b) {

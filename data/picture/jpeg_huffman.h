@@ -52,14 +52,10 @@ class JpegBits {
   JpegBits(std::span<const std::uint8_t> file, std::size_t begin, const std::string& name)
       : file_(file), at_(begin), name_(name) {}
 
-  int symbol(const HuffmanTable& table) {
-    if (count_ < HuffmanTable::kMostBits) fill();
-    const auto [length, symbol] =
-        table.match(static_cast<std::uint32_t>(bits_ >> (64 - HuffmanTable::kMostBits)));
-    if (length == 0 || length > count_) fail(length == 0);
-    drop(length);
-    return symbol;
-  }
+  int symbol(const HuffmanTable& table) { return symbol_and_bits(table, 0); }
+  // A symbol of AC coefficients: its low four bits are the number of bits behind it, which are
+  // skipped.
+  int symbol_of_coefficient(const HuffmanTable& table) { return symbol_and_bits(table, 15); }
   // The next bits as a number; `count` is 0 to 16.
   int number(int count) {
     if (count == 0) return 0;
@@ -78,6 +74,15 @@ class JpegBits {
   std::size_t end() const;
 
  private:
+  int symbol_and_bits(const HuffmanTable& table, int mask) {
+    if (count_ < HuffmanTable::kMostBits + mask) fill();
+    const auto [length, symbol] =
+        table.match(static_cast<std::uint32_t>(bits_ >> (64 - HuffmanTable::kMostBits)));
+    const int all = length + (symbol & mask);
+    if (length == 0 || all > count_) fail(length == 0);
+    drop(all);
+    return symbol;
+  }
   void need(int count) {
     if (count_ < count) fill();
     if (count_ < count) fail(false);

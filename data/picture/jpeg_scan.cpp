@@ -72,11 +72,11 @@ class ScanChecker {
     first_dc(part);
     const HuffmanTable& table = *scan_.parts[part].ac;
     for (int k = 1; k < kBlockSize; ++k) {
-      const int symbol = bits_.symbol(table), run = symbol >> 4, size = symbol & 15;
+      const int symbol = bits_.symbol_of_coefficient(table);
+      const int run = symbol >> 4, size = symbol & 15;
       if (size == 0 && run != kZeroRun) return;
       k += run;
       if (size > 0 && k >= kBlockSize) fail("a coefficient lies outside its block");
-      bits_.skip(size);
     }
   }
 

@@ -122,15 +122,15 @@ struct Place {
     dx[to] = p.relu_mask == nullptr || mask[to] > 0 ? value : 0;
   }
 
-  // Stores the sums of the warp. kPairs: two at a time, and the masks of
-  // the first batch are loaded or on their way.
+  // Stores the sums of the warp. kPairs: two at a time.
   template <bool kPairs>
-  __device__ __forceinline__ void store(const float (&sum)[kN / 2], float2 (&masks)[kTurns],
-                                        float* staged) const {
+  __device__ __forceinline__ void store(const float (&sum)[kN / 2], float* staged) const {
     const int lane = threadIdx.x % 32, group = lane / 4, member = lane % 4;
     const auto at = [](int row, int pixel) { return row * kPixels + (pixel ^ row % 4 * 8); };
 #pragma unroll
     for (int batch = 0; batch < kBatches; ++batch) {
+      float2 masks[kTurns];
+      if constexpr (kPairs) load_masks(masks, batch);
       __syncwarp();  // the batch before has been read
 #pragma unroll
       for (int j = 0; j < kPixels / 8; ++j) {
@@ -149,12 +149,8 @@ struct Place {
         return *reinterpret_cast<const float2*>(staged + at(row, 2 * (lane % kLanes)));
       };
       if constexpr (kPairs) {
-        float2 next[kTurns];
-        if (batch + 1 < kBatches) load_masks(next, batch + 1);
 #pragma unroll
         for (int turn = 0; turn < kTurns; ++turn) store_pair(value(turn), masks[turn], turn, left);
-#pragma unroll
-        for (int turn = 0; turn < kTurns && batch + 1 < kBatches; ++turn) masks[turn] = next[turn];
       } else {
 #pragma unroll 1
         for (int turn = 0; turn < kTurns; ++turn) {

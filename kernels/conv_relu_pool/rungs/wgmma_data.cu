@@ -228,10 +228,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         if (group > 0 && thread == 0) ring.release(before);
         before = ring.slot;
       }
-      // The masks are on their way while the products end.
       const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
-      float2 masks[Place<kPaired, kHalves>::kTurns];
-      if (p.pairs) place.load_masks(masks, 0);
       device::wgmma_wait<0>();
       if (thread == 0) ring.release(before);
       if constexpr (kHalves) {
@@ -240,9 +237,9 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         join_parts(sum, shift + device::half_shift(largest[channel]));
       }
       if (p.pairs) {
-        place.template store<true>(sum, masks, staged);
+        place.template store<true>(sum, staged);
       } else {
-        place.template store<false>(sum, masks, staged);
+        place.template store<false>(sum, staged);
       }
     }
   }
