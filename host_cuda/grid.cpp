@@ -47,7 +47,9 @@ class Shuffler {
   }
   template <class T>
   void shuffle(std::vector<T>& items) {
-    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
+    for (std::size_t i = items.size(); i > 1; --i) {
+      std::swap(items[i - 1], items[(next() >> 32) * i >> 32]);  // fewer than 2^32 items
+    }
   }
 
  private:

@@ -45,9 +45,9 @@ const char* verb(Access access) {
   return "atomically updates";
 }
 
-int accesses_until_yield = 0;  // 0: the thread is not interrupted
-const Variable* last_variable = nullptr;
-Segment grid_began = 0;  // the running grid's first
+int accesses_until_yield = 0;                        // 0: the thread is not interrupted
+std::array<const Variable*, 64> recent_variables{};  // __shared__ ones, by the slot of 64 KiB
+Segment grid_began = 0;                              // the running grid's first
 
 constexpr std::uintptr_t kPage = 4096;
 
@@ -240,11 +240,12 @@ AccessKind global_kind(Access access) {
     forgive_reads_at(self.last_read_site);
   }
   if (pointer >= weft_shared_begin && pointer < weft_shared_end) {
-    if (last_variable == nullptr || address - last_variable->begin >= 0x10000) {
-      last_variable = nearest_shared_variable(address);
+    const Variable*& variable = recent_variables[address / 0x10000 % recent_variables.size()];
+    if (variable == nullptr || address - variable->begin >= 0x10000) {
+      variable = nearest_shared_variable(address);
     }
-    if (address + bytes > last_variable->begin + last_variable->bytes) {
-      outside_of_shared(address, bytes, access, *last_variable, site);
+    if (address + bytes > variable->begin + variable->bytes) {
+      outside_of_shared(address, bytes, access, *variable, site);
     }
     shared_access(self, address, bytes, access, site);
     if (recording()) record_access(self, address, bytes, shared_kind(access), site);
@@ -296,7 +297,7 @@ void begin_checks(const Grid& grid) {
   set_death_callbacks();
 #endif
   if (recording()) record_launch(grid);
-  last_variable = nullptr;
+  recent_variables.fill(nullptr);
   begin_device_checks();
   grid_began = next_segment();
 }

@@ -7,14 +7,10 @@
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
-namespace {
 
-Segment first = 1;                  // of the running grid
-std::vector<std::uint32_t> blocks;  // by segment, from `first` on
-Segment grid_barrier_at = 0;        // what all blocks did before is known to all
-std::unordered_map<std::uintptr_t, Clock> published;
-
-}  // namespace
+Segments segments;
+Segment grid_barrier_at = 0;
+static std::unordered_map<std::uintptr_t, Clock> published;
 
 bool Clock::covers(std::uint32_t block, Segment segment) const {
   if (segment < all_) return true;
@@ -44,52 +40,28 @@ void Clock::learn(const Clock& other) {
 
 bool begin_order() {
   constexpr Segment kLast = 3'000'000'000;
-  const bool anew = first + blocks.size() > kLast;
-  first = anew ? 1 : next_segment();
-  blocks.clear();
+  const bool anew = next_segment() > kLast;
+  segments.first = anew ? 1 : next_segment();
+  segments.blocks.clear();
   published.clear();
   grid_barrier_at = 0;
   return anew;
 }
 
-Segment next_segment() {
-  return first + static_cast<Segment>(blocks.size());
-}
-Segment current_segment() {
-  return next_segment() - 1;
-}
-std::uint32_t block_of(Segment segment) {
-  return blocks[segment - first];
-}
-
 void enter_block(const Block& block) {
+  std::vector<std::uint32_t>& blocks = segments.blocks;
   if (blocks.empty() || blocks.back() != block.number) blocks.push_back(block.number);
 }
 void order_block(Block& block) {
   block.ordered = next_segment();
-  blocks.push_back(block.number);
+  segments.blocks.push_back(block.number);
 }
 Segment order_warp() {
-  blocks.push_back(blocks.back());
+  segments.blocks.push_back(segments.blocks.back());
   return current_segment();
 }
 void order_grid() {
   grid_barrier_at = order_warp();
-}
-
-bool ordered(Stamp earlier, const Thread& later) {
-  const Block& block = *later.block;
-  const Segment at = earlier.segment;
-  const std::uint32_t other = block_of(at);
-  if (at < grid_barrier_at) return true;
-  if (other == block.number) {
-    if (earlier.thread() == later.id || at < block.ordered) return true;
-    if (earlier.thread() / 32 == later.id / 32 &&
-        at < later.seen[static_cast<unsigned>(earlier.thread()) % 32]) {
-      return true;
-    }
-  }
-  return block.acquired.covers(other, at);
 }
 
 void publish_and_acquire(Block& block, std::uintptr_t address, Access access) {

@@ -44,15 +44,27 @@ class Clock {
 // Of a grid: no segment of an earlier one is asked for again. True when the numbers begin anew,
 // which makes all stamps meaningless.
 bool begin_order();
-Segment current_segment();
-Segment next_segment();                // the number of the segment that begins next
 void enter_block(const Block& block);  // which runs now
 void order_block(Block& block);  // a barrier of the block, by which all of its threads are ordered
 void order_grid();               // a barrier of the grid
 Segment order_warp();            // what the lanes did before the returned segment is ordered
-std::uint32_t block_of(Segment segment);  // of the running grid
 
-bool ordered(Stamp earlier, const Thread& later);
+// Of the running grid: its first segment, and the block of each one from there on.
+struct Segments {
+  Segment first = 1;
+  std::vector<std::uint32_t> blocks;
+};
+extern Segments segments;
+inline Segment next_segment() {  // the number of the segment that begins next
+  return segments.first + static_cast<Segment>(segments.blocks.size());
+}
+inline Segment current_segment() {
+  return next_segment() - 1;
+}
+inline std::uint32_t block_of(Segment segment) {
+  return segments.blocks[segment - segments.first];
+}
+extern Segment grid_barrier_at;  // what all blocks did before is known to all
 
 // An atomic or volatile access of the running block.
 void publish_and_acquire(Block& block, std::uintptr_t address, Access access);

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -65,7 +64,8 @@ struct Stamp {
 void forgive_reads_at(const void* site);
 
 struct Finding {
-  enum class Kind : std::uint8_t { nothing, race, uninitialised, too_early } kind = Kind::nothing;
+  // 64 bits: written as fewer and returned as 64, they would wait for each other in the CPU.
+  enum class Kind : std::uint64_t { nothing, race, uninitialised, too_early } kind = Kind::nothing;
   Stamp other{};  // of a race: the earlier access; of too_early: the copy
 };
 
@@ -105,26 +105,43 @@ class Shadow {
   // whole words.
   static constexpr std::uintptr_t kPageBytes = 256;
   struct Page {
-    std::uintptr_t granule = 4;
-    std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
+    std::vector<Cell> cells;
+    std::size_t granule = 4;
+  };
+  // A page that was in use of late.
+  struct View {
+    std::uintptr_t number = UINTPTR_MAX;
+    Cell* cells = nullptr;
+    std::size_t granule = 4;
+
+    Cell& cell(std::uintptr_t address) const {
+      const std::uintptr_t at = address % kPageBytes;
+      return cells[granule == 4 ? at / 4 : at];
+    }
   };
 
-  Page& page_of(std::uintptr_t address);
-  void split(Page& page);
+  View& view_of(std::uintptr_t address) {
+    const std::uintptr_t number = address / kPageBytes;
+    View& view = views_[number % views_.size()];
+    if (view.number != number) find(view, number);
+    return view;
+  }
+  void find(View& view, std::uintptr_t number);
+  void split(View& view);
 
   bool (*written_)(std::uintptr_t, std::size_t);
   Segment first_ = 1, oldest_ = 1;
   std::size_t cells_ = 0;
-  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
-  std::array<std::pair<std::uintptr_t, Page*>, 1024> recent_{};
+  std::unordered_map<std::uintptr_t, Page> pages_;  // by the address over kPageBytes
+  std::array<View, 1024> views_{};
 };
 
 template <class Visit>
 void Shadow::forget(std::uintptr_t begin, std::uintptr_t end, Visit visit) {
-  recent_.fill({});
+  views_.fill({});
   const auto take = [&](auto page) {
-    const std::vector<Cell>& cells = page->second->cells;
-    const std::uintptr_t at = page->first * kPageBytes, granule = page->second->granule;
+    const std::vector<Cell>& cells = page->second.cells;
+    const std::uintptr_t at = page->first * kPageBytes, granule = page->second.granule;
     for (std::size_t i = 0; i < cells.size();) {
       const std::size_t from = i;
       while (i < cells.size() && cells[i].write.segment != 0) ++i;

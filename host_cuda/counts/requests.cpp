@@ -8,6 +8,9 @@
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
+
+bool somebody_listens = false;
+
 namespace {
 
 using Event = ThreadTrace::Event;
@@ -161,14 +164,12 @@ void tell_warps(Block& block, std::uint32_t phase) {
 
 RequestListener::RequestListener() {
   listeners.push_back(this);
+  somebody_listens = true;
 }
 RequestListener::~RequestListener() {
   std::erase(listeners, this);
+  somebody_listens = !listeners.empty();
   if (listeners.empty()) flows.clear();
-}
-
-bool recording() {
-  return !listeners.empty();
 }
 
 void record_launch(const Grid& grid) {

@@ -98,7 +98,10 @@ struct ThreadTrace {
   std::uint32_t node = UINT32_MAX;
 };
 
-bool recording();  // somebody listens
+extern bool somebody_listens;
+inline bool recording() {
+  return somebody_listens;
+}
 
 void record_launch(const Grid& grid);
 void record_block_begin(Block& block);
