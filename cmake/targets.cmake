@@ -1,17 +1,18 @@
-# How Weft's own targets are compiled: warnings are errors for host and device code.
+# How Weft's own targets are compiled.
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/weft>)
 target_compile_features(weft_flags INTERFACE cxx_std_20)
 
 add_library(weft_warnings INTERFACE)
-set(host_warnings -Wall -Wextra)
-if(NOT WEFT_PRECOMPILE)  # who only installs Weft may have a compiler that warns of something else
-  list(APPEND host_warnings -Werror)
-endif()
 target_compile_options(weft_warnings INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:${host_warnings} -Wshadow -Wconversion -Wno-sign-conversion>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+if(WEFT_WERROR)  # who only uses Weft may have a compiler that warns of something else
+  target_compile_options(weft_warnings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+endif()
 # Errors know their line of the source. Two builds in two folders give the same bytes all the same.
 target_compile_options(weft_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
@@ -188,7 +189,7 @@ function(weft_library folder)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
     weft_precompile(weft_data <vector>)  # hardened, without OpenMP
-    if(WEFT_PRECOMPILE)  # two thirds of the time of -O3, and the same bits
+    if(WEFT_FOR_PIP)  # two thirds of the time of -O3, and the same bits
       target_compile_options(weft_data PRIVATE -O1)
     endif()
   elseif(folder STREQUAL "models")

@@ -123,11 +123,12 @@ class HeaderReader {
     if (header_.half) type = "u2";
     constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4",
                                            "i8", "u1", "u2", "u4", "u8"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), type) == std::end(kKnown)) {
+    const auto* const known = std::find(std::begin(kKnown), std::end(kKnown), type);
+    if (known == std::end(kKnown)) {
       throw fail(str("elements of type ", shown(descr),
                      " are not supported (expected integers, f2, f4 or f8)"));
     }
-    header_.dtype = type;
+    header_.dtype = *known;
   }
 
   void set_shape() {

@@ -29,7 +29,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string shown(std::string_view text, std::size_t longest) {
-  std::string out = "'" + std::string(text.substr(0, longest));
+  std::string out(1, '\'');
+  out += text.substr(0, longest);
   for (char& c : out) {
     if (c < ' ' || c > '~') c = '?';
   }

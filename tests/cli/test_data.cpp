@@ -10,8 +10,8 @@ std::string big_endian(std::uint32_t value) {
           static_cast<char>(value >> 8), static_cast<char>(value)};
 }
 
-std::string idx(std::uint32_t magic, const std::vector<std::uint32_t>& extents,
-                std::size_t payload) {
+std::string idx_header(std::uint32_t magic, const std::vector<std::uint32_t>& extents,
+                       std::size_t payload) {
   std::string bytes = big_endian(magic);
   for (const std::uint32_t extent : extents) bytes += big_endian(extent);
   return bytes + std::string(payload, '\1');
@@ -24,8 +24,8 @@ class Data : public ProgramTest {
   // Ten well-formed images, which are not MNIST's.
   void write_files(const std::string& name) {
     for (const std::string part : {"train", "t10k"}) {
-      write(name + "/" + part + "-images-idx3-ubyte", idx(kImages, {10, 28, 28}, 7840));
-      write(name + "/" + part + "-labels-idx1-ubyte", idx(kLabels, {10}, 10));
+      write(name + "/" + part + "-images-idx3-ubyte", idx_header(kImages, {10, 28, 28}, 7840));
+      write(name + "/" + part + "-labels-idx1-ubyte", idx_header(kLabels, {10}, 10));
     }
   }
   void expect_refused(const std::string& name, const std::string& part) {
@@ -40,19 +40,20 @@ TEST_F(Data, DamagedFilesAreRefusedInOneLine) {
   expect_refused("checksum", "SHA-256");
 
   write_files("magic");
-  write("magic/train-images-idx3-ubyte", idx(0x1234, {10, 28, 28}, 7840));
+  write("magic/train-images-idx3-ubyte", idx_header(0x1234, {10, 28, 28}, 7840));
   expect_refused("magic", "train-images-idx3-ubyte");
 
   write_files("truncated");
-  write("truncated/train-images-idx3-ubyte", idx(kImages, {10, 28, 28}, 7839));
+  write("truncated/train-images-idx3-ubyte", idx_header(kImages, {10, 28, 28}, 7839));
   expect_refused("truncated", "train-images-idx3-ubyte");
 
   write_files("oversized");
-  write("oversized/train-images-idx3-ubyte", idx(kImages, {10, 28, 28}, 7841));
+  write("oversized/train-images-idx3-ubyte", idx_header(kImages, {10, 28, 28}, 7841));
   expect_refused("oversized", "train-images-idx3-ubyte");
 
   write_files("absurd");
-  write("absurd/train-images-idx3-ubyte", idx(kImages, {0xffffffff, 0xffffffff, 0xffffffff}, 7840));
+  write("absurd/train-images-idx3-ubyte",
+        idx_header(kImages, {0xffffffff, 0xffffffff, 0xffffffff}, 7840));
   expect_refused("absurd", "train-images-idx3-ubyte");
 
   write_files("empty-file");

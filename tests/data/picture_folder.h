@@ -9,10 +9,10 @@
 
 namespace weft::test {
 
-using Colour = std::array<std::uint8_t, 3>;
+using Rgb = std::array<std::uint8_t, 3>;
 
 // A PNG of one colour; a grey one has one channel.
-inline void write_flat_png(const std::filesystem::path& path, Colour colour, std::int64_t width = 4,
+inline void write_flat_png(const std::filesystem::path& path, Rgb colour, std::int64_t width = 4,
                            std::int64_t height = 4) {
   std::filesystem::create_directories(path.parent_path());
   const bool grey = colour[0] == colour[1] && colour[1] == colour[2];

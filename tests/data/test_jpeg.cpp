@@ -41,12 +41,12 @@ TEST(Jpeg, ADifferenceOfTenBits) {
 }
 
 TEST(Jpeg, ABigPictureFitsWhatItsDecoderMayAllocate) {
-  constexpr int kSide = 512;
+  constexpr int kLength = 512;
   const Bytes jpeg = jpeg_tables()
-                         .frame(kBaseline, kSide, kSide, kGreyFrame)
-                         .scan({{1, 0}}, 0, 63, 0, Bytes(kSide / 8 * kSide / 8 * 2 / 8))
+                         .frame(kBaseline, kLength, kLength, kGreyFrame)
+                         .scan({{1, 0}}, 0, 63, 0, Bytes(kLength / 8 * kLength / 8 * 2 / 8))
                          .finish();
-  EXPECT_EQ(decode_grey(jpeg).pixels, Bytes(kSide * kSide, 128));
+  EXPECT_EQ(decode_grey(jpeg).pixels, Bytes(kLength * kLength, 128));
 }
 
 // A coefficient of 3 behind sixteen zeros, which one code of 1 bit stands for.
