@@ -27,24 +27,24 @@ WIDTH, HEIGHT, MARGIN = 300, 64, 8
 SLOWER = 3  # percent
 
 
-def git(*words, root=ROOT):
-    done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
+def git(*words):
+    done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"history.py: error: git {words[0]}: {done.stderr.strip()}")
     return done.stdout
 
 
-def files_ever(root=ROOT):
+def files_ever():
     """(time of its commit, text) of every version of a file of kernels' results, the oldest first."""
     seen = set()
-    for line in git("log", "--reverse", "--format=%H %ct", "--", "bench/results", root=root).splitlines():
+    for line in git("log", "--reverse", "--format=%H %ct", "--", "bench/results").splitlines():
         commit, when = line.split()
-        for entry in git("ls-tree", "-r", commit, "bench/results/", root=root).splitlines():
+        for entry in git("ls-tree", "-r", commit, "bench/results/").splitlines():
             blob, path = entry.split()[2], entry.split("\t")[1]
             name = pathlib.PurePosixPath(path).name
             if name.startswith("kernels") and name.endswith(".jsonl") and blob not in seen:
                 seen.add(blob)
-                yield int(when), git("cat-file", "blob", blob, root=root)
+                yield int(when), git("cat-file", "blob", blob)
 
 
 class Run:

@@ -13,11 +13,9 @@
 // FLOPs 2 n oc p q c kh kw for each of the three.
 //
 // In ComputeMode fp32 "implicit_gemm_wgmma" leaves out 2^-21 of a product at most. Small values
-// beside large ones lose more, at most the sum of these two:
-//   forward, data   2^-39 of the image's value times the largest weight of the filter
-//                   2^-50 of the weight times the largest value of all images
-//   weights         2^-39 of dy's value times the largest of x
-//                   2^-50 of x's value times the largest of dy
+// beside large ones lose more: at most 2^-39 |a| max|b| + 2^-50 |b| max|a|.
+// In forward and data, a is a value of x or dy, and b is a weight of one filter. The largest a is
+// taken over all images. In weights, a is a value of dy, and b is one of x.
 #pragma once
 
 #include "kernels/ladder.h"

@@ -299,9 +299,11 @@ __device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
   }
 }
 
-// D (64, 32) = A B, or D += A B, in bf16 or fp16 with A in registers, laid out as of mma.sync: with
-// group and member as above, a[0] has k 2 member and 2 member + 1 of row group, a[1] those of row
-// group + 8, a[2] and a[3] the same at k + 8. B is MN-major. A must stay as it is until wgmma_wait.
+// D (64, 32) = A B, or D += A B, in bf16 or fp16. A is in registers, laid out as of mma.sync, and
+// must stay as it is until wgmma_wait. B is MN-major. With group and member as above, a lane has
+//   a[0]         of row group, k = 2 member and 2 member + 1
+//   a[1]         the same k of row group + 8
+//   a[2], a[3]   what a[0] and a[1] have, at k + 8
 #define WEFT_WGMMA_REGISTERS(name, type)                                                          \
   __device__ __forceinline__ void name(float (&d)[16], const std::uint32_t (&a)[4],               \
                                        std::uint64_t b, bool accumulate) {                        \

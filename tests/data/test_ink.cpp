@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "data/ink/marks.h"
@@ -30,6 +31,43 @@ void expect_box(const InkBox& found, const InkBox& expected, std::int64_t slack 
   EXPECT_LE(std::abs(found.top - expected.top), slack);
   EXPECT_LE(std::abs(found.right() - expected.right()), slack);
   EXPECT_LE(std::abs(found.bottom() - expected.bottom()), slack);
+}
+
+// Every filter against its definition. The picture is wider than a strip of columns.
+TEST(InkWindows, AreWhatTheirDefinitionSays) {
+  Plane picture(131, 37);
+  for (std::size_t i = 0; i < picture.values.size(); ++i) {
+    picture.values[i] = static_cast<float>(i * 7919 % 251);
+  }
+  constexpr std::int64_t kWindows[][2] = {{1, 1}, {3, 1}, {1, 5}, {7, 7}, {31, 9}, {9, 101}};
+  for (const auto& [width, height] : kWindows) {
+    const Plane most = window_max(picture, width, height);
+    const Plane least = window_min(picture, width, height);
+    const Plane mean = window_mean(picture, width);
+    for (std::int64_t y = 0; y < picture.height; ++y) {
+      for (std::int64_t x = 0; x < picture.width; ++x) {
+        float high = picture.at(x, y), low = high;
+        double sum = 0, count = 0;
+        for (std::int64_t v = 0; v < picture.height; ++v) {
+          for (std::int64_t u = 0; u < picture.width; ++u) {
+            const float value = picture.at(u, v);
+            const std::int64_t across = std::abs(u - x), down = std::abs(v - y);
+            if (across <= width / 2 && down <= height / 2) {
+              high = std::max(high, value);
+              low = std::min(low, value);
+            }
+            if (across <= width / 2 && down <= width / 2) {
+              sum += value;
+              ++count;
+            }
+          }
+        }
+        ASSERT_EQ(most.at(x, y), high) << width << " x " << height << " at " << x << ", " << y;
+        ASSERT_EQ(least.at(x, y), low) << width << " x " << height << " at " << x << ", " << y;
+        ASSERT_NEAR(mean.at(x, y), sum / count, 1e-4) << width << " at " << x << ", " << y;
+      }
+    }
+  }
 }
 
 TEST(Ink, RowsAreReadFromTheTopAndEachFromTheLeft) {
