@@ -34,8 +34,9 @@ class Photographs : public ProgramTest {
     if (files == nullptr) GTEST_SKIP() << "WEFT_DATA_DIR does not name a folder with MNIST";
     ProgramTest::SetUp();
     environment_["WEFT_DATA_DIR"] = fs::absolute(files).string();
-    const Outcome outcome = weft({"train", "--device", "cpu", "--recipe", "fast", "--progress",
-                                  "off", "--dataset", "mnist", "--out", "run"});
+    const Outcome outcome =
+        weft({"train", "--device", "cpu", "--recipe", "fast", "--epochs", "5", "--init-gain", "1",
+              "--progress", "off", "--dataset", "mnist", "--out", "run"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     model_.emplace(models::load_model(folder() / "run"));
     classifier_.emplace(*model_, Stream(Device::cpu()));
