@@ -115,6 +115,19 @@ __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&words)[
 #endif
 }
 
+#if __CUDA_ARCH__ >= 900
+
+// Stores four matrices of 8 x 8 halves, whose words lie in lanes as load_matrices() leaves them.
+// Lane l has the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void store_matrices(void* row, const std::uint32_t (&words)[4]) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+
+#endif
+
 // Rounds to bf16, halves to even: a number that tf32 represents exactly.
 __device__ __forceinline__ std::uint32_t to_bf16(float value) {
   return __float_as_uint(__bfloat162float(__float2bfloat16_rn(value)));

@@ -113,6 +113,27 @@ __device__ __forceinline__ void tma_load_multicast(void* shared, const CUtensorM
       : "memory");
 }
 
+// Copies a box from shared memory to the tensor; what lies outside of it is left out. Threads that
+// wrote the box call wgmma_fence_shared() and meet at a barrier before. A thread's copies belong to
+// the group that it commits next.
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, const void* shared, int x,
+                                          int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
+      "r"(x), "r"(y), "r"(shared_address(shared))
+      : "memory");
+}
+__device__ __forceinline__ void tma_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Waits until this thread's groups have read shared memory, or until they have written.
+__device__ __forceinline__ void tma_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+__device__ __forceinline__ void tma_wait() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 __device__ __forceinline__ void tma_prefetch(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }

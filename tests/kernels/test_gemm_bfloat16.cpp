@@ -42,6 +42,26 @@ TEST_P(GemmBfloat16, IsRoundedIntegers) {
   }
 }
 
+// With 132 multiprocessors these are tiles of 128 x 256, whose sums the copy engine stores: one for
+// each block, and three for each with B shared by two blocks. The last ones are partial.
+TEST_P(GemmBfloat16, IsRoundedIntegersInLargeTiles) {
+  GemmOptions options;
+  options.variant = "wgmma_bf16";
+  if (small_tests() || !takes(options, {1400, 3064, 72}, GemmStorage::bf16, device())) {
+    GTEST_SKIP() << "no wgmma here, or small tests only";
+  }
+  for (const GemmCase& c : {GemmCase{{1400, 3064, 72}, 1, 0, true, Epilogue::relu},
+                            GemmCase{{4600, 2808, 72, true, true}}}) {
+    const Problem problem(c, true);
+    std::vector<double> expected = problem.expected();
+    for (double& value : expected) {
+      value = static_cast<double>(to_float(to_bfloat16(static_cast<float>(value))));
+    }
+    check_bfloat16(problem, std::string(options.variant), options, expected, problem.none(),
+                   stream());
+  }
+}
+
 TEST_P(GemmBfloat16, KeepsTheEdgesOfTheContract) {
   const Problem no_k({{13, 35, 0, false, true, 8, 8, 40}, 1, 2, true, Epilogue::relu}, true);
   Problem nan({{3, 24, 8}, 1, 0, false, Epilogue::relu}, false);

@@ -17,7 +17,9 @@
 //   128 x 128   64                 32 KiB   7        224 KiB         1.33; 1 where B is shared
 //   64 x 128    64                 24 KiB   8        192 KiB         2
 //
-// The small tile has one consumer: two would each read all of the operand that they share.
+// The small tile has one consumer: two would each read all of the operand that they share. Sums of
+// the largest tile in bf16 reach memory through the copy engine and 32 KiB more, while the block
+// multiplies on.
 //
 // Two blocks of a cluster that compute tiles one above the other share B: each copies half of it
 // for both. Tiles are taken in groups of eight rows, so that blocks that run together share
@@ -91,6 +93,7 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_kernel(const __grid_constant__ CUtensorMap map_a,
                       const __grid_constant__ CUtensorMap map_b,
+                      const __grid_constant__ CUtensorMap map_c,
                       WgmmaOutput<typename Tile::Result> out, int k, WgmmaOrder order) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ char shared[];
@@ -151,6 +154,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (Tile::kConsumers > 1) device::registers_take<232>();
     const int thread = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1;
     WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
+    char* const boxes = stages + Tile::kStages * Tile::kStageBytes + warpgroup * 2 * Tile::kBoxBytes;
     for (int tile = first; tile < order.tiles(); tile += step) {
       if (out.mask != nullptr) {
         const int2 place = order.place(tile);
@@ -171,13 +175,14 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         consumer.sum_parts(sum, chunks);
       }
       const int2 place = order.place(tile);
-      wgmma_store<Tile::kN, Tile::kRegistersA>(out, sum, row_of(place) + warpgroup * 64,
-                                               place.y * Tile::kN, thread);
+      wgmma_store<Tile>(out, map_c, boxes, sum, row_of(place) + warpgroup * 64,
+                        place.y * Tile::kN, thread);
     }
+    if (Tile::kStoresBoxes && thread == 0) device::tma_wait();
   }
   if constexpr (kClusters) device::cluster_sync();  // nobody writes to a block that has left
 #else
-  (void)map_a, (void)map_b, (void)out, (void)k, (void)order;
+  (void)map_a, (void)map_b, (void)map_c, (void)out, (void)k, (void)order;
   __trap();
 #endif
 }
@@ -219,6 +224,9 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Result>& out, const typename 
   const CUtensorMap map_b = Tile::kPanelsB
                                 ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
                                 : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kBoxB);
+  const CUtensorMap map_c = Tile::kStoresBoxes && out.vector
+                                ? matrix_map(out.c, kType, {dims.m, dims.n, dims.ldc}, 64)
+                                : CUtensorMap{};
   const WgmmaOrder order{static_cast<int>(divide_up(dims.m, Tile::kRowsOfCluster)),
                          static_cast<int>(divide_up(dims.n, Tile::kN))};
   const auto kernel = gemm_wgmma_kernel<Tile>;
@@ -228,7 +236,7 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Result>& out, const typename 
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(clusters, resident)) *
                       static_cast<unsigned>(Tile::kCluster);
   const Launch config{blocks, Tile::kThreads, Tile::kSharedBytes, stream, Tile::kCluster, overlap};
-  launch(kernel, config, map_a, map_b, out, static_cast<int>(dims.k), order);
+  launch(kernel, config, map_a, map_b, map_c, out, static_cast<int>(dims.k), order);
 }
 
 // run(rows, columns, whether B is shared) of the shape, as integral constants.

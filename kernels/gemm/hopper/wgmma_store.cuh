@@ -4,8 +4,11 @@
 
 #include "kernels/bfloat16.h"
 #include "kernels/device/halves.cuh"
+#include "kernels/device/mma.cuh"
 #include "kernels/device/prefetch.cuh"
 #include "kernels/device/quad.cuh"
+#include "kernels/device/tma.cuh"
+#include "kernels/device/wgmma.cuh"
 #include "kernels/gemm/hopper/k_major.h"
 #include "kernels/gemm/launchers.h"
 
@@ -192,11 +195,49 @@ __device__ __forceinline__ void wgmma_prefetch_mask(const WgmmaOutput<Element>& 
   }
 }
 
-// Stores a warpgroup's sums, (64, kN) of C, or of C^T, from (row0, column0) on. kPanels: A came
-// from panels.
-template <int kN, bool kPanels, class Element>
-__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, float (&sum)[kN / 2],
-                                            int row0, int column0, int thread) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Stores a warpgroup's sums, (64, kN) of C from (row0, column0) on, by the copy engine, while the
+// warpgroup goes on. `boxes` are two boxes of 64 x 64 in shared memory, in the order of
+// wgmma_descriptor(); they are free once the copies before have read them.
+template <int kN>
+__device__ __forceinline__ void store_boxes(const CUtensorMap& map, const float (&sum)[kN / 2],
+                                            char* boxes, int row0, int column0, int thread) {
+  constexpr int kBox = 64, kBoxBytes = 128 * kBox;
+  const int warpgroup = threadIdx.x / 128, lane = thread % 32;
+  const auto meet = [&] { asm volatile("bar.sync %0, 128;" ::"r"(warpgroup) : "memory"); };
+  char* const row = boxes + (thread / 32 * 16 + lane % 16) * 128;  // of this lane's matrices
+#pragma unroll
+  for (int first = 0; first < kN; first += 2 * kBox) {
+    if (thread == 0) device::tma_wait_read();
+    meet();
+#pragma unroll
+    for (int column = 0; column < 2 * kBox; column += 16) {
+      const float* from = sum + (first + column) / 2;
+      const std::uint32_t words[4] = {
+          device::bf16_pair(from[0], from[1]), device::bf16_pair(from[2], from[3]),
+          device::bf16_pair(from[4], from[5]), device::bf16_pair(from[6], from[7])};
+      const int piece = column % kBox / 8 + lane / 16;
+      device::store_matrices(row + column / kBox * kBoxBytes + (piece ^ lane % 8) * 16, words);
+    }
+    device::wgmma_fence_shared();
+    meet();
+    if (thread != 0) continue;
+    device::tma_store(map, boxes, column0 + first, row0);
+    device::tma_store(map, boxes + kBoxBytes, column0 + first + kBox, row0);
+    device::tma_commit();
+  }
+}
+
+// Stores a warpgroup's sums, (64, kN) of C, or of C^T, from (row0, column0) on. `map` and `boxes`
+// are for the tiles that store boxes.
+template <class Tile, class Element>
+__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out,
+                                            const CUtensorMap& map, char* boxes,
+                                            float (&sum)[Tile::kN / 2], int row0, int column0,
+                                            int thread) {
+  constexpr int kN = Tile::kN;
+  constexpr bool kPanels = Tile::kRegistersA;
   constexpr int kLower = kPanels ? 1 : 8;  // from a lane's upper row to its lower one
   const bool transposed = kPanels && out.transposed;
   const int member = thread % 4;
@@ -218,20 +259,23 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
     if (!(lower.x > 0)) sum[4 * j + 2] = 0;
     if (!(lower.y > 0)) sum[4 * j + 3] = 0;
   };
+  const bool plain = out.alpha == 1 && out.bias == nullptr && !out.relu;
+  if (!plain || (kPanels && out.mask != nullptr)) {
 #pragma unroll
-  for (int j = 0; j < kN / 8; ++j) {
-    float2 bias = {0, 0};
-    if (out.bias != nullptr) {
-      const float* from = out.bias + column0 + 8 * j + 2 * member;
-      bias = {from[0], from[1]};
-    }
+    for (int j = 0; j < kN / 8; ++j) {
+      float2 bias = {0, 0};
+      if (out.bias != nullptr) {
+        const float* from = out.bias + column0 + 8 * j + 2 * member;
+        bias = {from[0], from[1]};
+      }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& value = sum[4 * j + i];
-      value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
-      if (out.relu && value < 0) value = 0;  // keeps NaN
+      for (int i = 0; i < 4; ++i) {
+        float& value = sum[4 * j + i];
+        value = out.alpha * value + (i % 2 == 0 ? bias.x : bias.y);
+        if (out.relu && value < 0) value = 0;  // keeps NaN
+      }
+      if (kPanels && out.mask != nullptr) mask(j);
     }
-    if (kPanels && out.mask != nullptr) mask(j);
   }
   // Loads without a branch between them are in flight together; with panels there are not enough
   // registers for that.
@@ -239,10 +283,16 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, flo
 #pragma unroll
     for (int j = 0; j < kN / 8; ++j) mask(j);
   }
-  Element* to = out.c + row * out.ldc + column0;
-  store_row<kN>(to, sum, 0, member);
-  store_row<kN>(to + kLower * out.ldc, sum, 1, member);
+  if constexpr (Tile::kStoresBoxes) {
+    store_boxes<kN>(map, sum, boxes, row0, column0, thread);
+  } else {
+    Element* to = out.c + row * out.ldc + column0;
+    store_row<kN>(to, sum, 0, member);
+    store_row<kN>(to + kLower * out.ldc, sum, 1, member);
+  }
 }
+
+#endif
 
 template <class Element>
 WgmmaOutput<Element> wgmma_output(Element* c, const float* bias, const GemmDims& dims,

@@ -33,7 +33,12 @@ struct WgmmaTile {
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kBytesA = kM * 128, kBytesB = kN * 128, kStageBytes = kBytesA + kBytesB;
   static constexpr int kStages = kN == 256 ? 4 : kM == 128 ? 7 : 8;
-  static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
+  // Sums of the largest tile reach memory by the copy engine. A consumer has two boxes for them.
+  static constexpr bool kStoresBoxes = kN == 256 && std::is_same_v<Result, Bfloat16>;
+  static constexpr int kBoxBytes = 64 * 128;
+  static constexpr int kBoxesBytes = kStoresBoxes ? kConsumers * 2 * kBoxBytes : 0;
+  static constexpr std::size_t kSharedBytes =
+      kStages * kStageBytes + kBoxesBytes + 1024;  // to align
   static constexpr int kPanelBytes = kK * 128;
   static constexpr int kPanel = 128 / sizeof(Element);  // elements of a panel along m or n
   // How many threads of a consumer report that it has read a stage. The tensor core reads for four
