@@ -47,7 +47,6 @@ struct alignas(16) SpikePair {
 // y1 with the channels last: (image, row, column, channel).
 template <class Conv, int kImages>
 __device__ __forceinline__ void put_channels_last(float* to, const float* y1) {
-#pragma unroll 1
   for (int i = thread_id(); i < kImages * Conv::kMaps; i += kThreads) {
     const int image = i / Conv::kMaps, c = i % Conv::kMaps / Conv::kPlane, at = i % Conv::kPlane;
     to[image * Conv::kMaps + at * Conv::kInputs + c] = y1[i];

@@ -28,7 +28,6 @@ template <class Conv>
 __device__ __forceinline__ void stage_filters(float* staged, const float* weights) {
   constexpr int kGroups = divide_up(Conv::kFilters, 8);
   constexpr int kItems = divide_up(Conv::kFilter, 4) * kGroups * 32;
-#pragma unroll 1
   for (int i = thread_id(); i < kItems; i += kThreads) {
     const int filter = i / 32 % kGroups * 8 + i % 8;
     const int tap = i / 32 / kGroups * 4 + i / 8 % 4;

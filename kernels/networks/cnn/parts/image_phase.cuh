@@ -14,8 +14,7 @@
 
 namespace weft::kernels::fused_cnn {
 
-// Where the time goes: thread 0 of block 0 notes the clock. A kernel whose `cycles` is a constant
-// null has no code for it.
+// Where the time goes: thread 0 of block 0 notes the clock.
 struct Clock {
   long long* cycles = nullptr;  // (kParts,): += the time since the mark before; null: not asked for
   long long last = 0;

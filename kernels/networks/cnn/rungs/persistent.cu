@@ -17,14 +17,12 @@ namespace {
 
 using namespace fused_cnn;
 
-// kTimed: a kernel of its own, since code that is not needed takes part of the instruction cache.
-template <class Net, int kImages, bool kTimed>
+template <class Net, int kImages>
 __global__ void __launch_bounds__(kThreads, 1)
-    fused_cnn_persistent_kernel(Training training, std::int64_t steps, long long* cycles) {
+    fused_cnn_persistent_kernel(Training training, std::int64_t steps, Clock clock) {
   if constexpr (sizeof(Shared<Net, kImages>) <= device::kMaxSharedBytes) {
     auto& shared = *device::dynamic_shared<Shared<Net, kImages>>();
     const std::int64_t first = *training.step, end = first + steps;
-    Clock clock{kTimed ? cycles : nullptr};
     Rounds<Net, kImages> rounds(shared, training, clock);
     rounds.begin(first);
     for (std::int64_t step = first; step < end; ++step) {
@@ -42,7 +40,6 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-template <bool kTimed>
 void train(const Training& training, std::int64_t steps, const FusedCnnDims& dims,
            long long* cycles, const Stream& stream) {
   with_network(dims, [&](auto net) {
@@ -51,8 +48,8 @@ void train(const Training& training, std::int64_t steps, const FusedCnnDims& dim
       constexpr int kImages = decltype(images)::value;
       const Launch config{static_cast<unsigned>(device_properties(stream.device()).multiprocessors),
                           kThreads, sizeof(Shared<Net, kImages>), stream};
-      launch(fused_cnn_persistent_kernel<Net, kImages, kTimed>, config.cooperative(), training,
-             steps, cycles);
+      launch(fused_cnn_persistent_kernel<Net, kImages>, config.cooperative(), training, steps,
+             Clock{cycles});
     });
   });
 }
@@ -61,12 +58,12 @@ void train(const Training& training, std::int64_t steps, const FusedCnnDims& dim
 
 void fused_cnn_train_persistent(const Training& training, std::int64_t steps,
                                 const FusedCnnDims& dims, const Stream& stream) {
-  train<false>(training, steps, dims, nullptr, stream);
+  train(training, steps, dims, nullptr, stream);
 }
 
 void fused_cnn_persistent_timed(const Training& training, std::int64_t steps,
                                 const FusedCnnDims& dims, long long* cycles, const Stream& stream) {
-  train<true>(training, steps, dims, cycles, stream);
+  train(training, steps, dims, cycles, stream);
 }
 
 }  // namespace weft::kernels::cuda
