@@ -54,7 +54,7 @@ INSTRUCTIONS = {
     "gemm/rungs/wgmma_tf32.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/rungs/wgmma_tf32x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/rungs/wgmma_fp16x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "gemm/rungs/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "gemm/rungs/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG", "UTMASTG"]},
     "conv/rungs/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/rungs/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/tensor_core/window_product.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
