@@ -45,7 +45,8 @@ __device__ __forceinline__ std::uint64_t wgmma_quads_descriptor(std::uint32_t sh
          (shared & 0x3ffff) >> 4;
 }
 
-// Orders what this thread stored to shared memory before products that read it.
+// Orders what this thread stored to shared memory before products that read it, or copies of the
+// copy engine.
 __device__ __forceinline__ void wgmma_fence_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -225,7 +225,7 @@ void launch_wgmma(const WgmmaOutput<typename Tile::Result>& out, const typename 
                                 ? matrix_map(b, kType, {dims.k, dims.n, dims.ldb}, Tile::kK)
                                 : matrix_map(b, kType, {dims.n, dims.k, dims.ldb}, Tile::kBoxB);
   const CUtensorMap map_c = Tile::kStoresBoxes && out.vector
-                                ? matrix_map(out.c, kType, {dims.m, dims.n, dims.ldc}, 64)
+                                ? matrix_map(out.c, kType, {dims.m, dims.n, dims.ldc}, Tile::kBox)
                                 : CUtensorMap{};
   const WgmmaOrder order{static_cast<int>(divide_up(dims.m, Tile::kRowsOfCluster)),
                          static_cast<int>(divide_up(dims.n, Tile::kN))};

@@ -198,17 +198,18 @@ __device__ __forceinline__ void wgmma_prefetch_mask(const WgmmaOutput<Element>& 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 // Stores a warpgroup's sums, (64, kN) of C from (row0, column0) on, by the copy engine, while the
-// warpgroup goes on. `boxes` are two boxes of 64 x 64 in shared memory, in the order of
-// wgmma_descriptor(); they are free once the copies before have read them.
-template <int kN>
-__device__ __forceinline__ void store_boxes(const CUtensorMap& map, const float (&sum)[kN / 2],
-                                            char* boxes, int row0, int column0, int thread) {
-  constexpr int kBox = 64, kBoxBytes = 128 * kBox;
+// warpgroup goes on. `boxes` are two boxes in shared memory, in the order of wgmma_descriptor();
+// they are free once the copies before have read them.
+template <class Tile>
+__device__ __forceinline__ void store_boxes(const CUtensorMap& map,
+                                            const float (&sum)[Tile::kN / 2], char* boxes,
+                                            int row0, int column0, int thread) {
+  constexpr int kBox = Tile::kBox, kBoxBytes = Tile::kBoxBytes;
   const int warpgroup = threadIdx.x / 128, lane = thread % 32;
   const auto meet = [&] { asm volatile("bar.sync %0, 128;" ::"r"(warpgroup) : "memory"); };
   char* const row = boxes + (thread / 32 * 16 + lane % 16) * 128;  // of this lane's matrices
 #pragma unroll
-  for (int first = 0; first < kN; first += 2 * kBox) {
+  for (int first = 0; first < Tile::kN; first += 2 * kBox) {
     if (thread == 0) device::tma_wait_read();
     meet();
 #pragma unroll
@@ -284,7 +285,7 @@ __device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out,
     for (int j = 0; j < kN / 8; ++j) mask(j);
   }
   if constexpr (Tile::kStoresBoxes) {
-    store_boxes<kN>(map, sum, boxes, row0, column0, thread);
+    store_boxes<Tile>(map, sum, boxes, row0, column0, thread);
   } else {
     Element* to = out.c + row * out.ldc + column0;
     store_row<kN>(to, sum, 0, member);

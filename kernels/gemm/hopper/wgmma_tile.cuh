@@ -35,7 +35,7 @@ struct WgmmaTile {
   static constexpr int kStages = kN == 256 ? 4 : kM == 128 ? 7 : 8;
   // Sums of the largest tile reach memory by the copy engine. A consumer has two boxes for them.
   static constexpr bool kStoresBoxes = kN == 256 && std::is_same_v<Result, Bfloat16>;
-  static constexpr int kBoxBytes = 64 * 128;
+  static constexpr int kBox = 64, kBoxBytes = kBox * 128;  // 64 x 64
   static constexpr int kBoxesBytes = kStoresBoxes ? kConsumers * 2 * kBoxBytes : 0;
   static constexpr std::size_t kSharedBytes =
       kStages * kStageBytes + kBoxesBytes + 1024;  // to align
