@@ -12,8 +12,9 @@
 //                      in the region the 5 x 5 taps lie depends on which position won, so filters
 //                      have a border of zeros and are read from another corner. Then an element of
 //                      y1 adds up the nine regions that it lies in, in a fixed order.
-//   filters of conv1   a warp owns a part of a plane of y1. It gathers the part's gradient, lists
-//                      its spikes, and walks down that list, a lane for each of 25 taps.
+//   filters of conv1   a warp owns a part of the windows of all images. A lane gathers the spikes
+//                      of a window, one for each filter, with a gradient of 0 where ReLU cut. Then
+//                      the warp walks down its windows, a lane for a column of a filter's taps.
 #pragma once
 
 #include "engine/extent.h"
@@ -208,10 +209,11 @@ __device__ __forceinline__ void data_regions(float* regions, Spike* list, const 
   }
 }
 
-// The gradient of the element (row, column) of a channel of an image's input; `regions` are those
-// of the image from the channel on. From window to window its place in the region moves by two.
+// Adds to `sums`, for each channel of an image's input, the gradient of the element (row, column);
+// `regions` are those of the image. From window to window its place in the region moves by two.
 template <class Conv>
-__device__ __forceinline__ float gather_regions(const float* regions, int row, int column) {
+__device__ __forceinline__ void gather_regions(float (&sums)[Conv::kInputs], const float* regions,
+                                               int row, int column) {
   using R = Regions<Conv>;
   constexpr int kReach = R::kSide / 2;  // windows along a side that read the element
   constexpr int kDown = Conv::kOutWidth * R::kStride - 2 * R::kPitch;
@@ -219,72 +221,72 @@ __device__ __forceinline__ float gather_regions(const float* regions, int row, i
   const int p = row + Conv::kPad, q = column + Conv::kPad;
   const int at =
       (p / 2 * Conv::kOutWidth + q / 2) * R::kStride + p % 2 * R::kPitch + q % 2 * Conv::kInputs;
-  float value[kReach][kReach];
 #pragma unroll
   for (int a = 0; a < kReach; ++a) {
     const bool there = p / 2 - a >= 0 && p / 2 - a < Conv::kOutHeight;
 #pragma unroll
     for (int b = 0; b < kReach; ++b) {
       const bool inside = q / 2 - b >= 0 && q / 2 - b < Conv::kOutWidth;
-      value[a][b] = there && inside ? regions[at - a * kDown - b * kRight] : 0.0f;
+#pragma unroll
+      for (int c = 0; c < Conv::kInputs; ++c) {
+        sums[c] += there && inside ? regions[at - a * kDown - b * kRight + c] : 0.0f;
+      }
     }
   }
-  float sum = 0.0f;
-#pragma unroll
-  for (int a = 0; a < kReach; ++a) {
-#pragma unroll
-    for (int b = 0; b < kReach; ++b) sum += value[a][b];
-  }
-  return sum;
 }
 
-// sums (plane, part, tap or bias): what each warp adds to the gradient of conv1's filters. y1's
-// gradient comes out of conv2's regions.
+// sums1 (warp, filter, tap or bias): what each warp adds to the gradient of conv1's filters. y1's
+// gradient comes out of conv2's regions. Lists without the spikes of 0 would be shorter, but only
+// spikes of one window are certain to read their taps from different banks (tap_pitch).
 template <class Net, int kImages>
 __device__ __forceinline__ void first_filter_gradients(Shared<Net, kImages>& shared) {
   using Block = Shared<Net, kImages>;
   using Conv1 = typename Block::Conv1;
   using Conv2 = typename Block::Conv2;
   auto& memory = shared.large.backward;
-  const int lane = lane_id();
-  const int tap = lane < Conv1::kTaps ? lane : 0;
-  for (int task = warp_id(); task < Block::kPlanes * Block::kParts; task += kWarps) {
-    const int plane = task / Block::kParts, part = task % Block::kParts;
-    const int image = plane / Conv1::kFilters, filter = plane % Conv1::kFilters;
-    const int end = min((part + 1) * Block::kPartWindows, Conv1::kWindows);
-    Spike* list = memory.spikes1[task];
-    int count = 0;
-    float bias = 0.0f;  // this lane's spikes
-#pragma unroll 1
-    for (int first = part * Block::kPartWindows; first < end; first += 32) {
-      const int window = first + lane;
-      const int u = window / Conv1::kOutWidth, v = window % Conv1::kOutWidth;
-      const int index =
-          window < end ? shared.code1[image][filter * Conv1::kWindows + window] : kReluPoolCut;
-      Spike spike{0.0f, (2 * u + index / 2) * Conv1::kPitch + 2 * v + index % 2};
-      if (index != kReluPoolCut) {
-        spike.gradient =
-            gather_regions<Conv2>(memory.regions + image * Regions<Conv2>::kFloats + filter, u, v);
-      }
-      bias += spike.gradient;
-      append(list, count, spike, index != kReluPoolCut);
-    }
-    finish(list, count, 0);
-    float sum = 0.0f;
-    const float* lane_values =
-        shared.x[image] + tap / Conv1::kKernel * Conv1::kPitch + tap % Conv1::kKernel;
-#pragma unroll 4
-    for (int i = 0; i < count; i += 2) {
-      const SpikePair pair = *reinterpret_cast<const SpikePair*>(list + i);
+  const int lane = lane_id(), warp = warp_id();
+  for (int i = lane; i < Block::kWarpWindows; i += 32) {
+    const int number = warp * Block::kWarpWindows + i;  // through all images
+    const bool there = number < kImages * Conv1::kWindows;
+    const int image = there ? number / Conv1::kWindows : 0, window = number % Conv1::kWindows;
+    const int u = window / Conv1::kOutWidth, v = window % Conv1::kOutWidth;
+    const int corner = image * Conv1::kPlane + 2 * u * Conv1::kPitch + 2 * v;
+    int index[Conv1::kFilters];
 #pragma unroll
-      for (const Spike& spike : pair.spike) {
-        sum += spike.gradient * lane_values[spike.place];
-      }
+    for (int filter = 0; filter < Conv1::kFilters; ++filter) {
+      index[filter] = shared.code1[image][filter * Conv1::kWindows + window];
     }
-    bias = device::warp_reduce(bias, device::Add());
-    if (lane < Conv1::kTaps) memory.sums1[task][lane] = sum;
-    if (lane == 0) memory.sums1[task][Conv1::kTaps] = bias;
+    float gradient[Conv1::kFilters] = {};
+    gather_regions<Conv2>(gradient, memory.regions + image * Regions<Conv2>::kFloats, u, v);
+#pragma unroll
+    for (int filter = 0; filter < Conv1::kFilters; ++filter) {
+      const bool won = there && index[filter] != kReluPoolCut;
+      const int row = index[filter] / 2 % 2, column = index[filter] % 2;  // somewhere if it is cut
+      memory.spikes1[warp][filter][i] = {won ? gradient[filter] : 0.0f,
+                                         corner + row * Conv1::kPitch + column};
+    }
   }
+  __syncwarp();  // the spikes are written
+  const bool owner = lane < Conv1::kFilters * Conv1::kKernel;
+  const int filter = owner ? lane / Conv1::kKernel : 0, s = owner ? lane % Conv1::kKernel : 0;
+  const Spike* spikes = memory.spikes1[warp][filter];
+  const float* lane_values = shared.x[0] + s;
+  float sum[Conv1::kKernel] = {}, bias = 0.0f;
+#pragma unroll 5
+  for (int i = 0; i < Block::kWarpWindows; ++i) {
+    const Spike spike = spikes[i];
+    const float* values = lane_values + spike.place;
+    bias += spike.gradient;
+#pragma unroll
+    for (int r = 0; r < Conv1::kKernel; ++r) {
+      sum[r] += spike.gradient * values[r * Conv1::kPitch];
+    }
+  }
+  if (!owner) return;
+  float* sums = memory.sums1[warp][filter];
+#pragma unroll
+  for (int r = 0; r < Conv1::kKernel; ++r) sums[r * Conv1::kKernel + s] = sum[r];
+  if (s == 0) sums[Conv1::kTaps] = bias;
 }
 
 }  // namespace weft::kernels::fused_cnn

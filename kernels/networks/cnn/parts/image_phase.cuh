@@ -240,18 +240,14 @@ class ImagePhase {
     clock_.mark(Part::conv2_data);
     first_filter_gradients<Net, kImages>(shared_);
     __syncthreads();  // every warp's sums are written
+#pragma unroll 1
     for (int i = thread_id(); i < S::kConv2Weight; i += kThreads) {
       const bool bias = i >= Conv1::kWeights;
       const int filter = bias ? i - Conv1::kWeights : i / Conv1::kTaps;
       const int tap = bias ? Conv1::kTaps : i % Conv1::kTaps;
       float sum = 0.0f;
 #pragma unroll
-      for (int image = 0; image < kImages; ++image) {
-#pragma unroll
-        for (int part = 0; part < Block::kParts; ++part) {
-          sum += memory.sums1[(image * Conv1::kFilters + filter) * Block::kParts + part][tap];
-        }
-      }
+      for (int warp = 0; warp < kWarps; ++warp) sum += memory.sums1[warp][filter][tap];
       add(i, sum);
     }
     __syncthreads();  // shared memory is free for the next round

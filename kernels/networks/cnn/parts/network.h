@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 
 #include "engine/extent.h"
 #include "kernels/batch/parts/draw.h"
@@ -54,19 +53,12 @@ struct ConvShape {
   static_assert(kPitch % 2 == 0 && kPitch >= kWidth + 2 * kPad, "pairs are aligned to 8 bytes");
 };
 
-// The pitch at which kernel x kernel neighbours lie in different banks, as far as they can: 5 rows
-// of 5 need a pitch of 6 or 26 modulo 32.
+// The pitch at which kernel + 1 neighbours in each of two rows lie in different banks: whichever
+// positions of a window its filters' maxima were found at, a row of taps is read without conflicts.
 constexpr int tap_pitch(int width, int kernel) {
-  int best = 0, least = 32;
-  for (int pitch = round_up(width, 2); pitch < width + 32 && least > 1; pitch += 2) {
-    int used[32] = {}, most = 0;
-    for (int tap = 0; tap < kernel * kernel; ++tap) {
-      int& bank = used[(tap / kernel * pitch + tap % kernel) % 32];
-      if (++bank > most) most = bank;
-    }
-    if (most < least) least = most, best = pitch;
-  }
-  return best;
+  int pitch = round_up(width, 2);
+  while (pitch % 32 <= kernel || pitch % 32 >= 32 - kernel) pitch += 2;
+  return pitch;
 }
 
 template <class Net>
@@ -102,7 +94,7 @@ struct Shape {
   static_assert(kConv2Weight % 4 == 0 && kFc1Weight % 4 == 0 && kFc2Weight % 4 == 0 &&
                     kFc3Weight % 4 == 0,
                 "weights are aligned to 16 bytes");
-  static_assert(Conv1::kTaps <= 32, "a lane owns a tap of conv1");
+  static_assert(Conv1::kFilters * Conv1::kKernel <= 32, "a lane owns a column of conv1's filter");
   static_assert(Conv2::kKernel * Conv2::kInputs <= 32, "a lane owns a column of conv2's filter");
   static_assert(Conv2::kFilters <= kWarps, "a warp owns a filter of conv2");
 };
@@ -181,9 +173,8 @@ struct alignas(16) Shared {
   using Conv2 = typename S::Conv2;
   using Fc2 = RegisterMatrixShape<S::kHidden1, S::kHidden2, kImages>;
 
-  static constexpr int kPlanes = kImages * Conv1::kFilters;
-  static constexpr int kParts = kWarps / std::gcd(kPlanes, kWarps);  // so that all warps have some
-  static constexpr int kPartWindows = divide_up(Conv1::kWindows, kParts);
+  // Windows of conv1 for each warp.
+  static constexpr int kWarpWindows = divide_up(kImages * Conv1::kWindows, kWarps);
 
   struct ConvBackward {
     float regions[kImages * Regions<Conv2>::kFloats];
@@ -191,8 +182,9 @@ struct alignas(16) Shared {
     float channels_last[kImages * Conv2::kMaps];  // y1 as (row, column, channel)
     alignas(16) Spike spikes2[Conv2::kFilters][round_up(kImages * Conv2::kWindows, 2)];
     alignas(16) Spike window_spikes[kWarps][round_up(Conv2::kFilters, 2)];
-    alignas(16) Spike spikes1[kPlanes * kParts][round_up(kPartWindows, 2)];
-    float sums1[kPlanes * kParts][Conv1::kTaps + 1];  // the last: the bias
+    // An odd number of spikes: those of the filters lie in different banks.
+    alignas(16) Spike spikes1[kWarps][Conv1::kFilters][kWarpWindows | 1];
+    float sums1[kWarps][Conv1::kFilters][Conv1::kTaps + 1];  // the last: the bias
   };
   union Large {  // in the order of a step
     float fc1_weight[S::kHidden1 * S::kFeatures];
