@@ -4,6 +4,10 @@
 // output.
 //
 //   x (N, C, H, W)   weight (O, C, kH, kW)   bias (O,)   y (N, O, P, Q)
+//
+// With a stem, a Conv2d of one channel and its ReLU ahead of these three, the map between the two
+// convolutions is not stored either. x is then the stem's, and its parameters come first. Backward
+// gives no gradient of x, so it is made for the first layers of a network alone.
 // Formulas, forward and backward, are in kernels/conv_relu_pool/conv_relu_pool.h.
 #pragma once
 
@@ -17,11 +21,14 @@ class ConvReluPool final : public Layer {
  public:
   // Throws usage unless the windows of `pool` lie side by side without padding and have at most 255
   // elements. The parameters are those of `conv`; both must outlive this layer.
-  ConvReluPool(const Conv2d& conv, const MaxPool2d& pool);
+  ConvReluPool(const Conv2d& conv, const MaxPool2d& pool, const Conv2d* stem = nullptr);
 
   // Can these layers be joined so, and is it expected to pay for this input on this device?
   static bool joins(const Layer& first, const Layer& second, const Layer& third, const Shape& input,
                     const KernelChoice& kernels, Device device);
+  // The same for these, of which the first two are the stem and its ReLU.
+  static bool joins_stem(std::span<const std::unique_ptr<Layer>, 5> layers, const Shape& input,
+                         const KernelChoice& kernels, Device device);
 
   std::string_view type() const override { return "ConvReluPool"; }
   std::string describe() const override;
@@ -40,9 +47,14 @@ class ConvReluPool final : public Layer {
 
  private:
   kernels::ReluPoolDims dims(const Shape& input) const;
+  // For the size of a workspace, and for a call.
+  kernels::ReluPoolOptions options_of(const KernelChoice& kernels) const;
+  kernels::ReluPoolOptions options_of(const LayerContext& context, const ConstFloatView& x) const;
 
   const Conv2d& conv_;
   const MaxPool2d& pool_;
+  const Conv2d* stem_;  // or null
+  std::size_t first_;   // of the parameters of `conv`
 };
 
 }  // namespace weft::layers

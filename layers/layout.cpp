@@ -110,18 +110,28 @@ class ForwardLayout {
     may_overwrite_ = (training() || alternates()) && !keeps_output(layout_.calls.back(), phase_);
   }
 
+  // Lets a call stand for the convolution i, its ReLU and its pooling, behind this stem or none.
+  void join(Call& call, std::size_t i, const Conv2d* stem) {
+    layout_.joined.push_back(
+        std::make_unique<ConvReluPool>(dynamic_cast<const Conv2d&>(*layers_[i]),
+                                       dynamic_cast<const MaxPool2d&>(*layers_[i + 2]), stem));
+    call.layer = layout_.joined.back().get();
+  }
+
   // Adds a call for layer i and those that are fused with it; returns their number.
   std::size_t add(std::size_t i) {
     Call call;
     call.layer = layers_[i].get();
     call.index = i;
     std::size_t count = 1;
-    if (i + 2 < layers_.size() && ConvReluPool::joins(*layers_[i], *layers_[i + 1], *layers_[i + 2],
-                                                      current_.shape, kernels_, device_)) {
-      layout_.joined.push_back(
-          std::make_unique<ConvReluPool>(dynamic_cast<const Conv2d&>(*layers_[i]),
-                                         dynamic_cast<const MaxPool2d&>(*layers_[i + 2])));
-      call.layer = layout_.joined.back().get();
+    if (i == 0 && layers_.size() >= 5 &&
+        ConvReluPool::joins_stem(layers_.first<5>(), current_.shape, kernels_, device_)) {
+      join(call, 2, dynamic_cast<const Conv2d*>(layers_[i].get()));
+      count = 5;
+    } else if (i + 2 < layers_.size() &&
+               ConvReluPool::joins(*layers_[i], *layers_[i + 1], *layers_[i + 2], current_.shape,
+                                   kernels_, device_)) {
+      join(call, i, nullptr);
       count = 3;
     } else if (kernels_.fuse && call.layer->traits().fuses_relu && i + 1 < layers_.size() &&
                layers_[i + 1]->traits().relu) {

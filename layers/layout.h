@@ -7,7 +7,8 @@
 // Flatten is another shape of its input. With KernelChoice::fuse
 //   - a ReLU runs in the epilogue of the layer before it, and its backward in that of the layer
 //     behind it, whose x it made: the gradient that reaches it is masked already;
-//   - Conv2d, ReLU and MaxPool2d may become one call (conv_relu_pool.h);
+//   - Conv2d, ReLU and MaxPool2d may become one call, and so may the two layers ahead of them where
+//     these begin the network (conv_relu_pool.h);
 //   - backward computes gradients of weights on a branch, beside those of activations.
 // Gradients of activations take turns in as few regions as their lives allow, and so do the
 // activations of inference with fusion. The input of a residual block lives until its shortcut has

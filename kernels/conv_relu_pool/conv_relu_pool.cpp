@@ -26,7 +26,8 @@ struct ReluPoolRow {
   Launcher<ReluPoolForward> forward;
   Launcher<ReluPoolBackwardData> backward_data;
   Launcher<ReluPoolBackwardWeights> backward_weights;
-  Launcher<ReluPoolTakes> takes_shape = {};  // none: it takes any
+  Launcher<ReluPoolBackwardStem> backward_stem = {};  // none: it reads x from memory
+  Launcher<ReluPoolTakes> takes_shape = {};           // none: it takes any
   // None: partial sums of weight gradients, and nothing for the other passes.
   Launcher<ReluPoolWorkspace> workspace = {};
   bool masks = false;  // Does the data gradient apply a ReLU mask in its epilogue?
@@ -35,10 +36,14 @@ struct ReluPoolRow {
     return forward.is("conv2d_relu_pool_forward_", rung.name) &&
            backward_data.is("conv2d_relu_pool_backward_data_", rung.name) &&
            backward_weights.is("conv2d_relu_pool_backward_weights_", rung.name) &&
+           backward_stem.belongs_to("conv2d_relu_pool_backward_stem_", rung.name) &&
            takes_shape.belongs_to("conv2d_relu_pool_takes_", rung.name) &&
            workspace.belongs_to("conv2d_relu_pool_workspace_", rung.name);
   }
   std::string takes(const ReluPoolProblem& problem, Device device) const {
+    if (problem.stem && (device.is_cpu() || backward_stem.run == nullptr)) {
+      return "it reads x from memory and computes no stem";
+    }
     const bool any = device.is_cpu() || is_empty(problem.dims) || takes_shape.run == nullptr;
     return any ? "" : takes_shape.run(problem);
   }
@@ -76,6 +81,7 @@ constexpr ReluPoolRow kReluPoolRows[] = {
               .needs = "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
                        "2 x 2; weights and two tiles fit in shared memory"},
      WEFT_PASSES(wgmma),
+     .backward_stem = WEFT_LAUNCHER(ReluPoolBackwardStem, conv2d_relu_pool_backward_stem_wgmma),
      .takes_shape = WEFT_LAUNCHER(ReluPoolTakes, conv2d_relu_pool_takes_wgmma),
      .workspace = WEFT_LAUNCHER(ReluPoolWorkspace, conv2d_relu_pool_workspace_wgmma),
      .masks = true},
@@ -97,6 +103,7 @@ double filled(const ReluPoolDims& d) {
 
 // SIMT kernels reach a tenth of what tensor cores do.
 Choice automatic(const ReluPoolProblem& problem, Device device) {
+  if (problem.stem) return {"wgmma", "the one that computes the output of a stem"};
   if (device.is_cpu()) return {"staged_images", "the one on a CPU"};
   if (cuda::is_empty(problem.dims)) return {"gather", "there is nothing to compute"};
   if (filled(problem.dims) >= 0.1 && conv_relu_pool_takes("wgmma", problem, device)) {
@@ -110,6 +117,11 @@ Choice automatic(const ReluPoolProblem& problem, Device device) {
 
 constexpr Ladder kLadder("conv_relu_pool", cuda::kReluPoolRows, automatic);
 
+ReluPoolProblem problem_of(ConvPass pass, const ReluPoolDims& dims,
+                           const ReluPoolOptions& options) {
+  return {pass, dims, options.mode, options.stem.has_value()};
+}
+
 // Checks everything that a pass asks for and returns the row that runs it.
 const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
                                  const ReluPoolOptions& options, Device device) {
@@ -120,7 +132,11 @@ const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
     throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a window of 1 to ", kMostElements,
                                       " elements, found ", d.ph, " x ", d.pw));
   }
-  return kLadder.select(options.variant, {pass, d, options.mode}, device);
+  const ReluPoolProblem problem = problem_of(pass, d, options);
+  const cuda::ReluPoolRow& row = kLadder.select(options.variant, problem, device);
+  const std::string reason = problem.stem ? kLadder.refusal(row, problem, device) : "";
+  if (reason.empty()) return row;
+  throw Error(ErrorKind::usage, str("conv2d_relu_pool with a stem: ", row.rung.name, ": ", reason));
 }
 
 std::size_t workspace_bytes(const cuda::ReluPoolRow& row, const ReluPoolProblem& problem,
@@ -156,7 +172,7 @@ void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, co
                               const Stream& stream) {
   const auto& row = prepare(ConvPass::forward, dims, options, stream.device());
   if (cuda::is_empty(dims)) return;
-  check_workspace(row, {ConvPass::forward, dims, options.mode}, workspace, stream.device());
+  check_workspace(row, problem_of(ConvPass::forward, dims, options), workspace, stream.device());
   if (stream.device().is_cpu()) {
     return select_relu_pool_cpu().forward(y, argmax, x, w, bias, dims);
   }
@@ -168,7 +184,8 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
                                     const ReluPoolOptions& options, Workspace workspace,
                                     const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
-  check_workspace(row, {ConvPass::backward_data, dims, options.mode}, workspace, stream.device());
+  check_workspace(row, problem_of(ConvPass::backward_data, dims, options), workspace,
+                  stream.device());
   const ConvDims& d = dims.conv;
   if (d.n == 0 || d.c == 0 || d.h == 0 || d.w == 0 || d.oc == 0) return;
   bool masked = false;
@@ -183,10 +200,27 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
   if (!masked) mask_gradient(dx, d, options.relu_mask, stream);
 }
 
+void conv2d_relu_pool_backward_stem(float* dw, float* db, const float* dy,
+                                    const std::uint8_t* argmax, const float* w,
+                                    const ReluPoolDims& dims, GradientMode mode,
+                                    const ReluPoolOptions& options, Workspace workspace,
+                                    const Stream& stream) {
+  const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
+  const ReluPoolProblem problem = problem_of(ConvPass::backward_data, dims, options);
+  if (!problem.stem)
+    throw Error(ErrorKind::usage, "conv2d_relu_pool: backward stem without a stem");
+  check_workspace(row, problem, workspace, stream.device());
+  if (cuda::is_empty(dims)) {
+    clear(dw, dims.conv.c * dims.conv.kh * dims.conv.kw, mode, stream);
+    return clear(db, dims.conv.c, mode, stream);
+  }
+  row.backward_stem.run(dw, db, dy, argmax, w, dims, mode, options, workspace, stream);
+}
+
 std::size_t conv2d_relu_pool_workspace_bytes(ConvPass pass, const ReluPoolDims& dims,
                                              const ReluPoolOptions& options, Device device) {
   const auto& row = prepare(pass, dims, options, device);
-  return workspace_bytes(row, {pass, dims, options.mode}, device);
+  return workspace_bytes(row, problem_of(pass, dims, options), device);
 }
 
 void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
@@ -195,7 +229,7 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
                                        const ReluPoolOptions& options, Workspace workspace,
                                        const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_weights, dims, options, stream.device());
-  check_workspace(row, {ConvPass::backward_weights, dims, options.mode}, workspace,
+  check_workspace(row, problem_of(ConvPass::backward_weights, dims, options), workspace,
                   stream.device());
   const ConvDims& d = dims.conv;
   if (d.oc == 0 || d.c == 0) return;

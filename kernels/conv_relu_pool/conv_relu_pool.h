@@ -17,10 +17,17 @@
 // In fp32 "wgmma" leaves out 2^-21 of a product at most. Small values beside large ones lose more:
 // 2^-39 of one factor times the largest value that is beside the other. That is the largest of all
 // x or dy, or of the weights of one filter (backward data: of one channel).
+// With a stem, the x of all passes is the output of the layer before, and stored nowhere:
+//
+//   x[n,c]            max(0, conv2d_forward of image[n] and stem.w[c], plus stem.bias[c])
+//   backward stem     stem.dw (+)= the weight gradient for dx where x > 0, else 0; stem.db likewise
+//
+// Rungs that compute x say so; it has the bits of the rung "direct" of conv.
 // FLOPs forward: 2 n oc (oh / ph * ph) (ow / pw * pw) c kh kw; backward those over ph pw.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/conv/conv.h"
 
@@ -36,13 +43,22 @@ struct ReluPoolDims {
 
 constexpr std::uint8_t kReluPoolCut = 255;
 
+// A convolution of images of one channel, 3 x 3 with stride 1 and without padding, under ReLU.
+struct ReluPoolStem {
+  const float* image = nullptr;  // (n, 1, h + 2, w + 2)
+  const float* w = nullptr;      // (c, 1, 3, 3)
+  const float* bias = nullptr;   // (c,) or null
+};
+
 struct ReluPoolOptions {
   std::string_view variant = kAutomatic;
   ComputeMode mode = ComputeMode::fp32;
-  const float* relu_mask = nullptr;  // of backward data, as in conv.h
+  const float* relu_mask = nullptr;       // of backward data, as in conv.h
+  std::optional<ReluPoolStem> stem = {};  // then x is null
 };
 
-// Bytes of scratch that one call of this pass needs on this device; may be 0.
+// Bytes of scratch that one call of this pass needs on this device; may be 0. With a stem,
+// backward data is backward stem.
 std::size_t conv2d_relu_pool_workspace_bytes(ConvPass pass, const ReluPoolDims& dims,
                                              const ReluPoolOptions& options, Device device);
 
@@ -55,6 +71,16 @@ void conv2d_relu_pool_forward(float* y,              // (n, oc, rows, columns)
                               Workspace workspace, const Stream& stream);
 
 void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
+                                    const float* dy,             // (n, oc, rows, columns)
+                                    const std::uint8_t* argmax,  // (n, oc, rows, columns)
+                                    const float* w,              // (oc, c, kh, kw)
+                                    const ReluPoolDims& dims, GradientMode mode,
+                                    const ReluPoolOptions& options, Workspace workspace,
+                                    const Stream& stream);
+
+// options.stem is given; the other passes take it or do not.
+void conv2d_relu_pool_backward_stem(float* dw,                   // (c, 1, 3, 3)
+                                    float* db,                   // (c,) or null
                                     const float* dy,             // (n, oc, rows, columns)
                                     const std::uint8_t* argmax,  // (n, oc, rows, columns)
                                     const float* w,              // (oc, c, kh, kw)
@@ -77,6 +103,7 @@ struct ReluPoolProblem {
   ConvPass pass = ConvPass::forward;
   ReluPoolDims dims;
   ComputeMode mode = ComputeMode::fp32;
+  bool stem = false;  // Is there one?
 };
 
 Rungs conv_relu_pool_rungs();  // in teaching order

@@ -23,6 +23,10 @@ using ReluPoolBackwardWeights = void(float* dw, float* db, const float* dy,
                                      const ReluPoolDims& dims, GradientMode mode,
                                      const ReluPoolOptions& options, Workspace workspace,
                                      const Stream& stream);
+using ReluPoolBackwardStem = void(float* dw, float* db, const float* dy, const std::uint8_t* argmax,
+                                  const float* w, const ReluPoolDims& dims, GradientMode mode,
+                                  const ReluPoolOptions& options, Workspace workspace,
+                                  const Stream& stream);
 // Why the rung cannot take a shape; empty when it can.
 using ReluPoolTakes = std::string(const ReluPoolProblem& problem);
 using ReluPoolWorkspace = std::size_t(const ReluPoolProblem& problem);  // bytes

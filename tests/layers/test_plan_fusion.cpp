@@ -167,6 +167,43 @@ TEST_P(PlanFusion, NeedsLessMemoryForAPooledMap) {
   EXPECT_LT(joined.cache_bytes(), apart.cache_bytes());
 }
 
+// conv1 and conv2 as one call: the map between them has the bits that the layer alone would store,
+// and so has all that does not depend on the order of conv1's own sums.
+TEST_P(PlanFusion, JoinsAStem) {
+  for (const auto mode : {kernels::ComputeMode::tf32, kernels::ComputeMode::bf16}) {
+    Instance joined({1, 12, 12}, two_convolutions(), stream());
+    Instance apart({1, 12, 12}, two_convolutions(), stream());
+    if (device_properties(device()).compute_capability != 90) {
+      const Plan plan = joined.plan(33, Phase::training, {.mode = mode});
+      EXPECT_EQ(plan.activation(0).shape, Shape({33, 4, 10, 10})) << "joined without a rung for it";
+      continue;
+    }
+    Plan plan = joined.plan(33, Phase::training, {.mode = mode, .conv_relu_pool = "wgmma"});
+    Plan without = apart.plan(33, Phase::training,
+                              {.mode = mode, .conv = "direct", .conv_relu_pool = "wgmma"});
+    EXPECT_EQ(plan.activation(0).shape, Shape({33, 6, 4, 4}));
+    EXPECT_EQ(without.activation(0).shape, Shape({33, 4, 10, 10}));
+    const std::vector<float> x = random_floats(33 * 144, 73), dy = random_floats(33 * 4, 74);
+    const auto gradients = [&](Instance& instance, Plan& on, bool of_input) {
+      const std::vector<float> y = forward(on, x);
+      fill(on.output_gradient(), dy, stream());
+      on.backward(GradientMode::overwrite, stream(), of_input);
+      return std::pair(y, instance.gradients());
+    };
+    const auto [y, found] = gradients(joined, plan, false);
+    const auto [expected_y, expected] = gradients(apart, without, false);
+    EXPECT_EQ(y, expected_y);
+    ASSERT_EQ(found.size(), expected.size());
+    constexpr std::size_t kStem = 4 * 9 + 4;
+    EXPECT_TRUE(std::equal(found.begin() + kStem, found.end(), expected.begin() + kStem));
+    const std::vector<double> stem(expected.begin(), expected.begin() + kStem);
+    EXPECT_TRUE(compare(std::vector<float>(found.begin(), found.begin() + kStem), stem,
+                        Bound{1e-5, 1e-5}, "stem"));
+    EXPECT_EQ(gradients(joined, plan, false), std::pair(y, found));
+    EXPECT_THROW(gradients(joined, plan, true), Error);
+  }
+}
+
 WEFT_ON_EACH_DEVICE(PlanFusion);
 
 TEST(ConvReluPool, JoinsWhatItCan) {

@@ -110,6 +110,8 @@ __device__ __forceinline__ void find_largest_rows(std::uint32_t* largest, int co
 
 // Where the cells of a tile come from: images (n, channels, height, width) of floats.
 struct ImageSource {
+  static constexpr bool kStaged = false;
+
   const float* x;
   int channels, height, width;
 
@@ -134,12 +136,13 @@ struct TilePlace {
 // Fills the planes of a slot with kRows x kPitch pixels from (row0, column0) on, which may lie
 // outside of the image, and channels from channel0 on; zeros where there are none. Producers call
 // it. A thread has up to kFloatsInFlight loads of x in flight: 88 are 44 KiB in all. With kParts 2
-// as many planes follow, of what the first ones leave. `shift`: of halves.
+// as many planes follow, of what the first ones leave. `shift`: of halves. The source of stem.cuh
+// reads what it has staged in shared memory; this one has nothing there.
 template <CellType kType, int kRows, int kPitch, int kProducers, int kFloatsInFlight, int kParts,
           int kPlanes>
 __device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& source,
-                                           std::int64_t image, int channel0, int row0, int column0,
-                                           int shift) {
+                                           const float* /*staged*/, std::int64_t image,
+                                           int channel0, int row0, int column0, int shift) {
   constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
   constexpr int kUnits = kFloatsInFlight / kChannels;
   constexpr int kLanes = kProducers / kPlanes;  // whole warps own a plane

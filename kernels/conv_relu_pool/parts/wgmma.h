@@ -34,6 +34,7 @@ inline const std::uint32_t* find_largest_of(const float* values, std::int64_t co
 }
 
 bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode);
+std::size_t wgmma_stem_bytes(const ReluPoolDims& dims, ComputeMode mode);  // of partial sums
 bool wgmma_weights_fit(const ReluPoolDims& dims);
 
 }  // namespace weft::kernels::cuda

@@ -46,14 +46,14 @@ struct DataPlan {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Where in a channel the pixels of a tile lie, from the tile's first row on; below 0: nowhere. All
-// threads call it, and a barrier must follow.
+// Where the pixels of a tile lie in a plane whose rows have this width, from the tile's first row
+// on; below 0: nowhere. All threads call it, and a barrier must follow.
 template <bool kPaired>
-__device__ __forceinline__ void find_places(int* places, const DataPlan& p) {
+__device__ __forceinline__ void find_places(int* places, const DataPlan& p, int width) {
   for (int pixel = threadIdx.x; pixel < kTilePixels; pixel += kThreads) {
     int column = 0;
     const int line = p.by_pitch.divide(pixel, column);
-    places[pixel] = column < p.width ? (kPaired ? 2 : 1) * line * p.width + column : -1;
+    places[pixel] = column < p.width ? (kPaired ? 2 : 1) * line * width + column : -1;
   }
 }
 

@@ -43,8 +43,7 @@ struct WeightsTile {
 };
 
 struct WeightsPlan {
-  ImageSource source;
-  int pad_h, pad_w;
+  int channels, pad_h, pad_w;
   const float* dy;             // (n, filters, rows, columns)
   const std::uint8_t* argmax;  // of dy
   // Of dy and x, in parts (largest.cuh); for halves.

@@ -19,6 +19,7 @@
 #include "engine/launch.h"
 #include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
+#include "kernels/conv_relu_pool/parts/stem.cuh"
 #include "kernels/conv_relu_pool/parts/window_max.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/quad.cuh"
@@ -33,8 +34,7 @@ constexpr int kTileColumns = 8 * kStrips, kPitch = kTileColumns + kPoolKernel - 
 constexpr int kGroupQuads = kPoolTaps * kCellQuads * kTensorRows;  // weights of a group of channels
 
 struct ForwardPlan {
-  ImageSource source;
-  int pad_h, pad_w;
+  int channels, pad_h, pad_w;
   const float* w;     // (filters, channels, 3, 3)
   const float* bias;  // (filters,) or null
   float* y;           // (n, filters, rows, columns)
@@ -77,7 +77,7 @@ __device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
 // The largest weight of each filter; a barrier must follow.
 __device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, const ForwardPlan& p,
                                                      int filter0) {
-  const int weights = p.source.channels * kPoolTaps, filters = p.filters - filter0;
+  const int weights = p.channels * kPoolTaps, filters = p.filters - filter0;
   find_largest_rows<kThreads, kTensorRows>(largest, weights, [&](int row, int i) {
     return row < filters ? __ldg(p.w + std::int64_t{filter0 + row} * weights + i) : 0.0f;
   });
@@ -93,11 +93,11 @@ __device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, in
     const int filter = i / filter_units, tap = i % kPoolTaps, quad = i % filter_units / kPoolTaps;
     const int channel = quad * kChannels;
     const float* from =
-        p.w + (std::int64_t{filter0 + filter} * p.source.channels + channel) * kPoolTaps + tap;
+        p.w + (std::int64_t{filter0 + filter} * p.channels + channel) * kPoolTaps + tap;
     float value[kChannels];
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) {
-      const bool there = filter0 + filter < p.filters && channel + c < p.source.channels;
+      const bool there = filter0 + filter < p.filters && channel + c < p.channels;
       value[c] = there ? __ldg(from + c * kPoolTaps) : 0.0f;
     }
     const int shift = kType == CellType::halves ? device::half_shift(largest[filter]) : 0;
@@ -226,12 +226,13 @@ __device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (
 
 #endif
 
-template <CellType kType>
-__global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p) {
+template <CellType kType, class Source>
+__global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p, Source source) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Tile = Tile<kType>;
   auto* weights = device::dynamic_shared<uint4>();  // (groups, taps, 4, 64)
   uint4* slots = weights + p.groups * kGroupQuads;  // (slots, 4, kPixels)
+  auto* staged = reinterpret_cast<float*>(slots + p.slots * Tile::kSlotQuads);
   __shared__ SlotBarriers barriers;
   const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
   const int first = static_cast<int>(blockIdx.x / p.filter_blocks);
@@ -245,6 +246,8 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
     __syncthreads();
   }
   load_weights<kType>(weights, p, filter0, largest);
+  constexpr int kGroup = kGroupChannels<kType>;
+  if constexpr (Source::kStaged) source.template stage<kType>(staged, 0, p.groups * kGroup);
   device::wgmma_fence_shared();
   __syncthreads();  // barriers and weights are ready
 
@@ -254,14 +257,14 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
-        p.source.prefetch(next.image);
+        source.prefetch(next.image);
       }
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
         load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Registers<kType>::kFloatsInFlight, 1,
                    kCellPlanes<kType>>(
-            slots + ring.slot * Tile::kSlotQuads, p.source, tile.image,
-            group * kGroupChannels<kType>, tile.row * Tile::kRows - p.pad_h,
+            slots + ring.slot * Tile::kSlotQuads, source, staged + group * kGroup * kStemFloats,
+            tile.image, group * kGroup, tile.row * Tile::kRows - p.pad_h,
             tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
       }
@@ -313,7 +316,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
     }
   }
 #else
-  static_cast<void>(p);
+  static_cast<void>(p), static_cast<void>(source);
   __trap();
 #endif
 }
@@ -321,16 +324,18 @@ __global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p
 // How a call is cut; no device needed.
 struct ForwardCut {
   std::int64_t rows, columns, items;  // tiles of an image, and of all images
-  std::int64_t groups, slots, bytes;  // of shared memory: weights of 64 filters, and slots
+  std::int64_t groups, slots;
+  std::int64_t bytes;  // of shared memory: weights of 64 filters, slots, weights of a stem
 
   template <CellType kType>
-  ForwardCut(const ReluPoolDims& dims, Tile<kType>)
+  ForwardCut(const ReluPoolDims& dims, bool stem, Tile<kType>)
       : rows(divide_up(2 * dims.rows(), Tile<kType>::kRows)),
         columns(divide_up(2 * dims.columns(), kTileColumns)),
         items(dims.conv.n * rows * columns),
         groups(divide_up(dims.conv.c, kGroupChannels<kType>)) {
     constexpr std::int64_t kSlotBytes = 16 * Tile<kType>::kSlotQuads;
     bytes = 16 * groups * kGroupQuads;
+    if (stem) bytes += 4 * groups * kGroupChannels<kType> * kStemFloats;
     slots = std::min<std::int64_t>((kBlockSharedBytes - bytes) / kSlotBytes, kMostSlots);
     bytes += slots * kSlotBytes;
   }
@@ -348,12 +353,15 @@ auto with_tile(ComputeMode mode, const Run& run) {
 }  // namespace
 
 std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
-  const auto& [pass, dims, mode] = problem;
+  const auto& [pass, dims, mode, stem] = problem;
   if (!has_wgmma_shape(dims)) {
     return "it takes kernels of 3 x 3 with stride 1 and padding up to 2, under windows of 2 x 2";
   }
-  const bool fits = pass == ConvPass::forward
-                        ? with_tile(mode, [&](auto tile) { return ForwardCut(dims, tile).fits(); })
+  if (stem && mode == ComputeMode::fp32) {
+    return "in fp32 it reads x from memory, as it needs the largest of all x first";
+  }
+  const auto forward_fits = [&](auto tile) { return ForwardCut(dims, stem, tile).fits(); };
+  const bool fits = pass == ConvPass::forward ? with_tile(mode, forward_fits)
                     : pass == ConvPass::backward_data ? wgmma_data_fits(dims, mode)
                                                       : wgmma_weights_fit(dims);
   return fits ? "" : "the weights of all channels and two tiles do not fit in shared memory";
@@ -366,7 +374,7 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   ForwardPlan p{};
-  p.source = {x, narrow(d.c), narrow(d.h), narrow(d.w)};
+  p.channels = narrow(d.c);
   p.pad_h = narrow(d.pad_h);
   p.pad_w = narrow(d.pad_w);
   p.w = w;
@@ -383,7 +391,8 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
     p.largest = find_largest_of(x, d.n * d.c * d.h * d.w, workspace, stream);
   }
   with_tile(options.mode, [&]<CellType kType>(Tile<kType> tile) {
-    const ForwardCut cut(dims, tile);
+    const bool stem = options.stem.has_value();
+    const ForwardCut cut(dims, stem, tile);
     p.groups = narrow(cut.groups);
     p.slots = narrow(cut.slots);
     p.by_tile_columns = FastDivide(cut.columns);
@@ -393,7 +402,14 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
     const auto blocks = std::clamp(processors / p.filter_blocks, std::int64_t{1}, cut.items);
     const Launch config{dim3(static_cast<unsigned>(blocks * p.filter_blocks)), dim3(kThreads),
                         static_cast<std::size_t>(cut.bytes), stream};
-    launch(pool_forward_kernel<kType>, config, p);
+    if constexpr (kType != CellType::halves) {
+      if (stem) {
+        const StemSource source{*options.stem, p.channels, narrow(d.h), narrow(d.w)};
+        return launch(pool_forward_kernel<kType, StemSource>, config, p, source);
+      }
+    }
+    const ImageSource source{x, p.channels, narrow(d.h), narrow(d.w)};
+    launch(pool_forward_kernel<kType, ImageSource>, config, p, source);
   });
 }
 

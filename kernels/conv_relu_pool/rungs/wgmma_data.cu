@@ -20,8 +20,12 @@
 // thread has the sums of both parts of a channel. Both parts meet the big part of dz, and then the
 // small one, so two products do the work of three. The sums of small parts are apart from the
 // others, so small weights may be stored 2^11 times too large (device/halves.cuh).
+//
+// With a stem the sums are not stored, but give its gradient (stem_gradient.cuh).
 #include <algorithm>
 
+#include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv_relu_pool/parts/stem_gradient.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data_weights.cuh"
 
@@ -162,8 +166,13 @@ __device__ __forceinline__ void join_parts(float (&sum)[kN / 2], int shift) {
 
 #endif
 
-template <CellType kType, bool kPaired>
-__global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
+// In place of StemSums where there is no stem.
+struct Nothing {
+  __device__ Nothing(const StemSource&, int) {}
+};
+
+template <CellType kType, bool kPaired, bool kStem = false>
+__global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, StemPlan stem) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto* weights = device::dynamic_shared<char>();  // (groups, taps, 4, rows) quads
   // (slots, 4, plane)
@@ -177,8 +186,8 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
   if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kProducers, kConsumers);
   __shared__ std::uint32_t largest[kHalvesChannels];  // of channels' weights
   int shift = 0;                                      // of dy
-  __shared__ int places[kTilePixels];
-  find_places<kPaired>(places, p);
+  alignas(8) __shared__ int places[kTilePixels];
+  find_places<kPaired>(places, p, kStem ? stem.source.image_width() : p.width);
   if constexpr (kHalves) {
     shift = device::half_shift(largest_of(p.largest));
     find_largest_weights(largest, p, channel0);
@@ -192,12 +201,17 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
 
   SlotRing ring{&barriers, p.slots};
   const int slot_quads = kCellQuads * p.plane;
+  float* staged = reinterpret_cast<float*>(slots + p.slots * slot_quads);
   if (threadIdx.x < kProducers) {
+    if constexpr (kStem) device::registers_release<kStemProducer>();
     for (int item = first; item < p.items; item += step) {
       int tile = 0, next_tile = 0;
       const int image = p.by_tiles.divide(item, tile);
       const int next = p.by_tiles.divide(item + step, next_tile);
-      if (threadIdx.x == 0) prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
+      if (threadIdx.x == 0) {
+        prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
+        if (kStem && tile == 0) stem.source.prefetch(image);
+      }
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
         load_gradient<kType, kPaired>(slots + ring.slot * slot_quads, p, image,
@@ -207,10 +221,11 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
       }
     }
   } else {
+    if constexpr (kStem) device::registers_take<kStemConsumer>();
     const int thread = threadIdx.x % kWarpgroup;
     const int pixel0 = kN * (static_cast<int>(threadIdx.x - kProducers) / kWarpgroup);
-    float* staged = reinterpret_cast<float*>(slots + p.slots * slot_quads) +
-                    kStagedFloats * (static_cast<int>(threadIdx.x - kProducers) / 32);
+    float* of_warp = staged + kStagedFloats * (static_cast<int>(threadIdx.x - kProducers) / 32);
+    std::conditional_t<kStem, StemSums<kPaired>, Nothing> of_stem(stem.source, channel0);
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
     for (int item = first; item < p.items; item += step) {
@@ -228,6 +243,13 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         if (group > 0 && thread == 0) ring.release(before);
         before = ring.slot;
       }
+      if constexpr (kStem) {
+        device::wgmma_wait<0>();
+        if (thread == 0) ring.release(before);
+        device::wgmma_results(sum);
+        of_stem.add(sum, p, stem.source, places + pixel0, image, tile * p.tile_rows);
+        continue;
+      }
       const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
       device::wgmma_wait<0>();
       if (thread == 0) ring.release(before);
@@ -237,14 +259,19 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p) {
         join_parts(sum, shift + device::half_shift(largest[channel]));
       }
       if (p.pairs) {
-        place.template store<true>(sum, staged);
+        place.template store<true>(sum, of_warp);
       } else {
-        place.template store<false>(sum, staged);
+        place.template store<false>(sum, of_warp);
       }
     }
+    if constexpr (kStem) of_stem.store(of_warp);
+  }
+  if constexpr (kStem) {
+    __syncthreads();  // the sums of all warps are there
+    StemSums<kPaired>::store_partials(staged, stem, first, channel0);
   }
 #else
-  static_cast<void>(p);
+  static_cast<void>(p), static_cast<void>(stem);
   __trap();
 #endif
 }
@@ -320,6 +347,33 @@ bool wgmma_data_fits(const ReluPoolDims& dims, ComputeMode mode) {
   return make_plan(dims, mode).slots > 0;
 }
 
+namespace {
+
+// A block stays on each of these processors.
+Launch launch_of(const DataPlan& p, std::int64_t processors, const Stream& stream) {
+  const std::int64_t blocks =
+      std::clamp(processors / p.row_blocks, std::int64_t{1}, std::int64_t{p.items});
+  const std::size_t weights =
+      static_cast<std::size_t>(p.groups) * static_cast<std::size_t>(p.group_bytes);
+  const std::size_t slots = 16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane);
+  return {dim3(static_cast<unsigned>(blocks * p.row_blocks)), dim3(kThreads),
+          weights + slots + kStagedBytes, stream};
+}
+
+// The number of blocks is that of the rows of partial sums, so it depends on the shape alone.
+constexpr std::int64_t kStemProcessors = 132;
+
+std::int64_t stem_rows(const DataPlan& p) {
+  return std::clamp(kStemProcessors / p.row_blocks, std::int64_t{1}, std::int64_t{p.items});
+}
+
+}  // namespace
+
+std::size_t wgmma_stem_bytes(const ReluPoolDims& dims, ComputeMode mode) {
+  return sizeof(float) * static_cast<std::size_t>(stem_rows(make_plan(dims, mode)) *
+                                                  dims.conv.c * kStemFloats);
+}
+
 void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std::uint8_t* argmax,
                                           const float* w, const ReluPoolDims& dims,
                                           GradientMode gradient, const ReluPoolOptions& options,
@@ -332,24 +386,36 @@ void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std:
   p.relu_mask = options.relu_mask;
   p.accumulate = gradient == GradientMode::accumulate;
   p.pairs = !p.accumulate && pair_rows(dx, p) && pair_rows(options.relu_mask, p);
-  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
-  const std::int64_t blocks =
-      std::clamp(processors / p.row_blocks, std::int64_t{1}, std::int64_t{p.items});
-  const Launch config{dim3(static_cast<unsigned>(blocks * p.row_blocks)), dim3(kThreads),
-                      static_cast<std::size_t>(p.groups) * static_cast<std::size_t>(p.group_bytes) +
-                          16 * static_cast<std::size_t>(p.slots * kCellQuads * p.plane) +
-                          kStagedBytes,
-                      stream};
   if (options.mode == ComputeMode::fp32) {
     p.largest = find_largest_of(dy, dims.conv.n * dims.conv.oc * dims.rows() * dims.columns(),
                                 workspace, stream);
   }
   const ComputeMode mode = options.mode;
+  const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   launch(is_paired(dims, mode)       ? pool_data_kernel<CellType::bf16, true>
          : mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false>
          : mode == ComputeMode::fp32 ? pool_data_kernel<CellType::halves, false>
                                      : pool_data_kernel<CellType::tf32, false>,
-         config, p);
+         launch_of(p, processors, stream), p, StemPlan{});
+}
+
+void conv2d_relu_pool_backward_stem_wgmma(float* dw, float* db, const float* dy,
+                                          const std::uint8_t* argmax, const float* w,
+                                          const ReluPoolDims& dims, GradientMode gradient,
+                                          const ReluPoolOptions& options, Workspace workspace,
+                                          const Stream& stream) {
+  DataPlan p = make_plan(dims, options.mode);
+  p.dy = dy;
+  p.argmax = argmax;
+  p.w = w;
+  const StemPlan stem{{*options.stem, p.channels, p.height, p.width},
+                      static_cast<float*>(workspace.data)};
+  launch(is_paired(dims, options.mode)       ? pool_data_kernel<CellType::bf16, true, true>
+         : options.mode == ComputeMode::bf16 ? pool_data_kernel<CellType::bf16, false, true>
+                                             : pool_data_kernel<CellType::tf32, false, true>,
+         launch_of(p, kStemProcessors, stream), p, stem);
+  sum_partials(dw, dims.conv.c * kPoolTaps, db, db != nullptr ? dims.conv.c : 0, stem.partials,
+               stem_rows(p), dims.conv.c * kStemFloats, gradient, stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv_relu_pool/parts/stem.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_weights.cuh"
 
 namespace weft::kernels::cuda {
@@ -95,8 +96,9 @@ __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, con
 
 #endif
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(WeightsPlan p) {
+template <class Tile, class Source>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    pool_weights_kernel(WeightsPlan p, Source source) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto* bias = device::dynamic_shared<float>();  // (64, windows of a tile / 4)
   // (slots, cells then words), which the sums replace at the end
@@ -114,7 +116,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(Weights
     device::barrier_init(&drained, kConsumers * kWarpgroup);
     SlotRing::prepare(&barriers, p.slots, Tile::kProducers, kConsumers * kWarpgroup);
   }
-  __syncthreads();  // barriers are ready
+  alignas(16) __shared__ float staged[Source::kStaged ? kChannels * kStemFloats : 1];
+  if constexpr (Source::kStaged) source.template stage<Tile::kType>(staged, channel0, kChannels);
+  __syncthreads();  // barriers and what is staged are ready
   int shift_dy = 0, shift_x = 0;
   if constexpr (Tile::kHalves) {
     shift_dy = device::half_shift(largest_of(p.largest_dy));
@@ -130,7 +134,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(Weights
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
       if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
         const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
-        p.source.prefetch(next.image);
+        source.prefetch(next.image);
         device::prefetch(p.dy + next.image * windows, windows);
         device::prefetch(p.argmax + next.image * windows, windows);
       }
@@ -139,8 +143,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(Weights
       ring.wait_empty();
       load_windows<Tile>(slot + Tile::kCellsQuads, bias, p, tile.image, filter0, u0, v0, scale);
       load_cells<Tile::kType, Tile::kPixelRows, kPitch, Tile::kProducers,
-                 Registers<Tile>::kFloatsInFlight, Tile::kParts, kCellQuads>(slot, p.source, tile.image, channel0,
-                                           2 * u0 - p.pad_h, 2 * v0 - p.pad_w, shift_x);
+                 Registers<Tile>::kFloatsInFlight, Tile::kParts, kCellQuads>(
+          slot, source, staged, tile.image, channel0, 2 * u0 - p.pad_h, 2 * v0 - p.pad_w, shift_x);
       ring.fill();
     }
   } else {
@@ -151,22 +155,22 @@ __global__ void __launch_bounds__(Tile::kThreads, 1) pool_weights_kernel(Weights
   __syncthreads();  // all sums are there
   float* partial = p.partials + chunk * p.partial_row;
   const int filters = min(p.filters - filter0, kTensorRows);
-  const int floats = min(p.source.channels - channel0, kChannels) * kPoolTaps;
+  const int floats = min(p.channels - channel0, kChannels) * kPoolTaps;
   for (int i = threadIdx.x; i < filters * kRowFloats; i += Tile::kThreads) {
     const int filter = i / kRowFloats, at = i % kRowFloats;
     if (at >= floats) continue;
-    partial[(std::int64_t{filter0 + filter} * p.source.channels + channel0) * kPoolTaps + at] =
+    partial[(std::int64_t{filter0 + filter} * p.channels + channel0) * kPoolTaps + at] =
         sums[filter * kRowPitch + at];
   }
   if (channel_block == 0 && static_cast<int>(threadIdx.x) < filters) {
     constexpr int kParts = Tile::kRows * kColumns / kQuadWindows;  // of a filter's sum
     float total = 0;
     for (int i = 0; i < kParts; ++i) total += bias[threadIdx.x * kParts + i];
-    partial[std::int64_t{p.filters} * p.source.channels * kPoolTaps + filter0 + threadIdx.x] =
+    partial[std::int64_t{p.filters} * p.channels * kPoolTaps + filter0 + threadIdx.x] =
         total;
   }
 #else
-  static_cast<void>(p);
+  static_cast<void>(p), static_cast<void>(source);
   __trap();
 #endif
 }
@@ -186,8 +190,9 @@ struct WeightsCut {
         row(dims.conv.oc * (dims.conv.c * kPoolTaps + 1)) {}
 };
 
-template <class Tile>
-std::int64_t launch_weights(WeightsPlan p, const ReluPoolDims& dims, const Stream& stream) {
+template <class Tile, class Source>
+std::int64_t launch_weights(WeightsPlan p, const Source& source, const ReluPoolDims& dims,
+                            const Stream& stream) {
   const WeightsCut<Tile> cut(dims);
   constexpr std::int64_t kSlotBytes = 16 * Tile::kSlotQuads;
   constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads;
@@ -204,7 +209,7 @@ std::int64_t launch_weights(WeightsPlan p, const ReluPoolDims& dims, const Strea
   const Launch config{
       dim3(static_cast<unsigned>(cut.chunks * cut.filter_blocks * cut.channel_blocks)),
       dim3(Tile::kThreads), static_cast<std::size_t>(kBiasBytes + kSlots * kSlotBytes), stream};
-  launch(pool_weights_kernel<Tile>, config, p);
+  launch(pool_weights_kernel<Tile, Source>, config, p, source);
   return cut.chunks;
 }
 
@@ -226,6 +231,9 @@ bool wgmma_weights_fit(const ReluPoolDims& dims) {
 
 std::size_t conv2d_relu_pool_workspace_wgmma(const ReluPoolProblem& problem) {
   const bool halves = problem.mode == ComputeMode::fp32;
+  if (problem.stem && problem.pass == ConvPass::backward_data) {
+    return wgmma_stem_bytes(problem.dims, problem.mode);
+  }
   if (problem.pass != ConvPass::backward_weights) return halves ? kLargestBytes : 0;
   return with_tile(problem.mode, [&]<class Tile>(Tile) {
     const WeightsCut<Tile> cut(problem.dims);
@@ -242,7 +250,7 @@ void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* 
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   WeightsPlan p{};
-  p.source = {x, narrow(d.c), narrow(d.h), narrow(d.w)};
+  p.channels = narrow(d.c);
   p.pad_h = narrow(d.pad_h);
   p.pad_w = narrow(d.pad_w);
   p.dy = dy;
@@ -261,8 +269,16 @@ void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* 
   p.columns = narrow(dims.columns());
   p.vector = reinterpret_cast<std::uintptr_t>(dy) % 16 == 0 &&
              reinterpret_cast<std::uintptr_t>(argmax) % 4 == 0 && p.columns % kQuadWindows == 0;
-  const std::int64_t chunks = with_tile(
-      options.mode, [&]<class Tile>(Tile) { return launch_weights<Tile>(p, dims, stream); });
+  const std::int64_t chunks = with_tile(options.mode, [&]<class Tile>(Tile) {
+    if constexpr (!Tile::kHalves) {
+      if (options.stem) {
+        const StemSource source{*options.stem, p.channels, narrow(d.h), narrow(d.w)};
+        return launch_weights<Tile>(p, source, dims, stream);
+      }
+    }
+    const ImageSource source{x, p.channels, narrow(d.h), narrow(d.w)};
+    return launch_weights<Tile>(p, source, dims, stream);
+  });
   const std::int64_t weights = d.oc * d.c * kPoolTaps;
   sum_partials(dw, weights, db, db != nullptr ? d.oc : 0, p.partials, chunks, weights + d.oc,
                gradient, stream);
