@@ -132,6 +132,10 @@ const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
     throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a window of 1 to ", kMostElements,
                                       " elements, found ", d.ph, " x ", d.pw));
   }
+  if (options.stem && reinterpret_cast<std::uintptr_t>(options.stem->image) % 16 != 0) {
+    throw Error(ErrorKind::usage,
+                "conv2d_relu_pool: a stem's images begin at a multiple of 16 bytes");
+  }
   const ReluPoolProblem problem = problem_of(pass, d, options);
   const cuda::ReluPoolRow& row = kLadder.select(options.variant, problem, device);
   const std::string reason = problem.stem ? kLadder.refusal(row, problem, device) : "";

@@ -45,7 +45,7 @@ constexpr std::uint8_t kReluPoolCut = 255;
 
 // A convolution of images of one channel, 3 x 3 with stride 1 and without padding, under ReLU.
 struct ReluPoolStem {
-  const float* image = nullptr;  // (n, 1, h + 2, w + 2)
+  const float* image = nullptr;  // (n, 1, h + 2, w + 2), at an address that 16 divides
   const float* w = nullptr;      // (c, 1, 3, 3)
   const float* bias = nullptr;   // (c,) or null
 };

@@ -101,6 +101,16 @@ __device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, i
       : "memory");
 }
 
+// Copies `bytes`, a multiple of 16 as the addresses are, which count at `barrier`.
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, int bytes,
+                                          std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
+      "l"(global), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
 // As the first to every block of the cluster whose bit is set in `ranks`, at the same place and
 // counted at the same barrier of each.
 __device__ __forceinline__ void tma_load_multicast(void* shared, const CUtensorMap& map, int x,

@@ -41,6 +41,7 @@ constexpr std::int64_t kBlockSharedBytes = 227 * 1024 - 2048;  // dynamic, of a 
 
 struct SlotBarriers {
   std::uint64_t full[kMostSlots], empty[kMostSlots];
+  std::uint64_t consumers;  // of all threads that consume; used once
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -52,11 +53,14 @@ struct SlotRing {
   std::uint32_t parity = 0;
 
   // Called by one thread; a barrier of the block must follow. Producers are threads 0 and up.
-  __device__ static void prepare(SlotBarriers* barriers, int slots, int producers, int consumers) {
+  // `releases`: of a slot by consumers.
+  __device__ static void prepare(SlotBarriers* barriers, int slots, int producers, int releases,
+                                 int consumers) {
     for (int i = 0; i < slots; ++i) {
       device::barrier_init(barriers->full + i, producers);
-      device::barrier_init(barriers->empty + i, consumers);
+      device::barrier_init(barriers->empty + i, releases);
     }
+    device::barrier_init(&barriers->consumers, consumers);
     device::fence_barrier_init();
   }
   __device__ void advance() {
@@ -68,6 +72,11 @@ struct SlotRing {
   __device__ void fill() const {
     device::wgmma_fence_shared();
     device::barrier_arrive(barriers->full + slot);
+  }
+  // A barrier of the consumers alone, once: after they have loaded weights, or drained all slots.
+  __device__ void meet_consumers() const {
+    device::barrier_arrive(&barriers->consumers);
+    device::barrier_wait(&barriers->consumers, 0);
   }
   // Called when products are done, by as many threads as prepare() was told: one of each consuming
   // warpgroup, or all where threads read the slot themselves.
@@ -110,8 +119,6 @@ __device__ __forceinline__ void find_largest_rows(std::uint32_t* largest, int co
 
 // Where the cells of a tile come from: images (n, channels, height, width) of floats.
 struct ImageSource {
-  static constexpr bool kStaged = false;
-
   const float* x;
   int channels, height, width;
 
@@ -136,13 +143,12 @@ struct TilePlace {
 // Fills the planes of a slot with kRows x kPitch pixels from (row0, column0) on, which may lie
 // outside of the image, and channels from channel0 on; zeros where there are none. Producers call
 // it. A thread has up to kFloatsInFlight loads of x in flight: 88 are 44 KiB in all. With kParts 2
-// as many planes follow, of what the first ones leave. `shift`: of halves. The source of stem.cuh
-// reads what it has staged in shared memory; this one has nothing there.
+// as many planes follow, of what the first ones leave. `shift`: of halves.
 template <CellType kType, int kRows, int kPitch, int kProducers, int kFloatsInFlight, int kParts,
           int kPlanes>
 __device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& source,
-                                           const float* /*staged*/, std::int64_t image,
-                                           int channel0, int row0, int column0, int shift) {
+                                           std::int64_t image, int channel0, int row0, int column0,
+                                           int shift) {
   constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
   constexpr int kUnits = kFloatsInFlight / kChannels;
   constexpr int kLanes = kProducers / kPlanes;  // whole warps own a plane
@@ -186,5 +192,47 @@ __device__ __forceinline__ void load_cells(uint4* slot, const ImageSource& sourc
     load(std::false_type());
   }
 }
+
+// What producers make cells from, in the loop of a kernel over tiles: images in memory. StemCells
+// (stem.cuh) has the same members.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+class ImageCells {
+ public:
+  using Source = ImageSource;
+
+  __device__ ImageCells(const ImageSource& source, float*, SlotBarriers*, int, int)
+      : source_(source) {}
+  // All threads of the block call it, and a barrier must follow.
+  template <CellType kType, int kProducers>
+  __device__ void prepare() const {}
+  // Producers: before the first tile, which is of this image.
+  __device__ void start(int) const {}
+  // A tile begins; behind it comes `next`, if there are more.
+  __device__ void begin(const TilePlace& tile, const TilePlace& next, bool more) {
+    image_ = tile.image;
+    if (threadIdx.x == 0 && more && next.is_first()) source_.prefetch(next.image);
+  }
+  template <CellType kType, int kRows, int kPitch, int kProducers, int kFloatsInFlight, int kParts,
+            int kPlanes>
+  __device__ __forceinline__ void load(uint4* slot, int channel0, int row0, int column0,
+                                       int shift) const {
+    load_cells<kType, kRows, kPitch, kProducers, kFloatsInFlight, kParts, kPlanes>(
+        slot, source_, image_, channel0, row0, column0, shift);
+  }
+  __device__ void end() const {}
+
+ private:
+  const ImageSource& source_;
+  int image_ = 0;
+};
+
+#else
+
+struct ImageCells {
+  using Source = ImageSource;
+};
+
+#endif
 
 }  // namespace weft::kernels::cuda

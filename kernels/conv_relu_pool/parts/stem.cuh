@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // The stem: a convolution of images of one channel, 3 x 3 without padding, under ReLU. Its output x
 // is 32 times its image in a layer of 32 channels, so the passes of conv_relu_pool on wgmma compute
-// what they need of x and read the image alone. sm_90a.
+// what they need of x and read the image alone. The copy engine brings it one tile ahead. sm_90a.
 #pragma once
 
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma.h"
+#include "kernels/device/tma.cuh"
 
 namespace weft::kernels::cuda {
 
 constexpr int kStemFloats = kPoolTaps + 1;  // of a channel: its taps, and its bias
+constexpr int kStemImages = 2;              // of a block in shared memory at a time
 
-// In place of ImageSource: x = max(0, the stem of images).
 struct StemSource {
-  static constexpr bool kStaged = true;  // load_cells() reads weights that stage() has written
-
   ReluPoolStem stem;
   int channels, height, width;  // of x
 
   __device__ int image_width() const { return width + kPoolKernel - 1; }
   __device__ int image_floats() const { return (height + kPoolKernel - 1) * image_width(); }
+  // One thread asks for an image that is copied later.
   __device__ void prefetch(std::int64_t image) const {
     device::prefetch(stem.image + image * image_floats(), image_floats());
   }
@@ -29,33 +29,69 @@ struct StemSource {
     if (tap < kPoolTaps) return __ldg(stem.w + channel * kPoolTaps + tap);
     return stem.bias != nullptr ? __ldg(stem.bias + channel) : 0.0f;
   }
-  // Writes the weights of `count` channels from channel0 on, (quad, tap, channel). All threads of
-  // a block call it, and a barrier must follow.
-  template <CellType kType>
-  __device__ void stage(float* to, int channel0, int count) const {
-    constexpr int kChannels = kQuadChannels<kType>;
-    for (int i = threadIdx.x; i < count * kStemFloats; i += blockDim.x) {
-      const int channel = i / (kStemFloats * kChannels) * kChannels + i % kChannels;
-      to[i] = weight(channel0 + channel, i / kChannels % kStemFloats);
-    }
-  }
 };
+
+// Shared memory of a block for the images, and for the weights of so many channels.
+constexpr std::int64_t stem_bytes(const ReluPoolDims& dims, std::int64_t channels) {
+  const std::int64_t width = dims.conv.w + kPoolKernel - 1;
+  const std::int64_t floats = (dims.conv.h + kPoolKernel - 1) * width;
+  return 4 * (channels * kStemFloats + kStemImages * floats);
+}
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// As load_cells() of an ImageSource. `staged`: the weights of channel0 and those behind it.
-template <CellType kType, int kRows, int kPitch, int kProducers, int, int kParts, int kPlanes>
-__device__ __forceinline__ void load_cells(uint4* slot, const StemSource& source,
-                                           const float* staged, std::int64_t image, int, int row0,
-                                           int column0, int shift) {
+// The images of a block's tiles. The thread that copies has one of these, and so has each thread
+// that reads.
+class StemImages {
+ public:
+  __device__ StemImages(const StemSource& source, float* images, SlotBarriers* barriers)
+      : source_(source), images_(images), barriers_(barriers) {}
+
+  // One thread calls it; a barrier of the block must follow.
+  __device__ static void prepare(SlotBarriers* barriers, int readers) {
+    SlotRing::prepare(barriers, kStemImages, 1, readers, 1);
+  }
+  // One thread calls it, once for each tile.
+  __device__ void copy(std::int64_t image) {
+    device::barrier_wait(barriers_->empty + slot(), parity() ^ 1);
+    const int floats = source_.image_floats(), bytes = 4 * floats;
+    std::uint64_t* full = barriers_->full + slot();
+    device::barrier_expect(full, bytes);
+    device::bulk_load(images_ + slot() * floats, source_.stem.image + image * floats, bytes, full);
+    ++turn_;
+  }
+  // Readers: the image of the next tile, until done().
+  __device__ const float* next() const {
+    device::barrier_wait(barriers_->full + slot(), parity());
+    return images_ + slot() * source_.image_floats();
+  }
+  __device__ void done() {
+    device::barrier_arrive(barriers_->empty + slot());
+    ++turn_;
+  }
+
+ private:
+  __device__ int slot() const { return static_cast<int>(turn_ % kStemImages); }
+  __device__ std::uint32_t parity() const { return turn_ / kStemImages % 2; }
+
+  const StemSource& source_;
+  float* images_;
+  SlotBarriers* barriers_;
+  unsigned turn_ = 0;
+};
+
+// As load_cells(), of a tile's image; `weights` begin at the first channel of the cells.
+template <CellType kType, int kRows, int kPitch, int kProducers, int kParts, int kPlanes>
+__device__ __forceinline__ void load_stem_cells(uint4* slot, const StemSource& source,
+                                                const float* image, const float* weights, int row0,
+                                                int column0, int shift) {
   constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
   constexpr int kUnits = 3;                     // pixels of a thread at a time
   constexpr int kLanes = kProducers / kPlanes;  // whole warps own a plane
   static_assert(kLanes % 32 == 0);
   const int plane_index = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
-  staged += plane_index * kStemFloats * kChannels;
+  weights += plane_index * kStemFloats * kChannels;
   slot += plane_index * kPixels;
-  const float* pixels = device::opaque(source.stem.image + image * source.image_floats());
   for (int first = lane; first < kPixels; first += kLanes * kUnits) {
     float window[kUnits][kPoolTaps];
     bool inside[kUnits];
@@ -66,11 +102,11 @@ __device__ __forceinline__ void load_cells(uint4* slot, const StemSource& source
       inside[k] = pixel < kPixels &&
                   static_cast<unsigned>(row) < static_cast<unsigned>(source.height) &&
                   static_cast<unsigned>(column) < static_cast<unsigned>(source.width);
-      const float* from = pixels + (inside[k] ? row * source.image_width() + column : 0);
+      const float* from = image + (inside[k] ? row * source.image_width() + column : 0);
 #pragma unroll
       for (int r = 0; r < kPoolKernel; ++r, from += source.image_width()) {
 #pragma unroll
-        for (int s = 0; s < kPoolKernel; ++s) window[k][r * kPoolKernel + s] = __ldg(from + s);
+        for (int s = 0; s < kPoolKernel; ++s) window[k][r * kPoolKernel + s] = from[s];
       }
     }
     float value[kUnits][kChannels];
@@ -80,7 +116,7 @@ __device__ __forceinline__ void load_cells(uint4* slot, const StemSource& source
       const int tap = t == 0 ? kPoolTaps : t - 1;
 #pragma unroll
       for (int c = 0; c < kChannels; c += 4) {
-        const auto w = *reinterpret_cast<const float4*>(staged + tap * kChannels + c);
+        const auto w = *reinterpret_cast<const float4*>(weights + tap * kChannels + c);
         const float weight[4] = {w.x, w.y, w.z, w.w};
 #pragma unroll
         for (int k = 0; k < kUnits; ++k) {
@@ -104,6 +140,65 @@ __device__ __forceinline__ void load_cells(uint4* slot, const StemSource& source
     }
   }
 }
+
+// As ImageCells.
+class StemCells {
+ public:
+  using Source = StemSource;
+
+  // `shared`: stem_bytes(), for the weights of `channels` channels from channel0 on.
+  __device__ StemCells(const StemSource& source, float* shared, SlotBarriers* barriers,
+                       int channel0, int channels)
+      : source_(source),
+        weights_(shared),
+        channel0_(channel0),
+        channels_(channels),
+        barriers_(barriers),
+        copies_(source, shared + channels * kStemFloats, barriers),
+        images_(copies_) {}
+
+  // Weights are (quad, tap, channel).
+  template <CellType kType, int kProducers>
+  __device__ void prepare() const {
+    if (threadIdx.x == 0) StemImages::prepare(barriers_, kProducers);
+    constexpr int kChannels = kQuadChannels<kType>;
+    for (int i = threadIdx.x; i < channels_ * kStemFloats; i += blockDim.x) {
+      const int channel = i / (kStemFloats * kChannels) * kChannels + i % kChannels;
+      weights_[i] = source_.weight(channel0_ + channel, i / kChannels % kStemFloats);
+    }
+  }
+  __device__ void start(int image) {
+    if (threadIdx.x == 0) copies_.copy(image);
+    __syncwarp();
+  }
+  __device__ void begin(const TilePlace&, const TilePlace& next, bool more) {
+    if (threadIdx.x == 0 && more) copies_.copy(next.image);
+    __syncwarp();  // or its loop would keep the first thread apart from its warp
+    image_ = images_.next();
+  }
+  template <CellType kType, int kRows, int kPitch, int kProducers, int, int kParts, int kPlanes>
+  __device__ __forceinline__ void load(uint4* slot, int channel0, int row0, int column0,
+                                       int shift) const {
+    load_stem_cells<kType, kRows, kPitch, kProducers, kParts, kPlanes>(
+        slot, source_, image_, weights_ + (channel0 - channel0_) * kStemFloats, row0, column0,
+        shift);
+  }
+  __device__ void end() { images_.done(); }
+
+ private:
+  const StemSource& source_;
+  float* weights_;
+  int channel0_, channels_;
+  SlotBarriers* barriers_;
+  StemImages copies_, images_;
+  const float* image_ = nullptr;
+};
+
+#else
+
+struct StemCells {
+  using Source = StemSource;
+};
 
 #endif
 

@@ -12,7 +12,10 @@
 namespace weft::kernels::cuda::pool_data {
 
 constexpr int kWarpChannels = 16;  // of the product, whose fragments give a thread two of them
-static_assert(kWarpChannels * kStemFloats <= kStagedFloats);
+// Shared memory for the sums of a warp and of all, behind which lie the images.
+constexpr int kStemWarpFloats = kWarpChannels * kStemFloats;
+constexpr int kStemStagedFloats = kStemWarpFloats * kConsumers * kWarpgroup / 32;
+static_assert(4 * kStemStagedFloats + kStemImages * kMostStemBytes <= kStagedBytes);
 
 struct StemPlan {
   StemSource source;
@@ -48,15 +51,14 @@ struct StemSums {
     }
   }
 
-  // Adds what a tile gives, of which `of_product` are this thread's sums. `places` are those of its
-  // warpgroup's pixels in the image.
+  // Adds what a tile of `image` gives, of which `of_product` are this thread's sums. `places` are
+  // those of its warpgroup's pixels in the image.
   __device__ __forceinline__ void add(const float (&of_product)[kN / 2], const DataPlan& p,
-                                      const StemSource& source, const int* places,
-                                      std::int64_t image, int row0) {
+                                      const StemSource& source, const float* image,
+                                      const int* places, int row0) {
     const int width = source.image_width(), rows = min(p.tile_rows, p.height - row0) - parity();
     const auto limit = static_cast<unsigned>(max(rows, 0) * width);
-    const float* pixels = device::opaque(source.stem.image + image * source.image_floats() +
-                                         (row0 + parity()) * width);
+    const float* pixels = image + (row0 + parity()) * width;
     places += 2 * (threadIdx.x % 4);
 #pragma unroll
     for (int j = 0; j < kN / 8; ++j) {
@@ -67,9 +69,10 @@ struct StemSums {
       const float* from = pixels + (there[0] ? at.x : 0);
 #pragma unroll
       for (int r = 0; r < kPoolKernel; ++r, from += width) {
-#pragma unroll
-        for (int s = 0; s < kPoolKernel; ++s) window[r][s] = there[0] ? __ldg(from + s) : 0.0f;
-        window[r][kPoolKernel] = there[1] ? __ldg(from + kPoolKernel) : 0.0f;
+        const auto left = *reinterpret_cast<const float2*>(from);
+        const auto right = *reinterpret_cast<const float2*>(from + 2);
+        window[r][0] = left.x, window[r][1] = left.y, window[r][2] = right.x;
+        window[r][3] = there[1] ? right.y : 0.0f;  // nothing behind the last row, maybe
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -118,7 +121,7 @@ struct StemSums {
       for (int warp = 0; warp < kConsumers * kWarpgroup / 32; ++warp) {
         const int row = channel - warp_channel(warp);
         if (row < 0 || row >= kWarpChannels) continue;
-        total += staged[warp * kStagedFloats + row * kStemFloats + t];
+        total += staged[warp * kStemWarpFloats + row * kStemFloats + t];
       }
       const int to = channel0 + channel;
       partial[t < kPoolTaps ? to * kPoolTaps + t : stem.source.channels * kPoolTaps + to] = total;

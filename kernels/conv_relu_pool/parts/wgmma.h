@@ -18,6 +18,15 @@ inline bool has_wgmma_shape(const ReluPoolDims& dims) {
          d.pad_h < kPoolKernel && d.pad_w < kPoolKernel && dims.ph == 2 && dims.pw == 2;
 }
 
+// Of a stem. Two images of this size lie in shared memory beside all else; the copy engine brings
+// 16 bytes at a time, and two neighbours in a row are read at once.
+constexpr std::int64_t kMostStemBytes = 8192;
+inline bool stem_fits(const ReluPoolDims& dims) {
+  const std::int64_t width = dims.conv.w + kPoolKernel - 1;
+  const std::int64_t bytes = 4 * (dims.conv.h + kPoolKernel - 1) * width;
+  return width % 2 == 0 && bytes % 16 == 0 && bytes <= kMostStemBytes;
+}
+
 inline CellType pool_cell_type(ComputeMode mode) {
   return mode == ComputeMode::fp32   ? CellType::halves
          : mode == ComputeMode::bf16 ? CellType::bf16

@@ -39,8 +39,10 @@ struct DataPlan {
   int plane, slots;        // plane: quads
   FastDivide by_windows, by_window_columns;  // that a slot touches: all, columns
   FastDivide by_tiles, by_pitch;             // of an item: tile, image; of a pixel
+  FastDivide by_pairs;                       // of a pair of windows: columns / 2
   int items;
   bool accumulate;
+  bool whole;  // windows of an image are one tile, and lie in aligned pairs
   bool pairs;  // overwrites, and two neighbours lie in 8 aligned bytes of one row
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The weights of the data gradient of conv_relu_pool on wgmma, in shared memory. sm_90a.
+// The weights of the data gradient of conv_relu_pool on wgmma, in shared memory. Consumers load
+// them. sm_90a.
 #pragma once
 
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
@@ -26,7 +27,8 @@ __device__ __forceinline__ void load_half_weights(char* to, const DataPlan& p, i
   constexpr int kFilters = kQuadChannels<CellType::halves>;
   constexpr int kPlanes = kCellPlanes<CellType::halves>;
   const int quads = p.groups * kPlanes;
-  for (int i = threadIdx.x; i < kHalvesChannels * quads * kPoolTaps; i += kThreads) {
+  for (int i = threadIdx.x - kProducers; i < kHalvesChannels * quads * kPoolTaps;
+       i += kConsumers * kWarpgroup) {
     const int tap = i % kPoolTaps, channel = i / kPoolTaps % kHalvesChannels;
     const int quad = i / kPoolTaps / kHalvesChannels;
     float value[kFilters];
@@ -46,29 +48,43 @@ __device__ __forceinline__ void load_half_weights(char* to, const DataPlan& p, i
   }
 }
 
-// Weights (group, tap, quad, row) of quads; the quad is along the filters.
+// Weights (group, tap, quad, row) of quads; the quad is along the filters. A thread has all taps of
+// a channel for the filters of a quad.
 template <CellType kType, bool kPaired>
 __device__ __forceinline__ void load_weights(char* to, const DataPlan& p, int channel0) {
   constexpr int kFilters = kQuadChannels<kType>, kTapRows = kPoolKernel + kPaired;
-  const int all_rows = p.row_bytes / 16, quads = p.groups * kCellQuads;
-  for (int i = threadIdx.x; i < all_rows * quads * kTapRows * kPoolKernel; i += kThreads) {
-    const int tap = i % (kTapRows * kPoolKernel), row = i / (kTapRows * kPoolKernel) % all_rows;
-    const int quad = i / (kTapRows * kPoolKernel) / all_rows;
-    const int channel = channel0 + (kPaired ? row % 32 : row);
-    const int r = tap / kPoolKernel - (kPaired ? row / 32 : 0);
-    const bool inside = r >= 0 && r < kPoolKernel && channel < p.channels;
-    // Turned around.
-    const int from_tap = kPoolTaps - 1 - (r * kPoolKernel + tap % kPoolKernel);
-    float value[kFilters];
+  const int rows = kPaired ? 32 : p.row_bytes / 16, quads = p.groups * kCellQuads;
+  for (int i = threadIdx.x - kProducers; i < rows * quads; i += kConsumers * kWarpgroup) {
+    const int row = i % rows, quad = i / rows, channel = channel0 + row;
+    float value[kPoolTaps][kFilters];
 #pragma unroll
     for (int f = 0; f < kFilters; ++f) {
       const int filter = quad * kFilters + f;
-      const std::int64_t from = (std::int64_t{filter} * p.channels + channel) * kPoolTaps;
-      value[f] = inside && filter < p.filters ? __ldg(p.w + from + from_tap) : 0.0f;
+      const bool there = filter < p.filters && channel < p.channels;
+      const float* w = p.w + (std::int64_t{filter} * p.channels + channel) * kPoolTaps;
+#pragma unroll
+      for (int tap = 0; tap < kPoolTaps; ++tap) {
+        value[tap][f] = there ? __ldg(w + (kPoolTaps - 1 - tap)) : 0.0f;  // turned around
+      }
     }
-    char* at = to + quad / kCellQuads * p.group_bytes +
-               (tap * kCellQuads + quad % kCellQuads) * p.row_bytes + 16 * row;
-    *reinterpret_cast<uint4*>(at) = make_quad<kType>(value);
+    uint4 of_tap[kPoolTaps];
+#pragma unroll
+    for (int tap = 0; tap < kPoolTaps; ++tap) of_tap[tap] = make_quad<kType>(value[tap]);
+    char* first = to + quad / kCellQuads * p.group_bytes + quad % kCellQuads * p.row_bytes;
+#pragma unroll
+    for (int parity = 0; parity <= kPaired; ++parity) {
+#pragma unroll
+      for (int r = 0; r < kTapRows; ++r) {
+#pragma unroll
+        for (int s = 0; s < kPoolKernel; ++s) {
+          const int tap = (r - parity) * kPoolKernel + s;
+          char* at = first + (r * kPoolKernel + s) * kCellQuads * p.row_bytes +
+                     16 * (row + 32 * parity);
+          const bool inside = tap >= 0 && tap < kPoolTaps;
+          *reinterpret_cast<uint4*>(at) = inside ? of_tap[inside ? tap : 0] : uint4{};
+        }
+      }
+    }
   }
 }
 

@@ -38,6 +38,8 @@ struct WeightsTile {
   static constexpr int kIndexPitch = kRows * kColumns + 4;
   static constexpr int kIndexQuads = kHalves ? kTensorRows * kIndexPitch / 16 : 0;
   static constexpr int kSlotQuads = kCellsQuads + kWordQuads + kIndexQuads;
+  // Fragments of a thread at a time: all of a row, or one where sums leave no registers for more.
+  static constexpr int kFragments = kParts == 1 ? kColumns / kQuadWindows : 1;
   static constexpr int kLoads = kTensorRows * kRows * kColumns / kQuadWindows;  // quads of windows
   static_assert(kFilterWords % 32 == 20 || kFilterWords % 32 == 12, "rows of words spread out");
 };
@@ -159,24 +161,32 @@ __device__ __forceinline__ void expand_window(std::uint32_t value, int index, st
   lower = index < 2 ? 0 : pair;
 }
 
-// sum += the products of four windows in a row, whose upper left pixel at the first of the taps is
-// at `cells`. `words` and `indices` are of this thread's window.
-template <class Tile>
-__device__ __forceinline__ void multiply_windows(float (&sum)[kPoolKernel][kSums],
-                                                 const std::uint32_t* words,
-                                                 const unsigned char* indices, std::uint32_t cells,
-                                                 bool accumulate) {
+// Operands in registers: dz of four windows in a row, its first part and what that leaves.
+struct Fragment {
   std::uint32_t high[4], low[4];
+};
+
+// `words` and `indices` are of this thread's window.
+template <class Tile>
+__device__ __forceinline__ void load_fragment(Fragment& to, const std::uint32_t* words,
+                                              const unsigned char* indices) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const std::uint32_t word = words[8 * i * Tile::kFilterWords];
     const int index = (Tile::kHalves ? indices[8 * i * Tile::kIndexPitch] : word) & 3;
-    expand_window(word, index, high[i], high[i + 2]);
+    expand_window(word, index, to.high[i], to.high[i + 2]);
     if constexpr (Tile::kParts == 2) {
       const std::uint32_t rest = word << 16 & (Tile::kHalves ? 0xffff0000u : 0xfffc0000u);
-      expand_window(rest, index, low[i], low[i + 2]);
+      expand_window(rest, index, to.low[i], to.low[i + 2]);
     }
   }
+}
+
+// Of its four windows, the upper left pixel at the first of the taps is at `cells`.
+template <class Tile>
+__device__ __forceinline__ void multiply_fragment(float (&sum)[kPoolKernel][kSums],
+                                                  const Fragment& dz, std::uint32_t cells,
+                                                  bool accumulate) {
   const std::uint64_t b = device::wgmma_quads_descriptor(cells, 16 * Tile::kPlane, 16 * kPitch);
   const auto multiply = [&](int s, const std::uint32_t(&a)[4], std::uint64_t at, bool add) {
     if constexpr (Tile::kHalves) {
@@ -185,16 +195,39 @@ __device__ __forceinline__ void multiply_windows(float (&sum)[kPoolKernel][kSums
       device::wgmma_bf16_registers(sum[s], a, at, add);
     }
   };
-  device::wgmma_fence();
 #pragma unroll
   for (int s = 0; s < kPoolKernel; ++s) {
     if constexpr (Tile::kParts == 2) {
-      multiply(s, low, b + s, accumulate);
-      multiply(s, high, b + s + kCellQuads * Tile::kPlane, true);
+      multiply(s, dz.low, b + s, accumulate);
+      multiply(s, dz.high, b + s + kCellQuads * Tile::kPlane, true);
     }
-    multiply(s, high, b + s, Tile::kParts == 2 || accumulate);
+    multiply(s, dz.high, b + s, Tile::kParts == 2 || accumulate);
+  }
+}
+
+// sum += the products of a batch of fragments, at the words, indices and cells of the first one.
+template <class Tile>
+__device__ __forceinline__ void multiply_windows(float (&sum)[kPoolKernel][kSums],
+                                                 const std::uint32_t* words,
+                                                 const unsigned char* indices, std::uint32_t cells,
+                                                 bool accumulate) {
+  Fragment dz[Tile::kFragments];
+#pragma unroll
+  for (int k = 0; k < Tile::kFragments; ++k) {
+    load_fragment<Tile>(dz[k], words + k * kQuadWindows, indices + k * kQuadWindows);
+  }
+  device::wgmma_fence();
+#pragma unroll
+  for (int k = 0; k < Tile::kFragments; ++k) {
+    multiply_fragment<Tile>(sum, dz[k], cells + 16 * 2 * kQuadWindows * k, accumulate || k > 0);
   }
   device::wgmma_commit();
+  device::wgmma_wait<0>();
+#pragma unroll
+  for (Fragment& used : dz) {
+    device::wgmma_used(used.high);
+    if constexpr (Tile::kParts == 2) device::wgmma_used(used.low);
+  }
 }
 
 #endif

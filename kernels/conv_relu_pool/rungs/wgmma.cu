@@ -83,13 +83,15 @@ __device__ __forceinline__ void find_largest_weights(std::uint32_t* largest, con
   });
 }
 
-// Weights (group, tap, quad, filter) of quads. `largest`: of filters, for halves.
+// Weights (group, tap, quad, filter) of quads. `largest`: of filters, for halves. Consumers call it;
+// neighbours load taps of one filter, which lie in the same sectors.
 template <CellType kType>
 __device__ __forceinline__ void load_weights(uint4* to, const ForwardPlan& p, int filter0,
                                              const std::uint32_t* largest) {
   constexpr int kChannels = kQuadChannels<kType>, kPlanes = kCellPlanes<kType>;
   const int filter_units = p.groups * kPlanes * kPoolTaps;
-  for (int i = threadIdx.x; i < kTensorRows * filter_units; i += kThreads) {
+  for (int i = threadIdx.x - kWarpgroup; i < kTensorRows * filter_units;
+       i += kStrips * kWarpgroup) {
     const int filter = i / filter_units, tap = i % kPoolTaps, quad = i % filter_units / kPoolTaps;
     const int channel = quad * kChannels;
     const float* from =
@@ -226,51 +228,54 @@ __device__ __forceinline__ void store_singly(const ForwardPlan& p, const float (
 
 #endif
 
-template <CellType kType, class Source>
-__global__ void __launch_bounds__(kThreads, 1) pool_forward_kernel(ForwardPlan p, Source source) {
+template <CellType kType, class Cells>
+__global__ void __launch_bounds__(kThreads, 1)
+    pool_forward_kernel(ForwardPlan p, typename Cells::Source source) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using Tile = Tile<kType>;
   auto* weights = device::dynamic_shared<uint4>();  // (groups, taps, 4, 64)
   uint4* slots = weights + p.groups * kGroupQuads;  // (slots, 4, kPixels)
-  auto* staged = reinterpret_cast<float*>(slots + p.slots * Tile::kSlotQuads);
-  __shared__ SlotBarriers barriers;
+  __shared__ SlotBarriers barriers, stem_barriers;
   const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
   const int first = static_cast<int>(blockIdx.x / p.filter_blocks);
   const int step = static_cast<int>(gridDim.x / p.filter_blocks);
-  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kWarpgroup, kStrips);
+  if (threadIdx.x == 0) {
+    SlotRing::prepare(&barriers, p.slots, kWarpgroup, kStrips, kStrips * kWarpgroup);
+  }
+  constexpr int kGroup = kGroupChannels<kType>;
+  Cells cells(source, reinterpret_cast<float*>(slots + p.slots * Tile::kSlotQuads), &stem_barriers,
+              0, p.groups * kGroup);
+  cells.template prepare<kType, kWarpgroup>();
   __shared__ std::uint32_t largest[kTensorRows];  // of filters
   int shift = 0;                                  // of x
   if constexpr (kType == CellType::halves) {
     shift = device::half_shift(largest_of(p.largest));
     find_largest_weights(largest, p, filter0);
-    __syncthreads();
   }
-  load_weights<kType>(weights, p, filter0, largest);
-  constexpr int kGroup = kGroupChannels<kType>;
-  if constexpr (Source::kStaged) source.template stage<kType>(staged, 0, p.groups * kGroup);
-  device::wgmma_fence_shared();
-  __syncthreads();  // barriers and weights are ready
+  __syncthreads();  // barriers, cells and largest weights are ready
 
   SlotRing ring{&barriers, p.slots};
   if (threadIdx.x < kWarpgroup) {
     device::registers_release<Registers<kType>::kProducer>();
+    cells.start(place_of(first, p).image);
     for (int item = first; item < p.items; item += step) {
-      const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
-      if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
-        source.prefetch(next.image);
-      }
+      const TilePlace tile = place_of(item, p);
+      cells.begin(tile, place_of(item + step, p), item + step < p.items);
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
-        load_cells<kType, Tile::kSlotRows, kPitch, kWarpgroup, Registers<kType>::kFloatsInFlight, 1,
-                   kCellPlanes<kType>>(
-            slots + ring.slot * Tile::kSlotQuads, source, staged + group * kGroup * kStemFloats,
-            tile.image, group * kGroup, tile.row * Tile::kRows - p.pad_h,
+        cells.template load<kType, Tile::kSlotRows, kPitch, kWarpgroup,
+                            Registers<kType>::kFloatsInFlight, 1, kCellPlanes<kType>>(
+            slots + ring.slot * Tile::kSlotQuads, group * kGroup, tile.row * Tile::kRows - p.pad_h,
             tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
       }
+      cells.end();
     }
   } else {
     device::registers_take<Registers<kType>::kConsumer>();
+    load_weights<kType>(weights, p, filter0, largest);
+    device::wgmma_fence_shared();
+    ring.meet_consumers();
     const int thread = threadIdx.x % kWarpgroup, strip = threadIdx.x / kWarpgroup - 1;
     const int warp = thread / 32;
     const std::uint32_t weights_at = device::shared_address(weights);
@@ -335,7 +340,7 @@ struct ForwardCut {
         groups(divide_up(dims.conv.c, kGroupChannels<kType>)) {
     constexpr std::int64_t kSlotBytes = 16 * Tile<kType>::kSlotQuads;
     bytes = 16 * groups * kGroupQuads;
-    if (stem) bytes += 4 * groups * kGroupChannels<kType> * kStemFloats;
+    if (stem) bytes += stem_bytes(dims, groups * kGroupChannels<kType>);
     slots = std::min<std::int64_t>((kBlockSharedBytes - bytes) / kSlotBytes, kMostSlots);
     bytes += slots * kSlotBytes;
   }
@@ -359,6 +364,9 @@ std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
   }
   if (stem && mode == ComputeMode::fp32) {
     return "in fp32 it reads x from memory, as it needs the largest of all x first";
+  }
+  if (stem && !stem_fits(dims)) {
+    return "images of a stem have an even width and a multiple of 16 bytes, up to 8 KiB";
   }
   const auto forward_fits = [&](auto tile) { return ForwardCut(dims, stem, tile).fits(); };
   const bool fits = pass == ConvPass::forward ? with_tile(mode, forward_fits)
@@ -405,11 +413,11 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
     if constexpr (kType != CellType::halves) {
       if (stem) {
         const StemSource source{*options.stem, p.channels, narrow(d.h), narrow(d.w)};
-        return launch(pool_forward_kernel<kType, StemSource>, config, p, source);
+        return launch(pool_forward_kernel<kType, StemCells>, config, p, source);
       }
     }
     const ImageSource source{x, p.channels, narrow(d.h), narrow(d.w)};
-    launch(pool_forward_kernel<kType, ImageSource>, config, p, source);
+    launch(pool_forward_kernel<kType, ImageCells>, config, p, source);
   });
 }
 

@@ -27,6 +27,7 @@
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/conv_relu_pool/parts/stem_gradient.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma_data_cells.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data_weights.cuh"
 
 namespace weft::kernels::cuda {
@@ -46,81 +47,6 @@ __device__ __forceinline__ void prefetch(const DataPlan& p, std::int64_t image, 
   if (next < 0 || next_tile != 0) return;
   device::prefetch(p.dy + next * windows, windows);
   device::prefetch(p.argmax + next * windows, windows);
-}
-
-// The value of dz at pixel k of a window: a quad of filters.
-template <CellType kType>
-__device__ __forceinline__ uint4 expanded_quad(const uint4& rounded,
-                                               const int (&index)[kQuadChannels<kType>], int k) {
-  const std::uint32_t from[4] = {rounded.x, rounded.y, rounded.z, rounded.w};
-  std::uint32_t word[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if constexpr (kQuadChannels<kType> == 8) {
-      const std::uint32_t low = index[2 * i] == k ? 0xffffu : 0;
-      const std::uint32_t high = index[2 * i + 1] == k ? 0xffff0000u : 0;
-      word[i] = from[i] & (low | high);
-    } else {
-      word[i] = index[i] == k ? from[i] : 0;
-    }
-  }
-  return {word[0], word[1], word[2], word[3]};
-}
-
-// Fills a slot with the cells of dz from row z0 on, which may lie outside, and filters from filter0
-// on. Each window that the slot touches is read once and makes up to four pixels. Whole warps own a
-// plane. `shift`: of halves.
-template <CellType kType, bool kPaired>
-__device__ __forceinline__ void load_gradient(uint4* slot, const DataPlan& p, std::int64_t image,
-                                              int filter0, int z0, int shift) {
-  constexpr int kFilters = kQuadChannels<kType>;
-  constexpr int kUnits = 16 / kFilters;
-  constexpr int kPlanes = kCellPlanes<kType>, kLanes = kProducers / kPlanes;
-  const int plane_index = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
-  filter0 += plane_index * kFilters;
-  slot += plane_index * p.plane;
-  const int u0 = z0 >> 1, v0 = -p.left >> 1;  // the first window, rounded down
-  const unsigned plane = static_cast<unsigned>(p.rows * p.columns);
-  const std::int64_t offset = (image * p.filters + filter0) * plane;
-  const float* dy = device::opaque(p.dy + offset);
-  const std::uint8_t* argmax = device::opaque(p.argmax + offset);
-  for (int first = lane; first < p.by_windows.divisor(); first += kLanes * kUnits) {
-    float value[kUnits][kFilters];
-    int index[kUnits][kFilters], u[kUnits], v[kUnits];
-#pragma unroll
-    for (int i = 0; i < kUnits; ++i) {
-      u[i] = u0 + p.by_window_columns.divide(first + kLanes * i, v[i]);
-      v[i] += v0;
-      const bool inside = static_cast<unsigned>(u[i]) < static_cast<unsigned>(p.rows) &&
-                          static_cast<unsigned>(v[i]) < static_cast<unsigned>(p.columns);
-      const unsigned at = static_cast<unsigned>(u[i] * p.columns + v[i]);
-#pragma unroll
-      for (int f = 0; f < kFilters; ++f) {
-        const bool there = inside && filter0 + f < p.filters;
-        value[i][f] = there ? __ldg(dy + (at + f * plane)) : 0.0f;
-        index[i][f] = there ? __ldg(argmax + (at + f * plane)) : 0;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kUnits; ++i) {
-      if (first + kLanes * i >= p.by_windows.divisor()) break;
-      uint4 parts[2];  // the second one of halves alone
-      store_quad<kType, false>(parts, 1, value[i], shift);
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const int row = 2 * u[i] + k / 2 - z0, column = 2 * v[i] + k % 2 + p.left;
-        if (static_cast<unsigned>(row) >= static_cast<unsigned>(p.slot_rows) ||
-            static_cast<unsigned>(column) >= static_cast<unsigned>(p.pitch)) {
-          continue;
-        }
-        const int line = kPaired ? row / 2 * p.pitch + row % 2 * p.parity : row * p.pitch;
-        slot[line + column] = expanded_quad<kType>(parts[0], index[i], k);
-        if constexpr (kType == CellType::halves) {
-          slot[kPlanes * p.plane + line + column] = expanded_quad<kType>(parts[1], index[i], k);
-        }
-      }
-    }
-  }
 }
 
 // sum (64, kN) += weights of a group times the cells from a pixel on.
@@ -177,13 +103,16 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
   auto* weights = device::dynamic_shared<char>();  // (groups, taps, 4, rows) quads
   // (slots, 4, plane)
   auto* slots = reinterpret_cast<uint4*>(weights + p.groups * p.group_bytes);
-  __shared__ SlotBarriers barriers;
+  __shared__ SlotBarriers barriers, stem_barriers;
   constexpr bool kHalves = kType == CellType::halves;
   const int channel0 =
       static_cast<int>(blockIdx.x % p.row_blocks) * (kHalves ? kHalvesChannels : kTensorRows);
   const int first = static_cast<int>(blockIdx.x / p.row_blocks);
   const int step = static_cast<int>(gridDim.x / p.row_blocks);
-  if (threadIdx.x == 0) SlotRing::prepare(&barriers, p.slots, kProducers, kConsumers);
+  if (threadIdx.x == 0) {
+    SlotRing::prepare(&barriers, p.slots, kProducers, kConsumers, kConsumers * kWarpgroup);
+    if (kStem) StemImages::prepare(&stem_barriers, kConsumers * kWarpgroup);
+  }
   __shared__ std::uint32_t largest[kHalvesChannels];  // of channels' weights
   int shift = 0;                                      // of dy
   alignas(8) __shared__ int places[kTilePixels];
@@ -191,17 +120,17 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
   if constexpr (kHalves) {
     shift = device::half_shift(largest_of(p.largest));
     find_largest_weights(largest, p, channel0);
-    __syncthreads();
-    load_half_weights(weights, p, channel0, largest);
-  } else {
-    load_weights<kType, kPaired>(weights, p, channel0);
   }
-  device::wgmma_fence_shared();
-  __syncthreads();  // barriers and weights are ready
+  const int slot_quads = kCellQuads * p.plane;
+  if (p.whole) {
+    for (int i = threadIdx.x; i < p.slots * slot_quads; i += kThreads) slots[i] = uint4{};
+    device::wgmma_fence_shared();
+  }
+  __syncthreads();  // barriers, places, largest weights and zeros are ready
 
   SlotRing ring{&barriers, p.slots};
-  const int slot_quads = kCellQuads * p.plane;
   float* staged = reinterpret_cast<float*>(slots + p.slots * slot_quads);
+  StemImages images(stem.source, staged + kStemStagedFloats, &stem_barriers);
   if (threadIdx.x < kProducers) {
     if constexpr (kStem) device::registers_release<kStemProducer>();
     for (int item = first; item < p.items; item += step) {
@@ -210,21 +139,36 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
       const int next = p.by_tiles.divide(item + step, next_tile);
       if (threadIdx.x == 0) {
         prefetch(p, image, tile, item + step < p.items ? next : -1, next_tile);
-        if (kStem && tile == 0) stem.source.prefetch(image);
+        if (kStem) stem.source.prefetch(image);
       }
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
+        uint4* slot = slots + ring.slot * slot_quads;
+        const int filter0 = group * kGroupChannels<kType>;
         ring.wait_empty();
-        load_gradient<kType, kPaired>(slots + ring.slot * slot_quads, p, image,
-                                      group * kGroupChannels<kType>, tile * p.tile_rows - p.top,
-                                      shift);
+        if (p.whole) {
+          load_whole_gradient<kType, kPaired>(slot, p, image, filter0, shift);
+        } else {
+          load_gradient<kType, kPaired>(slot, p, image, filter0, tile * p.tile_rows - p.top, shift);
+        }
         ring.fill();
       }
+      // Behind the cells, as it waits for the image before the last.
+      if (kStem && threadIdx.x == 0) images.copy(image);
+      __syncwarp();
     }
   } else {
     if constexpr (kStem) device::registers_take<kStemConsumer>();
+    if constexpr (kHalves) {
+      load_half_weights(weights, p, channel0, largest);
+    } else {
+      load_weights<kType, kPaired>(weights, p, channel0);
+    }
+    device::wgmma_fence_shared();
+    ring.meet_consumers();
     const int thread = threadIdx.x % kWarpgroup;
     const int pixel0 = kN * (static_cast<int>(threadIdx.x - kProducers) / kWarpgroup);
-    float* of_warp = staged + kStagedFloats * (static_cast<int>(threadIdx.x - kProducers) / 32);
+    float* of_warp = staged + (kStem ? kStemWarpFloats : kStagedFloats) *
+                                  (static_cast<int>(threadIdx.x - kProducers) / 32);
     std::conditional_t<kStem, StemSums<kPaired>, Nothing> of_stem(stem.source, channel0);
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t cells_at = device::shared_address(slots) + 16 * pixel0;
@@ -247,7 +191,8 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
         device::wgmma_wait<0>();
         if (thread == 0) ring.release(before);
         device::wgmma_results(sum);
-        of_stem.add(sum, p, stem.source, places + pixel0, image, tile * p.tile_rows);
+        of_stem.add(sum, p, stem.source, images.next(), places + pixel0, tile * p.tile_rows);
+        images.done();
         continue;
       }
       const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
@@ -328,6 +273,8 @@ DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
   p.by_window_columns = FastDivide(window_columns);
   p.by_tiles = FastDivide(tiles);
   p.by_pitch = FastDivide(pitch);
+  p.by_pairs = FastDivide(std::max(p.columns / 2, 1));
+  p.whole = tiles == 1;
   if (d.n * tiles >= kMostItems) return p;
   p.items = narrow(d.n * tiles);
   const std::int64_t room =
@@ -335,6 +282,15 @@ DataPlan make_plan(const ReluPoolDims& dims, ComputeMode mode) {
   const std::int64_t slots = room / (16 * kCellQuads * p.plane);
   if (slots >= 2) p.slots = narrow(std::min<std::int64_t>(slots, kMostSlots));
   return p;
+}
+
+// Are the windows of an image one tile, whose pairs lie in aligned 8 bytes of dy and 2 of argmax?
+bool is_whole(const DataPlan& p, ComputeMode mode) {
+  const auto aligned = [](const void* pointer, std::uintptr_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+  };
+  return p.whole && p.columns % 2 == 0 && aligned(p.dy, 8) &&
+         aligned(p.argmax, 2) && p.filters % group_channels(pool_cell_type(mode)) == 0;
 }
 
 bool pair_rows(const void* planes, const DataPlan& p) {
@@ -383,6 +339,7 @@ void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std:
   p.argmax = argmax;
   p.w = w;
   p.dx = dx;
+  p.whole = is_whole(p, options.mode);
   p.relu_mask = options.relu_mask;
   p.accumulate = gradient == GradientMode::accumulate;
   p.pairs = !p.accumulate && pair_rows(dx, p) && pair_rows(options.relu_mask, p);
@@ -408,6 +365,7 @@ void conv2d_relu_pool_backward_stem_wgmma(float* dw, float* db, const float* dy,
   p.dy = dy;
   p.argmax = argmax;
   p.w = w;
+  p.whole = is_whole(p, options.mode);
   const StemPlan stem{{*options.stem, p.channels, p.height, p.width},
                       static_cast<float*>(workspace.data)};
   launch(is_paired(dims, options.mode)       ? pool_data_kernel<CellType::bf16, true, true>

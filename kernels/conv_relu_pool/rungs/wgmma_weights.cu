@@ -39,7 +39,7 @@ constexpr std::int64_t kProcessors = 132;  // of the GPU that rows of partial su
 template <class Tile>
 __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, const uint4* slots,
                                         int chunk, int step, int r, float* sums,
-                                        std::uint64_t* drained, int shift) {
+                                        int shift) {
   const int thread = threadIdx.x % kWarpgroup, lane = thread % 32;
   const int row = thread / 32 * 16 + lane / 4, member = lane % 4;
   float sum[kPoolKernel][kSums] = {};
@@ -56,10 +56,9 @@ __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, con
 #pragma unroll 1
       for (int u = 0; u < Tile::kRows; ++u) {
 #pragma unroll 1
-        for (int v = 0; v < kColumns; v += kQuadWindows, accumulate = true) {
+        for (int v = 0; v < kColumns; v += Tile::kFragments * kQuadWindows, accumulate = true) {
           multiply_windows<Tile>(to, words + u * kColumns + v, indices + u * kColumns + v,
                                  cells + 16 * (2 * u * kPitch + 2 * v), accumulate);
-          device::wgmma_wait<0>();
         }
       }
       ring.release(ring.slot);  // every thread speaks for itself: it has read words of the slot
@@ -79,8 +78,7 @@ __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, con
       multiply_tile(sum, true);
     }
   }
-  device::barrier_arrive(drained);
-  device::barrier_wait(drained, 0);
+  ring.meet_consumers();  // all slots are drained
   const device::HalfScale scale = device::unscale(shift);
   // Sum e of a tap is of filter 16 warp + group + 8 (e / 2 % 2) and channel 8 (e / 4) + ...
   float* to = sums + row * kRowPitch + 2 * member * kPoolTaps + r * kPoolKernel;
@@ -96,29 +94,29 @@ __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, con
 
 #endif
 
-template <class Tile, class Source>
+template <class Tile, class Cells>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    pool_weights_kernel(WeightsPlan p, Source source) {
+    pool_weights_kernel(WeightsPlan p, typename Cells::Source source) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto* bias = device::dynamic_shared<float>();  // (64, windows of a tile / 4)
   // (slots, cells then words), which the sums replace at the end
   auto* slots = reinterpret_cast<uint4*>(bias + Tile::kLoads);
   auto* sums = reinterpret_cast<float*>(slots);  // (64, kRowPitch)
-  __shared__ SlotBarriers barriers;
+  __shared__ SlotBarriers barriers, stem_barriers;
   const int filter0 = static_cast<int>(blockIdx.x % p.filter_blocks) * kTensorRows;
   const int channel_block = static_cast<int>(blockIdx.x / p.filter_blocks % p.channel_blocks);
   const int blocks = p.filter_blocks * p.channel_blocks;
   const int chunk = static_cast<int>(blockIdx.x) / blocks;
   const int step = static_cast<int>(gridDim.x) / blocks;
   const int channel0 = channel_block * kChannels;
-  __shared__ std::uint64_t drained;  // all slots are
   if (threadIdx.x == 0) {
-    device::barrier_init(&drained, kConsumers * kWarpgroup);
-    SlotRing::prepare(&barriers, p.slots, Tile::kProducers, kConsumers * kWarpgroup);
+    constexpr int kConsuming = kConsumers * kWarpgroup;
+    SlotRing::prepare(&barriers, p.slots, Tile::kProducers, kConsuming, kConsuming);
   }
-  alignas(16) __shared__ float staged[Source::kStaged ? kChannels * kStemFloats : 1];
-  if constexpr (Source::kStaged) source.template stage<Tile::kType>(staged, channel0, kChannels);
-  __syncthreads();  // barriers and what is staged are ready
+  Cells cells(source, reinterpret_cast<float*>(slots + p.slots * Tile::kSlotQuads), &stem_barriers,
+              channel0, kChannels);
+  cells.template prepare<Tile::kType, Tile::kProducers>();
+  __syncthreads();  // barriers and cells are ready
   int shift_dy = 0, shift_x = 0;
   if constexpr (Tile::kHalves) {
     shift_dy = device::half_shift(largest_of(p.largest_dy));
@@ -130,27 +128,30 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     device::registers_release<Registers<Tile>::kProducer>();
     const device::HalfScale scale(shift_dy);
     for (int i = threadIdx.x; i < Tile::kLoads; i += Tile::kProducers) bias[i] = 0;
+    cells.start(place_of(chunk, p).image);
     for (int item = chunk; item < p.items; item += step, ring.advance()) {
       const TilePlace tile = place_of(item, p), next = place_of(item + step, p);
-      if (threadIdx.x == 0 && item + step < p.items && next.is_first()) {
+      const bool more = item + step < p.items;
+      if (threadIdx.x == 0 && more && next.is_first()) {
         const std::int64_t windows = std::int64_t{p.filters} * p.rows * p.columns;
-        source.prefetch(next.image);
         device::prefetch(p.dy + next.image * windows, windows);
         device::prefetch(p.argmax + next.image * windows, windows);
       }
       const int u0 = tile.row * Tile::kRows, v0 = tile.column * kColumns;
       uint4* slot = slots + ring.slot * Tile::kSlotQuads;
+      cells.begin(tile, next, more);
       ring.wait_empty();
       load_windows<Tile>(slot + Tile::kCellsQuads, bias, p, tile.image, filter0, u0, v0, scale);
-      load_cells<Tile::kType, Tile::kPixelRows, kPitch, Tile::kProducers,
-                 Registers<Tile>::kFloatsInFlight, Tile::kParts, kCellQuads>(
-          slot, source, staged, tile.image, channel0, 2 * u0 - p.pad_h, 2 * v0 - p.pad_w, shift_x);
+      cells.template load<Tile::kType, Tile::kPixelRows, kPitch, Tile::kProducers,
+                          Registers<Tile>::kFloatsInFlight, Tile::kParts, kCellQuads>(
+          slot, channel0, 2 * u0 - p.pad_h, 2 * v0 - p.pad_w, shift_x);
       ring.fill();
+      cells.end();
     }
   } else {
     device::registers_take<Registers<Tile>::kConsumer>();
     const int r = static_cast<int>(threadIdx.x - Tile::kProducers) / kWarpgroup;
-    consume<Tile>(p, ring, slots, chunk, step, r, sums, &drained, shift_dy + shift_x);
+    consume<Tile>(p, ring, slots, chunk, step, r, sums, shift_dy + shift_x);
   }
   __syncthreads();  // all sums are there
   float* partial = p.partials + chunk * p.partial_row;
@@ -190,13 +191,16 @@ struct WeightsCut {
         row(dims.conv.oc * (dims.conv.c * kPoolTaps + 1)) {}
 };
 
-template <class Tile, class Source>
-std::int64_t launch_weights(WeightsPlan p, const Source& source, const ReluPoolDims& dims,
+template <class Tile, class Cells>
+std::int64_t launch_weights(WeightsPlan p, const typename Cells::Source& source, const ReluPoolDims& dims,
                             const Stream& stream) {
   const WeightsCut<Tile> cut(dims);
   constexpr std::int64_t kSlotBytes = 16 * Tile::kSlotQuads;
   constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads;
-  constexpr std::int64_t kSlots = (kBlockSharedBytes - kBiasBytes) / kSlotBytes;
+  constexpr bool kStem = std::is_same_v<Cells, StemCells>;
+  const std::int64_t of_stem = kStem ? stem_bytes(dims, kChannels) : 0;
+  constexpr std::int64_t kMostOfStem = kStem ? kStemImages * kMostStemBytes + 4 * kChannels * kStemFloats : 0;
+  constexpr std::int64_t kSlots = (kBlockSharedBytes - kBiasBytes - kMostOfStem) / kSlotBytes;
   static_assert(kSlots >= 2 && kSlots <= kMostSlots);
   static_assert(4 * kTensorRows * kRowPitch <= kSlots * kSlotBytes, "the sums fit");
   p.slots = static_cast<int>(kSlots);
@@ -208,8 +212,9 @@ std::int64_t launch_weights(WeightsPlan p, const Source& source, const ReluPoolD
   p.partial_row = cut.row;
   const Launch config{
       dim3(static_cast<unsigned>(cut.chunks * cut.filter_blocks * cut.channel_blocks)),
-      dim3(Tile::kThreads), static_cast<std::size_t>(kBiasBytes + kSlots * kSlotBytes), stream};
-  launch(pool_weights_kernel<Tile, Source>, config, p, source);
+      dim3(Tile::kThreads), static_cast<std::size_t>(kBiasBytes + kSlots * kSlotBytes + of_stem),
+      stream};
+  launch(pool_weights_kernel<Tile, Cells>, config, p, source);
   return cut.chunks;
 }
 
@@ -273,11 +278,11 @@ void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* 
     if constexpr (!Tile::kHalves) {
       if (options.stem) {
         const StemSource source{*options.stem, p.channels, narrow(d.h), narrow(d.w)};
-        return launch_weights<Tile>(p, source, dims, stream);
+        return launch_weights<Tile, StemCells>(p, source, dims, stream);
       }
     }
     const ImageSource source{x, p.channels, narrow(d.h), narrow(d.w)};
-    return launch_weights<Tile>(p, source, dims, stream);
+    return launch_weights<Tile, ImageCells>(p, source, dims, stream);
   });
   const std::int64_t weights = d.oc * d.c * kPoolTaps;
   sum_partials(dw, weights, db, db != nullptr ? d.oc : 0, p.partials, chunks, weights + d.oc,
