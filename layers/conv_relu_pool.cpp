@@ -2,6 +2,9 @@
 #include "layers/conv_relu_pool.h"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "engine/extent.h"
 
 namespace weft::layers {
 
@@ -23,6 +26,9 @@ std::vector<ParameterSpec> parameters_of(const Conv2d* stem, const Conv2d& conv)
   }
   return specs;
 }
+
+// Of a workspace that follows another one.
+constexpr std::size_t kAlignment = 256;
 
 using kernels::ConvPass;
 constexpr ConvPass kPasses[] = {ConvPass::forward, ConvPass::backward_data,
@@ -121,8 +127,11 @@ std::size_t ConvReluPool::workspace_bytes(const Shape& input, const KernelChoice
   };
   const std::size_t forward = bytes_of(ConvPass::forward);
   if (phase == Phase::inference) return forward;
+  const std::size_t data = bytes_of(ConvPass::backward_data);
+  const std::size_t weights = bytes_of(ConvPass::backward_weights);
+  // A stem's gradient and that of the weights are computed beside each other.
   return std::max(
-      {forward, bytes_of(ConvPass::backward_data), bytes_of(ConvPass::backward_weights)});
+      forward, stem_ != nullptr ? round_up(data, kAlignment) + weights : std::max(data, weights));
 }
 
 double ConvReluPool::forward_flops(const Shape& input) const {
@@ -161,20 +170,30 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
   const float* w = context.parameters[first_].data;
   kernels::ReluPoolOptions options = options_of(context, x);
   float* db = conv_.has_bias() ? context.gradients[first_ + 1].data : nullptr;
-  kernels::conv2d_relu_pool_backward_weights(context.gradients[first_].data, db, dy.data, argmax,
-                                             stem_ != nullptr ? nullptr : x.data, extents,
-                                             parameter_mode, options, context.workspace, stream);
-  if (stem_ != nullptr) {
-    float* stem_db = stem_->has_bias() ? context.gradients[1].data : nullptr;
-    kernels::conv2d_relu_pool_backward_stem(context.gradients[0].data, stem_db, dy.data, argmax, w,
-                                            extents, parameter_mode, options, context.workspace,
-                                            stream);
-  } else if (dx.data != nullptr) {
+  const auto weights = [&](const float* input, Workspace workspace, const Stream& on) {
+    kernels::conv2d_relu_pool_backward_weights(context.gradients[first_].data, db, dy.data, argmax,
+                                               input, extents, parameter_mode, options, workspace,
+                                               on);
+  };
+  if (stem_ == nullptr) {
+    weights(x.data, context.workspace, stream);
+    if (dx.data == nullptr) return;
     if (context.mask_input_gradient) options.relu_mask = x.data;
-    kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, w, extents,
-                                            GradientMode::overwrite, options, context.workspace,
-                                            stream);
+    return kernels::conv2d_relu_pool_backward_data(dx.data, dy.data, argmax, w, extents,
+                                                   GradientMode::overwrite, options,
+                                                   context.workspace, stream);
   }
+  const std::size_t bytes = kernels::conv2d_relu_pool_workspace_bytes(
+      ConvPass::backward_data, extents, options, stream.device());
+  const std::size_t behind = round_up(bytes, kAlignment);
+  weights(
+      nullptr,
+      {static_cast<std::byte*>(context.workspace.data) + behind, context.workspace.bytes - behind},
+      context.branch != nullptr ? context.branch->fork() : stream);
+  float* stem_db = stem_->has_bias() ? context.gradients[1].data : nullptr;
+  kernels::conv2d_relu_pool_backward_stem(context.gradients[0].data, stem_db, dy.data, argmax, w,
+                                          extents, parameter_mode, options,
+                                          {context.workspace.data, bytes}, stream);
 }
 
 }  // namespace weft::layers

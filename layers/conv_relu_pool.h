@@ -37,7 +37,9 @@ class ConvReluPool final : public Layer {
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
   LayerTraits traits() const override {
-    return {.masks_input_gradient = true, .backward_reads_output = false};
+    return {.masks_input_gradient = true,
+            .forks_backward = stem_ != nullptr,
+            .backward_reads_output = false};
   }
 
  protected:

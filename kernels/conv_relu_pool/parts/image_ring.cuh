@@ -46,6 +46,12 @@ struct SlotBarriers {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+// The warpgroup of this thread, which the compiler then knows to be that of all lanes of its warp:
+// addresses of operands are in uniform registers.
+__device__ __forceinline__ int warpgroup() {
+  return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
+}
+
 // A walk through the slots, the same for producers and consumers.
 struct SlotRing {
   SlotBarriers* barriers;

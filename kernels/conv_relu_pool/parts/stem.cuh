@@ -6,6 +6,7 @@
 
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma.h"
+#include "kernels/conv_relu_pool/parts/window_max.cuh"
 #include "kernels/device/tma.cuh"
 
 namespace weft::kernels::cuda {
@@ -86,57 +87,73 @@ __device__ __forceinline__ void load_stem_cells(uint4* slot, const StemSource& s
                                                 const float* image, const float* weights, int row0,
                                                 int column0, int shift) {
   constexpr int kPixels = kRows * kPitch, kChannels = kQuadChannels<kType>;
-  constexpr int kUnits = 3;                     // pixels of a thread at a time
+  constexpr int kPairs = 2;                     // of neighbouring pixels, of a thread at a time
   constexpr int kLanes = kProducers / kPlanes;  // whole warps own a plane
-  static_assert(kLanes % 32 == 0);
+  static_assert(kLanes % 32 == 0 && kPitch % 2 == 0);
   const int plane_index = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   weights += plane_index * kStemFloats * kChannels;
   slot += plane_index * kPixels;
-  for (int first = lane; first < kPixels; first += kLanes * kUnits) {
-    float window[kUnits][kPoolTaps];
-    bool inside[kUnits];
+  for (int first = lane; first < kPixels / 2; first += kLanes * kPairs) {
+    bool inside[kPairs][2];
+    int from[kPairs];  // where in the image the windows of a pair begin, which have 4 columns
 #pragma unroll
-    for (int k = 0; k < kUnits; ++k) {
-      const int pixel = first + kLanes * k;
-      const int row = row0 + pixel / kPitch, column = column0 + pixel % kPitch;
-      inside[k] = pixel < kPixels &&
-                  static_cast<unsigned>(row) < static_cast<unsigned>(source.height) &&
-                  static_cast<unsigned>(column) < static_cast<unsigned>(source.width);
-      const float* from = image + (inside[k] ? row * source.image_width() + column : 0);
+    for (int k = 0; k < kPairs; ++k) {
+      const int pair = first + kLanes * k;
+      const int row = row0 + pair / (kPitch / 2), column = column0 + pair % (kPitch / 2) * 2;
+      const bool in_row = pair < kPixels / 2 &&
+                          static_cast<unsigned>(row) < static_cast<unsigned>(source.height);
 #pragma unroll
-      for (int r = 0; r < kPoolKernel; ++r, from += source.image_width()) {
-#pragma unroll
-        for (int s = 0; s < kPoolKernel; ++s) window[k][r * kPoolKernel + s] = from[s];
+      for (int i = 0; i < 2; ++i) {
+        inside[k][i] =
+            in_row && static_cast<unsigned>(column + i) < static_cast<unsigned>(source.width);
       }
+      // Of a pair that is outside in part, the other pixel may read what is not its own.
+      const int at = row * source.image_width() + column;
+      from[k] = inside[k][0] || inside[k][1] ? at : 0;
     }
-    float value[kUnits][kChannels];
+    float value[kPairs][2][kChannels];
     // Sums in the order of the convolution "direct", so that x has the same bits.
 #pragma unroll
-    for (int t = 0; t < kStemFloats; ++t) {
-      const int tap = t == 0 ? kPoolTaps : t - 1;
+    for (int c = 0; c < kChannels; ++c) {
 #pragma unroll
-      for (int c = 0; c < kChannels; c += 4) {
-        const auto w = *reinterpret_cast<const float4*>(weights + tap * kChannels + c);
-        const float weight[4] = {w.x, w.y, w.z, w.w};
+      for (int k = 0; k < 2 * kPairs; ++k) {
+        value[k / 2][k % 2][c] = weights[kPoolTaps * kChannels + c];
+      }
+    }
 #pragma unroll
-        for (int k = 0; k < kUnits; ++k) {
+    for (int r = 0; r < kPoolKernel; ++r) {
+      float window[kPairs][kPoolKernel + 1];
 #pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            float& sum = value[k][c + i];
-            sum = t == 0 ? weight[i] : fmaf(window[k][tap], weight[i], sum);
+      for (int k = 0; k < kPairs; ++k, from[k - 1] += source.image_width()) {
+#pragma unroll
+        for (int s = 0; s <= kPoolKernel; ++s) window[k][s] = image[from[k] + s];
+      }
+#pragma unroll
+      for (int s = 0; s < kPoolKernel; ++s) {
+#pragma unroll
+        for (int c = 0; c < kChannels; c += 4) {
+          const int at = (r * kPoolKernel + s) * kChannels + c;
+          const auto w = *reinterpret_cast<const float4*>(weights + at);
+          const float weight[4] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+          for (int k = 0; k < 2 * kPairs; ++k) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+              float& sum = value[k / 2][k % 2][c + i];
+              sum = fmaf(window[k / 2][s + k % 2], weight[i], sum);
+            }
           }
         }
       }
     }
 #pragma unroll
-    for (int k = 0; k < kUnits; ++k) {
-      const int pixel = first + kLanes * k;
-      if (pixel >= kPixels) break;
+    for (int k = 0; k < 2 * kPairs; ++k) {
+      const int pair = first + kLanes * (k / 2);
+      if (pair >= kPixels / 2) break;
+      float(&of_pixel)[kChannels] = value[k / 2][k % 2];
 #pragma unroll
-      for (float& v : value[k]) {
-        if (v < 0 || !inside[k]) v = 0;  // keeps NaN
-      }
-      store_quad<kType, kParts == 2>(slot + pixel, kPlanes * kPixels, value[k], shift);
+      for (float& v : of_pixel) v = inside[k / 2][k % 2] ? max_or_nan(v, 0) : 0;
+      store_quad<kType, kParts == 2>(slot + 2 * pair + k % 2, kPlanes * kPixels, of_pixel, shift);
     }
   }
 }

@@ -4,18 +4,11 @@
 #pragma once
 
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
+#include "kernels/conv_relu_pool/parts/pick_bytes.cuh"
 
 namespace weft::kernels::cuda::pool_data {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// Bytes of 0 or 0xff: byte i is the sign of that byte of `word` which nibble i of the selector says,
-// plus 8 (PTX ISA, "prmt").
-__device__ __forceinline__ std::uint32_t sign_bytes(std::uint32_t word, unsigned selector) {
-  std::uint32_t signs = 0;
-  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(signs) : "r"(word), "r"(selector));
-  return signs;
-}
 
 // Which of the four pixels of a window has its dz, for the channels of a quad, as masks of the
 // channels' bits: is it in the right column, is it in the lower row, and did ReLU cut the window?
@@ -34,9 +27,9 @@ struct WindowMasks {
       const unsigned first = 8 + kWordChannels * i % 4, last = first + kWordChannels - 1;
       const unsigned selector = first * 0x11 + last * 0x1100;
       const std::uint32_t from = bytes[kWordChannels * i / 4];
-      right[i] = sign_bytes(from << 7, selector);
-      lower[i] = sign_bytes(from << 6, selector);
-      cut[i] = sign_bytes(from, selector);
+      right[i] = pick_bytes(from << 7, 0, selector);
+      lower[i] = pick_bytes(from << 6, 0, selector);
+      cut[i] = pick_bytes(from, 0, selector);
     }
   }
   // dz at pixel k of the window, whose dy is `quad`.
@@ -157,8 +150,8 @@ __device__ __forceinline__ void load_whole_gradient(uint4* slot, const DataPlan&
 #pragma unroll
       for (int f = 0; f < kFilters; f += 4) {
         const unsigned take = i == 0 ? 0x0040 : 0x0051;  // byte i of each of two words
-        const std::uint32_t low = __byte_perm(index[f], index[f + 1], take);
-        bytes[f / 4] = __byte_perm(low, __byte_perm(index[f + 2], index[f + 3], take), 0x5410);
+        const std::uint32_t low = pick_bytes(index[f], index[f + 1], take);
+        bytes[f / 4] = pick_bytes(low, pick_bytes(index[f + 2], index[f + 3], take), 0x5410);
       }
       const WindowMasks<kType> masks(bytes);
       uint4 parts[2];  // the second one of halves alone

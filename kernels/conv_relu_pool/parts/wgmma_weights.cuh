@@ -6,6 +6,7 @@
 #include "engine/launch.h"
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma.h"
+#include "kernels/conv_relu_pool/parts/pick_bytes.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 
 namespace weft::kernels::cuda::pool_weights {
@@ -75,8 +76,9 @@ __device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
   return {item, p.by_tile_rows, p.by_tile_columns};
 }
 
-// A window: dy in bf16 in the upper half; what bf16 leaves of it, without its last two bits, in the
-// lower; and in those which of the four pixels has it. Of halves the big and the small one.
+// A window: dy in bf16 in the upper half, and in the lower a selector that expand_window() reads.
+// Of two parts in bf16 the lower half is what the upper one leaves, with which of the four pixels
+// has it in the place of its last two bits. Of halves the big and the small one.
 template <class Tile>
 __device__ __forceinline__ std::uint32_t window_word(float dy, int index,
                                                      const device::HalfScale& scale) {
@@ -85,11 +87,11 @@ __device__ __forceinline__ std::uint32_t window_word(float dy, int index,
     return device::half_pair(value - device::floats_of(device::half_pair(value, 0)).x, value);
   }
   const std::uint32_t high = device::to_bf16(dy);
-  std::uint32_t word = high | static_cast<std::uint32_t>(index & 3);
-  if constexpr (Tile::kParts == 2) {
-    word |= device::to_bf16(dy - __uint_as_float(high)) >> 16 & 0xfffcu;
+  if constexpr (Tile::kParts == 1) {
+    return high | (index & 2 ? 0x76u : 0x32u) << (index & 1) * 8;
   }
-  return word;
+  const std::uint32_t rest = device::to_bf16(dy - __uint_as_float(high)) >> 16 & 0xfffcu;
+  return high | rest | static_cast<std::uint32_t>(index & 3);
 }
 
 // Fills the words of a slot, (64, kFilterWords), from the windows of a tile, and adds four dy at a
@@ -98,7 +100,9 @@ template <class Tile>
 __device__ __forceinline__ void load_windows(uint4* to, float* bias, const WeightsPlan& p,
                                              std::int64_t image, int filter0, int u0, int v0,
                                              const device::HalfScale& scale) {
-  constexpr int kRowQuads = kColumns / kQuadWindows, kBatch = 3;
+  constexpr int kRowQuads = kColumns / kQuadWindows;
+  // Loads that are in flight together: all that a thread has, if registers suffice.
+  constexpr int kBatch = Tile::kHalves ? 3 : divide_up(Tile::kLoads, 2 * Tile::kProducers);
   const unsigned plane = static_cast<unsigned>(p.rows * p.columns);
   const std::int64_t offset = (image * p.filters + filter0) * plane;
   const float* dy = device::opaque(p.dy + offset);
@@ -160,6 +164,14 @@ __device__ __forceinline__ void expand_window(std::uint32_t value, int index, st
   upper = index < 2 ? pair : 0;
   lower = index < 2 ? 0 : pair;
 }
+// The same from a word whose lower half selects bytes: nibbles 2 and 3, where the pixel is, are
+// those of the value in the upper row, and with 4 more in the lower row; nibbles of 0 are zero.
+__device__ __forceinline__ void expand_window(std::uint32_t word, std::uint32_t& upper,
+                                              std::uint32_t& lower) {
+  const std::uint32_t value = word & 0xffff0000u;
+  upper = pick_bytes(value, 0, word);
+  lower = pick_bytes(0, value, word);
+}
 
 // Operands in registers: dz of four windows in a row, its first part and what that leaves.
 struct Fragment {
@@ -173,9 +185,11 @@ __device__ __forceinline__ void load_fragment(Fragment& to, const std::uint32_t*
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const std::uint32_t word = words[8 * i * Tile::kFilterWords];
-    const int index = (Tile::kHalves ? indices[8 * i * Tile::kIndexPitch] : word) & 3;
-    expand_window(word, index, to.high[i], to.high[i + 2]);
-    if constexpr (Tile::kParts == 2) {
+    if constexpr (Tile::kParts == 1) {
+      expand_window(word, to.high[i], to.high[i + 2]);
+    } else {
+      const int index = (Tile::kHalves ? indices[8 * i * Tile::kIndexPitch] : word) & 3;
+      expand_window(word, index, to.high[i], to.high[i + 2]);
       const std::uint32_t rest = word << 16 & (Tile::kHalves ? 0xffff0000u : 0xfffc0000u);
       expand_window(rest, index, to.low[i], to.low[i + 2]);
     }

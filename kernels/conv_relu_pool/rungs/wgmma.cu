@@ -63,12 +63,7 @@ template <CellType kType>
 constexpr int kN = 8 * Tile<kType>::kRows;  // pixels of a strip
 
 // Registers of the threads, 128 on average, and what producers have in flight with them.
-template <CellType kType>
-struct Registers {
-  static constexpr bool kHalves = kType == CellType::halves;
-  static constexpr int kConsumer = kHalves ? 136 : 144, kProducer = kHalves ? 104 : 80;
-  static constexpr int kFloatsInFlight = kHalves ? 64 : 48;
-};
+constexpr int kConsumerRegisters = 136, kProducerRegisters = 104, kFloatsInFlight = 64;
 
 __device__ __forceinline__ TilePlace place_of(int item, const ForwardPlan& p) {
   return {item, p.by_tile_rows, p.by_tile_columns};
@@ -256,7 +251,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   SlotRing ring{&barriers, p.slots};
   if (threadIdx.x < kWarpgroup) {
-    device::registers_release<Registers<kType>::kProducer>();
+    device::registers_release<kProducerRegisters>();
     cells.start(place_of(first, p).image);
     for (int item = first; item < p.items; item += step) {
       const TilePlace tile = place_of(item, p);
@@ -264,7 +259,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
         cells.template load<kType, Tile::kSlotRows, kPitch, kWarpgroup,
-                            Registers<kType>::kFloatsInFlight, 1, kCellPlanes<kType>>(
+                            kFloatsInFlight, 1, kCellPlanes<kType>>(
             slots + ring.slot * Tile::kSlotQuads, group * kGroup, tile.row * Tile::kRows - p.pad_h,
             tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
@@ -272,11 +267,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       cells.end();
     }
   } else {
-    device::registers_take<Registers<kType>::kConsumer>();
+    device::registers_take<kConsumerRegisters>();
     load_weights<kType>(weights, p, filter0, largest);
     device::wgmma_fence_shared();
     ring.meet_consumers();
-    const int thread = threadIdx.x % kWarpgroup, strip = threadIdx.x / kWarpgroup - 1;
+    const int thread = threadIdx.x % kWarpgroup, strip = warpgroup() - 1;
     const int warp = thread / 32;
     const std::uint32_t weights_at = device::shared_address(weights);
     const std::uint32_t strip_at = device::shared_address(slots) + 16 * 8 * strip;

@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
     device::wgmma_fence_shared();
     ring.meet_consumers();
     const int thread = threadIdx.x % kWarpgroup;
-    const int pixel0 = kN * (static_cast<int>(threadIdx.x - kProducers) / kWarpgroup);
+    const int pixel0 = kN * (warpgroup() - kProducers / kWarpgroup);
     float* of_warp = staged + (kStem ? kStemWarpFloats : kStagedFloats) *
                                   (static_cast<int>(threadIdx.x - kProducers) / 32);
     std::conditional_t<kStem, StemSums<kPaired>, Nothing> of_stem(stem.source, channel0);

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
   } else {
     device::registers_take<Registers<Tile>::kConsumer>();
-    const int r = static_cast<int>(threadIdx.x - Tile::kProducers) / kWarpgroup;
+    const int r = warpgroup() - Tile::kProducers / kWarpgroup;
     consume<Tile>(p, ring, slots, chunk, step, r, sums, shift_dy + shift_x);
   }
   __syncthreads();  // all sums are there
