@@ -2,6 +2,7 @@
 #include "measure/problems/conv_relu_pool.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/conv_relu_pool/cpu/templates.h"
@@ -54,6 +55,11 @@ int sets_of(const ReluPoolDims& d, const Context& context) {
   return sets_for(footprint(d), context.stream.device());
 }
 
+constexpr std::int64_t kTaps = 9;  // of a stem
+std::int64_t images(const ReluPoolDims& d) {
+  return d.conv.n * (d.conv.h + 2) * (d.conv.w + 2);
+}
+
 // A window's argmax, or that it is cut, as a network might have them.
 std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t seed) {
   const std::vector<float> values = random_values(outputs(d), seed, 0, 1);
@@ -69,10 +75,11 @@ std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t see
 }  // namespace
 
 ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with,
-                           bool masked)
+                           Ahead of_it)
     : Work(made_with),
       dims(d),
       pass(which),
+      ahead(of_it),
       host_x_(random_values(inputs(d), made_with.seed)),
       host_y_(random_values(outputs(d), made_with.seed + 1)),
       host_w_(random_values(weights(d), made_with.seed + 2)),
@@ -81,15 +88,28 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
       y_(host_y_, sets_of(d, made_with), made_with.stream),
       w_(host_w_, sets_of(d, made_with), made_with.stream),
       argmax_(host_argmax_, sets_of(d, made_with), made_with.stream),
-      host_mask_(random_values(masked ? inputs(d) : 0, made_with.seed + 4)),
-      mask_(host_mask_, sets_of(d, made_with), made_with.stream) {
-  const char* name = pass == ConvPass::forward         ? "with ReLU and max pooling, forward "
-                     : pass == ConvPass::backward_data ? "with ReLU and max pooling, backward data "
-                                                       : "with ReLU and max pooling, backward "
-                                                         "weights ";
-  problem = str(name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc,
-                " filters ", d.conv.kh, "x", d.conv.kw, masked ? ", masked" : "");
-  bytes = footprint(d) + (masked ? 4.0 * static_cast<double>(inputs(d)) : 0);
+      host_mask_(random_values(ahead == Ahead::relu ? inputs(d) : 0, made_with.seed + 4)),
+      host_image_(random_values(has_stem() ? images(d) : 0, made_with.seed + 5)),
+      host_stem_(random_values(has_stem() ? d.conv.c * kTaps : 0, made_with.seed + 6)),
+      mask_(host_mask_, sets_of(d, made_with), made_with.stream),
+      image_(host_image_, sets_of(d, made_with), made_with.stream),
+      stem_(host_stem_, sets_of(d, made_with), made_with.stream),
+      stem_gradient_(host_stem_, sets_of(d, made_with), made_with.stream) {
+  const char* name = pass == ConvPass::forward            ? "forward "
+                     : pass == ConvPass::backward_weights ? "backward weights "
+                     : has_stem()                         ? "backward stem "
+                                                          : "backward data ";
+  problem = str("with ReLU and max pooling, ", name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h,
+                " x ", d.conv.w, ", ", d.conv.oc, " filters ", d.conv.kh, "x", d.conv.kw,
+                ahead == Ahead::relu ? ", masked"
+                : has_stem()         ? ", behind a stem"
+                                     : "");
+  bytes = footprint(d);
+  if (ahead == Ahead::relu) bytes += 4.0 * static_cast<double>(inputs(d));
+  if (has_stem()) {
+    make_x();
+    bytes += 4.0 * static_cast<double>(images(d) - inputs(d));
+  }
   const double windows = static_cast<double>(outputs(d));
   const double computed = pass == ConvPass::forward ? static_cast<double>(d.ph * d.pw) : 1;
   flops = 2.0 * windows * computed * static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
@@ -100,8 +120,9 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
 
 bool ReluPoolWork::can_run(std::string_view variant) const {
   const NamedCall call = call_of(variant);
-  if (call.rung.empty()) return pass == ConvPass::forward;
-  return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode}, context.stream.device());
+  if (call.rung.empty()) return pass == ConvPass::forward && !has_stem();
+  return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode, has_stem()},
+                                       context.stream.device());
 }
 
 Arithmetic ReluPoolWork::arithmetic_of(const kernels::Rung& rung) const {
@@ -128,7 +149,48 @@ std::vector<Variant> ReluPoolWork::further_variants() const {
   return variants;
 }
 
+// Calls visit(place in x, weights of its channel, pixel of the image under tap t) for all of x.
+template <class Visit>
+void ReluPoolWork::each_x(const Visit& visit) const {
+  const ConvDims& d = dims.conv;
+  const std::int64_t wide = d.w + 2;
+  std::size_t i = 0;
+  for (std::int64_t n = 0; n < d.n; ++n) {
+    for (std::int64_t c = 0; c < d.c; ++c) {
+      for (std::int64_t at = 0; at < d.h * d.w; ++at, ++i) {
+        const float* corner = host_image_.data() + (n * (d.h + 2) + at / d.w) * wide + at % d.w;
+        visit(i, c * kTaps, [=](std::int64_t t) { return corner[t / 3 * wide + t % 3]; });
+      }
+    }
+  }
+}
+
+void ReluPoolWork::make_x() {
+  each_x([&](std::size_t i, std::int64_t first, const auto& pixel) {
+    const float* w = host_stem_.data() + first;
+    float sum = 0;
+    for (std::int64_t t = 0; t < kTaps; ++t) sum += pixel(t) * w[t];
+    host_x_[i] = std::max(sum, 0.0f);
+  });
+}
+
+std::vector<double> ReluPoolWork::stem_gradient() const {
+  std::vector<double> dw(host_stem_.size()), dx(host_x_.size());
+  kernels::cpu::conv2d_relu_pool_backward_data<double>(
+      dx.data(), std::vector<double>(host_y_.begin(), host_y_.end()).data(), host_argmax_.data(),
+      std::vector<double>(host_w_.begin(), host_w_.end()).data(), dims,
+      kernels::GradientMode::overwrite);
+  each_x([&](std::size_t i, std::int64_t first, const auto& pixel) {
+    if (!(host_x_[i] > 0)) return;
+    for (std::int64_t t = 0; t < kTaps; ++t) {
+      dw[static_cast<std::size_t>(first + t)] += dx[i] * pixel(t);
+    }
+  });
+  return dw;
+}
+
 Rotated<float>& ReluPoolWork::output() {
+  if (has_stem() && pass == ConvPass::backward_data) return stem_gradient_;
   return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
 }
 
@@ -144,6 +206,11 @@ void ReluPoolWork::call(std::string_view variant, int set) {
   constexpr auto kOverwrite = kernels::GradientMode::overwrite;
   const NamedCall named = call_of(variant);
   kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
+  const float* x = x_[set];
+  if (has_stem()) {
+    x = nullptr;
+    options.stem = {image_[set], stem_[set], nullptr};
+  }
   const auto workspace = [&] {
     return scratch(conv2d_relu_pool_workspace_bytes(pass, dims, options, stream.device()));
   };
@@ -156,15 +223,19 @@ void ReluPoolWork::call(std::string_view variant, int set) {
                             kernels::Epilogue::relu, apart, scratch(needed), stream);
     kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
   } else if (pass == ConvPass::forward) {
-    kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x_[set], w_[set], nullptr, dims,
-                                      options, workspace(), stream);
+    kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x, w_[set], nullptr, dims, options,
+                                      workspace(), stream);
+  } else if (pass == ConvPass::backward_data && has_stem()) {
+    kernels::conv2d_relu_pool_backward_stem(stem_gradient_[set], nullptr, y_[set], argmax_[set],
+                                            w_[set], dims, kOverwrite, options, workspace(),
+                                            stream);
   } else if (pass == ConvPass::backward_data) {
     if (!host_mask_.empty()) options.relu_mask = mask_[set];
     kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
                                             kOverwrite, options, workspace(), stream);
   } else {
-    kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x_[set],
-                                               dims, kOverwrite, options, workspace(), stream);
+    kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x, dims,
+                                               kOverwrite, options, workspace(), stream);
   }
 }
 
@@ -193,6 +264,10 @@ Verdict ReluPoolWork::check(int set, Arithmetic arithmetic) {
         dw.data(), nullptr, doubles(host_y_, 0, outputs(dims)).data(), host_argmax_.data(),
         doubles(host_x_, 0, inputs(dims)).data(), dims, kernels::GradientMode::overwrite);
     compare(dw, 0, dims.conv.n * dims.rows() * dims.columns());
+    return comparison.verdict();
+  }
+  if (has_stem() && pass == ConvPass::backward_data) {
+    compare(stem_gradient(), 0, outputs(dims) * kTaps);
     return comparison.verdict();
   }
   ReluPoolDims image = dims;
@@ -238,19 +313,29 @@ std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device devi
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
   std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
   const std::int64_t few = device.is_cpu() ? 16 : 256, many = device.is_cpu() ? 16 : 1024;
-  const ConvDims layers[] = {
-      {.n = few, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
-      {.n = few, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5},
-      {.n = many, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3}};
+  const std::array<ConvDims, 3> layers = {
+      {{.n = few, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
+       {.n = few, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5},
+       {.n = many, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3}}};
   for (const ConvDims& layer : layers) {
     for (const auto pass :
          {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
       const bool data = pass == ConvPass::backward_data;
       if (data && layer.c == 1) continue;  // nobody asks for the gradient of an image
       all.push_back([=](const Context& c) {
-        return std::make_unique<ReluPoolWork>(ReluPoolDims{layer}, pass, c, data && layer.c == 32);
+        return std::make_unique<ReluPoolWork>(
+            ReluPoolDims{layer}, pass, c,
+            data && layer.c == 32 ? ReluPoolWork::Ahead::relu : ReluPoolWork::Ahead::unknown);
       });
     }
+  }
+  // No rung computes a stem but one, on Hopper.
+  if (device_properties(device).compute_capability != 90) return all;
+  for (const auto pass : {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
+    all.push_back([=](const Context& c) {
+      return std::make_unique<ReluPoolWork>(ReluPoolDims{layers[2]}, pass, c,
+                                            ReluPoolWork::Ahead::stem);
+    });
   }
   return all;
 }

@@ -9,9 +9,11 @@ namespace weft::measure {
 
 class ReluPoolWork final : public Work {
  public:
-  // masked: backward data with the mask of a ReLU before the layer.
+  // What lies ahead of the layer: unknown; a ReLU, whose mask backward data applies; a stem, which
+  // is computed with it, and whose gradient backward data is.
+  enum class Ahead { unknown, relu, stem };
   ReluPoolWork(const kernels::ReluPoolDims& dims, kernels::ConvPass pass, const Context& context,
-               bool masked = false);
+               Ahead ahead = Ahead::unknown);
 
   bool can_run(std::string_view variant) const override;
   // "separate_layers": conv2d_forward with its choice of rung, then max_pool2d_forward, in each
@@ -25,17 +27,23 @@ class ReluPoolWork final : public Work {
 
   const kernels::ReluPoolDims dims;
   const kernels::ConvPass pass;
+  const Ahead ahead;
 
  private:
+  bool has_stem() const { return ahead == Ahead::stem; }
   Rotated<float>& output();
+  template <class Visit>
+  void each_x(const Visit& visit) const;
+  void make_x();  // host_x_ from the stem
+  std::vector<double> stem_gradient() const;
   kernels::Workspace scratch(std::size_t bytes);
 
   std::vector<float> host_x_, host_y_, host_w_;
   std::vector<std::uint8_t> host_argmax_;  // of the backward passes: any is as good
   Rotated<float> x_, y_, w_;               // or the gradients of x, y and w
   Rotated<std::uint8_t> argmax_;
-  std::vector<float> host_mask_;  // empty without
-  Rotated<float> mask_;
+  std::vector<float> host_mask_, host_image_, host_stem_;  // empty without
+  Rotated<float> mask_, image_, stem_, stem_gradient_;
   Tensor map_, scratch_;  // the map that separate layers store
 };
 
