@@ -19,7 +19,8 @@ LADDERS = {
     "conv": ["forward 64 x 64 x 56 x 56", "backward data 64 x 64 x 56 x 56", "backward weights 64 x 64 x 56 x 56",
              "forward 256 x 1 x 28 x 28"],
     "conv_relu_pool": [f"with ReLU and max pooling, {a_pass} 1024 x 32 x 26 x 26"
-                       for a_pass in ("forward", "backward data", "backward weights")],
+                       for a_pass in ("forward", "backward data", "backward weights")] +
+                      ["with ReLU and max pooling behind a stem"],
     "signal": ["1-D", "2-D", "3-D"],
     "softmax": ["65536 rows of 1000", "8192 rows of 32000"],
     "image": ["RGB to grey", "box blur of 4096 x 4096, window 5 x 5", "box blur of 4096 x 4096, window 17 x 17"],
@@ -34,6 +35,7 @@ LADDERS = {
 SINGLE = ["pool", "activation", "batch_norm", "dropout", "loss", "batch", "optimizer", "all_reduce"]
 # Rungs that a problem is for, where it is not for all of the family.
 OPERATIONS = {
+    "conv_relu_pool": {"with ReLU and max pooling behind": r"wgmma"},
     "histogram": {"268435456 floats": r"(?!lane_private)"},
     "softmax": {"8192 rows": r"(?!(warp|block)_per_row)"},
     "image": {"RGB": r"rgb_to_grey_", "box": r"box_blur_"},

@@ -95,15 +95,13 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
       image_(host_image_, sets_of(d, made_with), made_with.stream),
       stem_(host_stem_, sets_of(d, made_with), made_with.stream),
       stem_gradient_(host_stem_, sets_of(d, made_with), made_with.stream) {
-  const char* name = pass == ConvPass::forward            ? "forward "
-                     : pass == ConvPass::backward_weights ? "backward weights "
-                     : has_stem()                         ? "backward stem "
-                                                          : "backward data ";
-  problem = str("with ReLU and max pooling, ", name, d.conv.n, " x ", d.conv.c, " x ", d.conv.h,
-                " x ", d.conv.w, ", ", d.conv.oc, " filters ", d.conv.kh, "x", d.conv.kw,
-                ahead == Ahead::relu ? ", masked"
-                : has_stem()         ? ", behind a stem"
-                                     : "");
+  const char* name = pass == ConvPass::forward            ? ", forward "
+                     : pass == ConvPass::backward_weights ? ", backward weights "
+                     : has_stem()                         ? ", backward stem "
+                                                          : ", backward data ";
+  problem = str("with ReLU and max pooling", has_stem() ? " behind a stem" : "", name, d.conv.n,
+                " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc, " filters ",
+                d.conv.kh, "x", d.conv.kw, ahead == Ahead::relu ? ", masked" : "");
   bytes = footprint(d);
   if (ahead == Ahead::relu) bytes += 4.0 * static_cast<double>(inputs(d));
   if (has_stem()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the producers of the data gradient of conv_relu_pool on wgmma make the cells of dz from dy and
-// the bytes of argmax. sm_90a.
+// How the producers of the data gradient of conv_relu_pool on wgmma make the cells of dz from dy
+// and the bytes of argmax. sm_90a.
 #pragma once
 
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"

@@ -187,26 +187,27 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
         if (group > 0 && thread == 0) ring.release(before);
         before = ring.slot;
       }
+      const int row0 = tile * p.tile_rows;
       if constexpr (kStem) {
         device::wgmma_wait<0>();
         if (thread == 0) ring.release(before);
         device::wgmma_results(sum);
-        of_stem.add(sum, p, stem.source, images.next(), places + pixel0, tile * p.tile_rows);
+        of_stem.add(sum, p, stem.source, images.next(), places + pixel0, row0);
         images.done();
-        continue;
-      }
-      const Place<kPaired, kHalves> place(p, places, image, tile * p.tile_rows, pixel0, channel0);
-      device::wgmma_wait<0>();
-      if (thread == 0) ring.release(before);
-      if constexpr (kHalves) {
-        device::wgmma_results(sum);
-        const int channel = thread / 32 * 8 + thread % 32 / 4;
-        join_parts(sum, shift + device::half_shift(largest[channel]));
-      }
-      if (p.pairs) {
-        place.template store<true>(sum, of_warp);
       } else {
-        place.template store<false>(sum, of_warp);
+        const Place<kPaired, kHalves> place(p, places, image, row0, pixel0, channel0);
+        device::wgmma_wait<0>();
+        if (thread == 0) ring.release(before);
+        if constexpr (kHalves) {
+          device::wgmma_results(sum);
+          const int channel = thread / 32 * 8 + thread % 32 / 4;
+          join_parts(sum, shift + device::half_shift(largest[channel]));
+        }
+        if (p.pairs) {
+          place.template store<true>(sum, of_warp);
+        } else {
+          place.template store<false>(sum, of_warp);
+        }
       }
     }
     if constexpr (kStem) of_stem.store(of_warp);

@@ -192,15 +192,16 @@ struct WeightsCut {
 };
 
 template <class Tile, class Cells>
-std::int64_t launch_weights(WeightsPlan p, const typename Cells::Source& source, const ReluPoolDims& dims,
-                            const Stream& stream) {
+std::int64_t launch_weights(WeightsPlan p, const typename Cells::Source& source,
+                            const ReluPoolDims& dims, const Stream& stream) {
   const WeightsCut<Tile> cut(dims);
   constexpr std::int64_t kSlotBytes = 16 * Tile::kSlotQuads;
   constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads;
   constexpr bool kStem = std::is_same_v<Cells, StemCells>;
-  const std::int64_t of_stem = kStem ? stem_bytes(dims, kChannels) : 0;
-  constexpr std::int64_t kMostOfStem = kStem ? kStemImages * kMostStemBytes + 4 * kChannels * kStemFloats : 0;
+  constexpr std::int64_t kMostOfStem =
+      kStem ? kStemImages * kMostStemBytes + 4 * kChannels * kStemFloats : 0;
   constexpr std::int64_t kSlots = (kBlockSharedBytes - kBiasBytes - kMostOfStem) / kSlotBytes;
+  const std::int64_t of_stem = kStem ? stem_bytes(dims, kChannels) : 0;
   static_assert(kSlots >= 2 && kSlots <= kMostSlots);
   static_assert(4 * kTensorRows * kRowPitch <= kSlots * kSlotBytes, "the sums fit");
   p.slots = static_cast<int>(kSlots);
