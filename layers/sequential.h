@@ -107,6 +107,8 @@ class Plan {
   ConstFloatView input_gradient() const;  // valid after backward(want_input_gradient = true)
 
   void forward(const Stream& stream);
+  // Throws usage where the input gradient is wanted of first layers that are one call with a stem
+  // (conv_relu_pool.h), which a plan with `fuse` off does not make.
   void backward(GradientMode mode, const Stream& stream, bool want_input_gradient = false);
   // forward(), softmax with cross-entropy of the output into output_gradient(), and backward(). The
   // last layer, the loss and the first step of backward become one kernel where there is one

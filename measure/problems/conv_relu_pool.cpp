@@ -327,8 +327,7 @@ std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Devic
       });
     }
   }
-  // No rung computes a stem but one, on Hopper.
-  if (device_properties(device).compute_capability != 90) return all;
+  if (device.is_cpu()) return all;  // no rung there computes a stem
   for (const auto pass : {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
     all.push_back([=](const Context& c) {
       return std::make_unique<ReluPoolWork>(ReluPoolDims{layers[2]}, pass, c,
