@@ -171,9 +171,9 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
   kernels::ReluPoolOptions options = options_of(context, x);
   float* db = conv_.has_bias() ? context.gradients[first_ + 1].data : nullptr;
   const auto weights = [&](const float* input, Workspace workspace, const Stream& on) {
-    kernels::conv2d_relu_pool_backward_weights(context.gradients[first_].data, db, dy.data, argmax,
-                                               input, extents, parameter_mode, options, workspace,
-                                               on);
+    kernels::conv2d_relu_pool_backward_weights(call.context.gradients[first_].data, db,
+                                               call.dy.data, argmax, input, extents,
+                                               call.parameter_mode, options, workspace, on);
   };
   if (stem_ == nullptr) {
     weights(x.data, context.workspace, stream);
