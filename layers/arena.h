@@ -14,6 +14,8 @@ namespace weft::layers {
 // Declare regions, raise their sizes with need(), allocate() once, then ask for addresses.
 class Arena {
  public:
+  static constexpr std::size_t kAlignment = 256;  // of a Buffer, and enough for any vector access
+
   std::size_t add_region() {
     bytes_.push_back(0);
     return bytes_.size() - 1;
@@ -48,8 +50,6 @@ class Arena {
   std::size_t total_bytes() const { return buffer_.bytes(); }
 
  private:
-  static constexpr std::size_t kAlignment = 256;  // of a Buffer, and enough for any vector access
-
   std::vector<std::size_t> bytes_, offsets_;
   Buffer buffer_;
 };

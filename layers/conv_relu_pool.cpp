@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "engine/extent.h"
+#include "layers/arena.h"
 
 namespace weft::layers {
 
@@ -26,9 +27,6 @@ std::vector<ParameterSpec> parameters_of(const Conv2d* stem, const Conv2d& conv)
   }
   return specs;
 }
-
-// Of a workspace that follows another one.
-constexpr std::size_t kAlignment = 256;
 
 using kernels::ConvPass;
 constexpr ConvPass kPasses[] = {ConvPass::forward, ConvPass::backward_data,
@@ -97,7 +95,11 @@ std::string ConvReluPool::describe() const {
 }
 
 kernels::ReluPoolDims ConvReluPool::dims(const Shape& input) const {
-  return dims_of(conv_, pool_, stem_ != nullptr ? stem_->output_shape(input) : input);
+  return dims_of(conv_, pool_, conv_input(input));
+}
+
+Shape ConvReluPool::conv_input(const Shape& input) const {
+  return stem_ != nullptr ? stem_->output_shape(input) : input;
 }
 
 kernels::ReluPoolOptions ConvReluPool::options_of(const KernelChoice& kernels) const {
@@ -130,12 +132,12 @@ std::size_t ConvReluPool::workspace_bytes(const Shape& input, const KernelChoice
   const std::size_t data = bytes_of(ConvPass::backward_data);
   const std::size_t weights = bytes_of(ConvPass::backward_weights);
   // A stem's gradient and that of the weights are computed beside each other.
-  return std::max(
-      forward, stem_ != nullptr ? round_up(data, kAlignment) + weights : std::max(data, weights));
+  return std::max(forward, stem_ != nullptr ? round_up(data, Arena::kAlignment) + weights
+                                            : std::max(data, weights));
 }
 
 double ConvReluPool::forward_flops(const Shape& input) const {
-  const Shape x = stem_ != nullptr ? stem_->output_shape(input) : input;
+  const Shape x = conv_input(input);
   const Shape map = conv_.output_shape(x);
   double flops =
       conv_.forward_flops(x) + static_cast<double>(map.elements()) + pool_.forward_flops(map);
@@ -144,8 +146,7 @@ double ConvReluPool::forward_flops(const Shape& input) const {
 }
 
 Shape ConvReluPool::do_output_shape(const Shape& input) const {
-  return pool_.output_shape(
-      conv_.output_shape(stem_ != nullptr ? stem_->output_shape(input) : input));
+  return pool_.output_shape(conv_.output_shape(conv_input(input)));
 }
 
 void ConvReluPool::do_forward(const ForwardCall& call) const {
@@ -185,7 +186,7 @@ void ConvReluPool::do_backward(const BackwardCall& call) const {
   }
   const std::size_t bytes = kernels::conv2d_relu_pool_workspace_bytes(
       ConvPass::backward_data, extents, options, stream.device());
-  const std::size_t behind = round_up(bytes, kAlignment);
+  const std::size_t behind = round_up(bytes, Arena::kAlignment);
   weights(
       nullptr,
       {static_cast<std::byte*>(context.workspace.data) + behind, context.workspace.bytes - behind},

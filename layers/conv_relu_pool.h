@@ -49,6 +49,7 @@ class ConvReluPool final : public Layer {
 
  private:
   kernels::ReluPoolDims dims(const Shape& input) const;
+  Shape conv_input(const Shape& input) const;  // of the stem, or the input itself
   // For the size of a workspace, and for a call.
   kernels::ReluPoolOptions options_of(const KernelChoice& kernels) const;
   kernels::ReluPoolOptions options_of(const LayerContext& context, const ConstFloatView& x) const;

@@ -78,8 +78,10 @@ constexpr ReluPoolRow kReluPoolRows[] = {
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = {Arithmetic::fp16x3, Arithmetic::tf32, Arithmetic::bf16},
-              .needs = "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
-                       "2 x 2; weights and two tiles fit in shared memory"},
+              .needs =
+                  "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
+                  "2 x 2; weights and two tiles fit in shared memory; computes a stem in tf32 and "
+                  "bf16, from images of even sides and a multiple of 16 bytes, up to 8 KiB"},
      WEFT_PASSES(wgmma),
      .backward_stem = WEFT_LAUNCHER(ReluPoolBackwardStem, conv2d_relu_pool_backward_stem_wgmma),
      .takes_shape = WEFT_LAUNCHER(ReluPoolTakes, conv2d_relu_pool_takes_wgmma),
@@ -188,6 +190,9 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
                                     const ReluPoolOptions& options, Workspace workspace,
                                     const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
+  if (options.stem) {
+    throw Error(ErrorKind::usage, "conv2d_relu_pool: with a stem, backward data is backward stem");
+  }
   check_workspace(row, problem_of(ConvPass::backward_data, dims, options), workspace,
                   stream.device());
   const ConvDims& d = dims.conv;
@@ -211,8 +216,9 @@ void conv2d_relu_pool_backward_stem(float* dw, float* db, const float* dy,
                                     const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_data, dims, options, stream.device());
   const ReluPoolProblem problem = problem_of(ConvPass::backward_data, dims, options);
-  if (!problem.stem)
+  if (!problem.stem) {
     throw Error(ErrorKind::usage, "conv2d_relu_pool: backward stem without a stem");
+  }
   check_workspace(row, problem, workspace, stream.device());
   if (cuda::is_empty(dims)) {
     clear(dw, dims.conv.c * dims.conv.kh * dims.conv.kw, mode, stream);

@@ -78,7 +78,7 @@ void conv2d_relu_pool_backward_data(float* dx,                   // (n, c, h, w)
                                     const ReluPoolOptions& options, Workspace workspace,
                                     const Stream& stream);
 
-// options.stem is given; the other passes take it or do not.
+// In place of backward data, which throws usage with a stem. options.stem is given.
 void conv2d_relu_pool_backward_stem(float* dw,                   // (c, 1, 3, 3)
                                     float* db,                   // (c,) or null
                                     const float* dy,             // (n, oc, rows, columns)

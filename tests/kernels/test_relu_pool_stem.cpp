@@ -97,12 +97,12 @@ struct StemProblem {
   }
 };
 
-// Shapes whose tiles are one and several, full and not, with borders, and rows of odd width.
+// Shapes whose tiles are one and several, full and not, with borders, and several to a block.
 std::vector<ReluPoolDims> cases() {
-  return {{{3, 32, 26, 26, 64, 3, 3}},          {{2, 32, 26, 26, 64, 3, 3, 1, 1, 1, 1}},
-          {{2, 5, 9, 10, 4, 3, 3, 1, 1, 0, 1}}, {{140, 8, 6, 6, 9, 3, 3, 1, 1, 2, 2}},
-          {{1, 40, 40, 44, 70, 3, 3}},          {{2, 33, 30, 28, 65, 3, 3}},
-          {{1, 70, 8, 8, 16, 3, 3, 1, 1, 1, 1}}};
+  return {{{3, 32, 26, 26, 64, 3, 3}},           {{2, 32, 26, 26, 64, 3, 3, 1, 1, 1, 1}},
+          {{2, 5, 8, 10, 4, 3, 3, 1, 1, 0, 1}},  {{300, 4, 6, 6, 3, 3, 3, 1, 1, 1, 1}},
+          {{140, 8, 6, 6, 9, 3, 3, 1, 1, 2, 2}}, {{1, 40, 40, 44, 70, 3, 3}},
+          {{2, 33, 30, 28, 65, 3, 3}},           {{1, 70, 8, 8, 16, 3, 3, 1, 1, 1, 1}}};
 }
 
 class ReluPoolStem : public DeviceTest {
@@ -190,6 +190,7 @@ TEST_P(ReluPoolStem, MatchesTheOracle) {
   const StemProblem p({{3, 32, 26, 26, 64, 3, 3}}, false, GradientMode::overwrite);
   std::vector<std::uint8_t> argmax;
   const StemResults expected = p.expected(argmax);
+  EXPECT_EQ(modes(p.d).empty(), !has_hopper(device()));
   for (const ComputeMode mode : modes(p.d)) {
     const StemResults found = run(p, mode, argmax), again = run(p, mode, argmax);
     // Sums of 288, 432 and 576 products whose factors are rounded; the stem's of those of dx.
@@ -224,10 +225,31 @@ TEST_P(ReluPoolStem, IsRefusedWhereNoRungComputesIt) {
   EXPECT_TRUE(refused("staged_images", ComputeMode::bf16));
   EXPECT_TRUE(refused(kAutomatic, ComputeMode::fp32));
   EXPECT_NE(refused(kAutomatic, ComputeMode::bf16), has_hopper(device()));
-  d.conv.w = 25;  // images of odd width
+  d.conv.w = 25;  // images of odd width, and of odd height
+  EXPECT_TRUE(refused(kAutomatic, ComputeMode::bf16));
+  d.conv.w = 26, d.conv.h = 25;
   EXPECT_TRUE(refused(kAutomatic, ComputeMode::bf16));
   d.conv = {1, 32, 60, 62, 64, 3, 3};  // more than 8 KiB
   EXPECT_TRUE(refused(kAutomatic, ComputeMode::bf16));
+}
+
+TEST_P(ReluPoolStem, RefusesMisalignedImagesAndTheGradientOfWhatIsNotStored) {
+  const ReluPoolDims d{{2, 32, 26, 26, 64, 3, 3}};
+  const Guarded<float> images(2 * 28 * 28 + 1, stream());
+  const auto data = [&](const float* image) {
+    const ReluPoolOptions options{.mode = ComputeMode::bf16,
+                                  .stem = kernels::ReluPoolStem{.image = image}};
+    try {
+      conv2d_relu_pool_backward_data(nullptr, nullptr, nullptr, nullptr, d, GradientMode::overwrite,
+                                     options, {}, stream());
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(data(images.data() + 1).find("multiple of 16 bytes"), std::string::npos);
+  const char* reason = has_hopper(device()) ? "backward data is backward stem" : "with a stem";
+  EXPECT_NE(data(images.data()).find(reason), std::string::npos) << data(images.data());
 }
 
 WEFT_ON_EACH_DEVICE(ReluPoolStem);

@@ -32,11 +32,13 @@ struct StemSource {
   }
 };
 
-// Shared memory of a block for the images, and for the weights of so many channels.
+// Shared memory of a block for the images, and for the weights of so many channels. Behind the last
+// image one float may be read: of a pair of pixels whose second one is outside. It is not used.
+constexpr std::int64_t kStemSlack = 16;
 constexpr std::int64_t stem_bytes(const ReluPoolDims& dims, std::int64_t channels) {
   const std::int64_t width = dims.conv.w + kPoolKernel - 1;
   const std::int64_t floats = (dims.conv.h + kPoolKernel - 1) * width;
-  return 4 * (channels * kStemFloats + kStemImages * floats);
+  return 4 * (channels * kStemFloats + kStemImages * floats) + kStemSlack;
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -19,12 +19,13 @@ inline bool has_wgmma_shape(const ReluPoolDims& dims) {
 }
 
 // Of a stem. Two images of this size lie in shared memory beside all else; the copy engine brings
-// 16 bytes at a time, and two neighbours in a row are read at once.
+// 16 bytes at a time, two neighbours in a row are read at once, and the data gradient of few
+// channels has pairs of rows.
 constexpr std::int64_t kMostStemBytes = 8192;
 inline bool stem_fits(const ReluPoolDims& dims) {
   const std::int64_t width = dims.conv.w + kPoolKernel - 1;
   const std::int64_t bytes = 4 * (dims.conv.h + kPoolKernel - 1) * width;
-  return width % 2 == 0 && bytes % 16 == 0 && bytes <= kMostStemBytes;
+  return width % 2 == 0 && dims.conv.h % 2 == 0 && bytes % 16 == 0 && bytes <= kMostStemBytes;
 }
 
 inline CellType pool_cell_type(ComputeMode mode) {

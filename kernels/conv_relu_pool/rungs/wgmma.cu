@@ -270,7 +270,7 @@ std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
     return "in fp32 it reads x from memory, as it needs the largest of all x first";
   }
   if (stem && !stem_fits(dims)) {
-    return "images of a stem have an even width and a multiple of 16 bytes, up to 8 KiB";
+    return "images of a stem have even sides and a multiple of 16 bytes, up to 8 KiB";
   }
   const auto forward_fits = [&](auto tile) { return ForwardCut(dims, stem, tile).fits(); };
   const bool fits = pass == ConvPass::forward ? with_tile(mode, forward_fits)

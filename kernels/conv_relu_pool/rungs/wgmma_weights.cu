@@ -199,7 +199,7 @@ std::int64_t launch_weights(WeightsPlan p, const typename Cells::Source& source,
   constexpr std::int64_t kBiasBytes = 4 * Tile::kLoads;
   constexpr bool kStem = std::is_same_v<Cells, StemCells>;
   constexpr std::int64_t kMostOfStem =
-      kStem ? kStemImages * kMostStemBytes + 4 * kChannels * kStemFloats : 0;
+      kStem ? kStemImages * kMostStemBytes + 4 * kChannels * kStemFloats + kStemSlack : 0;
   constexpr std::int64_t kSlots = (kBlockSharedBytes - kBiasBytes - kMostOfStem) / kSlotBytes;
   const std::int64_t of_stem = kStem ? stem_bytes(dims, kChannels) : 0;
   static_assert(kSlots >= 2 && kSlots <= kMostSlots);
