@@ -69,8 +69,7 @@ class ImagePhase {
       device::async_copy_float(shared_.fc_bias + i, parameters_ + from, true);
     }
     device::async_commit();
-    fc1_.start(shared_.large.fc1_weight, parameters_ + S::kFc1Weight,
-               4 * S::kHidden1 * S::kFeatures);
+    fc1_.start(shared_.large.fc1, parameters_ + S::kFc1Lines, sizeof(shared_.large.fc1));
   }
   __device__ __forceinline__ void wait_for_filters() { device::async_wait<0>(); }
 
@@ -114,7 +113,7 @@ class ImagePhase {
   template <class Record>
   __device__ __forceinline__ void classify(const Record& record) {
     multiply_rows<S::kFeatures, S::kHidden1, kImages>(
-        shared_.features.y2[0], shared_.large.fc1_weight, [&](int image, int row, float sum) {
+        shared_.features.y2[0], shared_.fc1_weight(), [&](int image, int row, float sum) {
           const float value = relu(sum + shared_.fc_bias[row]);
           shared_.h1[image][row] = value;
           record(image, S::kFeatures + row, value);
@@ -214,7 +213,7 @@ class ImagePhase {
     clock_.mark(Part::fc2_backward);
     conv2_filters_.fetch(parameters_ + S::kConv2Weight);
     multiply_columns<S::kFeatures, S::kHidden1, kImages>(
-        shared_.h1[0], shared_.large.fc1_weight,
+        shared_.h1[0], shared_.fc1_weight(),
         [&](int image, int column, float sum) { shared_.features.gradient[image][column] = sum; });
     __syncthreads();  // the gradient of y2 is complete, fc1's weights are read
     clock_.mark(Part::fc1_backward);

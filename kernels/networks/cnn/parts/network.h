@@ -78,6 +78,9 @@ struct Shape {
   static constexpr int kConv2Bias = kConv2Weight + Conv2::kWeights;
   static constexpr int kConvParameters = kConv2Bias + Conv2::kFilters;
   static constexpr int kFc1Weight = kConvParameters, kFc1Bias = kFc1Weight + kHidden1 * kFeatures;
+  // A copy of fc1's weights begins where a line of the L2 cache begins. Blocks that ask for the
+  // same whole lines get them together, and four times as fast as lines in two pieces.
+  static constexpr int kFc1Skipped = kFc1Weight % 32, kFc1Lines = kFc1Weight - kFc1Skipped;
   static constexpr int kFc2Weight = kFc1Bias + kHidden1;
   static constexpr int kFc2Bias = kFc2Weight + kHidden2 * kHidden1;
   static constexpr int kFc3Weight = kFc2Bias + kHidden2;
@@ -186,8 +189,8 @@ struct alignas(16) Shared {
     alignas(16) Spike spikes1[kWarps][Conv1::kFilters][kWarpWindows | 1];
     float sums1[kWarps][Conv1::kFilters][Conv1::kTaps + 1];  // the last: the bias
   };
-  union Large {  // in the order of a step
-    float fc1_weight[S::kHidden1 * S::kFeatures];
+  union Large {                                              // in the order of a step
+    float fc1[S::kFc1Skipped + S::kHidden1 * S::kFeatures];  // see fc1_weight()
     ConvBackward backward;
     ParameterMemory parameters;
   };
@@ -202,6 +205,8 @@ struct alignas(16) Shared {
     float fc2_forward[Fc2::kRowSums];  // partial sums
     float gradient[kImages][S::kFeatures];
   };
+
+  WEFT_HOST_DEVICE const float* fc1_weight() const { return large.fc1 + S::kFc1Skipped; }
 
   Large large;
   Filters filters;

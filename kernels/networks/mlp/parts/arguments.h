@@ -14,18 +14,19 @@ constexpr int kMostClasses = 16;  // two tiles of mma.sync
 constexpr int kMostHidden = 512;
 constexpr int kMostInputs = 4096;
 
-// Rows of x, h1 and h2 end with a 1: the gradient of a bias is that of its weight. Rows start on 16
-// bytes, and their number is rounded up to whole tiles.
+// Rows of x, h1 and h2 end with a 1: the gradient of a bias is that of its weight. Their number is
+// rounded up to whole tiles. Rows start on 128 bytes, a line of the L2 cache: many blocks read the
+// same rows at once, and lines that are asked for as a whole are delivered to all of them together.
 struct Exchange {
   Bfloat16* x[2];           // (rows, pitch_x): of even steps and of odd ones, as are labels
   Bfloat16 *h1, *h2;        // (rows, pitch of each): behind ReLU
   Bfloat16 *g1, *g2;        // (rows, hidden): gradients in front of ReLU
   Bfloat16* g3;             // (rows, kSide): of the logits, zeros behind the classes
-  Bfloat16 *w1, *w2, *w3;   // (out, in)
+  Bfloat16 *w1, *w2, *w3;   // (out, in); w1 (out, pitch_w1)
   std::int32_t* labels[2];  // (rows,)
   float* loss;              // (rows,)
   std::int32_t* hit;        // (rows,)
-  std::int64_t pitch_x, pitch1, pitch2;
+  std::int64_t pitch_x, pitch1, pitch2, pitch_w1;
 };
 
 // Lays the exchange out from `base` on (null: nowhere) and returns its size in bytes.

@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 template <class Forward>
 void launch_layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
-                  const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
-                  bool overlap, const Stream& stream) {
+                  const Bfloat16* w, std::int64_t pitch_w, const float* bias, Bfloat16* h,
+                  std::int64_t pitch, int out, bool overlap, const Stream& stream) {
   const auto map = [&](const Bfloat16* data) {
     return matrix_map(data, TensorMapType::bf16, {t.rows, in, pitch_x}, kSide);
   };
-  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, in}, Forward::kBoxRowsB);
+  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, pitch_w}, Forward::kBoxRowsB);
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(out / kSide));
   const Launch config{grid, kThreads, Forward::kSharedBytes, stream, Forward::kCluster, overlap};
@@ -80,12 +80,12 @@ void launch_layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t
 }
 
 void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
-           const Bfloat16* w, const float* bias, Bfloat16* h, std::int64_t pitch, int out,
-           bool overlap, const Stream& stream) {
+           const Bfloat16* w, std::int64_t pitch_w, const float* bias, Bfloat16* h,
+           std::int64_t pitch, int out, bool overlap, const Stream& stream) {
   const bool pairs = divide_up(t.rows, kSide) % 2 == 0;
   const auto launch = pairs ? launch_layer<Product<false, false, kSide, 13, true>>
                             : launch_layer<Product<false, false, kSide, 13>>;
-  launch(t, x, pitch_x, in, w, bias, h, pitch, out, overlap, stream);
+  launch(t, x, pitch_x, in, w, pitch_w, bias, h, pitch, out, overlap, stream);
 }
 
 }  // namespace
@@ -93,9 +93,9 @@ void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_
 void fused_mlp_forward_four_kernels_bf16(const Training& t, const Stream& stream) {
   const Exchange& e = t.exchange;
   const float* p = t.state.parameters;
-  layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, p + std::int64_t{t.hidden1} * t.inputs,
-        e.h1, e.pitch1, t.hidden1, t.ahead > 0, stream);
-  layer(t, {e.h1, e.h1}, e.pitch1, t.hidden1, e.w2,
+  layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, e.pitch_w1,
+        p + std::int64_t{t.hidden1} * t.inputs, e.h1, e.pitch1, t.hidden1, t.ahead > 0, stream);
+  layer(t, {e.h1, e.h1}, e.pitch1, t.hidden1, e.w2, t.hidden1,
         p + t.weight2() + std::int64_t{t.hidden2} * t.hidden1, e.h2, e.pitch2, t.hidden2, true,
         stream);
 }

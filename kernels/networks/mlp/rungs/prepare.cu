@@ -9,21 +9,23 @@ namespace {
 
 using namespace fused_mlp;
 
-// count: a multiple of 4, as addresses are of 16 bytes.
-__device__ __forceinline__ void round_all(Bfloat16* to, const float* from, std::int64_t count) {
-  const std::int64_t step = 4 * std::int64_t{gridDim.x} * blockDim.x;
+// to (rows, pitch), from (rows, columns). columns: a multiple of 4, as addresses are of 16 bytes.
+__device__ __forceinline__ void round_all(Bfloat16* to, std::int64_t pitch, const float* from,
+                                          std::int64_t rows, std::int64_t columns) {
+  const std::int64_t step = 4 * std::int64_t{gridDim.x} * blockDim.x, count = rows * columns;
   for (std::int64_t i = 4 * (blockIdx.x * blockDim.x + threadIdx.x); i < count; i += step) {
     const float4 value = *reinterpret_cast<const float4*>(from + i);
-    *reinterpret_cast<uint2*>(to + i) = {device::bf16_pair(value.x, value.y),
-                                         device::bf16_pair(value.z, value.w)};
+    *reinterpret_cast<uint2*>(to + i / columns * pitch + i % columns) = {
+        device::bf16_pair(value.x, value.y), device::bf16_pair(value.z, value.w)};
   }
 }
 
 __global__ void mlp_prepare_kernel(Training t) {
   const Exchange& e = t.exchange;
-  round_all(e.w1, t.state.parameters, std::int64_t{t.hidden1} * t.inputs);
-  round_all(e.w2, t.state.parameters + t.weight2(), std::int64_t{t.hidden2} * t.hidden1);
-  round_all(e.w3, t.state.parameters + t.weight3(), std::int64_t{t.classes} * t.hidden2);
+  const float* p = t.state.parameters;
+  round_all(e.w1, e.pitch_w1, p, t.hidden1, t.inputs);
+  round_all(e.w2, t.hidden1, p + t.weight2(), t.hidden2, t.hidden1);
+  round_all(e.w3, t.hidden2, p + t.weight3(), t.classes, t.hidden2);
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t padded = round_up(t.rows, kSide);
   for (std::int64_t row = blockIdx.x * blockDim.x + threadIdx.x; row < padded; row += step) {

@@ -39,7 +39,8 @@ struct Maps {
 struct LayerPlace {
   std::int64_t weight;  // in the flat parameters
   int out, in;
-  Bfloat16* copy;  // of the weights
+  Bfloat16* copy;  // of the weights, (out, pitch)
+  std::int64_t pitch;
   __host__ __device__ int column_tiles() const { return divide_up(in + 1, Update::kN); }
   __host__ __device__ int tiles() const {
     return (out + 2 * kSide - 1) / (2 * kSide) * 2 * column_tiles();
@@ -47,9 +48,9 @@ struct LayerPlace {
 };
 
 __host__ __device__ inline LayerPlace place_of(const Training& t, int layer) {
-  if (layer == 0) return {0, t.hidden1, t.inputs, t.exchange.w1};
-  if (layer == 1) return {t.weight2(), t.hidden2, t.hidden1, t.exchange.w2};
-  return {t.weight3(), t.classes, t.hidden2, t.exchange.w3};
+  if (layer == 0) return {0, t.hidden1, t.inputs, t.exchange.w1, t.exchange.pitch_w1};
+  if (layer == 1) return {t.weight2(), t.hidden2, t.hidden1, t.exchange.w2, t.hidden1};
+  return {t.weight3(), t.classes, t.hidden2, t.exchange.w3, t.hidden2};
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -144,11 +145,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       rule.apply(p.y, v.y, g.y);
       rule.apply(p.z, v.z, g.z);
       rule.apply(p.w, v.w, g.w);
-      const std::int64_t at = std::int64_t{row0 + row} * place.in + column;
+      const std::int64_t out = row0 + row, at = out * place.in + column;
       *reinterpret_cast<float4*>(t.state.parameters + place.weight + at) = p;
       if (moves) *reinterpret_cast<float4*>(t.state.velocity + place.weight + at) = v;
-      *reinterpret_cast<uint2*>(place.copy + at) = {device::bf16_pair(p.x, p.y),
-                                                    device::bf16_pair(p.z, p.w)};
+      *reinterpret_cast<uint2*>(place.copy + out * place.pitch + column) = {
+          device::bf16_pair(p.x, p.y), device::bf16_pair(p.z, p.w)};
     }
   } else if (column == place.in) {
 #pragma unroll 1
