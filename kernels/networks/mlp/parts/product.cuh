@@ -7,7 +7,7 @@
 // along m or n is a panel of 64 rows of k for each 64 of those (kernels/device/wgmma.cuh).
 //
 // kShared: the two blocks of a cluster have the same columns and neighbouring rows. Each copies
-// half of B for both.
+// half of B, which lies in panels, for both.
 #pragma once
 
 #include "kernels/device/tma.cuh"
@@ -27,9 +27,7 @@ struct Product {
   static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
   static constexpr bool kShared = kShared_;
   static constexpr int kCluster = kShared ? 2 : 1;
-  static_assert(!kShared || !kPanelsB || kBoxesB % 2 == 0, "half of B is whole boxes");
-  // Rows of a box of B.
-  static constexpr int kBoxRowsB = kShared && !kPanelsB ? kSide / 2 : kSide;
+  static_assert(!kShared || (kPanelsB && kBoxesB % 2 == 0), "half of B is whole panels");
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -73,13 +71,6 @@ __device__ __forceinline__ void copy_box(char* to, const CUtensorMap& map, int x
   device::tma_load(to, map, kPanels ? x : k, kPanels ? k : x, full);
 }
 
-// The same for both blocks of a cluster.
-template <bool kPanels>
-__device__ __forceinline__ void share_box(char* to, const CUtensorMap& map, int x, int k,
-                                          std::uint64_t* full) {
-  device::tma_load_multicast(to, map, kPanels ? x : k, kPanels ? k : x, full, 3);
-}
-
 // For one thread.
 template <class P>
 __device__ __forceinline__ void produce(char* ring, Barriers<P>& barriers, const CUtensorMap& map_a,
@@ -93,21 +84,13 @@ __device__ __forceinline__ void produce(char* ring, Barriers<P>& barriers, const
     char* to = ring + stage * P::kStageBytes;
     copy_box<P::kPanelsA>(to, map_a, row, chunk * kSide, barriers.full + stage);
     to += kBoxBytes;
-    if constexpr (!P::kShared) {
-      for (int box = 0; box < P::kBoxesB; ++box) {
-        copy_box<P::kPanelsB>(to + box * kBoxBytes, map_b, column + box * kSide, chunk * kSide,
-                              barriers.full + stage);
-      }
-    } else if constexpr (P::kPanelsB) {
-      for (int box = rank * P::kBoxesB / 2; box < (rank + 1) * P::kBoxesB / 2; ++box) {
-        share_box<true>(to + box * kBoxBytes, map_b, column + box * kSide, chunk * kSide,
-                        barriers.full + stage);
-      }
-    } else {
-      for (int box = 0; box < P::kBoxesB; ++box) {
-        share_box<false>(to + box * kBoxBytes + rank * P::kBoxRowsB * 128, map_b,
-                         column + box * kSide + rank * P::kBoxRowsB, chunk * kSide,
-                         barriers.full + stage);
+    constexpr int kMine = P::kBoxesB / P::kCluster;
+    for (int box = rank * kMine; box < (rank + 1) * kMine; ++box) {
+      const int x = column + box * kSide, k = chunk * kSide;
+      if constexpr (P::kShared) {
+        device::tma_load_multicast(to + box * kBoxBytes, map_b, x, k, barriers.full + stage, 3);
+      } else {
+        copy_box<P::kPanelsB>(to + box * kBoxBytes, map_b, x, k, barriers.full + stage);
       }
     }
   }

@@ -135,7 +135,19 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
       copy_box<true>(w2 + c * kBoxBytes, map_w2, column0, c * kSide, &w2_there);
     }
   }
-  const float* weight3 = t.state.parameters + t.weight3();
+  // What the loss needs is asked for here: it would else be waited for when the logits are there.
+  const float* bias = t.state.parameters + t.weight3() + t.classes * t.hidden2;
+  const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
+  const int column[4] = {2 * member, 2 * member + 1, 8 + 2 * member, 9 + 2 * member};
+  float offset[4];
+  int label[2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) offset[i] = column[i] < t.classes ? bias[column[i]] : 0.0f;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int at = row0 + row + 8 * half;
+    label[half] = team < kTeams && at < t.rows ? labels[at] : 0;
+  }
   std::uint32_t mask[2][8];  // h1 where g1 will be
   if (team == 0) {
 #pragma unroll
@@ -169,24 +181,17 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
         device::mma_m16n8k16_bf16(logits[1], a, {b[2], b[3]});
       }
     }
-    const int column[4] = {2 * member, 2 * member + 1, 8 + 2 * member, 9 + 2 * member};
-    const float* bias = weight3 + t.classes * t.hidden2;
-    const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
     std::uint32_t g3[4];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int at = row0 + row + 8 * half;
       const bool there = at < t.rows;
-      const int label = there ? labels[at] : 0;
       float value[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        value[i] =
-            logits[i / 2][2 * half + i % 2] + (column[i] < t.classes ? bias[column[i]] : 0.0f);
-      }
+      for (int i = 0; i < 4; ++i) value[i] = logits[i / 2][2 * half + i % 2] + offset[i];
       int hit = 0;
-      float loss = compare(value, column, label, t, &hit);
-      if (label < 0 || label >= t.classes) {
+      float loss = compare(value, column, label[half], t, &hit);
+      if (label[half] < 0 || label[half] >= t.classes) {
         loss = NAN;
 #pragma unroll
         for (int i = 0; i < 4; ++i) value[i] = NAN;

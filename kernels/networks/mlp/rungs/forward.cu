@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it. Neighbouring rows share W.
+// A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it.
 #include "engine/launch.h"
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
@@ -14,6 +14,8 @@ namespace {
 
 using namespace fused_mlp;
 
+using Forward = Product<false, false, kSide, 13>;
+
 // Of even steps and of odd ones, and which step it is.
 struct Inputs {
   CUtensorMap map[2];
@@ -21,7 +23,6 @@ struct Inputs {
   std::int64_t ahead;
 };
 
-template <class Forward>
 __global__ void __launch_bounds__(kThreads, 1)
     mlp_forward_kernel(const __grid_constant__ Inputs inputs,
                        const __grid_constant__ CUtensorMap map_w, Bfloat16* __restrict__ h,
@@ -64,28 +65,20 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-template <class Forward>
-void launch_layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
-                  const Bfloat16* w, std::int64_t pitch_w, const float* bias, Bfloat16* h,
-                  std::int64_t pitch, int out, bool overlap, const Stream& stream) {
-  const auto map = [&](const Bfloat16* data) {
-    return matrix_map(data, TensorMapType::bf16, {t.rows, in, pitch_x}, kSide);
-  };
-  const CUtensorMap map_w = matrix_map(w, TensorMapType::bf16, {out, in, pitch_w}, Forward::kBoxRowsB);
-  const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
-                  static_cast<unsigned>(out / kSide));
-  const Launch config{grid, kThreads, Forward::kSharedBytes, stream, Forward::kCluster, overlap};
-  launch(mlp_forward_kernel<Forward>, config, Inputs{{map(x[0]), map(x[1])}, t.state.step, t.ahead},
-         map_w, h, pitch, bias, divide_up(in, kSide));
-}
-
 void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
            const Bfloat16* w, std::int64_t pitch_w, const float* bias, Bfloat16* h,
            std::int64_t pitch, int out, bool overlap, const Stream& stream) {
-  const bool pairs = divide_up(t.rows, kSide) % 2 == 0;
-  const auto launch = pairs ? launch_layer<Product<false, false, kSide, 13, true>>
-                            : launch_layer<Product<false, false, kSide, 13>>;
-  launch(t, x, pitch_x, in, w, pitch_w, bias, h, pitch, out, overlap, stream);
+  const auto map = [&](const Bfloat16* data, std::int64_t rows, std::int64_t row_pitch) {
+    return matrix_map(data, TensorMapType::bf16, {rows, in, row_pitch}, kSide);
+  };
+  const Inputs inputs{{map(x[0], t.rows, pitch_x), map(x[1], t.rows, pitch_x)},
+                      t.state.step,
+                      t.ahead};
+  const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
+                  static_cast<unsigned>(out / kSide));
+  const Launch config{grid, kThreads, Forward::kSharedBytes, stream};
+  launch(mlp_forward_kernel, config.overlapped(overlap), inputs, map(w, out, pitch_w), h, pitch,
+         bias, divide_up(in, kSide));
 }
 
 }  // namespace
