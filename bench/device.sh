@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds, tests and measures Weft on a machine with a GPU, in one call.
 #
-#   bench/device.sh [STAGE...]   build test sanitize interop bench train train_cpu   (default: all, in turn)
+#   bench/device.sh [STAGE...]   build test sanitize interop bench train train_cpu commands   (default: all, in turn)
 #
 # OUT=FOLDER          where results and logs go (default: bench/results)
 # WEFT_COMMIT         the commit measured, where there is no history to ask
@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 OUT=${OUT:-bench/results}
 mkdir -p "$OUT"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop bench train train_cpu)
+[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop bench train train_cpu commands)
 declare -A verdict
 
 stage_build() {
@@ -60,6 +60,10 @@ stage_train_cpu() {
   build/cuda/weft bench train --device cpu --threads 2 --json "$OUT/train-cpu.json"
 }
 
+stage_commands() {
+  python3 bench/commands.py --weft build/cuda/weft --device cuda --out "$OUT/commands-cuda.json"
+}
+
 for stage in "${stages[@]}"; do
   start=$SECONDS
   if "stage_$stage" >"$OUT/$stage.log" 2>&1; then verdict[$stage]=ok; else verdict[$stage]=FAILED; fi
@@ -68,6 +72,10 @@ for stage in "${stages[@]}"; do
 done
 
 status=0
+stage_commands() {
+  python3 bench/commands.py --weft build/cuda/weft --device cuda --out "$OUT/commands-cuda.json"
+}
+
 for stage in "${stages[@]}"; do
   verdict[$stage]=${verdict[$stage]:-not run}
   case ${verdict[$stage]} in FAILED*) status=1; echo "== end of $stage.log"; tail -n 40 "$OUT/$stage.log" ;; esac

@@ -79,6 +79,20 @@ def training_tables():
     return "\n\n".join("\n".join(table_of(result)) for result in training_results())
 
 
+def command_tables():
+    """A table for each machine; see commands.py."""
+    tables = []
+    for path in sorted((ROOT / "bench/results").glob("commands-*.json")):
+        result = json.loads(path.read_text())
+        machine = result["machine"]
+        where = machine["gpu"] if result["device"] == "cuda" else f"{machine['cpu']}, {result['threads']} threads"
+        rows = [[row["name"], *(f"{1e3 * of(row['seconds']):.1f} ms" for of in (statistics.median, min, max)),
+                 str(len(row["seconds"]))] for row in result["rows"]]
+        tables.append(f"{where}, commit {machine['commit']}, {machine['date']}:\n\n" + "\n".join(
+            kernel_tables.markdown(["", "median", "least", "most", "turns"], rows)))
+    return "\n\n".join(tables)
+
+
 def kernel_table(results, newer, wanted):
     """Per problem and arithmetic: the fastest right rung against the fastest right yardstick of the same run."""
     machine = results.machine
@@ -167,7 +181,7 @@ def highlights(results):
 def pages_of(results, catalogue):
     """(path, sections between markers) and (path, whole text) of everything that is written from the results."""
     sections = {ROOT / "README.md": {"results": highlights(results)},
-                ROOT / "bench/README.md": {"results": training_tables(),
+                ROOT / "bench/README.md": {"results": training_tables(), "commands": command_tables(),
                                            "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
     whole = {ROOT / "bench/results/gemm-ladder.svg": ladder_chart.chart(
         next(one for one in results if kernel_tables.has_ladders(one, "gemm"))),
