@@ -25,8 +25,10 @@ TrainConfig fast() {
 TrainConfig accurate() {
   TrainConfig config;
   config.network.name = "convnet-bn";
-  config.epochs = 24;
+  config.epochs = 23;
   config.batch_size = 512;
+  config.weight_decay = 1e-3f;
+  config.label_smoothing = 0.05f;
   config.schedule.peak = 0.08f;
   config.schedule.warmup_fraction = 0.4;
   config.ema_decay = 0.995f;

@@ -78,8 +78,8 @@ struct Shape {
   static constexpr int kConv2Bias = kConv2Weight + Conv2::kWeights;
   static constexpr int kConvParameters = kConv2Bias + Conv2::kFilters;
   static constexpr int kFc1Weight = kConvParameters, kFc1Bias = kFc1Weight + kHidden1 * kFeatures;
-  // The copy of fc1's weights begins with a line of the L2 cache, a few parameters in front of them:
-  // see device::BulkCopy.
+  // The copy of fc1's weights begins with a line of the L2 cache, a few parameters in front of
+  // them: see device::BulkCopy.
   static constexpr int kFc1Skipped = kFc1Weight % 32, kFc1Lines = kFc1Weight - kFc1Skipped;
   static constexpr int kFc2Weight = kFc1Bias + kHidden1;
   static constexpr int kFc2Bias = kFc2Weight + kHidden2 * kHidden1;
