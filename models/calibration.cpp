@@ -65,6 +65,13 @@ double fit_temperature(std::span<const float> logits, std::span<const std::int32
   return 1 / inverse;
 }
 
+// The sum of |a[i] - b[i]|. Without other conditions compilers make one instruction of 16 of them.
+int distance(const std::uint8_t* a, const std::uint8_t* b, std::size_t count) {
+  int sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += std::abs(a[i] - b[i]);
+  return sum;
+}
+
 }  // namespace
 
 Calibration fit_calibration(std::span<const float> logits, std::span<const std::int32_t> labels,
@@ -92,18 +99,12 @@ Calibration fit_calibration(std::span<const float> logits, std::span<const std::
 double total_variation(std::span<const std::uint8_t> pixels, std::int64_t height,
                        std::int64_t width) {
   const auto across = static_cast<std::size_t>(width), down = static_cast<std::size_t>(height);
-  const auto distance = [&](std::size_t a, std::size_t b) {
-    return std::abs(pixels[a] - pixels[b]);
-  };
   std::int64_t sum = 0;
   for (std::size_t plane = 0; plane < pixels.size(); plane += down * across) {
     for (std::size_t row = plane; row < plane + down * across; row += across) {
-      int of_row = 0;
-      for (std::size_t i = row + 1; i < row + across; ++i) of_row += distance(i - 1, i);
-      if (row > plane) {
-        for (std::size_t i = row; i < row + across; ++i) of_row += distance(i - across, i);
-      }
-      sum += of_row;
+      const std::uint8_t* const first = pixels.data() + row;
+      sum += distance(first, first + 1, across - 1);
+      if (row > plane) sum += distance(first - across, first, across);
     }
   }
   return static_cast<double>(sum) / 255;
