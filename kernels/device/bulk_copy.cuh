@@ -22,8 +22,8 @@ class BulkCopy {
   }
 
   // All threads call it, behind a barrier that ends earlier uses of `shared`. bytes: at most
-  // 2^20 - 16, a multiple of 16, as are the addresses. Blocks that copy the same bytes are four
-  // times as fast when `global` begins a line of 128 bytes: see kernels/networks/cnn/NOTES.md.
+  // 2^20 - 16, a multiple of 16, as are the addresses. Blocks that copy the same bytes are two
+  // to four times as fast when `global` begins a line of 128 bytes: kernels/networks/cnn/NOTES.md.
   __device__ __forceinline__ void start(void* shared, const void* global, int bytes) {
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x != 0) return;

@@ -266,6 +266,7 @@ TEST_F(Train, ARecipeSetsEverythingAndFlagsChangeSingleSettings) {
   const nlohmann::json accurate = plan_of({"--recipe", "accurate"});
   EXPECT_EQ(accurate.at("model"), "convnet-bn");
   EXPECT_EQ(accurate.at("epochs"), 23);
+  EXPECT_EQ(accurate.at("weight_decay"), 0.001);
   EXPECT_GT(accurate.at("ema_decay").get<double>(), 0.9);
   const nlohmann::json changed =
       plan_of({"--recipe", "accurate", "--epochs", "2", "--batch-size", "100", "--ema", "0"});

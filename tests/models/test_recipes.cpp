@@ -23,6 +23,13 @@ TEST(Recipes, AreValidAndNameTheirNetwork) {
                            [] { recipe_config("slow"); }));
 }
 
+// models/README.md has what they reached together; neither gains alone.
+TEST(Recipes, AccurateDecaysWeightsAndSmoothsLabels) {
+  const TrainConfig accurate = recipe_config("accurate");
+  EXPECT_EQ(accurate.weight_decay, 1e-3f);
+  EXPECT_EQ(accurate.label_smoothing, 0.05f);
+}
+
 TEST(Recipes, EveryNetworkHasDefaults) {
   for (const NetworkInfo& info : networks()) {
     const TrainConfig config = default_config(info.name);

@@ -16,7 +16,7 @@ constexpr int kMostInputs = 4096;
 
 // Rows of x, h1 and h2 end with a 1: the gradient of a bias is that of its weight. Their number is
 // rounded up to whole tiles. Rows start on 128 bytes, a line of the L2 cache: many blocks read the
-// same rows at once, and lines that are asked for as a whole are delivered to all of them together.
+// same rows at once, which is faster by whole lines (networks/cnn/NOTES.md).
 struct Exchange {
   Bfloat16* x[2];           // (rows, pitch_x): of even steps and of odd ones, as are labels
   Bfloat16 *h1, *h2;        // (rows, pitch of each): behind ReLU
