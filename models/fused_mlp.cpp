@@ -37,10 +37,11 @@ std::optional<kernels::FusedMlpDims> dims_of(const layers::Sequential& net) {
 std::optional<kernels::FusedMlpDims> fused_mlp_dims(const layers::Sequential& net,
                                                     const layers::KernelChoice& kernels,
                                                     Device device) {
-  const bool allowed = kernels.fuse && kernels.gemm == kernels::kAutomatic &&
-                       kernels.mode == kernels::ComputeMode::bf16 && device.is_cuda();
-  if (!allowed) return std::nullopt;
-  const auto dims = dims_of(net);
+  if (!kernels.fuse || kernels.gemm != kernels::kAutomatic || !device.is_cuda()) {
+    return std::nullopt;
+  }
+  auto dims = dims_of(net);
+  if (dims) dims->mode = kernels.mode;
   return dims && kernels::fused_mlp_supports(*dims, device) ? dims : std::nullopt;
 }
 

@@ -9,9 +9,9 @@
 
 namespace weft::models {
 
-// The network's dimensions when it is Flatten, then three Linear with ReLU between, its kernels
-// take them, and `kernels` asks for bf16; nothing when it is not, when `kernels` names variants or
-// forbids fusion, and on the CPU.
+// The network's dimensions when it is Flatten, then three Linear with ReLU between, and its kernels
+// take them; nothing when it is not, when `kernels` names variants or forbids fusion, and on the
+// CPU.
 std::optional<kernels::FusedMlpDims> fused_mlp_dims(const layers::Sequential& net,
                                                     const layers::KernelChoice& kernels,
                                                     Device device);

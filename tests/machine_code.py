@@ -34,8 +34,10 @@ LOCAL = {
     "networks/cnn/rungs/persistent.cu": 32,
     "networks/cnn/rungs/persistent_peers.cu": 40,
     "networks/cnn/rungs/two_kernels.cu": 40,
-    "networks/mlp/rungs/prepare.cu": 32,
-    "networks/mlp/rungs/update.cu": 32,
+    "networks/mlp/rungs/bf16/prepare.cu": 32,
+    "networks/mlp/rungs/bf16/update.cu": 32,
+    "networks/mlp/rungs/fp16x3/prepare.cu": 32,
+    "networks/mlp/rungs/fp16x3/update.cu": 32,
     "gemm/rungs/tf32x3.cu": 16,
     "gemm/rungs/vectorized.cu": 48,
     "gemm/rungs/wmma_tf32.cu": 16,
@@ -63,9 +65,12 @@ INSTRUCTIONS = {
     "conv_relu_pool/rungs/wgmma.cu": {"90a": ["HGMMA"]},
     "conv_relu_pool/rungs/wgmma_data.cu": {"90a": ["HGMMA"]},
     "conv_relu_pool/rungs/wgmma_weights.cu": {"90a": ["HGMMA"]},
-    "networks/mlp/rungs/forward.cu": {"90a": ["HGMMA", "UTMALDG"]},
-    "networks/mlp/rungs/backward.cu": {"90a": ["HGMMA", "HMMA", "UTMALDG"]},
-    "networks/mlp/rungs/update.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "networks/mlp/rungs/bf16/forward.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "networks/mlp/rungs/bf16/backward.cu": {"90a": ["HGMMA", "HMMA", "UTMALDG"]},
+    "networks/mlp/rungs/bf16/update.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "networks/mlp/rungs/fp16x3/forward.cu": {"90a": ["HGMMA", "UTMALDG"]},
+    "networks/mlp/rungs/fp16x3/backward.cu": {"90a": ["HGMMA", "HMMA", "UTMALDG"]},
+    "networks/mlp/rungs/fp16x3/update.cu": {"90a": ["HGMMA", "UTMALDG"]},
 }
 
 

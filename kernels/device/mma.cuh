@@ -117,6 +117,16 @@ __device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&words)[
 
 #if __CUDA_ARCH__ >= 900
 
+// mma_m16n8k16_bf16() with fp16.
+__device__ __forceinline__ void mma_m16n8k16_fp16(float (&d)[4], const std::uint32_t (&a)[4],
+                                                  const std::uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // Stores four matrices of 8 x 8 halves, whose words lie in lanes as load_matrices() leaves them.
 // Lane l has the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void store_matrices(void* row, const std::uint32_t (&words)[4]) {

@@ -169,12 +169,20 @@ __device__ __forceinline__ void wgmma_bf16(float (&d)[kN / 2], std::uint64_t a, 
   }
 }
 
-// The same with fp16 operands, both K-major.
-template <int kN>
+// The same with fp16 operands.
+template <int kN, bool kTransposeA = false, bool kTransposeB = false>
 __device__ __forceinline__ void wgmma_fp16(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                                            bool accumulate) {
+  static_assert(kN == 64 || !(kTransposeA || kTransposeB), "forms in use");
   const int add = accumulate ? 1 : 0;
-  if constexpr (kN == 96) {
+  if constexpr (kN == 64) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" WEFT_NAMES_32
+        "}, %32, %33, add, 1, 1, %35, %36;\n}"
+        : WEFT_FLOATS_32(d, 0)
+        : "l"(a), "l"(b), "r"(add), "n"(kTransposeA), "n"(kTransposeB));
+  } else if constexpr (kN == 96) {
     asm volatile(
         "{\n.reg .pred add;\nsetp.ne.b32 add, %50, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 {" WEFT_NAMES_48

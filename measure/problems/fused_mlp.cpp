@@ -9,15 +9,28 @@ namespace {
 
 constexpr kernels::FusedMlpDims kDims = {28, 28, 512, 512, 10};
 
+kernels::FusedMlpDims dims_of(kernels::ComputeMode mode) {
+  kernels::FusedMlpDims dims = kDims;
+  dims.mode = mode;
+  return dims;
+}
+
+// Of a gradient, relative to the largest. In bf16 a value close to the middle of two bfloat16 may
+// be rounded to the other one.
+double tolerance_in(kernels::ComputeMode mode) {
+  return mode == kernels::ComputeMode::bf16 ? 1.0 / 128 : 1e-4;
+}
+
 NetworkProblem network_of(std::int64_t rows, Device device) {
   // Three products for a weight, but for the first layer two: the image needs no gradient.
   const double products =
       static_cast<double>(3 * kDims.parameters() - kDims.inputs() * kDims.hidden1);
-  // A value close to the middle of two bfloat16 may be rounded to the other one: the tolerance.
-  return {"mlp",         kDims.inputs(),
-          kDims.classes, kDims.parameters(),
-          products,      0.04f,
-          1.0 / 128,     kernels::fused_mlp_workspace_bytes(kDims, rows, device)};
+  std::size_t workspace = 0;
+  for (const auto mode : {kernels::ComputeMode::fp32, kernels::ComputeMode::bf16}) {
+    workspace =
+        std::max(workspace, kernels::fused_mlp_workspace_bytes(dims_of(mode), rows, device));
+  }
+  return {"mlp", kDims.inputs(), kDims.classes, kDims.parameters(), products, 0.04f, 0, workspace};
 }
 
 class MlpWork final : public NetworkWork {
@@ -29,23 +42,31 @@ class MlpWork final : public NetworkWork {
     options_.sgd = sgd_;
   }
 
-  bool can_run(std::string_view) const override {
-    return kernels::fused_mlp_supports(kDims, context.stream.device());
+  bool can_run(std::string_view variant) const override {
+    return kernels::fused_mlp_supports(dims_of(mode_of(variant)), context.stream.device());
   }
-  void call(std::string_view, int) override {
+  void call(std::string_view variant, int) override {
+    if (mode_of(variant) != dims_.mode || gradient_.empty()) {
+      dims_.mode = mode_of(variant);
+      tolerance_ = tolerance_in(dims_.mode);
+      gradient_.clear();
+    }
     const kernels::FusedMlpState state{parameters_[0], velocity_[0], totals(), step_[0],
                                        images_[0],     labels_[0],   rates_[0]};
     const kernels::Workspace workspace{scratch_.data(), scratch_.bytes()};
     zero_bytes(step_[0], sizeof(std::int64_t), context.stream);
-    kernels::fused_mlp_prepare(state, rows_, kDims, options_, workspace, context.stream);
-    kernels::fused_mlp_train(state, rows_, steps_, kDims, options_, workspace, context.stream);
+    kernels::fused_mlp_prepare(state, rows_, dims_, options_, workspace, context.stream);
+    kernels::fused_mlp_train(state, rows_, steps_, dims_, options_, workspace, context.stream);
   }
 
  private:
+  static kernels::ComputeMode mode_of(std::string_view variant) {
+    return measure::mode_of(*kernels::fused_mlp_rungs().find(variant));
+  }
   double expected(std::vector<double>& gradient) const override {
     kernels::cpu::FusedMlpMemory<double> memory;
-    std::vector<std::uint8_t> bytes_of(memory.cut(nullptr, kDims, rows_));
-    memory.cut(bytes_of.data(), kDims, rows_);
+    std::vector<std::uint8_t> bytes_of(memory.cut(nullptr, dims_, rows_));
+    memory.cut(bytes_of.data(), dims_, rows_);
     std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
     std::vector<double> velocity(parameters.size());
     const std::vector<double> rates(1);
@@ -53,12 +74,13 @@ class MlpWork final : public NetworkWork {
     std::int64_t step = 0;
     kernels::cpu::fused_mlp_train<double>(parameters.data(), velocity.data(), &totals, &step,
                                           host_images_.data(), host_labels_.data(), rates.data(),
-                                          rows_, 1, kDims, options_,
+                                          rows_, 1, dims_, options_,
                                           kernels::draw::line_of(kNormalization), bytes_of.data());
     gradient.assign(memory.gradients, memory.gradients + parameters.size());
     return totals.loss_sum;
   }
 
+  kernels::FusedMlpDims dims_ = kDims;
   kernels::FusedMlpOptions options_;
 };
 

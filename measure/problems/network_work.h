@@ -54,10 +54,10 @@ class NetworkWork : public Work {
   Rotated<std::int64_t> step_;
   Rotated<std::uint8_t> totals_;
   Buffer scratch_;
+  double tolerance_;
+  std::vector<double> gradient_;  // empty until it is needed
 
  private:
-  double tolerance_;
-  std::vector<double> gradient_;
   double loss_ = 0;
 };
 

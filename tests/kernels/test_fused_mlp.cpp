@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// kernels/fused_mlp against the same network in double with the same roundings to bfloat16. What is
-// left is the order of fp32 sums, and that a value close to the middle of two bfloat16 may be
-// rounded to the other one.
+// kernels/fused_mlp against the same network in double, in bf16 with the same roundings. What is
+// left is the order of fp32 sums, that a value close to the middle of two bfloat16 may be rounded
+// to the other one, and that a value close to zero may pass a ReLU or not.
 #include "kernels/networks/mlp/fused_mlp.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 namespace weft::test::mlp {
 namespace {
 
+using kernels::ComputeMode;
 using kernels::FusedMlpDims;
 using kernels::FusedMlpOptions;
 using kernels::MetricTotals;
@@ -21,6 +22,17 @@ using kernels::SgdOptions;
 
 constexpr FusedMlpDims kSmall = {8, 10, 64, 128, 10}, kOther = {4, 6, 128, 64, 7},
                        kMlp = {28, 28, 512, 512, 10};
+constexpr ComputeMode kModes[] = {ComputeMode::bf16, ComputeMode::fp32};
+
+const char* name_of(ComputeMode mode) {
+  return mode == ComputeMode::bf16 ? "bf16" : "fp32";
+}
+
+FusedMlpDims in_mode(FusedMlpDims dims, ComputeMode mode) {
+  dims.mode = mode;
+  return dims;
+}
+
 constexpr SgdOptions kPlain = {}, kHeavyBall = {0.9f, 0, false}, kNesterov = {0.9f, 5e-4f, true};
 
 std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed, std::uint32_t modulus) {
@@ -104,7 +116,8 @@ class Problem {
         rates.data(), rows, 1, dims_, options_, kernels::draw::line_of(options_.normalization),
         bytes.data());
     train(rows, 1);
-    const double relative = 1.0 / 128, eps = std::numeric_limits<float>::epsilon();
+    const double relative = dims_.mode == ComputeMode::bf16 ? 1.0 / 128 : 1e-5,
+                 eps = std::numeric_limits<float>::epsilon();
     const std::vector<float> found = parameters_.get(), found_velocity = velocity_.get();
     for (int layer = 0; layer < 3; ++layer) {
       const kernels::cpu::FusedMlpLayer<double> g(memory.gradients, dims_, layer);
@@ -185,55 +198,70 @@ TEST_P(FusedMlp, FollowsTheOracle) {
                       {kSmall, 300, 70, 70, 4, kNesterov}, {kOther, 300, 130, 20, 2, kHeavyBall},
                       {kOther, 300, 130, 130, 2, kPlain},  {kOther, 400, 200, 200, 2, kNesterov}};
   const Case few[] = {{kSmall, 5, 1, 1, 1, kPlain}, {kOther, 90, 70, 70, 2, kNesterov}};
-  for (const Case& c : all_or_few(all, few)) {
-    Problem problem(c.dims, options_of(c.count, c.batch, c.sgd), stream());
-    for (int step = 0; step < c.steps; ++step) {
-      problem.expect_step(c.rows, str(c.dims.height, " x ", c.dims.width, ", ", c.rows, " of ",
-                                      c.batch, " rows, step ", step));
+  for (const ComputeMode mode : kModes) {
+    for (const Case& c : all_or_few(all, few)) {
+      Problem problem(in_mode(c.dims, mode), options_of(c.count, c.batch, c.sgd), stream());
+      for (int step = 0; step < c.steps; ++step) {
+        problem.expect_step(c.rows, str(c.dims.height, " x ", c.dims.width, ", ", c.rows, " of ",
+                                        c.batch, " rows, ", name_of(mode), ", step ", step));
+      }
     }
   }
 }
 
 TEST_P(FusedMlp, TheMlpFollowsTheOracle) {
   if (small_tests()) GTEST_SKIP() << "small tests only";
-  Problem problem(kMlp, options_of(300, 150, kNesterov), stream());
-  for (int step = 0; step < 2; ++step) problem.expect_step(150, str("mlp, step ", step));
+  for (const ComputeMode mode : kModes) {
+    Problem problem(in_mode(kMlp, mode), options_of(300, 150, kNesterov), stream());
+    for (int step = 0; step < 2; ++step) {
+      problem.expect_step(150, str("mlp in ", name_of(mode), ", step ", step));
+    }
+  }
 }
 
 TEST_P(FusedMlp, DistortsImagesAndSmoothsLabels) {
   FusedMlpOptions options = options_of(90, 70, kNesterov);
   options.augmentation.shift = 2;
   options.label_smoothing = 0.1f;
-  Problem problem(kSmall, options, stream());
-  for (int step = 0; step < 2; ++step) problem.expect_step(70, str("distorted, step ", step));
+  for (const ComputeMode mode : kModes) {
+    Problem problem(in_mode(kSmall, mode), options, stream());
+    for (int step = 0; step < 2; ++step) {
+      problem.expect_step(70, str("distorted, ", name_of(mode), ", step ", step));
+    }
+  }
 }
 
 // The same bits however many steps are asked for at once, across the end of an epoch.
 TEST_P(FusedMlp, GroupsOfStepsGiveTheSameBits) {
-  const auto train = [&](const std::vector<int>& groups) {
-    auto problem = std::make_unique<Problem>(kSmall, options_of(200, 70, kNesterov), stream());
-    for (const int steps : groups) problem->train(70, steps);
-    return problem;
-  };
-  const auto one = train({1, 1, 1, 1, 1, 1}), two = train({4, 2}), three = train({6});
-  for (const Problem* other : {two.get(), three.get()}) {
-    EXPECT_TRUE(same_bits(one->parameters(), other->parameters()));
-    EXPECT_TRUE(same_bits(one->velocity(), other->velocity()));
-    const double loss = one->totals().loss_sum, other_loss = other->totals().loss_sum;
-    EXPECT_EQ(std::memcmp(&loss, &other_loss, sizeof(loss)), 0);
-    EXPECT_EQ(one->totals().hits, other->totals().hits);
-    EXPECT_EQ(one->step(), other->step());
+  for (const ComputeMode mode : kModes) {
+    const auto train = [&](const std::vector<int>& groups) {
+      auto problem = std::make_unique<Problem>(in_mode(kSmall, mode),
+                                               options_of(200, 70, kNesterov), stream());
+      for (const int steps : groups) problem->train(70, steps);
+      return problem;
+    };
+    const auto one = train({1, 1, 1, 1, 1, 1}), two = train({4, 2}), three = train({6});
+    for (const Problem* other : {two.get(), three.get()}) {
+      EXPECT_TRUE(same_bits(one->parameters(), other->parameters()));
+      EXPECT_TRUE(same_bits(one->velocity(), other->velocity()));
+      const double loss = one->totals().loss_sum, other_loss = other->totals().loss_sum;
+      EXPECT_EQ(std::memcmp(&loss, &other_loss, sizeof(loss)), 0);
+      EXPECT_EQ(one->totals().hits, other->totals().hits);
+      EXPECT_EQ(one->step(), other->step());
+    }
+    EXPECT_EQ(one->step(), 6);
   }
-  EXPECT_EQ(one->step(), 6);
 }
 
 TEST_P(FusedMlp, AWrongLabelShowsAsNan) {
-  Problem problem(kSmall, options_of(64, 64, kPlain), stream());
-  problem.set_label(11, 10);
-  problem.train(64, 1);
-  EXPECT_TRUE(std::isnan(problem.totals().loss_sum));
-  EXPECT_EQ(problem.totals().rows, 64);
-  EXPECT_TRUE(std::isnan(problem.parameters().back()));
+  for (const ComputeMode mode : kModes) {
+    Problem problem(in_mode(kSmall, mode), options_of(64, 64, kPlain), stream());
+    problem.set_label(11, 10);
+    problem.train(64, 1);
+    EXPECT_TRUE(std::isnan(problem.totals().loss_sum));
+    EXPECT_EQ(problem.totals().rows, 64);
+    EXPECT_TRUE(std::isnan(problem.parameters().back()));
+  }
 }
 
 TEST_P(FusedMlp, RefusesWhatItCannotDo) {

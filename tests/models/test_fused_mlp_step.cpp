@@ -16,6 +16,8 @@
 namespace weft::models {
 namespace {
 
+using kernels::ComputeMode;
+
 std::unique_ptr<layers::Sequential> network(const std::string& name) {
   NetworkOptions config;
   config.name = name;
@@ -30,7 +32,6 @@ class FusedMlpStep : public test::DeviceTest {
     config_.epochs = 4;
     config_.batch_size = 100;
     config_.schedule.peak = 0.05f;
-    config_.kernels.mode = kernels::ComputeMode::bf16;
   }
   void SetUp() override {
     test::DeviceTest::SetUp();
@@ -40,8 +41,9 @@ class FusedMlpStep : public test::DeviceTest {
     }
   }
 
-  std::vector<EpochRecord> history(bool fuse) {
+  std::vector<EpochRecord> history(kernels::ComputeMode mode, bool fuse) {
     TrainConfig config = config_;
+    config.kernels.mode = mode;
     config.kernels.fuse = fuse;
     const std::atomic<bool> never = false;
     Trainer trainer(config, dataset_, {}, stream());
@@ -54,41 +56,44 @@ class FusedMlpStep : public test::DeviceTest {
 };
 
 TEST_P(FusedMlpStep, LearnsAsTheLayersDo) {
-  const std::vector<EpochRecord> fused = history(true), apart = history(false);
-  ASSERT_EQ(fused.size(), apart.size());
-  for (std::size_t i = 0; i < fused.size(); ++i) {
-    const double found = fused[i].train.loss, expected = apart[i].train.loss;
-    EXPECT_TRUE(std::fabs(found - expected) <= 0.01 * expected + 1e-3)
-        << "epoch " << i + 1 << ": " << found << " and " << expected;
-    EXPECT_NEAR(fused[i].test.accuracy, apart[i].test.accuracy, 0.02) << "epoch " << i + 1;
+  for (const ComputeMode mode : {ComputeMode::bf16, ComputeMode::fp32}) {
+    const std::vector<EpochRecord> fused = history(mode, true), apart = history(mode, false);
+    const double bound = mode == ComputeMode::bf16 ? 0.01 : 1e-4;
+    ASSERT_EQ(fused.size(), apart.size());
+    for (std::size_t i = 0; i < fused.size(); ++i) {
+      const double found = fused[i].train.loss, expected = apart[i].train.loss;
+      EXPECT_TRUE(std::fabs(found - expected) <= bound * expected + 0.1 * bound)
+          << "epoch " << i + 1 << ": " << found << " and " << expected;
+      EXPECT_NEAR(fused[i].test.accuracy, apart[i].test.accuracy, 0.02) << "epoch " << i + 1;
+    }
+    EXPECT_LT(fused.back().train.loss, 0.5 * fused.front().train.loss);
   }
-  EXPECT_LT(fused.back().train.loss, 0.5 * fused.front().train.loss);
 }
 
 TEST_P(FusedMlpStep, ResumesBitForBit) {
-  const test::TemporaryFolder folder;
   const std::atomic<bool> never = false;
-  Trainer straight(config_, dataset_, {}, stream());
-  straight.run({}, never);
-  {
-    Trainer first(config_, dataset_, folder / "run", stream());
-    first.run({}, never, 2);
+  for (const ComputeMode mode : {ComputeMode::bf16, ComputeMode::fp32}) {
+    config_.kernels.mode = mode;
+    const test::TemporaryFolder folder;
+    Trainer straight(config_, dataset_, {}, stream());
+    straight.run({}, never);
+    {
+      Trainer first(config_, dataset_, folder / "run", stream());
+      first.run({}, never, 2);
+    }
+    Trainer second = Trainer::resume(folder / "run", dataset_, 0, stream());
+    second.run({}, never);
+    EXPECT_TRUE(straight.model().parameters == second.model().parameters);
   }
-  Trainer second = Trainer::resume(folder / "run", dataset_, 0, stream());
-  second.run({}, never);
-  EXPECT_TRUE(straight.model().parameters == second.model().parameters);
 }
 
 WEFT_ON_EACH_DEVICE(FusedMlpStep);
 
-TEST(FusedMlpDims, OnlyTheMlpInBf16OnAGpu) {
-  layers::KernelChoice bf16;
-  bf16.mode = kernels::ComputeMode::bf16;
-  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), bf16, Device::cpu()));
+TEST(FusedMlpDims, OnlyTheMlpOnAGpu) {
+  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), {}, Device::cpu()));
   if (cuda_status().device_count == 0) return;
-  EXPECT_FALSE(fused_mlp_dims(*network("mlp"), {}, Device::cuda()));
-  EXPECT_FALSE(fused_mlp_dims(*network("lenet5"), bf16, Device::cuda()));
-  layers::KernelChoice off = bf16;
+  EXPECT_FALSE(fused_mlp_dims(*network("lenet5"), {}, Device::cuda()));
+  layers::KernelChoice off;
   off.fuse = false;
   EXPECT_FALSE(fused_mlp_dims(*network("mlp"), off, Device::cuda()));
 }

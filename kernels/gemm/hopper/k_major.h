@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/stream.h"
+#include "kernels/half.h"
 
 namespace weft::kernels::cuda {
 
@@ -36,12 +37,6 @@ KMajorOperands k_major(const GemmOperand& a, const GemmOperand& b, const Stream&
 // Copies in two parts, x = big + small with big = tf32(x): a row has 32 small ones, the 32 big ones
 // they belong to, and so on; zeros from k to the next multiple of 32.
 KMajorOperands k_major_parts(const GemmOperand& a, const GemmOperand& b, const Stream& stream);
-
-// A number of fp16. Two of them make up a float (device/halves.cuh); small ones are 2^11 times too
-// large.
-struct Half {
-  std::uint16_t bits;
-};
 
 // The largest |x| of each row of the operands, as the bits of a float; the rows behind the last, up
 // to a multiple of 256, have zeros.

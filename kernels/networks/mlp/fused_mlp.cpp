@@ -3,7 +3,6 @@
 #include "kernels/networks/mlp/fused_mlp.h"
 
 #include "engine/error.h"
-#include "engine/extent.h"
 #include "kernels/checks.h"
 #include "kernels/networks/mlp/cpu/table.h"
 #include "kernels/networks/mlp/launchers.h"
@@ -20,6 +19,7 @@ struct FusedMlpRow {
 
   Rung rung;
   Launcher<FusedMlpPass> prepare, forward, backward, update;
+  std::size_t (*workspace_bytes)(const Training&);
 
   constexpr bool complete() const {
     return prepare.is("fused_mlp_prepare_", rung.name) &&
@@ -30,7 +30,17 @@ struct FusedMlpRow {
   std::string takes(const FusedMlpDims& dims, Device device) const;
 };
 
-#define WEFT_PASS(pass) WEFT_LAUNCHER(FusedMlpPass, fused_mlp_##pass##_four_kernels_bf16)
+template <class Element>
+std::size_t exchange_bytes(const Training& t) {
+  return Exchange<Element>(nullptr, t).bytes;
+}
+
+#define WEFT_PASS(pass, rung) WEFT_LAUNCHER(FusedMlpPass, fused_mlp_##pass##_four_kernels_##rung)
+#define WEFT_PASSES(rung)                                                   \
+  .prepare = WEFT_PASS(prepare, rung), .forward = WEFT_PASS(forward, rung), \
+  .backward = WEFT_PASS(backward, rung), .update = WEFT_PASS(update, rung)
+
+constexpr std::string_view kNeeds = "hidden layers of multiples of 64 up to 512";
 
 constexpr FusedMlpRow kFusedMlpRows[] = {
     {.rung = {.name = "four_kernels_bf16",
@@ -40,14 +50,24 @@ constexpr FusedMlpRow kFusedMlpRows[] = {
               .on_cpu = true,
               .compute_capability = 90,
               .exactly_sm_90a = true,
-              .arithmetic = always(Arithmetic::bf16),
-              .needs = "hidden layers of multiples of 64 up to 512"},
-     .prepare = WEFT_PASS(prepare),
-     .forward = WEFT_PASS(forward),
-     .backward = WEFT_PASS(backward),
-     .update = WEFT_PASS(update)},
+              .arithmetic = {{}, {}, Arithmetic::bf16},
+              .needs = kNeeds},
+     WEFT_PASSES(bf16),
+     .workspace_bytes = exchange_bytes<Bfloat16>},
+    {.rung = {.name = "four_kernels_fp16x3",
+              .summary = "the same with the accuracy of fp32: values in two parts of fp16, a scale "
+                         "for each tile of 64 x 64",
+              .prefer = "in fp32 on Hopper",
+              .on_cpu = true,
+              .compute_capability = 90,
+              .exactly_sm_90a = true,
+              .arithmetic = {Arithmetic::fp16x3, Arithmetic::fp16x3, {}},
+              .needs = kNeeds},
+     WEFT_PASSES(fp16x3),
+     .workspace_bytes = exchange_bytes<Half>},
 };
 
+#undef WEFT_PASSES
 #undef WEFT_PASS
 
 }  // namespace cuda
@@ -55,10 +75,16 @@ constexpr FusedMlpRow kFusedMlpRows[] = {
 namespace {
 
 constexpr Ladder kLadder("fused_mlp", cuda::kFusedMlpRows,
-                         [](const FusedMlpDims&, Device) -> Choice {
-                           return {"four_kernels_bf16", "the only one"};
+                         [](const FusedMlpDims& dims, Device) -> Choice {
+                           if (dims.mode == ComputeMode::bf16) {
+                             return {"four_kernels_bf16", "for bf16"};
+                           }
+                           return {"four_kernels_fp16x3", "as accurate as fp32"};
                          });
-constexpr const cuda::FusedMlpRow& kRow = cuda::kFusedMlpRows[0];
+
+const cuda::FusedMlpRow& row_of(const FusedMlpDims& dims, Device device) {
+  return kLadder.named(kLadder.choose(dims, device).rung);
+}
 
 }  // namespace
 
@@ -86,44 +112,28 @@ std::string cuda::FusedMlpRow::takes(const FusedMlpDims& d, Device device) const
 }
 
 bool fused_mlp_supports(const FusedMlpDims& dims, Device device) {
-  return kLadder.refusal(kRow, dims, device).empty();
+  return kLadder.refusal(row_of(dims, device), dims, device).empty();
 }
 
-namespace fused_mlp {
+namespace {
 
-std::size_t lay_out(Exchange& e, char* base, const FusedMlpDims& d, std::int64_t rows) {
-  std::size_t at = 0;
-  const auto take = [&]<class T>(T*& pointer, std::int64_t count) {
-    pointer = base == nullptr ? nullptr : reinterpret_cast<T*>(base + at);
-    at += static_cast<std::size_t>(round_up(count * static_cast<std::int64_t>(sizeof(T)), 256));
-  };
-  const std::int64_t padded = round_up(rows, kSide);
-  static_assert(kSide * sizeof(Bfloat16) == 128, "rows of whole lines of the L2 cache");
-  e.pitch_x = round_up(d.inputs() + 1, kSide);
-  e.pitch1 = round_up(d.hidden1 + 1, kSide);
-  e.pitch2 = round_up(d.hidden2 + 1, kSide);
-  e.pitch_w1 = round_up(d.inputs(), kSide);
-  for (Bfloat16*& x : e.x) take(x, padded * e.pitch_x);
-  take(e.h1, padded * e.pitch1);
-  take(e.h2, padded * e.pitch2);
-  take(e.g1, padded * d.hidden1);
-  take(e.g2, padded * d.hidden2);
-  take(e.g3, padded * kSide);
-  take(e.w1, d.hidden1 * e.pitch_w1);
-  take(e.w2, d.hidden2 * d.hidden1);
-  take(e.w3, d.classes * d.hidden2);
-  for (std::int32_t*& labels : e.labels) take(labels, padded);
-  take(e.loss, padded);
-  take(e.hit, padded);
-  return at;
+Training training_of(std::int64_t rows, const FusedMlpDims& d) {
+  Training t{};
+  t.rows = static_cast<int>(rows);
+  t.height = static_cast<int>(d.height);
+  t.width = static_cast<int>(d.width);
+  t.inputs = static_cast<int>(d.inputs());
+  t.hidden1 = static_cast<int>(d.hidden1);
+  t.hidden2 = static_cast<int>(d.hidden2);
+  t.classes = static_cast<int>(d.classes);
+  return t;
 }
 
-}  // namespace fused_mlp
+}  // namespace
 
 std::size_t fused_mlp_workspace_bytes(const FusedMlpDims& dims, std::int64_t rows, Device device) {
   if (device.is_cpu()) return select_fused_mlp_cpu().workspace_bytes(dims, rows);
-  Exchange exchange{};
-  return lay_out(exchange, nullptr, dims, rows);
+  return row_of(dims, device).workspace_bytes(training_of(rows, dims));
 }
 
 namespace {
@@ -131,7 +141,7 @@ namespace {
 void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
            const FusedMlpOptions& options, Workspace workspace, Device device) {
   static_cast<void>(checked_elements("fused_mlp", {rows, dims.height, dims.width}));
-  static_cast<void>(kLadder.select(kRow.rung.name, dims, device));
+  static_cast<void>(kLadder.select(row_of(dims, device).rung.name, dims, device));
   if (rows < 1 || !options.order.holds(rows)) {
     throw Error(ErrorKind::usage, str("fused_mlp: ", rows, " rows from row ", options.order.first,
                                       " asked for, but a batch has ", options.order.batch));
@@ -161,7 +171,7 @@ void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& di
 
 Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& d,
                      const FusedMlpOptions& options, Workspace workspace) {
-  Training t{};
+  Training t = training_of(rows, d);
   t.state = state;
   t.order = options.order;
   t.augmentation = options.augmentation;
@@ -169,14 +179,7 @@ Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedM
   t.distort = options.augmentation.warps();
   t.sgd = options.sgd;
   t.label_smoothing = options.label_smoothing;
-  lay_out(t.exchange, static_cast<char*>(workspace.data), d, rows);
-  t.rows = static_cast<int>(rows);
-  t.height = static_cast<int>(d.height);
-  t.width = static_cast<int>(d.width);
-  t.inputs = static_cast<int>(d.inputs());
-  t.hidden1 = static_cast<int>(d.hidden1);
-  t.hidden2 = static_cast<int>(d.hidden2);
-  t.classes = static_cast<int>(d.classes);
+  t.workspace = static_cast<char*>(workspace.data);
   return t;
 }
 
@@ -186,7 +189,8 @@ void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const Fuse
                        const FusedMlpOptions& options, Workspace workspace, const Stream& stream) {
   check(state, rows, dims, options, workspace, stream.device());
   if (stream.device().is_cpu()) return;
-  kRow.prepare.run(training_of(state, rows, dims, options, workspace), stream);
+  const Training training = training_of(state, rows, dims, options, workspace);
+  row_of(dims, stream.device()).prepare.run(training, stream);
 }
 
 void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t steps,
@@ -196,11 +200,12 @@ void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t
   if (steps <= 0) return;
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
+    const cuda::FusedMlpRow& row = row_of(dims, stream.device());
     Training t = training_of(state, rows, dims, options, workspace);
     for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
-      kRow.forward.run(t, stream);
-      kRow.backward.run(t, stream);
-      kRow.update.run(t, stream);
+      row.forward.run(t, stream);
+      row.backward.run(t, stream);
+      row.update.run(t, stream);
     }
     return cuda::fused_mlp_advance(state.step, steps, stream);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Training steps of a multilayer perceptron with two hidden layers, in four kernels a step, in
-// bf16: what layers exchange lies in memory as bfloat16, products are summed in fp32, and the
-// parameters are fp32 with a copy in bfloat16 that the update writes. sm_90a.
+// Training steps of a multilayer perceptron with two hidden layers, in four kernels a step. sm_90a.
+// In bf16 what layers exchange lies in memory as bfloat16, and the parameters are fp32 with a copy
+// in bfloat16 that the update writes. In fp32 values lie in two parts of fp16 (device/halves.cuh),
+// and products are as accurate as in fp32. They are summed in fp32.
 //
 //   Flatten, Linear(inputs, hidden1), ReLU, Linear(hidden1, hidden2), ReLU,
 //   Linear(hidden2, classes), softmax cross-entropy
@@ -19,6 +20,7 @@ namespace weft::kernels {
 struct FusedMlpDims {
   std::int64_t height = 0, width = 0;  // of an image
   std::int64_t hidden1 = 0, hidden2 = 0, classes = 0;
+  ComputeMode mode = ComputeMode::fp32;
 
   std::int64_t inputs() const { return height * width; }
   std::int64_t parameters() const;

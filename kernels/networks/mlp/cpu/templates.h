@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The network layer by layer on the CPU, on any scalar type, with values rounded to bfloat16 where
-// the GPU's are: images, activations, gradients of activations, and weights for products. In double
-// it is the tests' oracle.
+// The network layer by layer on the CPU, on any scalar type. In bf16 values are rounded to bfloat16
+// where the GPU's are: images, activations, gradients of activations, and weights for products. In
+// double it is the tests' oracle.
 #pragma once
+
+#include <algorithm>
 
 #include "engine/extent.h"
 #include "kernels/batch/cpu/templates.h"
@@ -64,8 +66,13 @@ struct FusedMlpLayer {
   }
 };
 
+// Copies, and rounds in bf16.
 template <class T>
-void round_to_bfloat16(T* to, const T* from, std::int64_t count) {
+void rounded(T* to, const T* from, std::int64_t count, ComputeMode mode) {
+  if (mode != ComputeMode::bf16) {
+    if (to != from) std::copy_n(from, count, to);
+    return;
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = static_cast<T>(to_float(to_bfloat16(static_cast<float>(from[i]))));
   }
@@ -75,30 +82,30 @@ void round_to_bfloat16(T* to, const T* from, std::int64_t count) {
 template <class T>
 void fused_mlp_forward(const FusedMlpMemory<T>& m, const T* parameters, const FusedMlpDims& d,
                        std::int64_t rows) {
-  round_to_bfloat16(m.weights, parameters, d.parameters());
+  rounded(m.weights, parameters, d.parameters(), d.mode);
   T* const values[] = {m.x, m.h1, m.h2, m.logits};
   for (int layer = 0; layer < 3; ++layer) {
     const FusedMlpLayer<const T> exact(parameters, d, layer);
-    const FusedMlpLayer<T> rounded(m.weights, d, layer);
+    const FusedMlpLayer<T> factors(m.weights, d, layer);
     T* const y = values[layer + 1];
-    linear_forward(y, static_cast<const T*>(values[layer]), static_cast<const T*>(rounded.weight),
+    linear_forward(y, static_cast<const T*>(values[layer]), static_cast<const T*>(factors.weight),
                    exact.bias, rows, exact.out, exact.in,
                    layer < 2 ? Epilogue::relu : Epilogue::none);
-    if (layer < 2) round_to_bfloat16(y, y, rows * exact.out);
+    if (layer < 2) rounded(y, y, rows * exact.out, d.mode);
   }
 }
 template <class T>
 void fused_mlp_backward(const FusedMlpMemory<T>& m, const FusedMlpDims& d, std::int64_t rows) {
   T* const inputs[] = {m.x, m.h1, m.h2};
   T* const gradients[] = {m.g1, m.g2, m.g3};
-  round_to_bfloat16(m.g3, m.g3, rows * d.classes);
+  rounded(m.g3, m.g3, rows * d.classes, d.mode);
   for (int layer = 2; layer >= 0; --layer) {
     const FusedMlpLayer<T> g(m.gradients, d, layer), w(m.weights, d, layer);
     T* const before = layer > 0 ? gradients[layer - 1] : m.x;  // nobody asks for the image's
     linear_backward(g.weight, g.bias, before, static_cast<const T*>(gradients[layer]),
                     static_cast<const T*>(inputs[layer]), static_cast<const T*>(w.weight), rows,
                     g.out, g.in);
-    round_to_bfloat16(before, before, rows * g.in);
+    rounded(before, before, rows * g.in, d.mode);
   }
 }
 
@@ -112,7 +119,7 @@ void fused_mlp_train(T* parameters, T* velocity, MetricTotals* totals, std::int6
   for (std::int64_t i = 0; i < steps; ++i, ++*step) {
     gather_batch(m.x, m.labels, static_cast<std::int64_t*>(nullptr), images, labels, rows,
                  {1, d.height, d.width}, step, options.order, options.augmentation, {{line}});
-    round_to_bfloat16(m.x, m.x, rows * d.inputs());
+    rounded(m.x, m.x, rows * d.inputs(), d.mode);
     fused_mlp_forward(m, static_cast<const T*>(parameters), d, rows);
     softmax_cross_entropy(m.loss, m.g3, m.predictions, m.logits, m.labels,
                           T(1) / static_cast<T>(rows), rows, d.classes,

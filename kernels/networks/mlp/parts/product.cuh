@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The product of a block: (64, kN) sums over k, in bf16 on wgmma. The copy engine brings the
-// operands from memory. Four warps multiply, and a fifth starts copies into a ring of stages of 64
-// along k. sm_90a.
+// The product of a block: (64, kN) sums over k, in bf16 on wgmma; in fp16 see halves.cuh. The copy
+// engine brings the operands from memory. Four warps multiply, or two teams of four, and another
+// one starts copies into a ring of stages of 64 along k. sm_90a.
 //
 // An operand whose rows run along k is one box of 64 rows for each 64 of m or n; one whose rows run
 // along m or n is a panel of 64 rows of k for each 64 of those (kernels/device/wgmma.cuh).
 //
 // kShared: the two blocks of a cluster have the same columns and neighbouring rows. Each copies
 // half of B, which lies in panels, for both.
+// kParts: 2 for values in two parts; a box of big ones is followed by the box of their small ones.
+// kReaders: teams that read a stage.
 #pragma once
 
 #include "kernels/device/tma.cuh"
@@ -19,14 +21,19 @@ namespace weft::kernels::fused_mlp {
 constexpr int kConsumers = 128, kThreads = kConsumers + 32;
 constexpr int kBoxBytes = kSide * 128;
 
-template <bool kPanelsA_, bool kPanelsB_, int kN_, int kStages_, bool kShared_ = false>
+template <bool kPanelsA_, bool kPanelsB_, int kN_, int kStages_, bool kShared_ = false,
+          int kParts_ = 1, int kReaders_ = 1>
 struct Product {
   static constexpr bool kPanelsA = kPanelsA_, kPanelsB = kPanelsB_;
   static constexpr int kN = kN_, kStages = kStages_, kBoxesB = kN / kSide;
-  static constexpr int kStageBytes = (1 + kBoxesB) * kBoxBytes;
+  static constexpr int kParts = kParts_, kReaders = kReaders_;
+  static constexpr int kStageBytes = (1 + kBoxesB) * kParts * kBoxBytes;
   static constexpr std::size_t kSharedBytes = kStages * kStageBytes + 1024;  // to align
   static constexpr bool kShared = kShared_;
   static constexpr int kCluster = kShared ? 2 : 1;
+  // From one wgmma to the next, 16 along k, in units of a descriptor.
+  static constexpr int kStepA = (kPanelsA ? 16 * 128 : 32) / 16;
+  static constexpr int kStepB = (kPanelsB ? 16 * 128 : 32) / 16;
   static_assert(!kShared || (kPanelsB && kBoxesB % 2 == 0), "half of B is whole panels");
 };
 
@@ -47,7 +54,7 @@ struct Barriers {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < P::kStages; ++stage) {
         device::barrier_init(full + stage, 1);
-        device::barrier_init(empty + stage, P::kCluster);
+        device::barrier_init(empty + stage, P::kCluster * P::kReaders);
       }
       device::fence_barrier_init();
     }
@@ -64,35 +71,55 @@ __device__ __forceinline__ void consumers_sync() {
   asm volatile("bar.sync 1, %0;" ::"n"(kConsumers) : "memory");
 }
 
-// One box of an operand: rows along k or along the other extent `x`.
-template <bool kPanels>
+// A box of an operand, or one for each part: rows along k or along the other extent `x`.
+template <bool kPanels, int kParts = 1>
 __device__ __forceinline__ void copy_box(char* to, const CUtensorMap& map, int x, int k,
                                          std::uint64_t* full) {
-  device::tma_load(to, map, kPanels ? x : k, kPanels ? k : x, full);
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    const int column = kParts * (kPanels ? x : k) + part * kSide;
+    device::tma_load(to + part * kBoxBytes, map, column, kPanels ? k : x, full);
+  }
 }
 
 // For one thread.
 template <class P>
 __device__ __forceinline__ void produce(char* ring, Barriers<P>& barriers, const CUtensorMap& map_a,
                                         const CUtensorMap& map_b, int row, int column, int chunks) {
-  const int rank = P::kShared ? device::cluster_rank() : 0;
+  constexpr int kParts = P::kParts, kMine = P::kBoxesB * kParts / P::kCluster;
+  const int first = (P::kShared ? device::cluster_rank() : 0) * kMine;
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int stage = chunk % P::kStages;
+    const int stage = chunk % P::kStages, k = chunk * kSide;
     const std::uint32_t parity = chunk / P::kStages % 2;
+    std::uint64_t* const full = barriers.full + stage;
     device::barrier_wait(barriers.empty + stage, parity ^ 1);
-    device::barrier_expect(barriers.full + stage, P::kStageBytes);
+    device::barrier_expect(full, P::kStageBytes);
     char* to = ring + stage * P::kStageBytes;
-    copy_box<P::kPanelsA>(to, map_a, row, chunk * kSide, barriers.full + stage);
-    to += kBoxBytes;
-    constexpr int kMine = P::kBoxesB / P::kCluster;
-    for (int box = rank * kMine; box < (rank + 1) * kMine; ++box) {
-      const int x = column + box * kSide, k = chunk * kSide;
-      if constexpr (P::kShared) {
-        device::tma_load_multicast(to + box * kBoxBytes, map_b, x, k, barriers.full + stage, 3);
-      } else {
-        copy_box<P::kPanelsB>(to + box * kBoxBytes, map_b, x, k, barriers.full + stage);
+    copy_box<P::kPanelsA, kParts>(to, map_a, row, k, full);
+    to += kParts * kBoxBytes;
+    if constexpr (P::kShared) {
+      for (int box = first; box < first + kMine; ++box) {
+        device::tma_load_multicast(to + box * kBoxBytes, map_b, kParts * column + box * kSide, k,
+                                   full, 3);
+      }
+    } else {
+      for (int box = 0; box < P::kBoxesB; ++box) {
+        copy_box<P::kPanelsB, kParts>(to + box * kParts * kBoxBytes, map_b, column + box * kSide, k,
+                                      full);
       }
     }
+  }
+}
+
+// A team has read a stage.
+template <class P>
+__device__ __forceinline__ void release(Barriers<P>& barriers, int stage) {
+  const int thread = static_cast<int>(threadIdx.x) % kConsumers;
+  if (thread >= P::kCluster) return;
+  if constexpr (P::kShared) {
+    device::barrier_arrive(barriers.empty + stage, thread);
+  } else {
+    device::barrier_arrive(barriers.empty + stage);
   }
 }
 
@@ -100,15 +127,13 @@ __device__ __forceinline__ void produce(char* ring, Barriers<P>& barriers, const
 template <class P>
 __device__ __forceinline__ void multiply(float (&sum)[P::kN / 2], const char* a, const char* b,
                                          bool accumulate) {
-  constexpr int kStepA = (P::kPanelsA ? 16 * 128 : 32) / 16;
-  constexpr int kStepB = (P::kPanelsB ? 16 * 128 : 32) / 16;
   const std::uint64_t from_a = device::wgmma_descriptor(a, kBoxBytes);
   const std::uint64_t from_b = device::wgmma_descriptor(b, kBoxBytes);
   device::wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 4; ++step) {
     device::wgmma_bf16<P::kN, P::kPanelsA, P::kPanelsB>(
-        sum, from_a + step * kStepA, from_b + step * kStepB, accumulate || step > 0);
+        sum, from_a + step * P::kStepA, from_b + step * P::kStepB, accumulate || step > 0);
   }
   device::wgmma_commit();
 }
@@ -125,14 +150,7 @@ __device__ __forceinline__ void consume(float (&sum)[P::kN / 2], char* ring, Bar
     device::wgmma_wait<1>();  // the products of the stage before are done
     // Only stages that are filled again are released: the other block may have left.
     const int before = chunk - 1;
-    if (before >= 0 && before + P::kStages < chunks && threadIdx.x < P::kCluster) {
-      std::uint64_t* const empty = barriers.empty + before % P::kStages;
-      if constexpr (P::kShared) {
-        device::barrier_arrive(empty, static_cast<int>(threadIdx.x));
-      } else {
-        device::barrier_arrive(empty);
-      }
-    }
+    if (before >= 0 && before + P::kStages < chunks) release(barriers, before % P::kStages);
   }
   device::wgmma_wait<0>();
 }

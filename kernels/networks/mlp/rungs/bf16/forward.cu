@@ -84,7 +84,7 @@ void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_
 }  // namespace
 
 void fused_mlp_forward_four_kernels_bf16(const Training& t, const Stream& stream) {
-  const Exchange& e = t.exchange;
+  const Exchange<Bfloat16> e(t.workspace, t);
   const float* p = t.state.parameters;
   layer(t, {e.x[0], e.x[1]}, e.pitch_x, t.inputs, e.w1, e.pitch_w1,
         p + std::int64_t{t.hidden1} * t.inputs, e.h1, e.pitch1, t.hidden1, t.ahead > 0, stream);

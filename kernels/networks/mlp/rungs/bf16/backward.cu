@@ -19,9 +19,9 @@
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/mlp/launchers.h"
+#include "kernels/networks/mlp/parts/loss.cuh"
 #include "kernels/networks/mlp/parts/product.cuh"
 #include "kernels/networks/mlp/parts/store.cuh"
-#include "kernels/softmax/parts/target.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -44,52 +44,6 @@ __device__ __forceinline__ void teams_sync() {
   asm volatile("bar.sync 1, %0;" ::"n"(kTeams * kConsumers) : "memory");
 }
 
-__device__ __forceinline__ float largest(float value) {
-  value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, 1));
-  return fmaxf(value, __shfl_xor_sync(0xffffffff, value, 2));
-}
-__device__ __forceinline__ float total(float value) {
-  value += __shfl_xor_sync(0xffffffff, value, 1);
-  return value + __shfl_xor_sync(0xffffffff, value, 2);
-}
-__device__ __forceinline__ int smallest(int value) {
-  value = min(value, __shfl_xor_sync(0xffffffff, value, 1));
-  return min(value, __shfl_xor_sync(0xffffffff, value, 2));
-}
-
-// Logits of a row, four in each of four lanes, to their gradient. Returns the loss; *hit says
-// whether the label has the largest, the first of equals.
-__device__ __forceinline__ float compare(float (&value)[4], const int (&column)[4], int label,
-                                         const Training& t, int* hit) {
-  float max = -INFINITY, right = 0.0f;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (column[i] >= t.classes) continue;
-    max = fmaxf(max, value[i]);
-    if (column[i] == label) right = value[i];
-  }
-  max = largest(max);
-  int best = t.classes;
-  float sum = 0.0f, power[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const bool there = column[i] < t.classes;
-    power[i] = there ? expf(value[i] - max) : 0.0f;
-    sum += power[i];
-    if (there && value[i] == max) best = min(best, column[i]);
-  }
-  sum = total(sum);
-  *hit = smallest(best) == label ? 1 : 0;
-  const float scale = 1.0f / static_cast<float>(t.rows), inverse = scale / sum;
-  const Target target(scale, t.label_smoothing, t.classes);
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float wanted = column[i] == label ? target.label : target.other;
-    value[i] = column[i] < t.classes ? power[i] * inverse - wanted : 0.0f;
-  }
-  return logf(sum) - (total(right) - max);
-}
-
 // 0xffff for each of the two values that is above zero.
 __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
   __nv_bfloat162 values, zero;
@@ -103,10 +57,10 @@ __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
 __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
     mlp_backward_kernel(const __grid_constant__ CUtensorMap map_h2,
                         const __grid_constant__ CUtensorMap map_w2,
-                        const __grid_constant__ CUtensorMap map_w3, Training t) {
+                        const __grid_constant__ CUtensorMap map_w3, Exchange<Bfloat16> e,
+                        Training t) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ std::uint64_t h2_there, w2_there;
-  const Exchange& e = t.exchange;
   const int chunks = t.hidden2 / kSide;
   char* const h2 = aligned_shared();
   char* const w2 = h2 + chunks * kBoxBytes;
@@ -138,11 +92,12 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
   // What the loss needs is asked for here: it would else be waited for when the logits are there.
   const float* bias = t.state.parameters + t.weight3() + t.classes * t.hidden2;
   const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
-  const int column[4] = {2 * member, 2 * member + 1, 8 + 2 * member, 9 + 2 * member};
   float offset[4];
   int label[2];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) offset[i] = column[i] < t.classes ? bias[column[i]] : 0.0f;
+  for (int i = 0; i < 4; ++i) {
+    offset[i] = class_of(member, i) < t.classes ? bias[class_of(member, i)] : 0.0f;
+  }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int at = row0 + row + 8 * half;
@@ -190,12 +145,7 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
 #pragma unroll
       for (int i = 0; i < 4; ++i) value[i] = logits[i / 2][2 * half + i % 2] + offset[i];
       int hit = 0;
-      float loss = compare(value, column, label[half], t, &hit);
-      if (label[half] < 0 || label[half] >= t.classes) {
-        loss = NAN;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) value[i] = NAN;
-      }
+      const float loss = compare(value, member, label[half], t, &hit);
       g3[half] = there ? device::bf16_pair(value[0], value[1]) : 0;
       g3[2 + half] = there ? device::bf16_pair(value[2], value[3]) : 0;
       if (blockIdx.y == 0 && team == 0) {
@@ -253,7 +203,7 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
   }
   store_tile(e.g1 + std::int64_t{row0} * t.hidden1 + column0, t.hidden1, sum);
 #else
-  (void)map_h2, (void)map_w2, (void)map_w3, (void)t;
+  (void)map_h2, (void)map_w2, (void)map_w3, (void)e, (void)t;
   __trap();
 #endif
 }
@@ -261,7 +211,7 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
 }  // namespace
 
 void fused_mlp_backward_four_kernels_bf16(const Training& t, const Stream& stream) {
-  const Exchange& e = t.exchange;
+  const Exchange<Bfloat16> e(t.workspace, t);
   const CUtensorMap map_h2 =
       matrix_map(e.h2, TensorMapType::bf16, {t.rows, t.hidden2, e.pitch2}, kSide);
   const CUtensorMap map_w2 =
@@ -271,7 +221,7 @@ void fused_mlp_backward_four_kernels_bf16(const Training& t, const Stream& strea
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(t.hidden1 / kSide));
   const Launch config{grid, kTeams * kConsumers + 32, shared_bytes(t), stream};
-  launch(mlp_backward_kernel, config.overlapped(), map_h2, map_w2, map_w3, t);
+  launch(mlp_backward_kernel, config.overlapped(), map_h2, map_w2, map_w3, e, t);
 }
 
 }  // namespace weft::kernels::cuda

@@ -20,8 +20,7 @@ __device__ __forceinline__ void round_all(Bfloat16* to, std::int64_t pitch, cons
   }
 }
 
-__global__ void mlp_prepare_kernel(Training t) {
-  const Exchange& e = t.exchange;
+__global__ void mlp_prepare_kernel(Exchange<Bfloat16> e, Training t) {
   const float* p = t.state.parameters;
   round_all(e.w1, e.pitch_w1, p, t.hidden1, t.inputs);
   round_all(e.w2, t.hidden1, p + t.weight2(), t.hidden2, t.hidden1);
@@ -37,7 +36,7 @@ __global__ void mlp_prepare_kernel(Training t) {
   }
   const int warps = static_cast<int>(step / 32);
   const int warp = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
-  gather_rows(t, *t.state.step, warp, warps);
+  gather_rows(t, e, *t.state.step, warp, warps);
 }
 
 __global__ void mlp_advance_kernel(std::int64_t* step, std::int64_t steps) {
@@ -47,7 +46,7 @@ __global__ void mlp_advance_kernel(std::int64_t* step, std::int64_t steps) {
 }  // namespace
 
 void fused_mlp_prepare_four_kernels_bf16(const Training& t, const Stream& stream) {
-  launch(mlp_prepare_kernel, Launch{660, 256, 0, stream}, t);
+  launch(mlp_prepare_kernel, Launch{660, 256, 0, stream}, Exchange<Bfloat16>(t.workspace, t), t);
 }
 
 void fused_mlp_advance(std::int64_t* step, std::int64_t steps, const Stream& stream) {
