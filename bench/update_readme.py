@@ -71,8 +71,9 @@ def table_of(result):
 
 
 def training_results():
+    """GPUs first, then by date, the newest first."""
     results = [json.loads(path.read_text()) for path in sorted((ROOT / "bench/results").glob("train-*.json"))]
-    return sorted(results, key=lambda result: result["device"], reverse=True)
+    return sorted(results, key=lambda result: (result["device"], result["machine"]["date"]), reverse=True)
 
 
 def training_tables():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// kernels/fused_mlp against the same network in double, in bf16 with the same roundings. What is left
-// is the order of fp32 sums, what parts of fp16 leave out, and that a value close to the middle of
-// two bfloat16 may be rounded to the other one.
+// kernels/fused_mlp against the same network in double, in bf16 with the same roundings. What is
+// left is the order of fp32 sums, what parts of fp16 leave out, and that a value close to the
+// middle of two bfloat16 may be rounded to the other one.
 #include "kernels/networks/mlp/fused_mlp.h"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "engine/tensor_map.h"
 #include "kernels/device/tma.cuh"
 #include "kernels/device/warp.cuh"
+#include "kernels/networks/mlp/parts/gather.cuh"
 #include "kernels/networks/mlp/parts/layers.h"
 #include "kernels/networks/mlp/parts/product.cuh"
 #include "kernels/optimizer/parts/sgd.cuh"
@@ -132,6 +133,17 @@ __device__ __forceinline__ void add_totals(const Training& t, const float* losse
   t.state.totals->loss_sum += loss;
   t.state.totals->hits += hits;
   t.state.totals->rows += t.rows;
+}
+
+// A block of kBlock threads without weights, the `place`-th of them: gathers images of the next
+// step. One warp adds up the losses.
+template <int kBlock, class Element>
+__device__ __forceinline__ void serve(const Training& t, const Exchange<Element>& e, int place,
+                                      std::int64_t step) {
+  const int blocks = static_cast<int>(gridDim.x - blockIdx.x) + place;
+  const int warp = place * (kBlock / 32) + static_cast<int>(threadIdx.x) / 32;
+  if (warp == 0) return add_totals(t, e.loss, e.hit);
+  gather_rows(t, e, step + 1, warp - 1, blocks * (kBlock / 32) - 1);
 }
 
 #endif

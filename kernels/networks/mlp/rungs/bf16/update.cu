@@ -8,7 +8,6 @@
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/networks/mlp/launchers.h"
-#include "kernels/networks/mlp/parts/gather.cuh"
 #include "kernels/networks/mlp/parts/update.cuh"
 
 namespace weft::kernels::cuda {
@@ -53,12 +52,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const UpdateTile tile(t, static_cast<int>(blockIdx.x));
   const std::int64_t step = *t.state.step + t.ahead;  // see forward.cu
   device::overlap_wait();
-  if (tile.layer == kLayers) {
-    const int blocks = static_cast<int>(gridDim.x - blockIdx.x) + tile.row0;
-    const int warp = tile.row0 * (kThreads / 32) + static_cast<int>(threadIdx.x) / 32;
-    if (warp == 0) return add_totals(t, e.loss, e.hit);
-    return gather_rows(t, e, step + 1, warp - 1, blocks * (kThreads / 32) - 1);
-  }
+  if (tile.layer == kLayers) return serve<kThreads>(t, e, tile.row0, step);
   char* const weights = ring + Update::kStages * Update::kStageBytes;
   if (threadIdx.x >= kConsumers) {
     if (threadIdx.x != kConsumers) return;

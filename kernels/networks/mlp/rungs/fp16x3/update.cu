@@ -6,7 +6,6 @@
 #include "engine/launch.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/networks/mlp/launchers.h"
-#include "kernels/networks/mlp/parts/gather.cuh"
 #include "kernels/networks/mlp/parts/halves.cuh"
 #include "kernels/networks/mlp/parts/update.cuh"
 
@@ -70,12 +69,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const UpdateTile tile(t, static_cast<int>(blockIdx.x));
   const std::int64_t step = *t.state.step + t.ahead;  // see bf16/forward.cu
   device::overlap_wait();
-  if (tile.layer == kLayers) {
-    const int blocks = static_cast<int>(gridDim.x - blockIdx.x) + tile.row0;
-    const int warp = tile.row0 * (kBlock / 32) + static_cast<int>(threadIdx.x) / 32;
-    if (warp == 0) return add_totals(t, e.loss, e.hit);
-    return gather_rows(t, e, step + 1, warp - 1, blocks * (kBlock / 32) - 1);
-  }
+  if (tile.layer == kLayers) return serve<kBlock>(t, e, tile.row0, step);
   char* const weights = ring + Update::kStages * Update::kStageBytes;
   const int team = static_cast<int>(threadIdx.x) / kConsumers;
   if (team == kTeams) {
