@@ -26,6 +26,8 @@ struct Maps {
   ParameterMaps weights;
 };
 
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
 // Where a layer's copy lies, (out, pitch).
 struct WeightCopy {
   Bfloat16* to;
@@ -38,6 +40,8 @@ __device__ __forceinline__ WeightCopy copy_of(const Exchange<Bfloat16>& e, const
   if (layer == 1) return {e.w2, t.hidden1};
   return {e.w3, t.hidden2};
 }
+
+#endif
 
 __global__ void __launch_bounds__(kThreads, 1)
     mlp_update_kernel(const __grid_constant__ Maps maps, Exchange<Bfloat16> e, Training t,

@@ -27,7 +27,7 @@ namespace {
 
 using namespace fused_mlp;
 
-constexpr int kStages = 4, kMostChunks = kMostHidden / kSide;
+constexpr int kStages = 4;
 using Backward = Product<false, true, kSide, kStages, false, 2>;
 constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
 
@@ -42,6 +42,8 @@ std::size_t shared_bytes(const Training& t) {
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kMostChunks = kMostHidden / kSide;
 
 // 0xffff for each of the two values that is above zero.
 __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {

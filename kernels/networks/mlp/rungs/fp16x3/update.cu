@@ -16,7 +16,7 @@ using namespace fused_mlp;
 
 using Update = Product<true, true, kUpdateColumns, 3, true, 2, kTeams>;
 constexpr std::size_t kSharedBytes = Update::kSharedBytes + 2 * kTileBytes;
-constexpr int kBlock = kTeamThreads + 32, kWarps = kTeamThreads / 32;
+constexpr int kBlock = kTeamThreads + 32;
 static_assert(kSide * kSumPitch * sizeof(float) <= Update::kStages * Update::kStageBytes);
 
 struct Maps {
@@ -25,6 +25,10 @@ struct Maps {
   CUtensorMap h[kLayers - 1];  // (rows, pitch of each)
   ParameterMaps weights;
 };
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kWarps = kTeamThreads / 32;
 
 // Where a layer's copy lies, (out, pitch), and the shifts of its tiles, (out tiles, in tiles).
 struct WeightCopy {
@@ -54,6 +58,8 @@ __device__ __forceinline__ int product_shift(const Exchange<Half>& e, const Trai
   }
   return logit_shift(t.rows) + e.shifts.h2[row_tile * (tiles2 + 1) + min(in, tiles2)];
 }
+
+#endif
 
 __global__ void __launch_bounds__(kBlock, 1)
     mlp_update_parts_kernel(const __grid_constant__ Maps maps, Exchange<Half> e, Training t,
