@@ -40,6 +40,8 @@ ERRORS = {
 }
 SETS = {"full disk": "write,fsync,mkdir,rename", "dead disk": "open,read,write,fsync,mkdir,rename,close",
         "small alloc": "alloc"}
+COUNT_ONLY = -1   # as the number of the call that fails: each is written down, and none fails
+LARGE = 1 << 20   # bytes of an "alloc"
 
 
 def fault(library: str, world: pathlib.Path, call: str, error: str, n: int, fired: pathlib.Path) -> dict[str, str]:
@@ -159,15 +161,17 @@ class Case:
         return True, "wrong" if problem else "refused", f"{what}: {problem}" if problem else ""
 
 
-def calls_of(case: Case, call: str) -> int:
-    """How many calls of this kind a run without a fault makes."""
-    low, high = 0, 1  # the fault of n = low fires, that of high does not
-    while case.judge(call, ERRORS[call][0], high)[0]:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if case.judge(call, ERRORS[call][0], middle)[0] else (low, middle)
-    return low
+def calls_of(case: Case) -> dict[str, int]:
+    """How many calls of each kind a run without a fault makes."""
+    world, counted = case.place.copy(case.slot), case.place.folder / f"{case.slot}.counted"
+    every = fault(case.place.library, world, "small alloc", "ENOMEM", COUNT_ONLY, counted)
+    every["WEFT_FAULTS_CALL"] = ",".join(call for call in ERRORS if call not in SETS)
+    programs.run(case.place.weft, case.program.words, world, case.program.stdin, every)
+    made = [line.split() for line in counted.read_text().splitlines()] if counted.exists() else []  # number, call, what
+    counted.unlink(missing_ok=True)
+    large = [words for words in made if words[1] != "alloc" or int(words[2]) >= LARGE]
+    return {call: sum(words[1] in SETS.get(call, call).split(",") for words in (made if call == "small alloc" else large))
+            for call in ERRORS}
 
 
 def sample(most: int, wanted: int) -> list[int]:
@@ -185,10 +189,11 @@ def rows_of(options, program_name: str, place: programs.Workplace) -> list[dict]
         print(f"{program.name} is left out: {str(missing).strip()}", file=sys.stderr)
         return []
     rows = []
+    numbers_of_calls = calls_of(case) if options.short else {}
     for call, errors in ERRORS.items():
         if options.call and call not in options.call:
             continue
-        most = calls_of(case, call) if options.short else None
+        most = numbers_of_calls.get(call)
         for index, error in enumerate(errors):
             row = {"program": program.name, "call": call, "error": error, "runs": 0, "survived": 0, "refused": 0,
                    "left_out": 0, "wrong": []}

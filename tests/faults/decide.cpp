@@ -96,12 +96,14 @@ void closed(int file) {
 bool fails(const char* call, const char* what) {
   if (!has_begun || wanted == 0 || !is_listed(call)) return false;
   const long number = ++count;
-  if (number != wanted && !(is_sticky && number > wanted)) return false;
+  const bool counts_only = wanted < 0;
+  if (!counts_only && number != wanted && !(is_sticky && number > wanted)) return false;
   if (fired_to[0] != '\0') {
     char line[PATH_MAX + 64];
     const int length = std::snprintf(line, sizeof line, "%ld %s %s\n", number, call, what);
     append_to(fired_to, line, static_cast<std::size_t>(length));
   }
+  if (counts_only) return false;
   errno = error_number;
   return true;
 }

@@ -6,7 +6,7 @@
 //
 //   WEFT_FAULTS_CALL    open, read, write, fsync, rename, mkdir, mmap, close or alloc; more than
 //                       one, with commas between them
-//   WEFT_FAULTS_N       the number of the call that fails, from 1 on
+//   WEFT_FAULTS_N       the number of the call that fails, from 1 on; -1: none fails, all are told
 //   WEFT_FAULTS_ERROR   the errno that it fails with, or "short": a read or write moves half
 //   WEFT_FAULTS_STICKY  set: all later ones fail as well, as on a disk that stays full
 //   WEFT_FAULTS_BYTES   allocations from this size on count; default 1 MiB
