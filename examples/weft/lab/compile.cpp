@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -118,19 +119,50 @@ void prune(const fs::path& cache) {
   }
 }
 
-void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& files) {
-  make_folder(folder);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    data::write_file_atomically(folder / fmt::format("file-{}", i), files[i].text);
-  }
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     line += fmt::format("{}{}", line.empty() ? "" : " ", shell_quoted(word));
   }
   return line;
+}
+
+// A header that includes lab.h, with which every program begins. It is compiled once for all of
+// them: g++ takes what it has made of it, but where a program's macros change what it means.
+fs::path precompiled_header(const fs::path& cache, const std::vector<std::string>& begin,
+                            const std::string& made_of) {
+  const fs::path finished = cache / ("header-" + hash(made_of + joined(begin)));
+  const auto now = fs::file_time_type::clock::now();
+  std::error_code failed;
+  if (fs::is_regular_file(finished / "lab.h.gch")) {
+    fs::last_write_time(finished, now, failed);
+    return finished / "lab.h";
+  }
+  const TemporaryFolder temporary(cache);
+  const std::string header = (temporary.path / "lab.h").string();
+  data::write_file_atomically(header, "#include \"host_cuda/lab/lab.h\"\n");
+  std::vector<std::string> words = begin;
+  words.insert(words.end(), {"-x", "c++-header", header, "-o", header + ".gch"});
+  if (run_program(words) != 0) {
+    throw Error(ErrorKind::usage, "the headers of the lab do not compile");
+  }
+  std::vector<fs::path> unused;  // for an hour; 55 MB each
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
+    if (entry.path().filename().string().starts_with("header-") &&
+        fs::last_write_time(entry, failed) < now - std::chrono::hours(1)) {
+      unused.push_back(entry.path());
+    }
+  }
+  for (const fs::path& one : unused) fs::remove_all(one, failed);
+  fs::rename(temporary.path, finished, failed);  // another process may have been faster
+  return finished / "lab.h";
+}
+
+void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& files) {
+  make_folder(folder);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    data::write_file_atomically(folder / fmt::format("file-{}", i), files[i].text);
+  }
 }
 
 }  // namespace
@@ -145,33 +177,33 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   std::string version;
   run_program({cxx, "--version"}, &version);
 
-  std::vector<std::string> words = {cxx, "-x", "c++", "-c"};
-  for (const std::string& flag : instrumentation(version.find("clang") != std::string::npos)) {
-    words.push_back(flag);
-  }
+  const bool is_clang = version.find("clang") != std::string::npos, keeps = !run.keep.empty();
+  std::vector<std::string> words = {cxx};
+  for (const std::string& flag : instrumentation(is_clang)) words.push_back(flag);
   words.push_back("-I" + (lab / "host_cuda/include").string());
   words.push_back("-I" + lab.string());
-  for (const fs::path& source : sources) {
-    words.push_back("-iquote" + (source.parent_path() / ".").string());
-  }
-  for (const std::string& folder : run.folders) words.push_back("-I" + folder);
-  for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
   words.push_back("-DWEFT_HOST_CUDA");
-  words.push_back("-include");
-  words.push_back("host_cuda/lab/lab.h");
-  // Messages name files as they were typed, and a debugger finds them.
-  words.push_back("-fdebug-prefix-map=" + lab.string() + "=weft-lab");
-  words.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
-
-  std::string made_of = version + joined(words) + fs::current_path().string() + "\n";
-  for (const TranslatedFile& file : files) made_of += file.text + '\0';
+  std::string made_of = version;
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(lab, fs::directory_options::follow_directory_symlink)) {
     if (entry.is_regular_file()) made_of += state_of(entry.path());
   }
   const fs::path cache = cache_folder();
+  const fs::path header =
+      is_clang || keeps ? "host_cuda/lab/lab.h" : precompiled_header(cache, words, made_of);
+  for (const fs::path& source : sources) {
+    words.push_back("-iquote" + (source.parent_path() / ".").string());
+  }
+  for (const std::string& folder : run.folders) words.push_back("-I" + folder);
+  for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
+  words.insert(words.end(), {"-x", "c++", "-c", "-include", header.string()});
+  // Messages name files as they were typed, and a debugger finds them.
+  words.push_back("-fdebug-prefix-map=" + lab.string() + "=weft-lab");
+  words.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
+
+  made_of += joined(words) + fs::current_path().string() + "\n";
+  for (const TranslatedFile& file : files) made_of += file.text + '\0';
   const fs::path finished = cache / hash(made_of) / "program";
-  const bool keeps = !run.keep.empty();
   if (!keeps && fs::is_regular_file(finished)) {
     std::error_code failed;
     fs::last_write_time(finished.parent_path(), fs::file_time_type::clock::now(), failed);
