@@ -229,7 +229,7 @@ std::uint64_t warp_operation(const WarpCall& call) {
   }
   self.call = call;
   self.wait = Wait::warp;
-  for (int l = 0; l < 32; ++l) {
+  for (int l = 31; l >= 0; --l) {  // the last lane is most often the one that is missing
     if ((call.mask >> l & 1u) == 0) continue;
     const int id = warp * 32 + l;
     const bool there = id < block.threads && thread_of(block, id).wait == Wait::warp &&

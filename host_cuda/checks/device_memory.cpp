@@ -256,8 +256,8 @@ void restore_device_memory(const std::vector<char>& contents) {
 }
 
 std::string first_difference(const std::vector<char>& a, const std::vector<char>& b) {
+  if (std::memcmp(a.data(), b.data(), a.size()) == 0) return "";  // much faster than mismatch()
   const auto differ = std::mismatch(a.begin(), a.end(), b.begin()).first;
-  if (differ == a.end()) return "";
   auto at = static_cast<std::size_t>(differ - a.begin());
   for (const Allocation& one : known) {
     if (at < one.bytes) {

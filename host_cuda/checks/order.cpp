@@ -12,8 +12,7 @@ Segments segments;
 Segment grid_barrier_at = 0;
 static std::unordered_map<std::uintptr_t, Clock> published;
 
-bool Clock::covers(std::uint32_t block, Segment segment) const {
-  if (segment < all_) return true;
+bool Clock::knows(std::uint32_t block, Segment segment) const {
   const auto at = std::lower_bound(blocks_.begin(), blocks_.end(), std::pair{block, Segment{0}});
   return at != blocks_.end() && at->first == block && segment < at->second;
 }

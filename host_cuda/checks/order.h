@@ -30,12 +30,16 @@ struct Block;
 // far.
 class Clock {
  public:
-  bool covers(std::uint32_t block, Segment segment) const;
+  bool covers(std::uint32_t block, Segment segment) const {
+    return segment < all_ || (!blocks_.empty() && knows(block, segment));
+  }
   void learn(std::uint32_t block, Segment before);
   void learn(const Clock& other);
   bool empty() const { return blocks_.empty(); }
 
  private:
+  bool knows(std::uint32_t block, Segment segment) const;
+
   static constexpr std::size_t kMostBlocks = 64;
   Segment all_ = 0;
   std::vector<std::pair<std::uint32_t, Segment>> blocks_;
