@@ -127,8 +127,11 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
+constexpr const char* kHeader = "host_cuda/lab/lab.h";
+
 // A header that includes lab.h, with which every program begins. It is compiled once for all of
-// them: g++ takes what it has made of it, but where a program's macros change what it means.
+// them: g++ takes what it has made of it, but where a program's macros change what it means. Where
+// it cannot be compiled, as on a full disk, each program reads lab.h itself.
 fs::path precompiled_header(const fs::path& cache, const std::vector<std::string>& begin,
                             const std::string& made_of) {
   const fs::path finished = cache / ("header-" + hash(made_of + joined(begin)));
@@ -140,12 +143,10 @@ fs::path precompiled_header(const fs::path& cache, const std::vector<std::string
   }
   const TemporaryFolder temporary(cache);
   const std::string header = (temporary.path / "lab.h").string();
-  data::write_file_atomically(header, "#include \"host_cuda/lab/lab.h\"\n");
+  data::write_file_atomically(header, fmt::format("#include \"{}\"\n", kHeader));
   std::vector<std::string> words = begin;
   words.insert(words.end(), {"-x", "c++-header", header, "-o", header + ".gch"});
-  if (run_program(words) != 0) {
-    throw Error(ErrorKind::usage, "the headers of the lab do not compile");
-  }
+  if (run_program(words) != 0) return kHeader;
   std::vector<fs::path> unused;  // for an hour; 55 MB each
   for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
     if (entry.path().filename().string().starts_with("header-") &&
@@ -189,8 +190,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
     if (entry.is_regular_file()) made_of += state_of(entry.path());
   }
   const fs::path cache = cache_folder();
-  const fs::path header =
-      is_clang || keeps ? "host_cuda/lab/lab.h" : precompiled_header(cache, words, made_of);
+  const fs::path header = is_clang || keeps ? kHeader : precompiled_header(cache, words, made_of);
   for (const fs::path& source : sources) {
     words.push_back("-iquote" + (source.parent_path() / ".").string());
   }
