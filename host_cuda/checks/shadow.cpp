@@ -96,8 +96,10 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
   }
 }
 
-Finding Shadow::access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
-                       const void* site) {
+// For a constant `access` the compiler leaves out what cannot be.
+[[gnu::always_inline]] inline Finding Shadow::record(std::uintptr_t address, std::size_t bytes,
+                                                     Access access, const Thread& by,
+                                                     const void* site) {
   const Stamp stamp(current_segment(), number_of_site(site), by.id, access);
   Finding::Kind kind = Finding::Kind::nothing;
   Stamp other;
@@ -149,6 +151,14 @@ Finding Shadow::access(std::uintptr_t address, std::size_t bytes, Access access,
     kind = Finding::Kind::uninitialised;
   }
   return {kind, other};
+}
+
+Finding Shadow::access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
+                       const void* site) {
+  const bool is_word = bytes == 4;  // most accesses are one
+  if (access == Access::read && is_word) return record(address, 4, Access::read, by, site);
+  if (access == Access::write && is_word) return record(address, 4, Access::write, by, site);
+  return record(address, bytes, access, by, site);
 }
 
 }  // namespace weft::host_cuda

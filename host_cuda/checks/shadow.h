@@ -120,6 +120,8 @@ class Shadow {
     }
   };
 
+  Finding record(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
+                 const void* site);
   View& view_of(std::uintptr_t address) {
     const std::uintptr_t number = address / kPageBytes;
     View& view = views_[number % views_.size()];
