@@ -17,7 +17,12 @@ namespace {
 void (*report)(const std::string&) = nullptr;
 std::string running_kernel;                     // and where it was launched
 std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
-std::string first_failure;
+
+// Never destroyed: the last to ask for it may be behind all destructors.
+std::string& first_failure() {
+  static auto& failure = *new std::string;
+  return failure;
+}
 
 std::uintptr_t number(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
@@ -148,13 +153,13 @@ std::string caller_line() {
 }
 
 void note_failure(const std::string& what) {
-  first_failure = what;
+  first_failure() = what;
 }
 void error_was_read() {
-  first_failure.clear();
+  first_failure().clear();
 }
 std::string unread_failure() {
-  return first_failure;
+  return first_failure();
 }
 
 }  // namespace weft::host_cuda
