@@ -20,7 +20,7 @@ namespace weft::kernels {
 struct FusedMlpDims {
   std::int64_t height = 0, width = 0;  // of an image
   std::int64_t hidden1 = 0, hidden2 = 0, classes = 0;
-  ComputeMode mode = ComputeMode::fp32;
+  ComputeMode mode = ComputeMode::fp32;  // tf32 is computed as fp32 is
 
   std::int64_t inputs() const { return height * width; }
   std::int64_t parameters() const;
