@@ -220,4 +220,9 @@ inline std::vector<nlohmann::json> json_lines(const std::string& text) {
   return events;
 }
 
+// The last of them, or an empty object.
+inline nlohmann::json end_of(const std::vector<nlohmann::json>& events) {
+  return events.empty() ? nlohmann::json::object() : events.back();
+}
+
 }  // namespace weft::test

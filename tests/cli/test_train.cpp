@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
-// weft train: its run directory, its output for people and programs, fallback, resume, signals.
+// weft train: its run directory, its output for people and programs, fallback.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
 #include "tests/cli/program.h"
 
 namespace weft::test {
 namespace {
 
-class Train : public ProgramTest {
- protected:
-  static const nlohmann::json& end_of(const std::vector<nlohmann::json>& events) {
-    static const nlohmann::json nothing = nlohmann::json::object();
-    return events.empty() ? nothing : events.back();
-  }
-};
+class Train : public ProgramTest {};
 
 TEST_F(Train, WritesARunThatTheOtherCommandsUnderstand) {
   const Outcome outcome = train_small("my run");
@@ -159,59 +151,6 @@ TEST_F(Train, StreamedImagesGiveTheSameBits) {
   }
 }
 
-TEST_F(Train, StopAndResumeGiveTheSameBits) {
-  ASSERT_EQ(train_small("whole").exit_code, 0);
-  const Outcome half = train_small("halves", {"--stop-after", "1"});
-  ASSERT_EQ(half.exit_code, 0) << half.err;
-  EXPECT_NE(half.out.find("train --resume halves"), std::string::npos) << half.out;
-  EXPECT_FALSE(read("whole/model.safetensors") == read("halves/model.safetensors"));
-  const Outcome rest = weft({"train", "--resume", "halves", "--device", "cpu"});
-  ASSERT_EQ(rest.exit_code, 0) << rest.err;
-  EXPECT_TRUE(read("whole/model.safetensors") == read("halves/model.safetensors"));
-}
-
-TEST_F(Train, AnInterruptSavesExits130AndResumes) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    const std::string run = signal == SIGINT ? "int" : "term";
-    const Process process =
-        start({"train", "--dataset", "digits", "--limit-train", "3000", "--epochs", "60",
-               "--lr-schedule", "constant", "--device", "cpu", "--json", "--out", run});
-    ASSERT_TRUE(process.wait_for("\"event\":\"epoch\""));
-    kill(process.pid(), signal);
-    const Outcome outcome = process.wait();
-    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-    const std::vector<nlohmann::json> events = json_lines(outcome.out);
-    const nlohmann::json& end = end_of(events);
-    EXPECT_EQ(end.at("event"), "end");
-    EXPECT_TRUE(end.at("interrupted").get<bool>());
-    const int done = end.at("epochs").get<int>();
-    EXPECT_GE(done, 1);
-    EXPECT_LT(done, 60);
-    const Outcome resumed = weft({"train", "--resume", run, "--device", "cpu", "--epochs",
-                                  std::to_string(done + 1), "--json"});
-    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-    EXPECT_EQ(end_of(json_lines(resumed.out)).at("epochs"), done + 1);
-  }
-}
-
-TEST_F(Train, AKilledRunResumesFromItsLastCheckpoint) {
-  const Process process =
-      start({"train", "--dataset", "digits", "--limit-train", "3000", "--epochs", "60",
-             "--lr-schedule", "constant", "--device", "cpu", "--json", "--out", "run"});
-  ASSERT_TRUE(process.wait_for("\"epoch\":2"));
-  // Short epochs are written several at a time.
-  for (int i = 0; i < 200 && !fs::exists(folder() / "run/model.safetensors"); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  kill(process.pid(), SIGKILL);
-  EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
-  EXPECT_EQ(weft({"inspect", "run"}).exit_code, 0);
-  const Outcome resumed =
-      weft({"train", "--resume", "run", "--device", "cpu", "--stop-after", "3", "--json"});
-  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_GE(end_of(json_lines(resumed.out)).at("epochs").get<int>(), 2);
-}
-
 TEST_F(Train, WithoutDataAndNetworkItSaysSoAndUsesTheBuiltInDigits) {
   const Outcome outcome = weft(
       {"train", "--limit-train", "2000", "--epochs", "1", "--device", "cpu", "--progress", "off"});
@@ -307,49 +246,6 @@ TEST_F(Train, ARunDirectoryThatCannotBeWrittenIsOneLine) {
   expect_error(train_small("locked/run"), 3,
                "could not create the folder locked/run: Permission denied");
   expect_error(train_small("locked/a/b"), 3, "Permission denied");
-}
-
-TEST_F(Train, AFinishedRunSaysSoAndShowsNoEmptyTable) {
-  ASSERT_EQ(train_small("run", {"--epochs", "1"}).exit_code, 0);
-  const Outcome again = weft({"train", "--resume", "run", "--device", "cpu"});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.out.find("run, finished: nothing is left to train after 1 epoch"),
-            std::string::npos)
-      << again.out;
-  EXPECT_EQ(again.out.find("images/s"), std::string::npos) << again.out;
-  EXPECT_NE(again.out.find("wrong, after 1 epoch.\n"), std::string::npos) << again.out;
-  EXPECT_NE(weft({"inspect", "run"}).out.find("1 epoch, test accuracy"), std::string::npos);
-}
-
-TEST_F(Train, AResumeInAnEpochSaysWhereItGoesOn) {
-  const auto images_done = [&] {
-    return nlohmann::json::parse(read("run/state.json")).at("images_of_next_epoch_done");
-  };
-  // Runs until `text` is printed, and `delay` longer.
-  const auto interrupted = [&](std::vector<std::string> arguments, const std::string& text,
-                               int delay) {
-    arguments.insert(arguments.begin(), {"train", "--device", "cpu", "--progress", "off"});
-    const Process process = start(arguments);
-    EXPECT_TRUE(process.wait_for(text));
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
-    kill(process.pid(), SIGINT);
-    const Outcome outcome = process.wait();
-    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-    return outcome.out;
-  };
-  std::string out = interrupted({"--dataset", "digits", "--limit-train", "20000", "--epochs", "99",
-                                 "--lr-schedule", "constant", "--out", "run"},
-                                "images/s", 100);
-  for (int i = 2; images_done() == 0 && i < 20; ++i) {  // between two epochs
-    out = interrupted({"--resume", "run"}, "images/s", 100 * i);
-  }
-  const nlohmann::json images = images_done();
-  ASSERT_GT(images, 0);
-  EXPECT_NE(out.find(" of 99 epochs done and "), std::string::npos) << out;
-  const std::vector<nlohmann::json> events =
-      json_lines(interrupted({"--resume", "run", "--json"}, "\"event\":\"start\"", 0));
-  EXPECT_EQ(events.at(0).at("images_before"), images);
-  if (images_done() > 0) interrupted({"--resume", "run"}, "run, goes on in epoch ", 0);
 }
 
 TEST_F(Train, TheDataLineCountsWhatIsTrainedOn) {
@@ -452,15 +348,6 @@ TEST_F(Train, AConfigFileGivesTheSettingsAndFlagsWin) {
   write("gpu.json", R"({"precision": "bf16"})");
   expect_error(weft({"train", "--config", "gpu.json", "--device", "cpu"}), 2, "needs a GPU");
   EXPECT_FALSE(fs::exists(folder() / "c"));
-}
-
-TEST_F(Train, AFullDiskKeepsTheLastCheckpoint) {
-  file_size_limit_ = 100 * 1024;  // model and optimizer files are larger
-  expect_error(train_small("run"), 3, "run");
-  file_size_limit_ = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder() / "run")) {
-    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
-  }
 }
 
 TEST_F(Train, ADivergedLossNamesALayerAndExitsOne) {

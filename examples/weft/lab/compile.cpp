@@ -119,6 +119,13 @@ void prune(const fs::path& cache) {
   }
 }
 
+void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& files) {
+  make_folder(folder);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    data::write_file_atomically(folder / fmt::format("file-{}", i), files[i].text);
+  }
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
@@ -156,14 +163,7 @@ fs::path precompiled_header(const fs::path& cache, const std::vector<std::string
   }
   for (const fs::path& one : unused) fs::remove_all(one, failed);
   fs::rename(temporary.path, finished, failed);  // another process may have been faster
-  return finished / "lab.h";
-}
-
-void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& files) {
-  make_folder(folder);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    data::write_file_atomically(folder / fmt::format("file-{}", i), files[i].text);
-  }
+  return fs::is_regular_file(finished / "lab.h.gch") ? finished / "lab.h" : fs::path(kHeader);
 }
 
 }  // namespace

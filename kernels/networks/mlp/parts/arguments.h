@@ -62,7 +62,7 @@ struct Exchange {
   float* loss;              // (rows,)
   std::int32_t* hit;        // (rows,)
   std::int64_t pitch_x, pitch1, pitch2, pitch_w1;
-  Shifts shifts;  // of parts
+  Shifts shifts = {};  // of parts
 
   // Lies from `base` on, or nowhere when it is null. `bytes` is the size.
   Exchange(char* base, const Training& t) {
