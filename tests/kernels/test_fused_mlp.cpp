@@ -160,6 +160,20 @@ class Problem {
     labels_[static_cast<std::size_t>(index)] = label;
     image_labels_.set(labels_);
   }
+  // Makes each unit of the first hidden layer larger by a power of two of its own, from 2^12 to
+  // 2^27, and its weights in the second layer smaller by the same: the second layer's values stay.
+  void grow_hidden_units() {
+    std::vector<float> values = parameters_.get();
+    const kernels::cpu::FusedMlpLayer<float> first(values.data(), dims_, 0),
+        second(values.data(), dims_, 1);
+    for (std::int64_t unit = 0; unit < first.out; ++unit) {
+      const float factor = std::ldexp(1.0f, 12 + static_cast<int>(unit % 16));
+      for (std::int64_t i = 0; i < first.in; ++i) first.weight[unit * first.in + i] *= factor;
+      first.bias[unit] *= factor;
+      for (std::int64_t o = 0; o < second.out; ++o) second.weight[o * second.in + unit] /= factor;
+    }
+    parameters_.set(values);
+  }
 
  private:
   inline static const std::vector<float> kRates = {0.1f, 0.05f, 0.2f,  0.01f,
@@ -228,6 +242,15 @@ TEST_P(FusedMlp, DistortsImagesAndSmoothsLabels) {
     for (int step = 0; step < 2; ++step) {
       problem.expect_step(70, str("distorted, ", name_of(mode), ", step ", step));
     }
+  }
+}
+
+// fp16 holds neither these weights nor these activations, and a tile of 64 x 64 has all sizes.
+TEST_P(FusedMlp, TakesValuesOfVeryDifferentSize) {
+  for (const ComputeMode mode : kModes) {
+    Problem problem(in_mode(kOther, mode), options_of(90, 70, kPlain), stream());
+    problem.grow_hidden_units();
+    problem.expect_step(70, str("grown units, ", name_of(mode)));
   }
 }
 
