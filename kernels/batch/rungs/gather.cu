@@ -12,8 +12,7 @@ namespace weft::kernels::cuda {
 
 namespace {
 
-// An image of 28 x 28 takes 196 threads that copy, or 392 that distort two pixels each.
-constexpr int kThreads = 256, kDistortThreads = 512;
+constexpr int kThreads = 256, kMostThreads = 512;
 
 struct Outputs {
   float* x;
@@ -70,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // Without edits only the map takes registers.
 template <bool kEdits>
-__global__ void __launch_bounds__(kDistortThreads)
+__global__ void __launch_bounds__(kMostThreads)
     distort_kernel(Outputs out, const std::uint8_t* __restrict__ images,
                    const std::int32_t* __restrict__ image_labels, int channels, int height,
                    int width, const std::int64_t* step, BatchOrder order, Augmentation augmentation,
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(kDistortThreads)
   for (int c = 0; c < channels; ++c, from += plane, to += plane) {
     const draw::Line line = kEdits ? drawn.lines.of[c] : line_of(lines, c);
     // A plane has below 2^31 pixels.
-    for (unsigned k = threadIdx.x; k < plane; k += kDistortThreads) {
+    for (unsigned k = threadIdx.x; k < plane; k += blockDim.x) {
       const unsigned quotient = k / static_cast<unsigned>(width);
       const int i = static_cast<int>(quotient);
       const int j = static_cast<int>(k - quotient * static_cast<unsigned>(width));
@@ -120,7 +119,10 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
                   const Augmentation& augmentation, std::span<const Normalization> normalization,
                   const Stream& stream) {
   const bool distorts = augmentation.any();
-  const Launch config{blocks_for(rows, 1), distorts ? kDistortThreads : kThreads, 0, stream};
+  // What draws a distortion is one thread. Few images wait for it and then for their pixels, which
+  // more threads sample sooner; of many, blocks of fewer threads draw more at once.
+  const bool few = rows <= 2 * device_properties(stream.device()).multiprocessors;
+  const Launch config{blocks_for(rows, 1), distorts && few ? kMostThreads : kThreads, 0, stream};
   const Outputs outputs{x, labels, indices};
   const draw::Lines lines = draw::lines_of(normalization);
   const int channels = static_cast<int>(dims.channels);
