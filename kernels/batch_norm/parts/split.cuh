@@ -72,10 +72,10 @@ __device__ __forceinline__ void store(float* y, std::int64_t offset, const Split
 // the first unit of the part.
 template <int kWidth, int kThreads, class Visit>
 __device__ __forceinline__ void walk(const Split& split, const Visit& visit) {
-  const int first = split.first(), end = split.end();
+  const int first = split.first(), count = split.end() - first;
 #pragma unroll 4
-  for (int unit = first + static_cast<int>(threadIdx.x); unit < end; unit += kThreads) {
-    visit(offset_of<kWidth>(split, unit), unit - first);
+  for (int place = static_cast<int>(threadIdx.x); place < count; place += kThreads) {
+    visit(offset_of<kWidth>(split, first + place), place);
   }
 }
 

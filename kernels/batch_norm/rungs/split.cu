@@ -24,11 +24,8 @@ namespace {
 constexpr int kThreads = 256;
 using Storage = device::BlockReduceStorage<double, kThreads>;
 
-// With kFirstOnly the result is thread 0's.
-template <bool kFirstOnly = false>
 __device__ __forceinline__ double block_sum(float value, Storage& storage) {
-  return device::block_reduce<kThreads, kFirstOnly>(static_cast<double>(value), device::Add(),
-                                                    storage);
+  return device::block_reduce<kThreads>(static_cast<double>(value), device::Add(), storage);
 }
 
 template <int kWidth>
@@ -51,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   });
   const double total = block_sum(sum, storage);
-  const double total_squares = block_sum<true>(squares, storage);
+  const double total_squares = block_sum(squares, storage);
   if (threadIdx.x != 0) return;
   const double count = static_cast<double>(units) * kWidth;
   parts[static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] =
