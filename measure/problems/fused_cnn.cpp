@@ -28,10 +28,14 @@ constexpr float kSpread = 0.08f;  // of parameters
 
 NetworkProblem network_of(std::int64_t rows, Device device) {
   // Where two values of a window lie closer than rounding the other one may win: the tolerance.
-  return {"lenet5",        kPixels,
-          kDims.classes,   kDims.parameters(),
-          step_products(), kSpread,
-          {1e-3},          kernels::fused_cnn_workspace_bytes(kDims, rows, device)};
+  return {"lenet5",
+          kPixels,
+          kDims.classes,
+          kDims.parameters(),
+          step_products(),
+          kSpread,
+          1e-3,
+          kernels::fused_cnn_workspace_bytes(kDims, rows, device)};
 }
 
 class TrainWork final : public NetworkWork {

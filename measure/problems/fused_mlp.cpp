@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The MLP trained as a whole: see network_work.h.
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/networks/mlp/cpu/templates.h"
 #include "measure/families.h"
 #include "measure/problems/network_work.h"
@@ -15,12 +18,10 @@ kernels::FusedMlpDims dims_of(kernels::ComputeMode mode) {
   return dims;
 }
 
-// In bf16 a value close to the middle of two bfloat16 may be rounded to the other one. In fp32 the
-// weights of two units may differ: of 1024 images one does it to 200 weights, by 1e-3 of the
-// largest gradient.
-GradientTolerance tolerance_in(kernels::ComputeMode mode) {
-  if (mode == kernels::ComputeMode::bf16) return {1.0 / 128};
-  return {1e-5, 2 * (kDims.inputs() + 1), 2e-3};
+// Of a gradient, relative to the largest. In bf16 a value close to the middle of two bfloat16 may
+// be rounded to the other one.
+double tolerance_in(kernels::ComputeMode mode) {
+  return mode == kernels::ComputeMode::bf16 ? 1.0 / 128 : 1e-5;
 }
 
 NetworkProblem network_of(std::int64_t rows, Device device) {
@@ -32,7 +33,7 @@ NetworkProblem network_of(std::int64_t rows, Device device) {
     workspace =
         std::max(workspace, kernels::fused_mlp_workspace_bytes(dims_of(mode), rows, device));
   }
-  return {"mlp", kDims.inputs(), kDims.classes, kDims.parameters(), products, 0.04f, {}, workspace};
+  return {"mlp", kDims.inputs(), kDims.classes, kDims.parameters(), products, 0.04f, 0, workspace};
 }
 
 class MlpWork final : public NetworkWork {
@@ -42,6 +43,7 @@ class MlpWork final : public NetworkWork {
     options_.order = order_;
     options_.normalization = kNormalization;
     options_.sgd = sgd_;
+    draw_close_images_again();
   }
 
   bool can_run(std::string_view variant) const override {
@@ -64,6 +66,40 @@ class MlpWork final : public NetworkWork {
  private:
   static kernels::ComputeMode mode_of(std::string_view variant) {
     return measure::mode_of(*kernels::fused_mlp_rungs().find(variant));
+  }
+  // A hidden value within rounding of zero may pass its ReLU here and not in double, which then
+  // shows in every gradient behind it. One of 1024 images did that. So images whose hidden values
+  // come close to zero are replaced by others.
+  void draw_close_images_again() {
+    constexpr double kClose = 1e-5;  // values are of the size of 1, and errors of 1e-6
+    const std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
+    const auto line = kernels::draw::line_of(kNormalization);
+    const auto pixels = static_cast<std::size_t>(kDims.inputs());
+    std::vector<char> close(static_cast<std::size_t>(rows_));
+    std::vector<double> in, out;
+    for (std::uint64_t seed = context.seed + 3;; ++seed) {
+      std::fill(close.begin(), close.end(), 0);
+      in.assign(host_images_.begin(), host_images_.end());
+      for (double& pixel : in) pixel = line.slope * pixel + line.offset;
+      for (int i = 0; i < 2; ++i, in.swap(out)) {
+        const kernels::cpu::FusedMlpLayer<const double> layer(parameters.data(), kDims, i);
+        out.resize(close.size() * static_cast<std::size_t>(layer.out));
+        kernels::cpu::linear_forward(out.data(), in.data(), layer.weight, layer.bias, rows_,
+                                     layer.out, layer.in, kernels::Epilogue::none);
+        for (std::size_t k = 0; k < out.size(); ++k) {
+          if (std::fabs(out[k]) < kClose) close[k / static_cast<std::size_t>(layer.out)] = 1;
+          out[k] = std::max(out[k], 0.0);
+        }
+      }
+      if (std::find(close.begin(), close.end(), 1) == close.end()) break;
+      const std::vector<std::uint8_t> others = random_bytes(rows_ * kDims.inputs(), seed);
+      for (std::size_t k = 0; k < others.size(); ++k) {
+        if (close[k / pixels]) host_images_[k] = others[k];
+      }
+    }
+    copy_bytes(images_[0], context.stream.device(), host_images_.data(), Device::cpu(),
+               host_images_.size(), context.stream);
+    context.stream.synchronize();
   }
   double expected(std::vector<double>& gradient) const override {
     kernels::cpu::FusedMlpMemory<double> memory;

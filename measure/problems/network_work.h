@@ -17,21 +17,12 @@ constexpr kernels::Normalization kNormalization = {0.1307f, 0.3081f};  // of the
 std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed);
 std::vector<std::int32_t> random_labels(std::int64_t n, std::uint64_t seed, std::int64_t classes);
 
-// How far gradients may lie from those in double, relative to the largest of them.
-struct GradientTolerance {
-  double of_all;
-  // A hidden value within rounding of zero may pass its ReLU here and not in double. Then the
-  // weights of one unit differ by what one image adds to them.
-  std::int64_t few = 0;  // that many may differ
-  double of_few = 0;     // by this
-};
-
 struct NetworkProblem {
   std::string_view name;
   std::int64_t pixels, classes, parameters;
-  double step_products;  // of one image, by the formula
-  float spread;          // parameters lie within, so that values neither grow nor vanish
-  GradientTolerance tolerance;
+  double step_products;         // of one image, by the formula
+  float spread;                 // parameters lie within, so that values neither grow nor vanish
+  double tolerance;             // of a gradient, relative to the largest
   std::size_t workspace_bytes;  // for `rows` images on the device
 };
 
@@ -63,7 +54,7 @@ class NetworkWork : public Work {
   Rotated<std::int64_t> step_;
   Rotated<std::uint8_t> totals_;
   Buffer scratch_;
-  GradientTolerance tolerance_;
+  double tolerance_;
   std::vector<double> gradient_;  // empty until it is needed
 
  private:
