@@ -22,7 +22,8 @@ struct LinksFlags {
   bool json = false;
 };
 
-constexpr int kCalls = 20, kRepeats = 15;
+constexpr int kCalls = 20, kFewest = 3, kMost = 15;
+constexpr double kEnough = 0.5;  // seconds of repeats, when there are not fewer than kFewest
 
 // The median time of an all-reduce of n floats, in seconds: calls that follow each other in one
 // graph, timed from a barrier to the end of the last one, on the slowest rank. The values are
@@ -36,17 +37,21 @@ double measure(distributed::Communicator& ranks, std::int64_t n, const Stream& s
     for (int i = 0; i < kCalls; ++i) ranks.all_reduce(values.data<float>(), n, stream);
   });
   std::vector<double> seconds;
-  for (int repeat = -2; repeat < kRepeats; ++repeat) {  // two to warm up
+  double spent = 0;  // the same on all ranks, which therefore end together
+  for (int repeat = -2; repeat < kFewest || (repeat < kMost && spent < kEnough); ++repeat) {
     ranks.barrier();
     const Timer timer;
     calls.launch();
     stream.synchronize();
     double slowest = 0;
     for (const double of_rank : ranks.gather(timer.seconds())) slowest = std::max(slowest, of_rank);
-    if (repeat >= 0) seconds.push_back(slowest / kCalls);
+    if (repeat < 0) continue;  // two to warm up
+    seconds.push_back(slowest / kCalls);
+    spent += slowest;
   }
-  std::ranges::nth_element(seconds, seconds.begin() + kRepeats / 2);
-  return seconds[kRepeats / 2];
+  const auto median = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::ranges::nth_element(seconds, median);
+  return *median;
 }
 
 int run_links(LinksFlags flags) {
