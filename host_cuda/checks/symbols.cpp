@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -156,8 +157,11 @@ const Variable* nearest(const std::vector<Variable>& all, std::uintptr_t address
 }  // namespace
 
 // addr2line reads all debug information anew each time, so one call asks for many addresses.
-void find_source_lines(const std::vector<const void*>& sites) {
+void find_source_lines(const std::vector<const void*>& wanted) {
   constexpr std::size_t kAtOnce = 1000;
+  std::vector<const void*> sites;
+  std::ranges::copy_if(wanted, std::back_inserter(sites),
+                       [](const void* site) { return !known_lines.contains(site); });
   std::error_code unknown;
   const std::string self = std::filesystem::canonical(image().file, unknown).string();
   for (std::size_t first = 0; first < sites.size(); first += kAtOnce) {
