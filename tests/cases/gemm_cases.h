@@ -53,11 +53,11 @@ inline std::vector<GemmCase> network_gemm_cases(std::int64_t batch = 64) {
   return cases;
 }
 
-// For sanitizer runs: every transpose with and without aligned rows, edges in all directions, k
-// longer than any ring of stages.
-inline std::vector<GemmCase> few_gemm_cases() {
+// For sanitizer runs: every transpose with and without aligned rows, edges in all directions. k is
+// longer than any ring of stages, of which the longest on floats without wgmma has 128.
+inline std::vector<GemmCase> few_gemm_cases(std::int64_t k = 265) {
   std::vector<GemmCase> cases;
-  constexpr std::int64_t m = 40, n = 75, k = 265;
+  constexpr std::int64_t m = 40, n = 75;
   for (int i = 0; i < 8; ++i) {
     GemmCase c{{m, n, k, (i & 1) != 0, (i & 2) != 0}, 2, static_cast<float>(i % 2), i % 3 != 0};
     c.epilogue = i % 3 == 1 ? kernels::Epilogue::relu : kernels::Epilogue::none;

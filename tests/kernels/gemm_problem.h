@@ -181,8 +181,8 @@ inline void for_each_bfloat16_variant(
   if (any) body("automatic on bfloat16", {});
 }
 
-inline std::vector<GemmCase> cases_here() {
-  return small_tests() ? few_gemm_cases() : gemm_cases();
+inline std::vector<GemmCase> cases_here(std::int64_t k_of_few = built_for_host_cuda() ? 137 : 265) {
+  return small_tests() ? few_gemm_cases(k_of_few) : gemm_cases();
 }
 
 inline double rounding_of(const GemmOptions& options) {
