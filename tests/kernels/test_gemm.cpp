@@ -226,7 +226,7 @@ TEST_P(Gemm, StripsHaveAnyWidth) {
 }
 
 TEST_P(Gemm, GivesTheSameBitsTwice) {
-  const Problem problem(small_tests() ? few_gemm_cases()[0] : GemmCase{{129, 200, 1031}}, false);
+  const Problem problem(small_tests() ? cases_here()[0] : GemmCase{{129, 200, 1031}}, false);
   for_each_variant(
       problem.c.dims, device(), [&](const std::string& variant, const GemmOptions& options) {
         EXPECT_EQ(problem.run(options, stream()), problem.run(options, stream())) << variant;

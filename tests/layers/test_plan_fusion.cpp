@@ -25,7 +25,8 @@ class PlanFusion : public PlanTest {
     apart.fuse = false;
     // The threads of kAnyShape do not share images, and are slow on host-cuda.
     const bool few = small_tests() && kernels.conv_relu_pool == kAnyShape;
-    for (const std::int64_t batch : {1, 5, few ? 9 : 33}) {
+    for (const std::int64_t batch : {1, 5, 33}) {
+      if (few && batch > 5) continue;
       SCOPED_TRACE(batch);
       Plan fused_plan = fused.plan(batch, Phase::training, kernels);
       Plan plan = separate.plan(batch, Phase::training, apart);
