@@ -23,7 +23,7 @@ struct LinksFlags {
 };
 
 constexpr int kCalls = 20, kFewest = 3, kMost = 15;
-constexpr double kEnough = 0.5;  // seconds of repeats, when there are not fewer than kFewest
+constexpr double kEnoughSeconds = 0.5;  // of repeats, when there are not fewer than kFewest
 
 // The median time of an all-reduce of n floats, in seconds: calls that follow each other in one
 // graph, timed from a barrier to the end of the last one, on the slowest rank. The values are
@@ -38,7 +38,7 @@ double measure(distributed::Communicator& ranks, std::int64_t n, const Stream& s
   });
   std::vector<double> seconds;
   double spent = 0;  // the same on all ranks, which therefore end together
-  for (int repeat = -2; repeat < kFewest || (repeat < kMost && spent < kEnough); ++repeat) {
+  for (int repeat = -2; repeat < kFewest || (repeat < kMost && spent < kEnoughSeconds); ++repeat) {
     ranks.barrier();
     const Timer timer;
     calls.launch();
