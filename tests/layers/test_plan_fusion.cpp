@@ -5,6 +5,7 @@
 #include "layers/conv_relu_pool.h"
 #include "tests/layers/plan_test.h"
 #include "tests/support/compare.h"
+#include "tests/support/small.h"
 
 namespace weft::test {
 namespace {
