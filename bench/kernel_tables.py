@@ -65,12 +65,7 @@ class Results:
     def __init__(self, path, catalogue):
         events = [json.loads(line) for line in path.read_text().splitlines()]
         self.machine = next(event for event in events if event["event"] == "machine")
-        self.rows, measured_on = [], None
-        for event in events:
-            if event["event"] == "machine":
-                measured_on = event
-            elif event["event"] == "measurement":
-                self.rows.append(own_family(event | {"machine": measured_on}))
+        self.rows = [own_family(event) for event in events if event["event"] == "measurement"]
         self.catalogue = catalogue  # of `weft kernel list --json`
 
     def of(self, family, problem=None):
@@ -294,7 +289,7 @@ NEVER = "This family has not been measured on a GPU yet."
 def measured_on(results, family):
     if not results.of(family):
         return NEVER
-    machine = results.of(family)[0]["machine"]
+    machine = results.machine
     bench = next((row["benched_as"] for row in results.of(family) if "benched_as" in row), family)
     return (f"{machine['name']}, CUDA {machine['cuda']} on a driver for CUDA {machine['driver']}, commit {machine['commit']}, "
             f"`weft bench {bench}`; medians. {machine['peak_bytes_per_second'] / 1e12:.2f} TB/s and "

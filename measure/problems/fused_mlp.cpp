@@ -71,35 +71,35 @@ class MlpWork final : public NetworkWork {
   // shows in every gradient behind it. One of 1024 images did that. So images whose hidden values
   // come close to zero are replaced by others.
   void draw_close_images_again() {
-    constexpr double kClose = 1e-5;  // values are of the size of 1, and errors of 1e-6
     const std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
-    const auto line = kernels::draw::line_of(kNormalization);
-    const auto pixels = static_cast<std::size_t>(kDims.inputs());
-    std::vector<char> close(static_cast<std::size_t>(rows_));
-    std::vector<double> in, out;
-    for (std::uint64_t seed = context.seed + 3;; ++seed) {
-      std::fill(close.begin(), close.end(), 0);
-      in.assign(host_images_.begin(), host_images_.end());
-      for (double& pixel : in) pixel = line.slope * pixel + line.offset;
-      for (int i = 0; i < 2; ++i, in.swap(out)) {
-        const kernels::cpu::FusedMlpLayer<const double> layer(parameters.data(), kDims, i);
-        out.resize(close.size() * static_cast<std::size_t>(layer.out));
-        kernels::cpu::linear_forward(out.data(), in.data(), layer.weight, layer.bias, rows_,
-                                     layer.out, layer.in, kernels::Epilogue::none);
-        for (std::size_t k = 0; k < out.size(); ++k) {
-          if (std::fabs(out[k]) < kClose) close[k / static_cast<std::size_t>(layer.out)] = 1;
-          out[k] = std::max(out[k], 0.0);
-        }
-      }
-      if (std::find(close.begin(), close.end(), 1) == close.end()) break;
-      const std::vector<std::uint8_t> others = random_bytes(rows_ * kDims.inputs(), seed);
-      for (std::size_t k = 0; k < others.size(); ++k) {
-        if (close[k / pixels]) host_images_[k] = others[k];
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t image = 0; image < rows_; ++image) {
+      std::uint8_t* const pixels = host_images_.data() + image * kDims.inputs();
+      for (std::uint64_t turn = 1; comes_close_to_zero(pixels, parameters.data()); ++turn) {
+        const std::uint64_t seed = context.seed + (turn << 32) + static_cast<std::uint64_t>(image);
+        std::ranges::copy(random_bytes(kDims.inputs(), seed), pixels);
       }
     }
     copy_bytes(images_[0], context.stream.device(), host_images_.data(), Device::cpu(),
                host_images_.size(), context.stream);
     context.stream.synchronize();
+  }
+  static bool comes_close_to_zero(const std::uint8_t* pixels, const double* parameters) {
+    constexpr double kClose = 1e-5;  // hidden values are of the size of 1
+    const auto line = kernels::draw::line_of(kNormalization);
+    std::vector<double> in(pixels, pixels + kDims.inputs()), out;
+    for (double& pixel : in) pixel = line.slope * pixel + line.offset;
+    for (int i = 0; i < 2; ++i, in.swap(out)) {
+      const kernels::cpu::FusedMlpLayer<const double> layer(parameters, kDims, i);
+      out.resize(static_cast<std::size_t>(layer.out));
+      kernels::cpu::linear_forward(out.data(), in.data(), layer.weight, layer.bias, 1, layer.out,
+                                   layer.in, kernels::Epilogue::none);
+      for (double& value : out) {
+        if (std::fabs(value) < kClose) return true;
+        value = std::max(value, 0.0);
+      }
+    }
+    return false;
   }
   double expected(std::vector<double>& gradient) const override {
     kernels::cpu::FusedMlpMemory<double> memory;

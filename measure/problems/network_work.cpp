@@ -10,7 +10,7 @@ namespace weft::measure {
 
 namespace {
 
-// Each call gives four numbers.
+// A call of philox() gives four of them.
 template <class T, class Choose>
 std::vector<T> random_numbers(std::int64_t n, std::uint64_t seed, const Choose& choose) {
   std::vector<T> numbers(static_cast<std::size_t>(n));

@@ -119,8 +119,8 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
                   const Augmentation& augmentation, std::span<const Normalization> normalization,
                   const Stream& stream) {
   const bool distorts = augmentation.any();
-  // What draws a distortion is one thread. Few images wait for it and then for their pixels, which
-  // more threads sample sooner; of many, blocks of fewer threads draw more at once.
+  // More threads sample the pixels of an image sooner. With fewer an SM holds more blocks, in each
+  // of which one thread draws a distortion.
   const bool few = rows <= 2 * device_properties(stream.device()).multiprocessors;
   const Launch config{blocks_for(rows, 1), distorts && few ? kMostThreads : kThreads, 0, stream};
   const Outputs outputs{x, labels, indices};
