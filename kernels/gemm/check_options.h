@@ -20,17 +20,17 @@ inline void check_strip(const GemmOptions& options) {
 }
 
 inline void check_cluster(const GemmOptions& options) {
-  const int share = options.cluster_share, parts = options.cluster_parts;
-  if (share < 0 || share > 2) {
-    throw Error(ErrorKind::usage, str("gemm: cluster_share must be 0, 1 or 2, found ", share));
-  }
+  const int parts = options.cluster_parts, columns = options.cluster_columns;
   if (parts != 0 && parts != 1 && parts != 2 && parts != 4 && parts != 8) {
     throw Error(ErrorKind::usage,
                 str("gemm: cluster_parts must be 0, 1, 2, 4 or 8, found ", parts));
   }
-  if (share == 2 && parts > 2) {
-    throw Error(ErrorKind::usage, str("gemm: a cluster has at most 8 blocks, found 4 that share ",
-                                      "operands times ", parts, " parts"));
+  if (columns != 0 && columns != 32 && columns != 64) {
+    throw Error(ErrorKind::usage,
+                str("gemm: cluster_columns must be 0, 32 or 64, found ", columns));
+  }
+  if (parts == 8 && columns == 32) {
+    throw Error(ErrorKind::usage, "gemm: 8 parts of k take tiles of 64 columns, found 32");
   }
 }
 

@@ -164,8 +164,7 @@ constexpr GemmRow kGemmRows[] = {
               .arithmetic = kSplits},
      .floats = WEFT_FLOATS(gemm_tf32x3)},
     {.rung = {.name = "cluster_tf32",
-              .summary = "for few tiles: blocks of a cluster copy operands for each other and "
-                         "share k, as do the warps of a block",
+              .summary = "for few tiles: blocks of a cluster share k, as do the warps of a block",
               .prefer = "for layers of small networks in tf32 or bf16 on sm_90",
               .compute_capability = 90,
               .arithmetic = kRounds,
@@ -191,7 +190,7 @@ constexpr GemmRow kGemmRows[] = {
               .prefer = "for large products in tf32 or bf16 on Hopper",
               .compute_capability = 90,
               .exactly_sm_90a = true,
-              .arithmetic = kRounds,
+              .arithmetic = kRoundsToTf32,
               .needs = "ComputeMode tf32 or bf16, k > 0"},
      .floats = WEFT_FLOATS(gemm_wgmma_tf32),
      .copy_engine = true},

@@ -136,6 +136,7 @@ class GemmClusters : public DeviceTest {
                                   {40, 24, 600},
                                   {72, 80, 136},
                                   {512, 784, 96},
+                                  {100, 10, 84},
                                   {52, 300, 8}}) {
       if (too_large(2.0 * static_cast<double>(m * n * k))) continue;
       for (int transposes = 0; transposes < 4; ++transposes) {
@@ -146,16 +147,22 @@ class GemmClusters : public DeviceTest {
                      beta,
                      true,
                      Epilogue::relu});
-        for (const auto& [share, parts] :
-             {std::array<int, 2>{1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 1}, {2, 2}, {0, 0}}) {
+        for (const auto& [parts, columns] : {std::array<int, 2>{1, 64},
+                                             {2, 64},
+                                             {4, 64},
+                                             {8, 64},
+                                             {1, 32},
+                                             {2, 32},
+                                             {4, 32},
+                                             {0, 0}}) {
           GemmOptions options;
           options.variant = mode == ComputeMode::fp32 ? "cluster_tf32x3" : "cluster_tf32";
           options.mode = mode;
           options.overlap = parts == 2;
-          options.cluster_share = share;
           options.cluster_parts = parts;
+          options.cluster_columns = columns;
           if (!takes(options, problem.c.dims, GemmStorage::fp32, device())) continue;
-          problem.check(options, str("share ", share, ", parts ", parts), stream());
+          problem.check(options, str("parts ", parts, ", columns ", columns), stream());
         }
         if (HasFailure()) return;
       }
@@ -182,19 +189,19 @@ TEST_P(GemmBackward, RefusesBfloat16AndClustersThatCannotBe) {
   EXPECT_THROW(gemm(static_cast<Bfloat16*>(nullptr), nullptr, nullptr, nullptr, {1, 1, 1}, options,
                     stream()),
                Error);
-  const auto refused = [&](int share, int parts) {
+  const auto refused = [&](int parts, int columns) {
     GemmOptions cluster;
-    cluster.cluster_share = share;
     cluster.cluster_parts = parts;
+    cluster.cluster_columns = columns;
     EXPECT_THROW(
         gemm(static_cast<float*>(nullptr), nullptr, nullptr, nullptr, {0, 1, 1}, cluster, stream()),
         Error)
-        << share << " " << parts;
+        << parts << " " << columns;
   };
   refused(3, 0);
-  refused(0, 3);
+  refused(16, 0);
   refused(0, 16);
-  refused(2, 4);
+  refused(8, 32);
 }
 
 WEFT_ON_EACH_DEVICE(GemmBackward);

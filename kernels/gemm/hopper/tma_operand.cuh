@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One operand of a tensor-core GEMM that the copy engine (TMA) brings to shared memory: a chunk of
-// 64 rows or columns of C by 32 floats along k, in two boxes of 32 rows of 128 bytes, whose 16-byte
-// pieces the engine turns by an exclusive or with the number of the row. sm_90 and later.
+// 64 rows, or 64 or 32 columns, of C by 32 floats along k, in boxes of 32 rows of 128 bytes, whose
+// 16-byte pieces the engine turns by an exclusive or with the number of the row. sm_90 and later.
 //
 //   rows along k   (64 x, 32 k)       a box has half of the rows; ldmatrix reads eight at once
 //   rows along x   2 x (32 k, 32 x)   a box has half of the columns; a lane reads a piece of two
@@ -44,10 +44,11 @@ struct TmaFragments {
     }
   }
 
-  __device__ __forceinline__ void load(std::uint32_t (&words)[kTmaFragments][4],
+  template <int kFragments>
+  __device__ __forceinline__ void load(std::uint32_t (&words)[kFragments][4],
                                        const char* chunk) const {
 #pragma unroll
-    for (int f = 0; f < kTmaFragments; ++f) {
+    for (int f = 0; f < kFragments; ++f) {
       if constexpr (kAlongK) {
         device::load_matrices(words[f], chunk + place + f * 16 * 128);
       } else if (f % 2 == 0) {
@@ -67,22 +68,14 @@ struct TmaFragments {
 
 #if __CUDA_ARCH__ >= 900
 
-// Starts the copies of a chunk of (x0, k0).
-template <bool kAlongK>
+// Starts the copies of the boxes of a chunk of (x0, k0).
+template <bool kAlongK, int kBoxes>
 __device__ __forceinline__ void copy_chunk(char* chunk, const CUtensorMap& map, int x0, int k0,
                                            std::uint64_t* full) {
-  device::tma_load(chunk, map, kAlongK ? k0 : x0, kAlongK ? x0 : k0, full);
-  x0 += kTmaBox;
-  device::tma_load(chunk + kTmaBoxBytes, map, kAlongK ? k0 : x0, kAlongK ? x0 : k0, full);
-}
-
-// Starts the copy of one of its boxes, for all blocks of the cluster whose bit is set in `ranks`.
-template <bool kAlongK>
-__device__ __forceinline__ void copy_box(char* chunk, const CUtensorMap& map, int x0, int k0,
-                                         int box, std::uint16_t ranks, std::uint64_t* full) {
-  x0 += box * kTmaBox;
-  device::tma_load_multicast(chunk + box * kTmaBoxBytes, map, kAlongK ? k0 : x0, kAlongK ? x0 : k0,
-                             full, ranks);
+#pragma unroll
+  for (int box = 0; box < kBoxes; ++box, x0 += kTmaBox) {
+    device::tma_load(chunk + box * kTmaBoxBytes, map, kAlongK ? k0 : x0, kAlongK ? x0 : k0, full);
+  }
 }
 
 #endif
