@@ -38,16 +38,14 @@ Choice gemm_automatic(const GemmProblem& problem, const GemmDevice& device) {
   }
   // As many tiles of 64 x 64 as multiprocessors, or fewer.
   const bool few = tiles(dims, 64) <= device.multiprocessors;
+  // (A transposed A asks for row sums, which the others leave to a kernel of their own.)
+  if (few && dims.k <= 128 && !dims.transpose_a) {
+    return {"register_tiled", "k of 128 or less in few tiles: what counts is the start"};
+  }
   const bool clusters =
       few && device.compute_capability >= 90 && aligned && dims.k > 0 && fits_copy_engine(dims);
   constexpr std::string_view kClusters =
       "no more tiles of 64 x 64 than multiprocessors, so blocks help each other";
-  // (A transposed A asks for row sums, which the others leave to a kernel of their own.)
-  const bool splits_rows = mode == ComputeMode::fp32 && dims.transpose_b;
-  const std::int64_t short_k = clusters && dims.n > 32 && !splits_rows ? 64 : 128;
-  if (few && dims.k <= short_k && !dims.transpose_a) {
-    return {"register_tiled", "a short k in few tiles: what counts is the start"};
-  }
   if (mode != ComputeMode::fp32 && device.compute_capability >= 80) {
     if (clusters) return {"cluster_tf32", kClusters};
     if (large && aligned) {
