@@ -42,9 +42,9 @@ struct GemmOptions {
   // The kernel may start while the one before it on the stream is ending. Never changes results;
   // the cluster and wgmma rungs gain by it.
   bool overlap = true;
-  int strip_width = 128;  // of the strip rungs: threads of a block, 32, 64, 128 or 256
-  int strip_results = 4;  // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
-  int cluster_parts = 0;  // of the cluster rungs: blocks that share k, 1, 2, 4 or 8; 0 chooses
+  int strip_width = 128;    // of the strip rungs: threads of a block, 32, 64, 128 or 256
+  int strip_results = 4;    // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
+  int cluster_parts = 0;    // of the cluster rungs: blocks that share k, 1, 2, 4 or 8; 0 chooses
   int cluster_columns = 0;  // of the cluster rungs: of a tile, 32 or 64; 0 chooses
 };
 
