@@ -15,8 +15,8 @@
 //   64 x 64 x 32   160 threads    8 stages of 16 KiB   1 block of an SM
 //   64 x 32 x 32   160 threads   16 stages of 12 KiB   1 block of an SM
 //
-// With a shorter ring two narrow blocks would fit on an SM. Then the GPU puts two on some SMs while
-// others have none, and the product takes a third longer.
+// With a shorter ring two narrow blocks fit on an SM, and the product takes a third longer: it seems
+// that some SMs then get two blocks and others none (NOTES.md).
 //
 // The row sums of A, which are a bias gradient, are added up from the fragments of the first column
 // of tiles.
