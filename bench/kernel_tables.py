@@ -362,7 +362,7 @@ def layers_table(results, family):
         lines.append(line)
     machine = results.machine
     text = [f"{machine['name']}, commit {machine['commit']}, `weft bench {family}:layers`; calls in a CUDA graph, operands in "
-            "the L2 cache, beside the fastest algorithm of cuBLAS:", ""]
+            "the L2 cache, beside the fastest algorithm of cuBLAS, whose masks and row sums are further kernels that are not timed:", ""]
     return "\n".join(text + markdown(["layer, pass: m x n x k", "fp32", "cuBLAS", "ratio", "tf32", "cuBLAS", "ratio"], lines))
 
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One operand of a tensor-core GEMM that the copy engine (TMA) brings to shared memory: a chunk of
-// 64 rows, or 64 or 32 columns, of C by 32 floats along k, in boxes of 32 rows of 128 bytes, whose
-// 16-byte pieces the engine turns by an exclusive or with the number of the row. sm_90 and later.
+// One operand of a tensor-core GEMM that the copy engine (TMA) brings to shared memory, chunk by
+// chunk. A chunk is 32 floats along k of 64 rows of C, or of 64 or 32 columns. It arrives in one or
+// two boxes of 32 rows of 128 bytes. The engine turns the 16-byte pieces of a row by an exclusive or
+// with the row's number. sm_90 and later.
 //
-//   rows along k   (64 x, 32 k)       a box has half of the rows; ldmatrix reads eight at once
-//   rows along x   2 x (32 k, 32 x)   a box has half of the columns; a lane reads a piece of two
-//                                     rows: 4 neighbours along x, which belong to 4 groups of 8
+//   rows along k   (32 x, 32 k)   ldmatrix reads eight rows of a box at once
+//   rows along x   (32 k, 32 x)   a lane reads a piece of two rows: 4 neighbours along x, which
+//                                 belong to 4 groups of 8
 //
 // The engine also rounds to tf32. A chunk is four steps of 8 along k. Storage row s of a tile is
 // where fragment s / 16, half s / 8 % 2, group s % 8 are; stored_at() says which x that is.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // GEMM, rung "wgmma_bf16": bf16 operands and results, fp32 sums. sm_90a. The pipeline is told in
 // wgmma.cuh. The tensor core reads both orders of an operand, so no transpose costs anything.
-#include "kernels/gemm/hopper/tile_parts.cuh"
 #include "kernels/gemm/hopper/wgmma.cuh"
+#include "kernels/gemm/parts/store.cuh"
 
 namespace weft::kernels::cuda {
 
