@@ -23,4 +23,15 @@ __device__ __forceinline__ void prefetch(const T* from, std::int64_t count) {
 #endif
 }
 
+// Prefetches the line that holds this value. The copy engine, which serves prefetch(), is left free
+// for copies.
+template <class T>
+__device__ __forceinline__ void prefetch_line(const T* from) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#else
+  static_cast<void>(from);
+#endif
+}
+
 }  // namespace weft::kernels::device

@@ -156,10 +156,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       const bool there = out.bias != nullptr && column0 + thread < out.n;
       bias[thread] = there ? __ldg(out.bias + column0 + thread) : 0.0f;
     }
-    const int row = row0 + thread;
-    if (out.mask != nullptr && part == 0 && thread < kTmaSide && row < out.m) {
-      device::prefetch(out.mask + row * out.ldc + column0,
-                       min(out.n - column0, std::int64_t{kColumns}));
+    constexpr int kLines = kColumns / 32;  // of the L2 cache, in a row of the tile
+    const int row = row0 + thread / kLines, column = column0 + thread % kLines * 32;
+    if (out.mask != nullptr && part == 0 && thread < kLines * kTmaSide && row < out.m &&
+        column < out.n) {
+      device::prefetch_line(out.mask + row * out.ldc + column);
     }
   };
   const auto sum_chunks = [&](auto with_rows) {
