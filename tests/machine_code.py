@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the compiler made of the kernels: no local memory, and the instructions that a rung is about.
+"""What the compiler made of the kernels: no local memory, the instructions that a rung is about, and no
+load in front of the wait of a kernel that starts early.
 
     tests/machine_code.py build/cuda/CMakeFiles/weft_kernels.dir
 
@@ -164,6 +165,22 @@ def check_results(objects, results, path):
     print(f"{looked_at} rows compute in what they say, by the machine code of {len(holding)} files")
 
 
+def moved_loads(objects, names, path):
+    """Loads of constants that precede the wait of a kernel that starts early (device/overlap.cuh)."""
+    wrong, function, loads, waiting = [], "", 0, set()
+    for compiled, architecture, line in dump("-sass", objects.values(), path):
+        if match := re.match(r"\s*Function : (\S+)", line):
+            function, loads = match[1], 0
+        elif re.search(r"\bLDG\.\S*CONSTANT", line):
+            loads += 1
+        elif re.search(r"\bACQBULK\b", line) and function not in waiting:
+            waiting.add(function)
+            if loads:
+                wrong.append(f"{names[compiled]}, sm_{architecture}: {loads} loads of constants precede the wait of "
+                             f"{function}")
+    return wrong, len(waiting)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("objects", help="the folder of weft_kernels' object files")
@@ -199,12 +216,17 @@ def main():
             for instruction in wanted:
                 if instruction not in found[name, architecture]:
                     wrong.append(f"{name}, sm_{architecture}: no {instruction}")
+    moved, waiting = moved_loads(objects, names, path)
+    wrong += moved
+    if waiting == 0 and any("90a" in architectures for architectures in compiled_for.values()):
+        wrong.append("no kernel for sm_90a waits for the one ahead of it")
     if functions == 0 and not wrong:
         print(f"no kernel was compiled for sm_{' or sm_'.join(CHECKED)}")
         sys.exit(77)
     if wrong:
         sys.exit("\n".join(wrong))
-    print(f"{functions} kernels of {len(objects)} files, {len(looked_at)} of them by their instructions")
+    print(f"{functions} kernels of {len(objects)} files, {len(looked_at)} of them by their instructions; "
+          f"{waiting} kernels wait for the one ahead of them")
 
 
 if __name__ == "__main__":

@@ -212,7 +212,7 @@ struct MatrixStream {
 #pragma unroll
     for (int e = 0; e < Map::kCount; ++e) {
       const bool inside = map.x + e * Map::kStepX < extent && map.k + e * Map::kStepK < depth;
-      values[e] = inside ? __ldg(from) : 0.0f;
+      values[e] = inside ? *from : 0.0f;  // not __ldg(): see device::overlap_wait()
       from += row_step;
     }
     next += chunk_step;

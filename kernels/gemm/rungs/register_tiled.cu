@@ -16,6 +16,7 @@
 // In the last three the groups of threads split k among them and add their parts at the end, in
 // fixed order: warps that a small C leaves no other use for.
 #include "engine/launch.h"
+#include "kernels/device/overlap.cuh"
 #include "kernels/device/register_tile.cuh"
 #include "kernels/gemm/launchers.h"
 #include "kernels/gemm/parts/store.cuh"
@@ -34,16 +35,17 @@ constexpr int kBlocks = 512 / Tile::kThreads;
 
 template <class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, kBlocks<Tile>)
-    gemm_register_tiled_kernel(GemmOutput out, const float* __restrict__ a,
-                               const float* __restrict__ b, std::int64_t k, std::int64_t lda,
-                               std::int64_t ldb, std::int64_t column_tiles, std::int64_t tiles,
+    gemm_register_tiled_kernel(GemmOutput out, const float* a,
+                               const float* b, std::int64_t k, std::int64_t lda,
+                               std::int64_t ldb, unsigned column_tiles, unsigned tiles,
                                GemmBatch batch) {
   alignas(16) __shared__ float shared[Tile::kSharedFloats];  // 2 x (A (kK, kM+4), B (kK, kN+4))
   using MapA = device::TileMap<Tile::kM, Tile::kK, Tile::kThreads, !kTransposeA>;
   using MapB = device::TileMap<Tile::kN, Tile::kK, Tile::kThreads, kTransposeB>;
-  const std::int64_t product = blockIdx.x / tiles, tile = blockIdx.x % tiles;
-  const std::int64_t row0 = tile / column_tiles * Tile::kM;
-  const std::int64_t column0 = tile % column_tiles * Tile::kN;
+  const unsigned tile = blockIdx.x % tiles;
+  const std::int64_t product = blockIdx.x / tiles;
+  const std::int64_t row0 = std::int64_t{tile / column_tiles} * Tile::kM;
+  const std::int64_t column0 = std::int64_t{tile % column_tiles} * Tile::kN;
   out.c += product * batch.stride_c;
 
   device::MatrixStream<MapA, Tile::kK, !kTransposeA> a_stream(a + product * batch.stride_a, row0,
@@ -62,6 +64,8 @@ __global__ void __launch_bounds__(Tile::kThreads, kBlocks<Tile>)
   };
 
   float sum[Tile::kThreadM][Tile::kThreadN] = {};
+  device::overlap_allow();
+  device::overlap_wait();
   load(k);
   store(shared);
   __syncthreads();
@@ -86,14 +90,19 @@ std::int64_t tile_count(const GemmDims& dims) {
 
 template <class Tile>
 void launch_tile(const GemmOutput& out, const float* a, const float* b, const GemmDims& dims,
-                 const GemmBatch& batch, const Stream& stream) {
+                 const GemmBatch& batch, bool overlap, const Stream& stream) {
   const std::int64_t tiles = tile_count<Tile>(dims);
   const std::int64_t column_tiles = divide_up(dims.n, Tile::kN);
-  const Launch config{dim3(static_cast<unsigned>(tiles * batch.count)), dim3(Tile::kThreads), 0,
-                      stream};
+  // Blocks that start early settle in pairs where SMs are free, while other SMs stay empty. Where
+  // there is an SM for each, shared memory that nobody uses keeps them apart.
+  const DeviceProperties& device = device_properties(stream.device());
+  const bool apart = overlap && tiles * batch.count <= device.multiprocessors;
+  const Launch config{dim3(static_cast<unsigned>(tiles * batch.count)), dim3(Tile::kThreads),
+                      apart ? device.shared_bytes_per_block / 2 : 0, stream};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
-    launch(gemm_register_tiled_kernel<Tile, transpose_a(), transpose_b()>, config, out, a, b,
-           dims.k, dims.lda, dims.ldb, column_tiles, tiles, batch);
+    launch(gemm_register_tiled_kernel<Tile, transpose_a(), transpose_b()>,
+           config.overlapped(overlap), out, a, b, dims.k, dims.lda, dims.ldb,
+           static_cast<unsigned>(column_tiles), static_cast<unsigned>(tiles), batch);
   });
 }
 
@@ -107,14 +116,14 @@ void gemm_register_tiled_batched(float* c, const float* a, const float* b, const
   // for the 32 x 32 tile, whose blocks have 8 warps on as many parts of k.
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   if (tile_count<Tile128>(dims) * batch.count >= processors && dims.m > 64 && dims.n > 64) {
-    launch_tile<Tile128>(out, a, b, dims, batch, stream);
+    launch_tile<Tile128>(out, a, b, dims, batch, options.overlap, stream);
   } else if (4 * tile_count<Tile64>(dims) * batch.count >= 3 * processors && dims.m > 32 &&
              dims.n > 32) {
-    launch_tile<Tile64>(out, a, b, dims, batch, stream);
+    launch_tile<Tile64>(out, a, b, dims, batch, options.overlap, stream);
   } else if (2 * tile_count<Tile32>(dims) * batch.count >= processors) {
-    launch_tile<Tile32>(out, a, b, dims, batch, stream);
+    launch_tile<Tile32>(out, a, b, dims, batch, options.overlap, stream);
   } else {
-    launch_tile<Tile16>(out, a, b, dims, batch, stream);
+    launch_tile<Tile16>(out, a, b, dims, batch, options.overlap, stream);
   }
 }
 
