@@ -81,13 +81,18 @@ struct BarrierRing {
 };
 
 // Copies the box of `map` whose first element is (x, y), x along rows of memory, to shared memory;
-// its bytes count at `barrier`. Elements outside of the tensor become 0.
+// its bytes count at `barrier`. Elements outside of the tensor become 0. Unless `really`, it copies
+// nothing: a thread that passes by early has the code on its SM when time is short.
 __device__ __forceinline__ void tma_load(void* shared, const CUtensorMap& map, int x, int y,
-                                         std::uint64_t* barrier) {
+                                         std::uint64_t* barrier, bool really = true) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(shared)),
-      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier))
+      "{\n"
+      ".reg .pred really;\n"
+      "setp.ne.b32 really, %5, 0;\n"
+      "@really cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];\n"
+      "}" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "r"(static_cast<int>(really))
       : "memory");
 }
 
@@ -115,11 +120,16 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, int 
 // counted at the same barrier of each.
 __device__ __forceinline__ void tma_load_multicast(void* shared, const CUtensorMap& map, int x,
                                                    int y, std::uint64_t* barrier,
-                                                   std::uint16_t ranks) {
+                                                   std::uint16_t ranks, bool really = true) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(shared)),
-      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(ranks)
+      "{\n"
+      ".reg .pred really;\n"
+      "setp.ne.b32 really, %6, 0;\n"
+      "@really cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;\n"
+      "}" ::"r"(shared_address(shared)),
+      "l"(&map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(ranks),
+      "r"(static_cast<int>(really))
       : "memory");
 }
 

@@ -45,11 +45,6 @@ __device__ __forceinline__ void store_parts(Half* to, std::int64_t pitch, const 
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// A barrier of both teams.
-__device__ __forceinline__ void teams_sync() {
-  asm volatile("bar.sync 2, %0;" ::"n"(kTeamThreads) : "memory");
-}
-
 // The shift of a tile of which each thread of the first team has 32 values; `largest` is four words
 // in shared memory.
 __device__ __forceinline__ int tile_shift(const float (&sum)[32], std::uint32_t* largest) {
@@ -58,7 +53,7 @@ __device__ __forceinline__ int tile_shift(const float (&sum)[32], std::uint32_t*
   for (const float value : sum) mine = device::larger(mine, value);
   mine = __reduce_max_sync(0xffffffff, mine);
   if (threadIdx.x % 32 == 0) largest[threadIdx.x / 32] = mine;
-  consumers_sync();
+  teams_sync<1>();
   return device::half_shift(max(max(largest[0], largest[1]), max(largest[2], largest[3])));
 }
 
@@ -133,7 +128,7 @@ __device__ __forceinline__ void add_teams(float (&total)[kSide / 2], float* exch
 #pragma unroll
     for (int i = 0; i < kSide / 2; ++i) mine[i * kConsumers] = total[i];
   }
-  teams_sync();
+  teams_sync<kTeams>();
   if (team == 0) {
 #pragma unroll
     for (int i = 0; i < kSide / 2; ++i) total[i] += mine[i * kConsumers];

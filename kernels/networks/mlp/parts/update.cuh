@@ -47,6 +47,17 @@ inline unsigned update_blocks(const Training& t, int multiprocessors) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+// For one thread: fetches the maps of a tile before its copies need them.
+template <class Maps>
+__device__ __forceinline__ void prefetch_maps(const Maps& maps, const UpdateTile& tile,
+                                              std::int64_t step, bool moves) {
+  if (tile.layer == kLayers) return;
+  device::tma_prefetch(maps.weights.parameters[tile.layer]);
+  if (moves) device::tma_prefetch(maps.weights.velocity[tile.layer]);
+  device::tma_prefetch(maps.g[tile.layer]);
+  device::tma_prefetch(tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1]);
+}
+
 // For one thread: the block's weights and, when they move, their velocity.
 __device__ __forceinline__ void load_weights(char* to, const ParameterMaps& maps,
                                              const UpdateTile& tile, bool moves,

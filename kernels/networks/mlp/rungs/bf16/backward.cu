@@ -3,10 +3,11 @@
 // batch and makes 64 columns of g1. What precedes g1 it makes for all columns, since that takes
 // less time than exchanging it:
 //
-//   logits   h2 W3^T + b3        a warp has 16 rows; fragments of mma.sync; both teams
-//   g3       (softmax - target) / rows, in the same registers
-//   g2       g3 W3 where h2 > 0  over h2, in shared memory
-//   g1       g2 W2 where h1 > 0  wgmma
+//   logits   h2 W3^T + b3        mma.sync; a team has every fourth chunk of 64 along k, and the
+//                                parts of the sum meet in shared memory
+//   g3       (softmax - target) / rows, a row by eight lanes
+//   g2       g3 W3 where h2 > 0  mma.sync; over h2, in shared memory
+//   g1       g2 W2 where h1 > 0  wgmma, by one team
 //
 // 64 columns of g2 and, in the first column of blocks, g3 and the losses go to memory.
 #include <cuda_bf16.h>
@@ -28,21 +29,26 @@ namespace {
 
 using namespace fused_mlp;
 
-constexpr int kTeams = 2;  // of four warps, that share the columns of g2
+constexpr int kTeams = 4;  // of four warps, that share the columns of h2 and g2
+constexpr int kTeamThreads = kTeams * kConsumers, kBlock = kTeamThreads + kCopyThreads;
 using Backward = Product<false, true, kSide, 1>;
 constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
+constexpr int kRowLanes = kMostClasses / 2;     // have two logits of a row each
+static_assert(kRowLanes * kSide == kTeamThreads);
+
+constexpr int kPartPitch = 24;                  // floats from a row to the next one; for the banks
+constexpr int kPartFloats = kSide * kPartPitch;  // of a team's part of the logits
 
 std::size_t shared_bytes(const Training& t) {
   const std::size_t boxes = static_cast<std::size_t>(t.hidden2) / kSide * 2 * kBoxBytes;
-  return boxes + static_cast<std::size_t>(t.hidden2) / kSide * kLastBytes + 1024;
+  return boxes + static_cast<std::size_t>(t.hidden2) / kSide * kLastBytes +
+         kTeams * kPartFloats * sizeof(float) + 1024;
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// A barrier of both teams.
-__device__ __forceinline__ void teams_sync() {
-  asm volatile("bar.sync 1, %0;" ::"n"(kTeams * kConsumers) : "memory");
-}
+constexpr int kMostChunks = kMostHidden / kSide;
+constexpr int kG3Pitch = 48;  // bytes, from a row to the next one; for the banks
 
 // 0xffff for each of the two values that is above zero.
 __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
@@ -54,55 +60,63 @@ __device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
 
 #endif
 
-__global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
+__global__ void __launch_bounds__(kBlock, 1)
     mlp_backward_kernel(const __grid_constant__ CUtensorMap map_h2,
                         const __grid_constant__ CUtensorMap map_w2,
                         const __grid_constant__ CUtensorMap map_w3, Exchange<Bfloat16> e,
                         Training t) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  __shared__ std::uint64_t h2_there, w2_there;
+  __shared__ std::uint64_t h2_there[kMostChunks], w2_there[kMostChunks];
+  __shared__ __align__(16) char g3[kSide * kG3Pitch];  // bfloat16
   const int chunks = t.hidden2 / kSide;
   char* const h2 = aligned_shared();
   char* const w2 = h2 + chunks * kBoxBytes;
   char* const w3 = w2 + chunks * kBoxBytes;
+  auto* const parts = reinterpret_cast<float*>(w3 + chunks * kLastBytes);
   const int row0 = static_cast<int>(blockIdx.x) * kSide;
   const int column0 = static_cast<int>(blockIdx.y) * kSide;
   const int team = static_cast<int>(threadIdx.x) / kConsumers;
   const int thread = static_cast<int>(threadIdx.x) % kConsumers, lane = thread % 32;
   const int group = lane / 4, member = lane % 4, row = thread / 32 * 16 + group;  // and row + 8
   device::overlap_allow();
+  if (threadIdx.x == kTeamThreads) {
+    device::tma_prefetch(map_h2);
+    device::tma_prefetch(map_w3);
+    device::tma_prefetch(map_w2);
+  }
   if (threadIdx.x == 0) {
-    device::barrier_init(&h2_there, 1);
-    device::barrier_init(&w2_there, 1);
+    for (int c = 0; c < chunks; ++c) {
+      device::barrier_init(h2_there + c, 1);
+      device::barrier_init(w2_there + c, 1);
+      device::barrier_expect(h2_there + c, kBoxBytes + kLastBytes);
+      device::barrier_expect(w2_there + c, kBoxBytes);
+    }
     device::fence_barrier_init();
   }
   __syncthreads();
-  device::overlap_wait();
-  if (threadIdx.x == kTeams * kConsumers) {
-    device::barrier_expect(&h2_there, chunks * (kBoxBytes + kLastBytes));
+  if (threadIdx.x == kTeamThreads) {
+    copy_chunks(chunks, [&](int c, bool really) {
+      copy_box<false>(h2 + c * kBoxBytes, map_h2, row0, c * kSide, h2_there + c, really);
+    });
+  } else if (threadIdx.x == kTeamThreads + 32) {
+    copy_chunks(chunks, [&](int c, bool really) {
+      copy_box<false>(w3 + c * kLastBytes, map_w3, 0, c * kSide, h2_there + c, really);
+    });
+    device::barrier_wait(h2_there + chunks - 1, 0);  // h2 is needed first
     for (int c = 0; c < chunks; ++c) {
-      copy_box<false>(h2 + c * kBoxBytes, map_h2, row0, c * kSide, &h2_there);
-      copy_box<false>(w3 + c * kLastBytes, map_w3, 0, c * kSide, &h2_there);
-    }
-    device::barrier_expect(&w2_there, chunks * kBoxBytes);
-    for (int c = 0; c < chunks; ++c) {
-      copy_box<true>(w2 + c * kBoxBytes, map_w2, column0, c * kSide, &w2_there);
+      copy_box<true>(w2 + c * kBoxBytes, map_w2, column0, c * kSide, w2_there + c);
     }
   }
+  device::overlap_wait();
   // What the loss needs is asked for here: it would else be waited for when the logits are there.
+  const int row3 = static_cast<int>(threadIdx.x) / kRowLanes;
+  const int column3 = static_cast<int>(threadIdx.x) % kRowLanes * 2;  // and column3 + 1
   const float* bias = t.state.parameters + t.weight3() + t.classes * t.hidden2;
   const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
-  float offset[4];
-  int label[2];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    offset[i] = class_of(member, i) < t.classes ? bias[class_of(member, i)] : 0.0f;
-  }
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int at = row0 + row + 8 * half;
-    label[half] = team < kTeams && at < t.rows ? labels[at] : 0;
-  }
+  const bool there = team < kTeams && row0 + row3 < t.rows;
+  const int label = there ? labels[row0 + row3] : 0;
+  const float2 offset = {column3 < t.classes ? bias[column3] : 0.0f,
+                         column3 + 1 < t.classes ? bias[column3 + 1] : 0.0f};
   std::uint32_t mask[2][8];  // h1 where g1 will be
   if (team == 0) {
 #pragma unroll
@@ -123,10 +137,10 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
       along_a[step] = (2 * step + lane / 16 ^ lane % 8) * 16;
       along_b[step] = (2 * step + lane / 8 % 2 ^ lane % 8) * 16;
     }
-    device::barrier_wait(&h2_there, 0);
     float logits[2][4] = {};
 #pragma unroll 1
-    for (int c = 0; c < chunks; ++c) {
+    for (int c = team; c < chunks; c += kTeams) {
+      device::barrier_wait(h2_there + c, 0);
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
         std::uint32_t a[4], b[4];
@@ -136,26 +150,32 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
         device::mma_m16n8k16_bf16(logits[1], a, {b[2], b[3]});
       }
     }
-    std::uint32_t g3[4];
+    float* const part = parts + team * kPartFloats + row * kPartPitch + 2 * member;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at = row0 + row + 8 * half;
-      const bool there = at < t.rows;
-      float value[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) value[i] = logits[i / 2][2 * half + i % 2] + offset[i];
-      int hit = 0;
-      const float loss = compare(value, member, label[half], t, &hit);
-      g3[half] = there ? device::bf16_pair(value[0], value[1]) : 0;
-      g3[2 + half] = there ? device::bf16_pair(value[2], value[3]) : 0;
-      if (blockIdx.y == 0 && team == 0) {
-        Bfloat16* to = e.g3 + std::int64_t{at} * kSide + 2 * member;
-        *reinterpret_cast<std::uint32_t*>(to) = g3[half];
-        *reinterpret_cast<std::uint32_t*>(to + 8) = g3[2 + half];
-        if (there && member == 0) e.loss[at] = loss, e.hit[at] = hit;
-      }
+    for (int i = 0; i < 4; ++i) {  // tile and half of the rows
+      *reinterpret_cast<float2*>(part + i / 2 * 8 + i % 2 * 8 * kPartPitch) = {
+          logits[i / 2][i % 2 * 2], logits[i / 2][i % 2 * 2 + 1]};
     }
-    teams_sync();  // both teams have read h2
+    teams_sync<kTeams>();  // the parts are written
+    float value[2] = {offset.x, offset.y};
+#pragma unroll
+    for (int from = 0; from < kTeams; ++from) {
+      const float2 pair = *reinterpret_cast<const float2*>(parts + from * kPartFloats +
+                                                           row3 * kPartPitch + column3);
+      value[0] += pair.x, value[1] += pair.y;
+    }
+    int hit = 0;
+    const float loss = compare<kRowLanes>(value, {column3, column3 + 1}, label, t, &hit);
+    const std::uint32_t pair = there ? device::bf16_pair(value[0], value[1]) : 0;
+    *reinterpret_cast<std::uint32_t*>(g3 + row3 * kG3Pitch + 2 * column3) = pair;
+    if (blockIdx.y == 0) {
+      const int at = row0 + row3;
+      *reinterpret_cast<std::uint32_t*>(e.g3 + std::int64_t{at} * kSide + column3) = pair;
+      if (there && column3 == 0) e.loss[at] = loss, e.hit[at] = hit;
+    }
+    teams_sync<kTeams>();  // g3 is complete
+    std::uint32_t a[4];
+    device::load_matrices(a, g3 + (thread / 32 * 16 + matrix_row) * kG3Pitch + lane / 16 * 16);
     char* const words = h2 + row * 128 + 4 * member;
 #pragma unroll 1
     for (int c = team; c < chunks; c += kTeams) {
@@ -164,8 +184,8 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
         std::uint32_t b[4];
         float g2[2][4] = {};
         device::load_matrices_transposed(b, c_lane + c * kLastBytes + along_a[step]);
-        device::mma_m16n8k16_bf16(g2[0], g3, {b[0], b[1]});
-        device::mma_m16n8k16_bf16(g2[1], g3, {b[2], b[3]});
+        device::mma_m16n8k16_bf16(g2[0], a, {b[0], b[1]});
+        device::mma_m16n8k16_bf16(g2[1], a, {b[2], b[3]});
 #pragma unroll
         for (int i = 0; i < 4; ++i) {  // tile and half of the rows
           auto* word = reinterpret_cast<std::uint32_t*>(words + c * kBoxBytes + i % 2 * 8 * 128 +
@@ -190,10 +210,10 @@ __global__ void __launch_bounds__(kTeams* kConsumers + 32, 1)
     }
   }
   if (team != 0) return;
-  device::barrier_wait(&w2_there, 0);
   float sum[kSide / 2];
   for (int c = 0; c < chunks; ++c) {
-    multiply<Backward>(sum, h2 + c * kBoxBytes, w2 + c * kBoxBytes, c > 0);
+    device::barrier_wait(w2_there + c, 0);
+    multiply<Backward, kSide>(sum, h2 + c * kBoxBytes, w2 + c * kBoxBytes, c > 0);
   }
   device::wgmma_wait<0>();
 #pragma unroll
@@ -220,7 +240,7 @@ void fused_mlp_backward_four_kernels_bf16(const Training& t, const Stream& strea
       matrix_map(e.w3, TensorMapType::bf16, {t.classes, t.hidden2, t.hidden2}, kMostClasses);
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(t.hidden1 / kSide));
-  const Launch config{grid, kTeams * kConsumers + 32, shared_bytes(t), stream};
+  const Launch config{grid, kBlock, shared_bytes(t), stream};
   launch(mlp_backward_kernel, config.overlapped(), map_h2, map_w2, map_w3, e, t);
 }
 

@@ -15,6 +15,7 @@ namespace {
 using namespace fused_mlp;
 
 using Forward = Product<false, false, kSide, 13>;
+constexpr int kBlock = kConsumers + kCopyThreads;
 
 // Of even steps and of odd ones, and which step it is.
 struct Inputs {
@@ -23,27 +24,26 @@ struct Inputs {
   std::int64_t ahead;
 };
 
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kBlock, 1)
     mlp_forward_kernel(const __grid_constant__ Inputs inputs,
-                       const __grid_constant__ CUtensorMap map_w, Bfloat16* __restrict__ h,
-                       std::int64_t pitch, const float* __restrict__ bias, int chunks) {
+                       const __grid_constant__ CUtensorMap map_w, Bfloat16* h,
+                       std::int64_t pitch, const float* bias, int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ Barriers<Forward> barriers;
   char* ring = aligned_shared();
   const int row = static_cast<int>(blockIdx.x) * kSide,
             column = static_cast<int>(blockIdx.y) * kSide;
   device::overlap_allow();
-  barriers.init();
+  if (threadIdx.x == kConsumers) device::tma_prefetch(map_w);
+  barriers.init(chunks);
   // No kernel that starts early is in flight while this is written: the first kernel of a call does
   // not start early.
   const auto odd = (*inputs.step + inputs.ahead) % 2;
-  device::overlap_wait();
+  if (threadIdx.x == kConsumers) device::tma_prefetch(inputs.map[odd]);
   if (threadIdx.x >= kConsumers) {
-    if (threadIdx.x == kConsumers) {
-      produce<Forward>(ring, barriers, inputs.map[odd], map_w, row, column, chunks);
-    }
-    return;
+    return produce<Forward>(ring, barriers, inputs.map[odd], map_w, row, column, chunks, [] {});
   }
+  device::overlap_wait();
   const int member = static_cast<int>(threadIdx.x) % 4;
   float2 offset[kSide / 8];
 #pragma unroll
@@ -76,7 +76,7 @@ void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_
                       t.ahead};
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(out / kSide));
-  const Launch config{grid, kThreads, Forward::kSharedBytes, stream};
+  const Launch config{grid, kBlock, Forward::kSharedBytes, stream};
   launch(mlp_forward_kernel, config.overlapped(overlap), inputs, map(w, out, pitch_w), h, pitch,
          bias, divide_up(in, kSide));
 }

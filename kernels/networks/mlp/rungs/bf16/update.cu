@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The gradients of all parameters, and the update. A block sums g^T h over the batch for 64 x 128
-// weights of a layer. It updates them in place, and their copies in bfloat16. Rows of h end with a
-// 1, which makes a bias the last column of its layer. Two blocks below each other share h, so a
-// layer of one row of tiles has a block without weights. The other blocks gather the images of the
-// next step, and one warp of them adds up the losses.
+// weights of a layer, half of the columns by each of two teams. It updates them in place, and their
+// copies in bfloat16. Rows of h end with a 1, which makes a bias the last column of its layer. Two
+// blocks below each other share h, so a layer of one row of tiles has a block without weights. The
+// other blocks gather the images of the next step, and one warp of them adds up the losses.
 #include "engine/launch.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/quad.cuh"
@@ -15,7 +15,9 @@ namespace {
 
 using namespace fused_mlp;
 
-using Update = Product<true, true, kUpdateColumns, 6, true>;
+constexpr int kTeams = 2;  // of four warps, that share the columns
+constexpr int kTeamThreads = kTeams * kConsumers, kBlock = kTeamThreads + kCopyThreads;
+using Update = Product<true, true, kUpdateColumns, 6, true, 1, kTeams>;
 constexpr std::size_t kSharedBytes = Update::kSharedBytes + 2 * kTileBytes;
 static_assert(kSide * kSumPitch * sizeof(float) <= Update::kStages * Update::kStageBytes);
 
@@ -43,7 +45,7 @@ __device__ __forceinline__ WeightCopy copy_of(const Exchange<Bfloat16>& e, const
 
 #endif
 
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kBlock, 1)
     mlp_update_kernel(const __grid_constant__ Maps maps, Exchange<Bfloat16> e, Training t,
                       int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -52,31 +54,37 @@ __global__ void __launch_bounds__(kThreads, 1)
   char* ring = aligned_shared();
   device::overlap_allow();
   if (threadIdx.x == 0) device::barrier_init(&weights_there, 1);
-  barriers.init();
+  barriers.init(chunks);
   const UpdateTile tile(t, static_cast<int>(blockIdx.x));
   const std::int64_t step = *t.state.step + t.ahead;  // see forward.cu
-  device::overlap_wait();
-  if (tile.layer == kLayers) return serve<kThreads>(t, e, tile.row0, step);
-  char* const weights = ring + Update::kStages * Update::kStageBytes;
-  if (threadIdx.x >= kConsumers) {
-    if (threadIdx.x != kConsumers) return;
-    load_weights(weights, maps.weights, tile, t.state.velocity != nullptr, &weights_there);
-    produce<Update>(ring, barriers, maps.g[tile.layer],
-                    tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
-                    tile.column0, chunks);
-    return;
+  if (threadIdx.x == kTeamThreads) prefetch_maps(maps, tile, step, t.state.velocity != nullptr);
+  if (tile.layer == kLayers) {
+    device::overlap_wait();
+    return serve<kBlock>(t, e, tile.row0, step);
   }
+  char* const weights = ring + Update::kStages * Update::kStageBytes;
+  const int team = static_cast<int>(threadIdx.x) / kConsumers;
+  if (team == kTeams) {
+    // The weights come last: they are needed when the products are made.
+    return produce<Update>(ring, barriers, maps.g[tile.layer],
+                           tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
+                           tile.column0, chunks, [&] {
+                             load_weights(weights, maps.weights, tile, t.state.velocity != nullptr,
+                                          &weights_there);
+                           });
+  }
+  device::overlap_wait();
   const SgdRule rule{t.state.lr[step], t.sgd.momentum, t.sgd.weight_decay, t.sgd.nesterov};
-  float sum[Update::kN / 2];
-  consume<Update>(sum, ring, barriers, chunks);
-  consumers_sync();  // all products are made: the ring is free
+  float sum[kSide / 2];
+  consume<Update>(sum, ring, barriers, chunks, team);
+  teams_sync<kTeams>();  // all products are made: the ring is free
   auto* const sums = reinterpret_cast<float*>(ring);
-  put_sums(sums, sum, 0);
-  consumers_sync();  // the sums are written
+  put_sums(sums, sum, team * kSide);
+  teams_sync<kTeams>();  // the sums are written
   device::barrier_wait(&weights_there, 0);
   const WeightCopy copy = copy_of(e, t, tile.layer);
   const int column = tile.column0 + static_cast<int>(threadIdx.x) % 32 * 4;
-  update_tile<kConsumers / 32>(t, tile, rule, sums, weights, [&](int row, const float4& p) {
+  update_tile<kTeamThreads / 32>(t, tile, rule, sums, weights, [&](int row, const float4& p) {
     *reinterpret_cast<uint2*>(copy.to + (tile.row0 + row) * copy.pitch + column) = {
         device::bf16_pair(p.x, p.y), device::bf16_pair(p.z, p.w)};
   });
@@ -99,7 +107,7 @@ void fused_mlp_update_four_kernels_bf16(const Training& t, const Stream& stream)
       {map(e.h1, t.hidden1 + 1, e.pitch1), map(e.h2, t.hidden2 + 1, e.pitch2)},
       ParameterMaps(t)};
   const unsigned blocks = update_blocks(t, device_properties(stream.device()).multiprocessors);
-  const Launch config{blocks, kThreads, kSharedBytes, stream};
+  const Launch config{blocks, kBlock, kSharedBytes, stream};
   launch(mlp_update_kernel, config.clusters_of(Update::kCluster).overlapped(), maps, e, t,
          divide_up(t.rows, kSide));
 }

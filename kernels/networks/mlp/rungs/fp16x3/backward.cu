@@ -89,6 +89,11 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   const int thread = static_cast<int>(threadIdx.x) % kConsumers, lane = thread % 32;
   const int group = lane / 4, member = lane % 4, row = thread / 32 * 16 + group;  // and row + 8
   device::overlap_allow();
+  if (threadIdx.x == kTeamThreads) {
+    device::tma_prefetch(maps.h2);
+    device::tma_prefetch(maps.w3);
+    device::tma_prefetch(maps.w2);
+  }
   if (threadIdx.x == 0) {
     for (int c = 0; c < chunks; ++c) {
       device::barrier_init(h2_there + c, 1);
@@ -120,10 +125,11 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   const float* bias = t.state.parameters + t.weight3() + t.classes * t.hidden2;
   const std::int32_t* labels = e.labels[(*t.state.step + t.ahead) % 2];
   float offset[4];
-  int label[2];
+  int column[4], label[2];  // logits of a lane in its row, and in the row eight below
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    offset[i] = class_of(member, i) < t.classes ? bias[class_of(member, i)] : 0.0f;
+    column[i] = i / 2 * 8 + 2 * member + i % 2;
+    offset[i] = column[i] < t.classes ? bias[column[i]] : 0.0f;
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -192,7 +198,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
 #pragma unroll
     for (int i = 0; i < 4; ++i) value[i] = logits[i / 2][2 * half + i % 2] + offset[i];
     int hit = 0;
-    const float loss = compare(value, member, label[half], t, &hit);
+    const float loss = compare<4>(value, column, label[half], t, &hit);
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       std::uint32_t big, small;
@@ -211,7 +217,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
       if (there && member == 0) e.loss[at] = loss, e.hit[at] = hit;
     }
   }
-  teams_sync();  // both teams have read h2
+  teams_sync<kTeams>();  // both teams have read h2
   char* const words = h2 + row * 128 + 4 * member;
 #pragma unroll 1
   for (int c = team; c < chunks; c += kTeams) {
@@ -241,7 +247,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
     }
   }
   device::wgmma_fence_shared();
-  teams_sync();  // g2 is complete
+  teams_sync<kTeams>();  // g2 is complete
   for (int c = tile; c < chunks; c += static_cast<int>(gridDim.y)) {
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < 2 * kSide * 8; i += kTeamThreads) {
@@ -259,7 +265,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
                              __shfl_sync(0xffffffff, shift_g2 + shift_w2, c));
     if (thread == 0) device::barrier_arrive(w2_free + c);
   }
-  teams_sync();  // g2 has been read
+  teams_sync<kTeams>();  // g2 has been read
   add_teams(sum, reinterpret_cast<float*>(h2), team);
   if (team != 0) return;
 #pragma unroll

@@ -27,7 +27,7 @@ struct Layer {
   int chunks, tiles;
 };
 
-__global__ void __launch_bounds__(kTeamThreads + 32, 1)
+__global__ void __launch_bounds__(kTeamThreads + kCopyThreads, 1)
     mlp_forward_parts_kernel(const __grid_constant__ Layer layer, Training t) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ Barriers<Forward> barriers;
@@ -36,16 +36,18 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   const int row_tile = static_cast<int>(blockIdx.x), tile = static_cast<int>(blockIdx.y);
   const int row = row_tile * kSide, column = tile * kSide;
   device::overlap_allow();
-  barriers.init();
+  barriers.init(layer.chunks);
   const auto odd = (*t.state.step + t.ahead) % 2;  // see bf16/forward.cu
-  device::overlap_wait();
+  if (threadIdx.x == kTeamThreads) {
+    device::tma_prefetch(layer.x[odd]);
+    device::tma_prefetch(layer.w);
+  }
   const int team = static_cast<int>(threadIdx.x) / kConsumers;
   if (team == kTeams) {
-    if (threadIdx.x == kTeamThreads) {
-      produce<Forward>(ring, barriers, layer.x[odd], layer.w, row, column, layer.chunks);
-    }
-    return;
+    return produce<Forward>(ring, barriers, layer.x[odd], layer.w, row, column, layer.chunks,
+                            [] {});
   }
+  device::overlap_wait();
   const int member = static_cast<int>(threadIdx.x) % 4;
   float2 offset[kSide / 8];
 #pragma unroll
@@ -83,7 +85,7 @@ CUtensorMap map_of(const Half* data, std::int64_t rows, int in, std::int64_t pit
 void launch_layer(const Layer& layer, const Training& t, bool overlap, const Stream& stream) {
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(layer.tiles));
-  const Launch config{grid, kTeamThreads + 32, kSharedBytes, stream};
+  const Launch config{grid, kTeamThreads + kCopyThreads, kSharedBytes, stream};
   launch(mlp_forward_parts_kernel, config.overlapped(overlap), layer, t);
 }
 

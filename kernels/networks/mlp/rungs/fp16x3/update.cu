@@ -16,7 +16,7 @@ using namespace fused_mlp;
 
 using Update = Product<true, true, kUpdateColumns, 3, true, 2, kTeams>;
 constexpr std::size_t kSharedBytes = Update::kSharedBytes + 2 * kTileBytes;
-constexpr int kBlock = kTeamThreads + 32;
+constexpr int kBlock = kTeamThreads + kCopyThreads;
 static_assert(kSide * kSumPitch * sizeof(float) <= Update::kStages * Update::kStageBytes);
 
 struct Maps {
@@ -71,31 +71,36 @@ __global__ void __launch_bounds__(kBlock, 1)
   char* ring = aligned_shared();
   device::overlap_allow();
   if (threadIdx.x == 0) device::barrier_init(&weights_there, 1);
-  barriers.init();
+  barriers.init(chunks);
   const UpdateTile tile(t, static_cast<int>(blockIdx.x));
   const std::int64_t step = *t.state.step + t.ahead;  // see bf16/forward.cu
-  device::overlap_wait();
-  if (tile.layer == kLayers) return serve<kBlock>(t, e, tile.row0, step);
+  if (threadIdx.x == kTeamThreads) prefetch_maps(maps, tile, step, t.state.velocity != nullptr);
+  if (tile.layer == kLayers) {
+    device::overlap_wait();
+    return serve<kBlock>(t, e, tile.row0, step);
+  }
   char* const weights = ring + Update::kStages * Update::kStageBytes;
   const int team = static_cast<int>(threadIdx.x) / kConsumers;
   if (team == kTeams) {
-    if (threadIdx.x != kTeamThreads) return;
-    load_weights(weights, maps.weights, tile, t.state.velocity != nullptr, &weights_there);
-    produce<Update>(ring, barriers, maps.g[tile.layer],
-                    tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
-                    tile.column0, chunks);
-    return;
+    // The weights come last: they are needed when the products are made.
+    return produce<Update>(ring, barriers, maps.g[tile.layer],
+                           tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
+                           tile.column0, chunks, [&] {
+                             load_weights(weights, maps.weights, tile, t.state.velocity != nullptr,
+                                          &weights_there);
+                           });
   }
+  device::overlap_wait();
   const SgdRule rule{t.state.lr[step], t.sgd.momentum, t.sgd.weight_decay, t.sgd.nesterov};
   const int out_tile = tile.row0 / kSide, in_tile = tile.column0 / kSide;
   float sum[kSide / 2];
   consume_parts(sum, ring, barriers, 0, 1, chunks, team, [&](int chunk) {
     return product_shift(e, t, tile.layer, chunk, out_tile, in_tile + team);
   });
-  teams_sync();  // all products are made: the ring is free
+  teams_sync<kTeams>();  // all products are made: the ring is free
   auto* const sums = reinterpret_cast<float*>(ring);
   put_sums(sums, sum, team * kSide);
-  teams_sync();  // the sums are written
+  teams_sync<kTeams>();  // the sums are written
   device::barrier_wait(&weights_there, 0);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   std::uint32_t mine = 0;
@@ -111,7 +116,7 @@ __global__ void __launch_bounds__(kBlock, 1)
     mine = max(mine, __shfl_xor_sync(0xffffffff, mine, apart));
   }
   if (lane % 16 == 0) largest[side][warp] = mine;
-  teams_sync();
+  teams_sync<kTeams>();
   const LayerPlace place = place_of(t, tile.layer);
   const WeightCopy copy = copy_of(e, t, tile.layer);
   if (column >= place.in || tile.row0 >= place.out) return;
