@@ -165,10 +165,11 @@ def check_results(objects, results, path):
     print(f"{looked_at} rows compute in what they say, by the machine code of {len(holding)} files")
 
 
-def moved_loads(objects, names, path):
-    """Loads of constants that precede the wait of a kernel that starts early (device/overlap.cuh)."""
+def moved_loads(lines, names):
+    """(loads of constants that precede the wait of a kernel which starts early (device/overlap.cuh), kernels that
+    wait): of what dump("-sass") yields."""
     wrong, function, loads, waiting = [], "", 0, set()
-    for compiled, architecture, line in dump("-sass", objects.values(), path):
+    for compiled, architecture, line in lines:
         if match := re.match(r"\s*Function : (\S+)", line):
             function, loads = match[1], 0
         elif re.search(r"\bLDG\.\S*CONSTANT", line):
@@ -216,7 +217,7 @@ def main():
             for instruction in wanted:
                 if instruction not in found[name, architecture]:
                     wrong.append(f"{name}, sm_{architecture}: no {instruction}")
-    moved, waiting = moved_loads(objects, names, path)
+    moved, waiting = moved_loads(dump("-sass", objects.values(), path), names)
     wrong += moved
     if waiting == 0 and any("90a" in architectures for architectures in compiled_for.values()):
         wrong.append("no kernel for sm_90a waits for the one ahead of it")

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""machine_code.py notices rows that compute in another arithmetic than they say. Needs no GPU and no tools."""
+"""machine_code.py notices rows that compute in another arithmetic than they say, and loads that the assembler has
+moved in front of a wait. Needs no GPU and no tools."""
 import unittest
 
 import machine_code
 
 HMMA = "        /*4960*/                   HMMA.1684.F32.TF32 R48, R32.reuse, R79, R48 ;   /* 0x0000004f2030723c */"
 HGMMA = "        /*11a0*/              @!UP0 HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24, gsb0 ;  /* 0x */"
+LOAD = "        /*0a60*/              @!P1 LDG.E.CONSTANT R56, desc[UR6][R10.64] ;    /* 0x000000060a389981 */"
+PLAIN = "        /*0a60*/              @!P1 LDG.E.64 R56, desc[UR6][R10.64] ;          /* 0x000000060a389981 */"
+WAIT = "        /*0a40*/                   ACQBULK ;                                   /* 0x000000000000782e */"
 FFMA = "        /*04b0*/                   FFMA R7, R2, R4, R7 ;                           /* 0x000000040207723 */"
 KERNEL = "_ZN4weft45_GLOBAL__N__90d7b8e1_12_wmma_tf32_cu_1f050ed916gemm_wmma_kernelILb0EEEvPf"
 REBUILT = "_ZN4weft45_GLOBAL__N__0badcafe_12_wmma_tf32_cu_12345678" + KERNEL[KERNEL.index("16gemm"):]
@@ -41,6 +45,16 @@ class MachineCode(unittest.TestCase):
 
     def test_nothing_looked_at_is_no_success(self):
         self.assertIn("nothing was looked at", self.wrong(row("tf32", yardstick=True), {"event": "machine"})[0])
+
+    def moved(self, *functions):
+        lines = [line for i, body in enumerate(functions) for line in (f"\t\tFunction : kernel{i}", *body)]
+        return machine_code.moved_loads([("x.o", "90a", line) for line in lines], {"x.o": "x.cu"})
+
+    def test_a_load_of_a_constant_in_front_of_the_wait_is_named(self):
+        wrong, waiting = self.moved([WAIT, LOAD], [FFMA, LOAD, WAIT], [LOAD], [PLAIN, WAIT, LOAD, WAIT])
+        self.assertEqual(waiting, 3)
+        self.assertEqual(len(wrong), 1)
+        self.assertIn("1 loads of constants precede the wait of kernel1", wrong[0])
 
 
 if __name__ == "__main__":

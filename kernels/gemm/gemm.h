@@ -40,7 +40,7 @@ struct GemmOptions {
   // was there. The gradient of a bias, when C is that of the weight.
   float* row_sums = nullptr;  // (m,)
   // The kernel may start while the one before it on the stream is ending. Never changes results;
-  // the cluster and wgmma rungs gain by it.
+  // register_tiled, the cluster and the wgmma rungs gain by it.
   bool overlap = true;
   int strip_width = 128;    // of the strip rungs: threads of a block, 32, 64, 128 or 256
   int strip_results = 4;    // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
