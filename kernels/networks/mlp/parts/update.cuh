@@ -71,6 +71,19 @@ __device__ __forceinline__ void load_weights(char* to, const ParameterMaps& maps
   }
 }
 
+// For the two warps that start copies: the operands of a tile's product. The weights come last,
+// since they are needed when the product is made.
+template <class Update, class Maps>
+__device__ __forceinline__ void produce_tile(char* ring, Barriers<Update>& barriers,
+                                             const Maps& maps, const UpdateTile& tile,
+                                             std::int64_t step, int chunks, char* weights,
+                                             bool moves, std::uint64_t* weights_there) {
+  produce<Update>(ring, barriers, maps.g[tile.layer],
+                  tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
+                  tile.column0, chunks,
+                  [&] { load_weights(weights, maps.weights, tile, moves, weights_there); });
+}
+
 // Sums of a team as wgmma leaves them, which start at column `first` of the tile.
 template <int kCount>
 __device__ __forceinline__ void put_sums(float* sums, const float (&sum)[kCount], int first) {

@@ -65,13 +65,8 @@ __global__ void __launch_bounds__(kBlock, 1)
   char* const weights = ring + Update::kStages * Update::kStageBytes;
   const int team = static_cast<int>(threadIdx.x) / kConsumers;
   if (team == kTeams) {
-    // The weights come last: they are needed when the products are made.
-    return produce<Update>(ring, barriers, maps.g[tile.layer],
-                           tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
-                           tile.column0, chunks, [&] {
-                             load_weights(weights, maps.weights, tile, t.state.velocity != nullptr,
-                                          &weights_there);
-                           });
+    return produce_tile(ring, barriers, maps, tile, step, chunks, weights,
+                        t.state.velocity != nullptr, &weights_there);
   }
   device::overlap_wait();
   const SgdRule rule{t.state.lr[step], t.sgd.momentum, t.sgd.weight_decay, t.sgd.nesterov};
