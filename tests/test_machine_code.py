@@ -46,6 +46,10 @@ class MachineCode(unittest.TestCase):
     def test_nothing_looked_at_is_no_success(self):
         self.assertIn("nothing was looked at", self.wrong(row("tf32", yardstick=True), {"event": "machine"})[0])
 
+    def test_follows_includes(self):
+        self.assertTrue(machine_code.includes("kernels/gemm/rungs/cluster_tf32.cu", "kernels/device/overlap.cuh"))
+        self.assertFalse(machine_code.includes("kernels/gemm/rungs/naive.cu", "kernels/device/overlap.cuh"))
+
     def moved(self, *functions):
         lines = [line for i, body in enumerate(functions) for line in (f"\t\tFunction : kernel{i}", *body)]
         return machine_code.moved_loads([("x.o", "90a", line) for line in lines], {"x.o": "x.cu"})
