@@ -178,7 +178,7 @@ def check_results(objects, results, path):
 
 def moved_loads(lines, names):
     """(loads of constants that precede the wait of a kernel which starts early (device/overlap.cuh), kernels that
-    wait): of what dump("-sass") yields."""
+    wait): of what dump("-sass") yields. Goes by addresses, and looks in front of the first wait only."""
     wrong, function, loads, waiting = [], "", 0, set()
     for compiled, architecture, line in lines:
         if "Function :" in line:

@@ -9,8 +9,8 @@
 // Each block finishes as much. All adds have a fixed order.
 //
 // This code runs once for each tile, and an instruction that runs once has to be fetched first: a
-// warp that is alone may wait 2.4 cycles and more for each. So it is short. Sums stay in the order in which
-// mma leaves them, four to a lane, and a lane then has two rows of C.
+// warp that is alone may wait 2.4 cycles and more for each. So it is short. Sums stay in the order
+// in which mma leaves them, four to a lane, and a lane then has two rows of C.
 #pragma once
 
 #include "kernels/device/cluster.cuh"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One operand of a tensor-core GEMM that the copy engine (TMA) brings to shared memory, chunk by
 // chunk. A chunk is 32 floats along k of 64 rows of C, or of 64 or 32 columns. It arrives in one or
-// two boxes of 32 rows of 128 bytes. The engine turns the 16-byte pieces of a row by an exclusive or
-// with the row's number. sm_90 and later.
+// two boxes of 32 rows of 128 bytes. The engine turns the 16-byte pieces of a row by an exclusive
+// or with the row's number. sm_90 and later.
 //
 //   rows along k   (32 x, 32 k)   ldmatrix reads eight rows of a box at once
 //   rows along x   (32 k, 32 x)   a lane reads a piece of two rows: 4 neighbours along x, which

@@ -35,10 +35,9 @@ constexpr int kBlocks = 512 / Tile::kThreads;
 
 template <class Tile, bool kTransposeA, bool kTransposeB>
 __global__ void __launch_bounds__(Tile::kThreads, kBlocks<Tile>)
-    gemm_register_tiled_kernel(GemmOutput out, const float* a,
-                               const float* b, std::int64_t k, std::int64_t lda,
-                               std::int64_t ldb, unsigned column_tiles, unsigned tiles,
-                               GemmBatch batch) {
+    gemm_register_tiled_kernel(GemmOutput out, const float* a, const float* b, std::int64_t k,
+                               std::int64_t lda, std::int64_t ldb, unsigned column_tiles,
+                               unsigned tiles, GemmBatch batch) {
   alignas(16) __shared__ float shared[Tile::kSharedFloats];  // 2 x (A (kK, kM+4), B (kK, kN+4))
   using MapA = device::TileMap<Tile::kM, Tile::kK, Tile::kThreads, !kTransposeA>;
   using MapB = device::TileMap<Tile::kN, Tile::kK, Tile::kThreads, kTransposeB>;
@@ -93,10 +92,11 @@ void launch_tile(const GemmOutput& out, const float* a, const float* b, const Ge
                  const GemmBatch& batch, bool overlap, const Stream& stream) {
   const std::int64_t tiles = tile_count<Tile>(dims);
   const std::int64_t column_tiles = divide_up(dims.n, Tile::kN);
-  // Blocks that start early settle in pairs where SMs are free, while other SMs stay empty. Where
-  // there is an SM for each, shared memory that nobody uses keeps them apart.
+  // Blocks that start early (sm_90) settle in pairs where SMs are free, while other SMs stay empty.
+  // Where there is an SM for each, shared memory that nobody uses keeps them apart.
   const DeviceProperties& device = device_properties(stream.device());
-  const bool apart = overlap && tiles * batch.count <= device.multiprocessors;
+  const bool apart = overlap && device.compute_capability >= 90 &&
+                     tiles * batch.count <= device.multiprocessors;
   const Launch config{dim3(static_cast<unsigned>(tiles * batch.count)), dim3(Tile::kThreads),
                       apart ? device.shared_bytes_per_block / 2 : 0, stream};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {

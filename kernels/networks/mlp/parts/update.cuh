@@ -47,6 +47,13 @@ inline unsigned update_blocks(const Training& t, int multiprocessors) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
+// What the gradient g of a tile's layer is multiplied with.
+template <class Maps>
+__device__ __forceinline__ const CUtensorMap& input_of(const Maps& maps, const UpdateTile& tile,
+                                                       std::int64_t step) {
+  return tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1];
+}
+
 // For one thread: fetches the maps of a tile before its copies need them.
 template <class Maps>
 __device__ __forceinline__ void prefetch_maps(const Maps& maps, const UpdateTile& tile,
@@ -55,7 +62,7 @@ __device__ __forceinline__ void prefetch_maps(const Maps& maps, const UpdateTile
   device::tma_prefetch(maps.weights.parameters[tile.layer]);
   if (moves) device::tma_prefetch(maps.weights.velocity[tile.layer]);
   device::tma_prefetch(maps.g[tile.layer]);
-  device::tma_prefetch(tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1]);
+  device::tma_prefetch(input_of(maps, tile, step));
 }
 
 // For one thread: the block's weights and, when they move, their velocity.
@@ -78,8 +85,7 @@ __device__ __forceinline__ void produce_tile(char* ring, Barriers<Update>& barri
                                              const Maps& maps, const UpdateTile& tile,
                                              std::int64_t step, int chunks, char* weights,
                                              bool moves, std::uint64_t* weights_there) {
-  produce<Update>(ring, barriers, maps.g[tile.layer],
-                  tile.layer == 0 ? maps.x[step % 2] : maps.h[tile.layer - 1], tile.row0,
+  produce<Update>(ring, barriers, maps.g[tile.layer], input_of(maps, tile, step), tile.row0,
                   tile.column0, chunks,
                   [&] { load_weights(weights, maps.weights, tile, moves, weights_there); });
 }

@@ -3,9 +3,9 @@
 // batch and makes 64 columns of g1. What precedes g1 it makes for all columns, since that takes
 // less time than exchanging it:
 //
-//   logits   h2 W3^T + b3        mma.sync; a team has every fourth chunk of 64 along k, and the
-//                                parts of the sum meet in shared memory
-//   g3       (softmax - target) / rows, a row by eight lanes
+//   logits   h2 W3^T + b3        mma.sync, each team over its chunks of k; the sums of the teams
+//                                are added in shared memory
+//   g3       (softmax - target) / rows   eight lanes have a row
 //   g2       g3 W3 where h2 > 0  mma.sync; over h2, in shared memory
 //   g1       g2 W2 where h1 > 0  wgmma, by one team
 //
