@@ -6,6 +6,7 @@
 #   tests/distributions.sh bookworm trixie jammy noble
 #
 # WEFT_ROOTS: where the root directories lie (a new folder in /tmp); those that are there are used again.
+# WEFT_MIRROR_DEBIAN, WEFT_MIRROR_UBUNTU: the mirrors of packages; by default those that debootstrap knows.
 set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 roots=${WEFT_ROOTS:-$(mktemp -d)}
@@ -30,12 +31,12 @@ for suite in "$@"; do
   root=$roots/$suite
   case $suite in
     jammy | noble)
-      mirror=http://archive.ubuntu.com/ubuntu script=jammy
+      mirror=${WEFT_MIRROR_UBUNTU:-} script=jammy
       options=(--components=main,universe --include="$packages,g++-12")
       [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] ||
         { options+=(--no-check-gpg) && echo "$suite: packages without a check of their signature"; }
       ;;
-    *) mirror=http://deb.debian.org/debian options=(--include="$packages") script=bookworm ;;
+    *) mirror=${WEFT_MIRROR_DEBIAN:-} options=(--include="$packages") script=bookworm ;;
   esac
   if [ ! -e "$root/usr/bin/cmake" ]; then
     debootstrap --variant=minbase "${options[@]}" "$suite" "$root" "$mirror" \

@@ -15,6 +15,8 @@ MOST_FILES = 25    # of a folder
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 SHORT_SOURCES = ["engine", "host_cuda", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
 SMALL_FOLDERS = ["host_cuda", "kernels", "examples", "python"]
+# A host that serves packages. Whoever installs them says from where.
+PACKAGE_SERVER = re.compile(r"://[\w.-]*(debian|ubuntu|pypi|pythonhosted|conda|npmjs|crates)[\w-]*\.\w")
 README_LINES = {"README.md": 130, "kernels/**/README.md": 120}
 
 
@@ -57,6 +59,10 @@ def breaches(root: pathlib.Path) -> list[str]:
         for path in root.glob(pattern):
             if lines_of(path) > most:
                 found.append(f"{path.relative_to(root)}: {lines_of(path)} lines, more than {most}")
+    for path in files:
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if PACKAGE_SERVER.search(line):
+                found.append(f"{path.relative_to(root)}:{number}: names a server of packages")
     # One definition of what everybody needs.
     definitions = [path for path in sources
                    if re.search(r"^(?!.*return).*\bdivide_up\([^)]*\) *\{", path.read_text(), re.M)]
