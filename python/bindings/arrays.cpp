@@ -57,11 +57,11 @@ const Stream& stream_of(Device device) {
   return *stream;
 }
 
-std::string dtype_name(nb::dlpack::dtype dtype) {
-  static constexpr std::array<const char*, 7> kNames = {"int",    "uint",    "float", "opaque",
-                                                        "bfloat", "complex", "bool"};
-  const std::string name = dtype.code < kNames.size() ? kNames[dtype.code] : "unknown";
-  return name == "bool" ? name : str(name, static_cast<int>(dtype.bits));
+// What is said of the dtype that was expected: pixels in floats are the usual mistake.
+std::string expected_name(nb::dlpack::dtype expected, nb::dlpack::dtype found) {
+  const bool pixels = expected == nb::dtype<std::uint8_t>() &&
+                      found.code == static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float);
+  return dtype_name(expected) + (pixels ? ", bytes from 0 to 255" : "");
 }
 
 bool is_dense(const Array& array) {
@@ -109,6 +109,14 @@ std::optional<nb::python_error>& pending() {
 
 }  // namespace
 
+std::string dtype_name(nb::dlpack::dtype dtype) {
+  static constexpr std::array<const char*, 7> kNames = {"int",    "uint",    "float", "opaque",
+                                                        "bfloat", "complex", "bool"};
+  std::string name = dtype.code < kNames.size() ? kNames[dtype.code] : "unknown";
+  if (name != "bool") name += str(static_cast<int>(dtype.bits));
+  return dtype.lanes > 1 ? str(name, "x", dtype.lanes) : name;
+}
+
 std::pair<std::int64_t, std::int64_t> both(const Extents& extents) {
   if (const auto* one = std::get_if<std::int64_t>(&extents)) return {*one, *one};
   return std::get<1>(extents);
@@ -153,6 +161,7 @@ Call::~Call() {
 Array Call::readable(const Writable& array) {
   Array view(array);
   view.library = array.library;
+  view.source = array.source;
   return view;
 }
 
@@ -162,10 +171,15 @@ void Call::require_mutable(const char* what, const Writable& array) const {
       str(name_, ": ", what, " is an array of JAX, which nobody may change").c_str());
 }
 
+void Call::require_array(const char* what, const Array& array, const char* expected) const {
+  check_argument({name_, what, array.source, array.is_valid(), false, expected});
+}
+
 void Call::require_host(const char* what, const Array& array) const {
-  require(array.device_type() == nb::device::cpu::value ||
-              array.device_type() == nb::device::none::value,
-          what, " is not in host memory");
+  const bool here = array.device_type() == nb::device::cpu::value ||
+                    array.device_type() == nb::device::none::value;
+  require(here, what, " is not in host memory",
+          array.library == Library::torch ? str("; ", what, ".cpu() is") : std::string());
 }
 
 void Call::choose_device(const char* what, const Array& array) {
@@ -189,23 +203,28 @@ void Call::choose_device(const char* what, const Array& array) {
           ", and the arrays before it are on ", stream_->device());
 }
 
-Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank) {
+Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank,
+                  bool written) {
   current_ = what;
+  check_argument({name_, what, array.source, array.is_valid(), written, dtype_name(expected)});
   require(array.ndim() <= Shape::kMaxRank, what, " has ", array.ndim(), " axes, expected at most ",
           Shape::kMaxRank);
   const Shape shape(std::span<const std::int64_t>(array.shape_ptr(), array.ndim()));
   if (array.dtype() != expected) {
     throw nb::type_error(str(name_, ": ", what, " is ", dtype_name(array.dtype()), " ", shape,
-                             ", expected ", dtype_name(expected))
+                             ", expected ", expected_name(expected, array.dtype()))
                              .c_str());
   }
   require(rank < 0 || shape.rank() == rank, what, " has shape ", shape, ", expected ", rank,
           rank == 1 ? " axis" : " axes");
   require(is_dense(array), what, " of shape ", shape, " is not contiguous: its strides are ",
-          strides_text(array), " elements; numpy.ascontiguousarray makes a copy that is");
+          strides_text(array), " elements",
+          written ? std::string() : "; " + contiguous_hint(what, array.library));
   const auto address = reinterpret_cast<std::uintptr_t>(array.data());
   require(address % (expected.bits / 8) == 0, what, " of shape ", shape,
           " is not aligned to its elements");
+  require(array.data() != nullptr || shape.elements() == 0, what, " of shape ", shape,
+          " has no memory");
   choose_device(what, array);
   if (!library_) library_ = array.library;
   libraries_.add(array.library);
@@ -216,11 +235,25 @@ void Call::check_shape(const char* what, const Shape& found, const Shape& expect
   require(found == expected, what, " has shape ", found, ", expected ", expected);
 }
 
-const void* Call::stage(const void* data, const Shape& shape, std::size_t size,
-                        const Array& array) {
+bool Call::Range::allows(const Range& other) const {
+  if (end <= other.begin || other.end <= begin) return true;
+  if (!written && !other.written) return true;
+  const bool same = begin == other.begin && end == other.end;
+  return same && (written ? may_alias && !other.written : other.may_alias);
+}
+
+void Call::add_range(const Range& range) {
+  for (const Range& other : ranges_) {
+    require(range.allows(other), range.what, " overlaps ", other.what);
+  }
+  ranges_.push_back(range);
+}
+
+const void* Call::stage(const void* data, const Shape& shape, std::size_t size, const Array& array,
+                        bool written, bool may_alias) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
   const char* begin = static_cast<const char*>(data);
-  inputs_.push_back({current_, begin, begin + bytes});
+  add_range({current_, begin, begin + bytes, written, may_alias});
   kept_.push_back(array);
   if (!locked_) return data;
   buffers_.emplace_back(bytes, *stream_);
@@ -231,11 +264,12 @@ const void* Call::stage(const void* data, const Shape& shape, std::size_t size,
 }
 
 void* Call::stage_in_place(const char* what, const Writable& array, const Shape& shape,
-                           std::size_t size) {
+                           std::size_t size, bool may_alias) {
   require_mutable(what, array);
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
-  void* staged = const_cast<void*>(stage(array.data(), shape, size, readable(array)));
-  in_place_.push_back({{}, false, array.data(), staged, bytes});
+  void* staged =
+      const_cast<void*>(stage(array.data(), shape, size, readable(array), true, may_alias));
+  in_place_.push_back({array.source, false, array.data(), staged, bytes});
   return staged;
 }
 
@@ -246,18 +280,11 @@ void* Call::new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t 
   output.bytes = bytes;
   if (stream_ == nullptr) stream_ = &stream_of(Device::cpu());  // a call without inputs
   if (!out.is_none()) {
-    Writable given;
-    if (!nb::try_cast(out, given)) {
-      throw nb::type_error(str(name_, ": out is not a writable array").c_str());
-    }
+    const auto given = nb::cast<Writable>(out);
     require_mutable("out", given);
-    check_shape("out", check("out", readable(given), dtype, -1), shape);
+    check_shape("out", check("out", readable(given), dtype, -1, true), shape);
     const char* begin = static_cast<const char*>(given.data());
-    for (const Range& input : inputs_) {
-      const bool same = may_alias && input.begin == begin && input.end == begin + bytes;
-      require(same || begin >= input.end || begin + bytes <= input.begin, "out overlaps ",
-              input.what);
-    }
+    add_range({"out", begin, begin + bytes, true, may_alias});
     output.object = out;
     output.ours = false;
     output.host = given.data();
@@ -307,6 +334,12 @@ void Call::finish() {
 
 void Call::end() {
   if (!locked_ && stream_->device().is_cuda()) let_current_streams_wait(*stream_, libraries_);
+  if (!libraries_.has(Library::torch)) return;
+  for (const auto* list : {&outputs_, &in_place_}) {
+    for (const Output& output : *list) {
+      if (!output.ours) tell_autograd(output.object);
+    }
+  }
 }
 
 // What the caller gets: a new array becomes one of the library of the first argument, in place.

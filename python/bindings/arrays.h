@@ -2,7 +2,9 @@
 // One call of a kernel from Python: arrays in, arrays out, and the stream between them.
 //
 // An array is any object with __dlpack__ or the buffer protocol, and is used in place. It has to be
-// dense and row-major. A call runs where its arrays are: on the CPU, or on the GPU that holds them.
+// dense and row-major. What is no such array is refused in one line that names the argument, as is
+// an array that is more than its numbers: one with a mask, or with a gradient that would be lost.
+// A call runs where its arrays are: on the CPU, or on the GPU that holds them.
 // Its results are arrays of the library that the first one is from.
 // In the module for host-cuda the arrays are NumPy's too, and are copied to the memory of that
 // device, because it checks every access there.
@@ -36,14 +38,15 @@ inline constexpr auto kOverwrite = kernels::GradientMode::overwrite;  // results
 namespace nb = nanobind;
 using namespace nb::literals;  // NOLINT: "name"_a
 
-// Of nanobind's arrays those that a memoryview describes: the buffers of ctypes have no strides,
-// which nanobind reads.
+// An argument, which is valid when it gives an array. Buffers are read through a memoryview: those
+// of ctypes have no strides, which nanobind reads.
 template <class Base>
 struct Described : Base {
   using Base::Base;
   Described() = default;
   explicit Described(Base base) : Base(std::move(base)) {}
   Library library = Library::none;
+  nb::object source;  // what the caller passed
 };
 using Array = Described<nb::ndarray<nb::ro>>;
 using Writable = Described<nb::ndarray<>>;
@@ -69,6 +72,24 @@ using Extents = std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>
 // (rows, columns): one number stands for both.
 std::pair<std::int64_t, std::int64_t> both(const Extents& extents);
 kernels::ComputeMode parse_mode(const std::string& name);  // "fp32", "tf32", "bf16"
+
+std::string dtype_name(nb::dlpack::dtype dtype);  // "float32"
+
+// Throws TypeError, in one line, for an argument that is no array (`is_array` says so), has a mask,
+// or has a gradient that the call would lose. `expected`: the dtypes that the call takes.
+struct Argument {
+  const char* call;
+  const char* what;
+  nb::handle source;
+  bool is_array = true, written = false;
+  std::string expected = {};
+};
+void check_argument(const Argument& argument);
+// "numpy.ascontiguousarray(x) makes a copy that is", in the words of the library of an array.
+std::string contiguous_hint(const char* what, Library library);
+// Tells PyTorch's autograd that a tensor has other values, so that a backward pass that needs the
+// old ones raises.
+void tell_autograd(nb::handle changed);
 
 // `text` and the rungs that `variant` may name: those of a family, or those whose names begin with
 // `prefix`. Their sentences are those of `weft kernel list`.
@@ -114,16 +135,18 @@ class Call {
   const T* optional_input(const char* what, const OptionalArray& array, const Shape& expected) {
     return array ? input<T>(what, *array, expected).data : nullptr;
   }
-  // An array that the call reads and changes.
+  // An array that the call reads and changes. It may not overlap another one; with `may_alias` it
+  // may be one that the call only reads, element for element.
   template <class T>
-  View<T> in_place(const char* what, const Writable& array, int rank = -1) {
-    const Shape shape = check(what, readable(array), nb::dtype<T>(), rank);
-    return {static_cast<T*>(stage_in_place(what, array, shape, sizeof(T))), shape};
+  View<T> in_place(const char* what, const Writable& array, bool may_alias = false) {
+    const Shape shape = check(what, readable(array), nb::dtype<T>(), -1, true);
+    return {static_cast<T*>(stage_in_place(what, array, shape, sizeof(T), may_alias)), shape};
   }
   template <class T>
-  T* in_place(const char* what, const Writable& array, const Shape& expected) {
-    check_shape(what, check(what, readable(array), nb::dtype<T>(), -1), expected);
-    return in_place<T>(what, array).data;
+  T* in_place(const char* what, const Writable& array, const Shape& expected,
+              bool may_alias = false) {
+    check_shape(what, check(what, readable(array), nb::dtype<T>(), -1, true), expected);
+    return static_cast<T*>(stage_in_place(what, array, expected, sizeof(T), may_alias));
   }
 
   // The next result: `out` when it is not None, which must then have this shape, or a new array.
@@ -133,6 +156,9 @@ class Call {
     return static_cast<T*>(new_output(shape, nb::dtype<T>(), sizeof(T), out, may_alias));
   }
 
+  // Throws TypeError, as check_argument() does. Other functions than those above call it before
+  // they look at an array.
+  void require_array(const char* what, const Array& array, const char* expected) const;
   // Throws ValueError for an array that the host cannot read.
   void require_host(const char* what, const Array& array) const;
   // Throws ValueError: "gemm: ...".
@@ -141,6 +167,7 @@ class Call {
     if (!holds) throw Error(ErrorKind::usage, str(name_, ": ", parts...));
   }
 
+  const char* name() const { return name_; }
   const Stream& stream() const { return *stream_; }
   const Stream& stream_of_array(const char* what, const Array& array) {
     choose_device(what, array);
@@ -178,10 +205,13 @@ class Call {
     const char* what;
     const char* begin;
     const char* end;
+    bool written = false, may_alias = false;
+
+    bool allows(const Range& other) const;  // may the call use both?
   };
   struct Output {
     nb::object object;
-    bool ours = true;      // not the caller's `out`
+    bool ours = true;      // not the caller's array
     void* host = nullptr;  // where what is staged goes back to
     void* staged = nullptr;
     std::size_t bytes = 0;
@@ -189,12 +219,15 @@ class Call {
 
   static Array readable(const Writable& array);
   void require_mutable(const char* what, const Writable& array) const;
-  Shape check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank);
+  Shape check(const char* what, const Array& array, nb::dlpack::dtype expected, int rank,
+              bool written = false);
   void check_shape(const char* what, const Shape& found, const Shape& expected) const;
   void choose_device(const char* what, const Array& array);
-  const void* stage(const void* data, const Shape& shape, std::size_t size, const Array& array);
+  void add_range(const Range& range);  // throws ValueError when it overlaps another one
+  const void* stage(const void* data, const Shape& shape, std::size_t size, const Array& array,
+                    bool written = false, bool may_alias = false);
   void* stage_in_place(const char* what, const Writable& array, const Shape& shape,
-                       std::size_t size);
+                       std::size_t size, bool may_alias);
   void* new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t size,
                    const nb::object& out, bool may_alias);
   const void* new_constant(const void* value, std::size_t bytes, std::size_t before);
@@ -211,12 +244,18 @@ class Call {
   const char* current_ = "";        // the argument that is being looked at
   const Stream* stream_ = nullptr;
   bool locked_ = false;
-  std::vector<Range> inputs_;
+  std::vector<Range> ranges_;
   std::vector<Output> outputs_;
   std::vector<Output> in_place_;
   std::vector<Array> kept_;
   std::deque<Buffer> buffers_;
 };
+
+// The least and the greatest element of an array that has one; both are NaN where there is a NaN.
+// Waits for them.
+std::pair<float, float> extremes(Call& call, const Array& array, const View<const float>& view);
+std::pair<std::int32_t, std::int32_t> extremes(Call& call, const Array& array,
+                                               const View<const std::int32_t>& view);
 
 void bind_catalogue(nb::module_& m);
 void bind_matrix(nb::module_& m);
@@ -261,24 +300,40 @@ template <class Base>
 struct type_caster<weft::python::Described<Base>> {
   NB_TYPE_CASTER(weft::python::Described<Base>, const_name("weft._typing.Array"))
 
+  // Takes every object: Call says what is wrong with one that is no array, and calls it by its
+  // name.
   bool from_python(handle src, std::uint32_t flags, cleanup_list* cleanup) noexcept {
-    make_caster<Base> caster;
     const weft::python::Library library = weft::python::library_of(src);
+    value = as_array(src, flags, cleanup);
+    value.library = library;
+    value.source = borrow(src);
+    return true;
+  }
+
+ private:
+  static weft::python::Described<Base> as_array(handle src, std::uint32_t flags,
+                                                cleanup_list* cleanup) noexcept {
+    make_caster<Base> caster;
     object view;  // lives on as the owner of what is cast
+    if (src.is_none()) return {};
     if (PyObject_CheckBuffer(src.ptr()) != 0 &&
         PyObject_HasAttrString(src.ptr(), "__dlpack__") == 0) {
       view = steal(PyMemoryView_FromObject(src.ptr()));
       if (!view.is_valid()) {
         PyErr_Clear();
-        return false;
+        return {};
       }
       src = view;
     }
-    if (!caster.from_python(src, flags, cleanup)) return false;
-    value = weft::python::Described<Base>(std::move(caster.value));
-    value.library = library;
-    return true;
+    if (!caster.from_python(src, flags, cleanup)) {
+      PyErr_Clear();
+      return {};
+    }
+    return weft::python::Described<Base>(std::move(caster.value));
   }
 };
+
+template <class Base>  // None comes to from_python(), too
+struct has_arg_defaults<weft::python::Described<Base>> : std::true_type {};
 
 }  // namespace nanobind::detail

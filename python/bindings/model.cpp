@@ -15,6 +15,7 @@
 #include "models/classifier.h"
 #include "models/records.h"
 #include "models/state_dict.h"
+#include "python/bindings/pictures.h"
 
 namespace weft::python {
 
@@ -85,54 +86,103 @@ NumpyResult numpy_of(const std::vector<float>& values, const Shape& shape) {
   return nb::steal<NumpyResult>(call.result().release());
 }
 
-// uint8 images, or the float32 input of the network, as that input and the number of images.
-std::pair<std::vector<float>, std::int64_t> input_of(const Network& network, const Array& x) {
-  const Shape sample = network.model().net->sample_shape();
-  Call call("model");
-  call.require_host("x", x);
-  const bool bytes = x.dtype() == nb::dtype<std::uint8_t>();
-  const Shape shape =
-      bytes ? call.input<std::uint8_t>("x", x).shape : call.input<float>("x", x).shape;
-  const std::int64_t n = shape.rank() == 0 ? 0 : shape[0];
-  const bool fits = shape == sample.with_batch(1) || shape.elements() == n * sample.elements();
-  call.require(shape.rank() >= 2 && fits, "x has shape ", shape, ", expected (n, ...) images of ",
-               sample, ", as uint8 pixels or float32 inputs");
-  const auto count = static_cast<std::size_t>(shape.elements());
-  if (bytes) {
-    const auto* pixels = static_cast<const std::uint8_t*>(x.data());
-    const std::size_t image = n > 0 ? count / static_cast<std::size_t>(n) : 0;
-    std::vector<float> input;
-    input.reserve(count);
-    for (std::int64_t i = 0; i < n; ++i, pixels += image) {
-      const std::vector<float> one =
-          models::normalized(std::span(pixels, image), network.model().info);
-      input.insert(input.end(), one.begin(), one.end());
-    }
-    return {std::move(input), n};
-  }
-  const auto* values = static_cast<const float*>(x.data());
-  return {std::vector<float>(values, values + count), n};
+// What a network reads of an array.
+struct Input {
+  std::int64_t n = 0;                // images
+  std::vector<float> values;         // (n, channels, height, width)
+  std::vector<std::uint8_t> pixels;  // likewise, where the array has bytes
+};
+
+Pictures one_of(const models::ModelInfo& info) {
+  return {1, info.network.channels, info.network.height, info.network.width};
 }
 
-NumpyResult logits(Network& network, const Array& x) {
-  const auto [input, n] = input_of(network, x);
+// Bytes of 0 and 1 are no pixels from 0 to 255.
+void warn_of_bits(const Call& call, std::span<const std::uint8_t> pixels) {
+  if (pixels.empty() || std::ranges::max(pixels) != 1) return;
+  warn(str(call.name(), ": x holds no byte above 1; pixels are from 0 to 255, so these pictures ",
+           "are almost black"));
+}
+
+// The float32 input of a network is normalised. Pixels that are not have no number below 0.
+void warn_of_raw_pixels(const Call& call, std::span<const float> values,
+                        const models::ModelInfo& info) {
+  constexpr float kSlack = 1e-3f;
+  if (values.empty()) return;
+  const auto [least, greatest] = std::ranges::minmax(values);
+  float black = 0, white = 0;
+  for (std::size_t i = 0; i < info.mean.size(); ++i) {
+    black = std::min(black, -info.mean[i] / info.stddev[i]);
+    white = std::max(white, (1 - info.mean[i]) / info.stddev[i]);
+  }
+  const bool from_zero = least >= 0 && black < -kSlack;
+  if (!(from_zero && greatest > 0 && greatest <= 1) && !(least >= 0 && greatest > white + kSlack)) {
+    return;
+  }
+  warn(str(call.name(), ": x lies between ", least, " and ", greatest,
+           ", as pixels do that are not normalised; float32 is taken as the input of the network, ",
+           "(pixel / 255 - mean) / stddev, from ", black, " to ", white,
+           "; uint8 pixels are normalised for you"));
+}
+
+Input input_of(const Call& at, const Network& network, const Array& x,
+               const std::optional<std::string>& layout) {
+  const models::ModelInfo& info = network.model().info;
+  Call call(at.name());
+  call.require_array("x", x, "uint8 pixels, or float32 inputs");
+  call.require_host("x", x);
+  const Layout order = parse_layout(call.name(), layout);
+  const auto pictures = [&](const Shape& shape) {
+    return pictures_for(call, "x", shape, order, one_of(info));
+  };
+  Input input;
+  if (x.dtype() != nb::dtype<std::uint8_t>()) {
+    const auto view = call.input<float>("x", x);
+    const Pictures found = pictures(view.shape);
+    input.n = found.n;
+    input.values.resize(static_cast<std::size_t>(view.n()));
+    copy_planes(input.values.data(), view.data, found);
+    warn_of_raw_pixels(call, input.values, info);
+    return input;
+  }
+  const auto view = call.input<std::uint8_t>("x", x);
+  const Pictures found = pictures(view.shape);
+  input.n = found.n;
+  input.pixels.resize(static_cast<std::size_t>(view.n()));
+  copy_planes(input.pixels.data(), view.data, found);
+  warn_of_bits(call, input.pixels);
+  const auto elements = static_cast<std::size_t>(network.sample_elements());
+  input.values.reserve(input.pixels.size());
+  for (std::size_t done = 0; done < input.pixels.size(); done += elements) {
+    const std::vector<float> one =
+        models::normalized(std::span(input.pixels).subspan(done, elements), info);
+    input.values.insert(input.values.end(), one.begin(), one.end());
+  }
+  return input;
+}
+
+NumpyResult logits(Network& network, const Array& x, const std::optional<std::string>& layout) {
+  const Call call("logits");
+  const Input input = input_of(call, network, x, layout);
   std::vector<float> all;
   {
     const nb::gil_scoped_release release;
-    all = network.logits(input.data(), n);
+    all = network.logits(input.values.data(), input.n);
   }
-  return numpy_of(all, {n, network.model().info.network.classes});
+  return numpy_of(all, {input.n, network.model().info.network.classes});
 }
 
 using Tensors = nb::typed<nb::dict, nb::str, NumpyResult>;
 
-Tensors activations(Network& network, const Array& x) {
-  const auto [input, n] = input_of(network, x);
-  if (n == 0) throw Error(ErrorKind::usage, "model: x holds no image");
+Tensors activations(Network& network, const Array& x, const std::optional<std::string>& layout) {
+  const Call call("activations");
+  const Input input = input_of(call, network, x, layout);
+  const std::int64_t n = input.n;
+  call.require(n > 0, "x holds no image");
   std::vector<std::vector<float>> all;
   {
     const nb::gil_scoped_release release;
-    all = network.activations(input.data(), n);
+    all = network.activations(input.values.data(), n);
   }
   const std::vector<Shape> shapes = network.model().net->output_shapes(n);
   nb::dict named;
@@ -158,10 +208,11 @@ Tensors state_dict(const Network& network) {
 std::vector<float> values_of(Call& call, const layers::NamedSlice& slice, const nb::dict& state) {
   const nb::str name(slice.name.c_str());
   call.require(state.contains(name), "there is no tensor ", slice.name);
-  Array array;
-  if (!nb::try_cast(state[name], array)) {
-    throw nb::type_error(str("load_state_dict: ", slice.name, " is not an array").c_str());
-  }
+  nb::object tensor = state[name];
+  // Values that are copied lose no gradient: PyTorch loads parameters in the same way.
+  if (nb::hasattr(tensor, "detach")) tensor = tensor.attr("detach")();
+  const auto array = nb::cast<Array>(tensor);
+  call.require_array(slice.name.c_str(), array, "float32");
   call.require_host(slice.name.c_str(), array);
   const auto view = call.input<float>(slice.name.c_str(), array, slice.shape);
   return {view.data, view.data + view.n()};
@@ -205,9 +256,10 @@ std::unique_ptr<Network> new_network(const std::string& name, std::int64_t class
   options.channels = std::ssize(mean);
   options.height = height;
   options.width = width;
-  if (mean.size() != stddev.size() ||
+  if (mean.size() != stddev.size() || !models::all_finite(mean) || !models::all_finite(stddev) ||
       !std::ranges::all_of(stddev, [](float one) { return one > 0; })) {
-    throw Error(ErrorKind::usage, "network: expected a mean and a stddev above 0 for each channel");
+    throw Error(ErrorKind::usage,
+                "network: expected a finite mean and a stddev above 0 for each channel");
   }
   model.net = models::make_network(options);
   model.parameters = model.net->initial_parameters(seed);
@@ -247,25 +299,26 @@ NumpyResult prepare(const Network& network, const std::vector<std::string>& path
 }
 
 // Of each image: the logits' softmax at the model's temperature, and whether it is unsure.
-nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x) {
+nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x,
+                                                       const std::optional<std::string>& layout) {
   const models::ModelInfo& info = network.model().info;
-  if (x.dtype() != nb::dtype<std::uint8_t>()) {
-    throw nb::type_error("predict: expected uint8 pixels; logits takes float32 inputs");
-  }
-  const auto input = input_of(network, x);
-  const std::int64_t n = input.second;
-  const std::int64_t classes = info.network.classes, elements = network.sample_elements();
   Call call("predict");
+  call.require_array("x", x, "uint8 pixels");
+  if (x.dtype() != nb::dtype<std::uint8_t>()) {
+    static_cast<void>(call.input<std::uint8_t>("x", x));  // throws, and names what x is
+  }
+  const Input input = input_of(call, network, x, layout);
+  const std::int64_t n = input.n;
+  const std::int64_t classes = info.network.classes, elements = network.sample_elements();
   auto* probabilities = call.output<double>({n, classes});
   auto* unsure = call.output<std::uint8_t>({n});
-  const auto* pixels = static_cast<const std::uint8_t*>(x.data());
   call.run([&](const Stream&) {
-    const std::vector<float> all = network.logits(input.first.data(), n);
+    const std::vector<float> all = network.logits(input.values.data(), n);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::vector<float> row(all.begin() + i * classes, all.begin() + (i + 1) * classes);
       const std::vector<double> shares = models::softmax(row, info.calibration.temperature);
       std::copy(shares.begin(), shares.end(), probabilities + i * classes);
-      const std::span image(pixels + i * elements, static_cast<std::size_t>(elements));
+      const std::span image(input.pixels.data() + i * elements, static_cast<std::size_t>(elements));
       const double familiarity = models::familiarity(
           row, models::total_variation(image, info.network.height, info.network.width));
       unsure[i] = familiarity < info.calibration.threshold ? 1 : 0;
@@ -278,12 +331,13 @@ nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const A
 
 void bind_model(nb::module_& m) {
   nb::class_<Network>(m, "Network", "A trained network; weft.Model is made of it.")
-      .def("logits", &logits, "x"_a)
-      .def("activations", &activations, "x"_a)
+      .def("logits", &logits, "x"_a, "layout"_a = nb::none())
+      .def("activations", &activations, "x"_a, "layout"_a = nb::none())
       .def("state_dict", &state_dict)
       .def("load_state_dict", &load_state_dict, "state"_a)
       .def("prepare", &prepare, "paths"_a)
-      .def("answers", &answers, "x"_a)
+      .def("answers", &answers, "x"_a, "layout"_a = nb::none())
+      .def("device", [](const Network& self) { return to_string(self.device()); })
       .def("info", [](const Network& self) { return models::to_json(self.model().info); })
       .def("layers",
            [](const Network& self) {

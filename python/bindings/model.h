@@ -17,6 +17,7 @@ class Network {
   Network(models::Model model, const Stream& stream);
 
   const models::Model& model() const { return model_; }
+  Device device() const { return stream_.device(); }
   std::int64_t sample_elements() const { return model_.net->sample_shape().elements(); }
 
   // x: (n, sample...), normalised. Returns the logits, (n, classes).

@@ -58,11 +58,21 @@ Result softmax_backward(const Array& dy, const Array& y, const std::string& vari
   return call.result();
 }
 
+// Throws ValueError for a label that is no class. Waits for the labels.
+void require_classes(Call& call, const Array& labels, const View<const std::int32_t>& view,
+                     std::int64_t classes) {
+  if (view.n() == 0) return;
+  const auto [least, greatest] = extremes(call, labels, view);
+  call.require(least >= 0 && greatest < classes, "labels holds ", least < 0 ? least : greatest,
+               ", expected classes from 0 to ", classes - 1);
+}
+
 Results softmax_cross_entropy(const Array& x, const Array& labels, float scale, float smoothing,
                               const std::string& variant) {
   Call call("softmax_cross_entropy");
   const auto in = call.input<float>("x", x, 2);
   const auto truth = call.input<std::int32_t>("labels", labels, Shape{in[0]});
+  require_classes(call, labels, truth, in[1]);
   float* loss = call.output<float>({in[0]});
   float* dx = call.output<float>(in.shape);
   auto* prediction = call.output<std::int32_t>({in[0]});
@@ -113,7 +123,9 @@ void bind_rows(nb::module_& m) {
         "The cross-entropy of logits: (loss, dx, prediction).\n\n"
         "x: (rows, cols), float32. labels: (rows,), int32. loss: (rows,). dx: (rows, cols), its\n"
         "gradient times `scale`. prediction: (rows,), int32. smoothing: the share of each label\n"
-        "that is spread over all classes, in the gradient only. A label out of range gives NaN.");
+        "that is spread over all classes, in the gradient only. A label that is no column of x "
+        "raises\n"
+        "ValueError; for that, a call on a GPU waits for its labels.");
   m.def("mean_squared_error", &mean_squared_error, "y"_a, "target"_a, nb::kw_only(),
         "scale"_a = 1.0f,
         "The mean of the squared differences of each row: (loss, dy).\n\n"

@@ -4,7 +4,7 @@
 
 #include "kernels/image/image.h"
 #include "kernels/signal/signal.h"
-#include "python/bindings/arrays.h"
+#include "python/bindings/pictures.h"
 
 namespace weft::python {
 namespace {
@@ -38,22 +38,38 @@ Result signal_convolve(const Array& x, const Array& filter, const std::string& v
 Result rgb_to_grey(const Array& x, const std::string& variant, const nb::object& out) {
   Call call("rgb_to_grey");
   const auto in = call.input<std::uint8_t>("x", x, 3);
-  call.require(in[2] == 3, "x has shape ", in.shape, ", expected (height, width, 3)");
+  call.require(in[2] == 3, "x has shape ", in.shape, ", expected (height, width, 3)",
+               in[0] == 3 ? "; numpy.moveaxis(x, 0, 2) has its channels last" : "");
   auto* grey = call.output<std::uint8_t>({in[0], in[1]}, out);
   call.run(
       [&](const Stream& on) { kernels::rgb_to_grey(grey, in.data, in[0] * in[1], variant, on); });
   return call.result();
 }
 
+// Channels last is one image of pixels with channels; channels first are images of one channel.
 Result box_blur(const Array& x, std::int64_t radius, const std::string& variant,
-                const nb::object& out) {
+                const std::optional<std::string>& layout, const nb::object& out) {
   Call call("box_blur");
+  const Layout order = parse_layout(call.name(), layout);
   const auto in = call.input<std::uint8_t>("x", x);
   call.require(in.shape.rank() == 2 || in.shape.rank() == 3, "x has shape ", in.shape,
                ", expected (height, width) or (height, width, channels)");
-  const kernels::ImageDims dims{in[0], in[1], in.shape.rank() == 3 ? in[2] : 1};
+  const bool colour = in.shape.rank() == 3;
+  constexpr std::int64_t kFew = 4;  // channels that a picture has
+  call.require(!colour || order != Layout::unsaid || in[2] <= kFew || in[0] > kFew, "x has shape ",
+               in.shape, ", which may be (channels, height, width) or (height, ",
+               "width, channels); layout=\"channels_first\" or \"channels_last\" says which");
+  const bool planes = colour && order == Layout::channels_first;
+  const std::int64_t images = planes ? in[0] : 1;
+  const kernels::ImageDims dims{in[planes ? 1 : 0], in[planes ? 2 : 1],
+                                colour && !planes ? in[2] : 1};
   auto* y = call.output<std::uint8_t>(in.shape, out);
-  call.run([&](const Stream& on) { kernels::box_blur(y, in.data, dims, radius, variant, on); });
+  call.run([&](const Stream& on) {
+    const std::int64_t bytes = images > 0 ? in.n() / images : 0;
+    for (std::int64_t at = 0; at < images * bytes; at += bytes) {
+      kernels::box_blur(y + at, in.data + at, dims, radius, variant, on);
+    }
+  });
   return call.result();
 }
 
@@ -76,13 +92,15 @@ void bind_signals(nb::module_& m) {
                    "(height, width), uint8.",
                    "image", "rgb_to_grey")
             .c_str());
-  m.def("box_blur", &box_blur, "x"_a, "radius"_a = 1, nb::kw_only(), "variant"_a = "automatic",
-        "out"_a = nb::none(),
-        with_rungs(
-            "The mean over 2 * radius + 1 rows and columns, of those inside the image, rounded.\n\n"
-            "x: (height, width) or (height, width, channels), uint8. Returns the shape of x.",
-            "image", "box_blur")
-            .c_str());
+  m.def(
+      "box_blur", &box_blur, "x"_a, "radius"_a = 1, nb::kw_only(), "variant"_a = "automatic",
+      "layout"_a = nb::none(), "out"_a = nb::none(),
+      with_rungs(
+          "The mean over 2 * radius + 1 rows and columns, of those inside the image, rounded.\n\n"
+          "x: (height, width) or (height, width, channels), uint8; with layout=\"channels_first\"\n"
+          "(channels, height, width). Returns the shape of x.",
+          "image", "box_blur")
+          .c_str());
 }
 
 }  // namespace weft::python

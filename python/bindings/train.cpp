@@ -14,6 +14,7 @@
 #include "models/records.h"
 #include "models/trainer.h"
 #include "python/bindings/model.h"
+#include "python/bindings/pictures.h"
 
 namespace weft::python {
 namespace {
@@ -40,36 +41,42 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
 }
 
 // Arrays as a part of a data set. This is the one place that knows how data::ImageSet keeps them.
+// The largest label is below `classes`.
 data::ImageSet images_of(Call& call, const char* what, const Array& x, const Array& y,
-                         std::int64_t& classes) {
+                         Layout layout, std::int64_t classes) {
+  call.require_array(what, x, "uint8, bytes from 0 to 255");
+  call.require_array("labels", y, "int32");
   call.require_host(what, x);
   call.require_host("labels", y);
-  const bool planes = x.ndim() == 4;
-  const auto images = call.input<std::uint8_t>(what, x, planes ? 4 : 3);
-  const auto labels = call.input<std::int32_t>("labels", y, Shape{images[0]});
+  const auto images = call.input<std::uint8_t>(what, x);
+  const Pictures pictures = pictures_of(call, what, images.shape, layout);
+  const auto labels = call.input<std::int32_t>("labels", y, Shape{pictures.n});
   data::ImageSet set;
-  set.count = images[0];
-  if (planes) set.channels = images[1];
-  set.height = images[planes ? 2 : 1];
-  set.width = images[planes ? 3 : 2];
-  set.images.assign(images.data, images.data + images.n());
+  set.count = pictures.n;
+  set.channels = pictures.channels;
+  set.height = pictures.height;
+  set.width = pictures.width;
+  set.images.resize(static_cast<std::size_t>(images.n()));
+  copy_planes(set.images.data(), images.data, pictures);
   for (std::int64_t i = 0; i < set.count; ++i) {
     const std::int32_t label = labels.data[i];
-    call.require(label >= 0 && label < 65536, "label ", label, " of image ", i,
-                 ", expected 0 to 65535");
-    classes = std::max<std::int64_t>(classes, label + 1);
+    call.require(label >= 0 && label < classes, what, ": label ", label, " of image ", i,
+                 ", expected classes from 0 to ", classes - 1);
     set.labels.push_back(label);
   }
   return set;
 }
 
+// `layout`: that of x and of test_x. The labels are those of `classes` classes.
 std::unique_ptr<data::Dataset> dataset_from_arrays(const Array& x, const Array& y,
-                                                   const Array& test_x, const Array& test_y) {
+                                                   const Array& test_x, const Array& test_y,
+                                                   std::int64_t classes,
+                                                   const std::optional<std::string>& layout) {
   Call call("train");
+  const Layout order = parse_layout(call.name(), layout);
   auto set = std::make_unique<data::Dataset>();
-  std::int64_t classes = 2;
-  set->train = images_of(call, "x", x, y, classes);
-  set->test = images_of(call, "test x", test_x, test_y, classes);
+  set->train = images_of(call, "x", x, y, order, classes);
+  set->test = images_of(call, "test x", test_x, test_y, order, classes);
   set->name = "arrays";
   set->source = "arrays";
   for (std::int64_t i = 0; i < classes; ++i) set->class_names.push_back(std::to_string(i));
@@ -182,8 +189,15 @@ void bind_train(nb::module_& m) {
       .def_prop_ro("class_names", [](const data::Dataset& self) { return self.class_names; })
       .def("train_arrays", [](const data::Dataset& self) { return arrays_of(self.train); })
       .def("test_arrays", [](const data::Dataset& self) { return arrays_of(self.test); });
+  m.def(
+      "is_channels_last",
+      [](const std::string& call, const std::optional<std::string>& layout) {
+        return parse_layout(call.c_str(), layout) == Layout::channels_last;
+      },
+      "call"_a, "layout"_a);
   m.def("load_dataset", &dataset_named, "name"_a, "data_dir"_a, "limit"_a);
-  m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a);
+  m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a,
+        "classes"_a, "layout"_a);
   m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "device"_a, "out"_a,
         "progress"_a, "epoch_done"_a);
 }

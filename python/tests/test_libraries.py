@@ -225,7 +225,7 @@ def test_every_function_is_here():
     functions = {name for name in dir(weft._core) if not name.startswith("_")}
     functions = {name for name in functions if type(getattr(weft._core, name)).__name__ == "nb_func"}
     without = {"build_info", "families", "plummer_sphere", "synchronize", "load_network", "new_network",
-               "train_network", "load_dataset", "dataset_from_arrays", "max_pool2d_backward",
+               "train_network", "load_dataset", "dataset_from_arrays", "is_channels_last", "max_pool2d_backward",
                "conv2d_relu_pool_backward"}
     assert functions - without <= set(CALLS) | set(UPDATES)
 
@@ -276,6 +276,64 @@ def test_arrays_of_no_elements(lib):
     a, b = lib.array(np.zeros((3, 0), F)), lib.array(np.zeros((0, 2), F))
     assert_array_equal(lib.numpy(weft.gemm(a, b)), np.zeros((3, 2)))
     assert lib.numpy(weft.gemm(lib.array(np.zeros((0, 4), F)), lib.array(np.zeros((4, 2), F)))).shape == (0, 2)
+
+
+def test_a_gradient_of_torch_is_not_lost():
+    lib = Torch("cpu")
+    torch = lib.torch
+    first, head = torch.nn.Linear(8, 8, bias=False), torch.nn.Linear(8, 1)
+    x = torch.rand(4, 8)
+    with pytest.raises(TypeError, match=r"gemm: b requires a gradient.*b\.detach\(\)"):
+        head(weft.gemm(x, first.weight)).sum().backward()
+    expected = x @ first.weight
+    with torch.no_grad():  # where PyTorch would note nothing either
+        assert_allclose(weft.gemm(x, first.weight), expected, rtol=1e-5, atol=1e-6)
+    assert_allclose(weft.gemm(x, first.weight.detach()), expected.detach(), rtol=1e-5, atol=1e-6)
+    for call in (weft.network("mlp").logits, weft.network("mlp").activations):
+        with pytest.raises(TypeError, match=r"x\.detach\(\)"):
+            call(torch.zeros(1, 1, 28, 28, requires_grad=True))
+
+
+def test_parameters_of_torch_are_not_written_behind_its_back():
+    torch = Torch("cpu").torch
+    a, p = torch.ones(8, 8), torch.nn.Parameter(torch.zeros(8, 8))
+    for out in (p, p * 1):
+        with pytest.raises(TypeError, match=r"out requires a gradient.*out\.detach\(\)"):
+            weft.gemm(a, a, out=out)
+        assert not out.detach().any()
+    with torch.no_grad():
+        assert weft.gemm(a, a, out=p) is p
+        assert p._version == 1 and bool((p == 8).all())
+        weft.sgd_update(p, torch.ones(8, 8), lr=0.5)
+    assert p._version == 2 and bool((p == 7.5).all())
+    w, x = torch.ones(3, requires_grad=True), torch.ones(3)
+    loss = (w * x).sum()
+    weft.scan(x, out=x)  # autograd needs the old x
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_tensors_of_torch_that_are_more_than_their_memory():
+    torch = Torch("cpu").torch
+    x = torch.ones(2, 3)
+    for other, words in [
+        (torch._neg_view(x), r"a\.resolve_neg\(\)"),
+        (x.to_sparse(), "gives no array"),
+        (torch.zeros(2, 3, device="meta"), "gives no array"),
+        (x.bfloat16(), "bfloat16"),
+    ]:
+        with pytest.raises(TypeError, match=words) as raised:
+            weft.gemm(other, torch.ones(3, 2))
+        assert "\n" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"not contiguous.*; a\.contiguous\(\) makes a copy that is"):
+        weft.gemm(torch.ones(3, 2).t(), torch.ones(3, 2))
+    with pytest.raises(ValueError, match="no memory"):
+        weft.gemm(torch._efficientzerotensor((2, 3)), torch.ones(3, 2))
+    module = torch.nn.Linear(784, 10)
+    assert module.weight.requires_grad
+    model = weft.network("mlp")
+    state = {name: torch.nn.Parameter(torch.from_numpy(x)) for name, x in model.state_dict().items()}
+    model.load_state_dict(state)  # values are copied: no gradient is lost
 
 
 def test_wrong_dtypes(lib):

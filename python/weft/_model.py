@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from weft import _core
-from weft._errors import UsageError
+from weft._errors import DeviceError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy
     from numpy.typing import NDArray
@@ -61,16 +62,19 @@ class Model:
         return list(self._network.layers())
 
     @overload
-    def predict(self, images: Path) -> Answer: ...  # type: ignore[overload-overlap]
+    def predict(self, images: Path, *, layout: str | None = None) -> Answer: ...  # type: ignore[overload-overlap]
 
     @overload
-    def predict(self, images: Sequence[Path] | NDArray[numpy.uint8]) -> list[Answer]: ...
+    def predict(
+        self, images: Sequence[Path] | NDArray[numpy.uint8], *, layout: str | None = None
+    ) -> list[Answer]: ...
 
-    def predict(self, images: Any) -> Answer | list[Answer]:
+    def predict(self, images: Any, *, layout: str | None = None) -> Answer | list[Answer]:
         """What the network reads in pictures.
 
-        images: the path of a picture, or a list of paths, or pixels: uint8, (n, height, width), 0
-        background to 255 ink. A path gives one Answer, anything else a list of them.
+        images: the path of a picture, or a list of paths, or pixels as of logits(): uint8, 0
+        background to 255 ink. A path gives one Answer, anything else a list of them. layout: as of
+        logits(), for pixels.
         """
         if isinstance(images, (str, os.PathLike)):
             return self.predict([images])[0]
@@ -80,7 +84,7 @@ class Model:
             pixels = self.prepare(*images)
         else:
             pixels = images
-        probabilities, unsure = self._network.answers(pixels)
+        probabilities, unsure = self._network.answers(pixels, layout)
         names = self.class_names
         labels: list[int] = probabilities.argmax(axis=1).tolist() if len(probabilities) else []
         return [
@@ -92,16 +96,18 @@ class Model:
         """Pictures as the network reads them: (n, height, width), cut out, centred and scaled."""
         return self._network.prepare([os.fspath(path) for path in paths])
 
-    def logits(self, x: Any) -> NDArray[numpy.float32]:
+    def logits(self, x: Any, *, layout: str | None = None) -> NDArray[numpy.float32]:
         """The output of the last layer, (n, classes).
 
-        x: uint8 pixels (n, height, width), or the float32 input of the network, (n, c, height, width).
+        x: uint8 pixels, 0 to 255, or the float32 input of the network, which is
+        (pixel / 255 - mean) / stddev: (n, height, width) in grey, or (n, channels, height, width).
+        layout: "channels_last" for (n, height, width, channels), which is refused without it.
         """
-        return self._network.logits(x)
+        return self._network.logits(x, layout)
 
-    def activations(self, x: Any) -> dict[str, NDArray[numpy.float32]]:
-        """The output of every layer, by its name, (n, ...) each. x: as of logits()."""
-        return self._network.activations(x)
+    def activations(self, x: Any, *, layout: str | None = None) -> dict[str, NDArray[numpy.float32]]:
+        """The output of every layer, by its name, (n, ...) each. x, layout: as of logits()."""
+        return self._network.activations(x, layout)
 
     def state_dict(self) -> dict[str, NDArray[numpy.float32]]:
         """Copies of the parameters and buffers, with PyTorch's names and shapes.
@@ -114,7 +120,7 @@ class Model:
         """Takes over the parameters and buffers of a module of PyTorch, or of state_dict().
 
         state: arrays in host memory, float32, under the names and with the shapes that state_dict()
-        has. Where one is missing, has another shape or holds what is not a number, ValueError is
+        has; the values of parameters that require a gradient are copied, as PyTorch does it. Where one is missing, has another shape or holds what is not a number, ValueError is
         raised and nothing is changed.
         """
         self._network.load_state_dict(dict(state))
@@ -122,6 +128,36 @@ class Model:
     def save(self, path: Path) -> None:
         """Writes a .safetensors file, which weft.load() and PyTorch read."""
         self._network.save(os.fspath(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the file that save() writes, the device and the history."""
+        with _model_file() as path:
+            self.save(path)
+            with open(path, "rb") as file:
+                content = file.read()
+        return _unpickled, (content, self._network.device(), self.history)
+
+
+@contextlib.contextmanager
+def _model_file() -> Iterator[str]:
+    """The path of a file that is there for a while."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+        yield os.path.join(folder, "model.safetensors")
+
+
+def _unpickled(content: bytes, device: str, history: Sequence[Epoch]) -> Model:
+    with _model_file() as path:
+        with open(path, "wb") as file:
+            file.write(content)
+        try:
+            network = _core.load_network(path, device)
+        except DeviceError as error:
+            raise DeviceError(
+                f"the model was pickled on {device}: {error}; save() and load() move it to another"
+            ) from None
+    return Model(network, history)
 
 
 def load(path: Path, device: str = "cpu") -> Model:

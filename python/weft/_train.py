@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft import _core, _errors
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     import numpy
     from numpy.typing import NDArray
+
+
+_MOST_CLASSES = 65536  # labels of training images are below it
 
 
 class Epoch(NamedTuple):
@@ -46,14 +50,16 @@ def train(
     progress: bool | None = None,
     out: str | os.PathLike[str] | None = None,
     data_dir: str | os.PathLike[str] | None = None,
+    layout: str | None = None,
     device: str = "auto",
 ) -> Model:
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
     model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
     are drawn; "mnist", "fashion-mnist", ...), or arrays (x, y): uint8 images (n, height, width) or
-    (n, channels, height, width), and integer labels (n,). test: arrays likewise; without them, the
-    last tenth of `data`.
+    (n, channels, height, width), and integer labels (n,), from 0. test: arrays likewise, with labels
+    that `data` has; without them, the last tenth of `data`. layout: "channels_last" for images
+    (n, height, width, channels), which are refused without it.
 
     What is None is what suits the network. settings: others by their names in a config.json, as
     {"momentum": 0.8, "schedule": {"kind": "cosine"}}; weft.settings() lists them. callbacks: one function or several, called with
@@ -84,7 +90,7 @@ def train(
         folder = os.fspath(data_dir) if data_dir is not None else ""
         dataset = _core.load_dataset(data, folder, limit_train or 0)
     else:
-        dataset = _core.dataset_from_arrays(*_with_test(data, test))
+        dataset = _core.dataset_from_arrays(*_with_test(data, test), layout)
     told = [callbacks] if callable(callbacks) else list(callbacks)
     shown = shown_progress(progress)
     history: list[Epoch] = []
@@ -117,21 +123,69 @@ def train(
     return Model(network, history)
 
 
-def _with_test(data: tuple[Any, Any], test: tuple[Any, Any] | None) -> tuple[Any, Any, Any, Any]:
+def _with_test(data: Any, test: Any) -> tuple[Any, Any, Any, Any, int]:
+    """Images, labels, test images, their labels, and the number of classes."""
     import numpy
 
-    x, y = (numpy.ascontiguousarray(part) for part in data)
-    if len(x) != len(y):
-        raise _errors.UsageError(f"train: x has shape {x.shape} and y has shape {y.shape}")
-    if test is None:
+    x, y = _pair("data", "x", "y", data)
+    classes = max(2, int(y.max()) + 1) if len(y) else 2
+    if test is not None:
+        test_x, test_y = _pair("test", "test x", "test y", test)
+    else:
         held = max(1, len(x) // 10)
         x, test_x, y, test_y = x[:-held], x[-held:], y[:-held], y[-held:]
-    else:
-        test_x, test_y = (numpy.ascontiguousarray(part) for part in test)
-    if y.dtype.kind not in "iu" or test_y.dtype.kind not in "iu":
-        raise TypeError(f"train: y is {y.dtype}, expected integers")
-    return x, y.astype(numpy.int32), test_x, test_y.astype(numpy.int32)
+    missing = numpy.setdiff1d(test_y, y)
+    if len(missing) and len(y):
+        text = f"train: no training image has the label {missing[0]} of test images"
+        if missing[-1] >= classes:
+            raise _errors.UsageError(
+                f"train: the label {missing[-1]} of a test image is no class of the training images, "
+                f"0 to {classes - 1}"
+            )
+        if test is None:
+            text += "; the last tenth of the data are the test images: shuffle them, or pass test="
+        warnings.warn(text, stacklevel=3)
+    return x, y, test_x, test_y, classes
 
+
+def _pair(name: str, x_name: str, y_name: str, pair: Any) -> tuple[Any, Any]:
+    """Images, and as many labels as int32."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        kind = f"{len(pair)} arrays" if isinstance(pair, (tuple, list)) else type(pair).__name__
+        raise TypeError(f"train: {name} is {kind}, expected two arrays, (images, labels)")
+    x, y = _array(x_name, pair[0]), _array(y_name, pair[1])
+    if x.ndim == 0 or y.shape != x.shape[:1]:
+        hint = f"; {y_name}.argmax(axis=1) gives labels" if y.ndim == 2 and y.shape[1] > 1 else ""
+        raise _errors.UsageError(
+            f"train: {x_name} has shape {x.shape} and {y_name} has shape {y.shape}, expected a label "
+            f"for each image{hint}"
+        )
+    if y.dtype.kind not in "iu":
+        raise TypeError(f"train: {y_name} is {y.dtype} {y.shape}, expected integers")
+    wrong = (y < 0) | (y >= _MOST_CLASSES)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise _errors.UsageError(
+            f"train: label {y[i]} of image {i} of {x_name}, expected 0 to {_MOST_CLASSES - 1}"
+        )
+    return x, y.astype("int32")
+
+
+def _array(name: str, value: Any) -> Any:
+    """An array of NumPy in C order; a copy where the value is none."""
+    import numpy
+
+    if isinstance(value, numpy.ma.MaskedArray):
+        raise TypeError(
+            f"train: {name} is a masked array, and its mask would be lost; {name}.filled(value) "
+            "makes an array without one"
+        )
+    try:
+        array = numpy.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        line = str(error).partition("\n")[0]
+        raise TypeError(f"train: {name} is a {type(value).__name__}, not an array: {line}") from None
+    return array.copy(order="C") if not array.flags.c_contiguous else array
 
 
 class Data(NamedTuple):
@@ -158,6 +212,8 @@ def data(
     limit: at most so many training images. data_dir: where its files are; without them they are
     downloaded.
     """
+    if limit is not None and limit < 1:
+        raise _errors.UsageError(f"data: limit is {limit}, expected a number from 1")
     folder = os.fspath(data_dir) if data_dir is not None else ""
     found = _core.load_dataset(name, folder, limit or 0)
     (x, y), (test_x, test_y) = found.train_arrays(), found.test_arrays()
