@@ -88,6 +88,7 @@ void launch(void (*kernel)(Parameters...), const Launch& config, Arguments&&... 
   if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return;
   const void* function = reinterpret_cast<const void*>(kernel);
   detail::record_launch(function, config);
+  const Stream::Hold held = config.stream.hold();
   const detail::NativeLaunch native(function, config);
   const cudaError_t code = cudaLaunchKernelEx(
       &native.config, kernel, detail::braced<Parameters>(std::forward<Arguments>(arguments))...);

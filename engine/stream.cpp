@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "engine/error.h"
@@ -54,6 +55,7 @@ struct StreamState {
   }
 
   void* allocate(std::size_t bytes) {
+    const Stream::Hold held = hold();
     void* data = nullptr;
     if (device.is_cpu()) {
       const std::size_t alignment = 256;
@@ -81,6 +83,7 @@ struct StreamState {
   }
 
   void release(void* data, std::size_t bytes) noexcept {
+    const Stream::Hold held = hold();
     live_bytes -= bytes;
     if (device.is_cpu()) std::free(data);
 #ifdef WEFT_WITH_CUDA
@@ -89,8 +92,20 @@ struct StreamState {
 #endif
   }
 
-  void* scratch_memory() {
-    const std::lock_guard lock(scratch_mutex);
+  // Work of a CPU runs at once, in the thread that asks for it, and takes no lock by itself.
+  Stream::Hold hold() {
+    return device.is_cpu() ? Stream::Hold() : Stream::Hold(mutex());
+  }
+
+  std::recursive_mutex& mutex() {
+#ifdef WEFT_HOST_CUDA  // which runs one grid at a time, whatever its stream
+    static std::recursive_mutex one;
+    if (device.is_cuda()) return one;
+#endif
+    return own_mutex;
+  }
+
+  void* scratch_memory() {  // of a stream that is held
     if (scratch == nullptr && device.is_cpu()) scratch = allocate(Stream::kScratchBytes);
 #ifdef WEFT_WITH_CUDA
     if (scratch == nullptr) {
@@ -109,9 +124,27 @@ struct StreamState {
   CUstream_st* native = nullptr;
   unsigned long long* zeroed = nullptr;
   void* scratch = nullptr;
-  std::mutex scratch_mutex;
+  std::recursive_mutex own_mutex;
+  std::atomic<int> waiting = 0;  // threads in a HostWait
   std::atomic<std::size_t> live_bytes = 0;
   std::atomic<std::size_t> peak_bytes = 0;
+};
+
+// A call that may block this thread until the GPU has done its work. Other threads go on queueing,
+// but none captures: that would fail, and so would this call.
+class HostWait {
+ public:
+  explicit HostWait(const Stream& stream) : state_(*stream.state_), held_(state_.hold()) {
+    ++state_.waiting;
+    if (held_ && !built_for_host_cuda()) held_.unlock();
+  }
+  HostWait(const HostWait&) = delete;
+  HostWait& operator=(const HostWait&) = delete;
+  ~HostWait() { --state_.waiting; }
+
+ private:
+  StreamState& state_;
+  Stream::Hold held_;
 };
 
 }  // namespace detail
@@ -130,8 +163,12 @@ CUstream_st* Stream::native() const {
 unsigned long long* Stream::zeroed_words() const {
   return state_->zeroed;
 }
-void* Stream::scratch() const {
-  return state_->scratch_memory();
+Stream::Hold Stream::hold() const {
+  return Hold(state_->mutex());
+}
+Stream::Scratch Stream::scratch() const {
+  Hold held = hold();
+  return {state_->scratch_memory(), std::move(held)};
 }
 std::size_t Stream::live_bytes() const {
   return state_->live_bytes;
@@ -142,7 +179,9 @@ std::size_t Stream::peak_bytes() const {
 
 void Stream::synchronize() const {
 #ifdef WEFT_WITH_CUDA
-  if (device().is_cuda()) cuda_check(cudaStreamSynchronize(native()), "finish work on the GPU");
+  if (device().is_cpu()) return;
+  const detail::HostWait wait(*this);
+  cuda_check(cudaStreamSynchronize(native()), "finish work on the GPU");
 #endif
 }
 
@@ -200,6 +239,7 @@ void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device
     return;
   }
 #ifdef WEFT_WITH_CUDA
+  const detail::HostWait wait(stream);
   const cudaMemcpyKind kind = dst_device.is_cpu()   ? cudaMemcpyDeviceToHost
                               : src_device.is_cpu() ? cudaMemcpyHostToDevice
                                                     : cudaMemcpyDeviceToDevice;
@@ -216,6 +256,7 @@ void zero_bytes(void* dst, std::size_t bytes, const Stream& stream) {
     return;
   }
 #ifdef WEFT_WITH_CUDA
+  const Stream::Hold held = stream.hold();
   cuda_check(cudaMemsetAsync(dst, 0, bytes, stream.native()), "clear memory");
 #endif
 }
@@ -241,8 +282,10 @@ void Event::record(const Stream& stream) {
         std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 #ifdef WEFT_WITH_CUDA
-  else
+  else {
+    const Stream::Hold held = stream.hold();
     cuda_check(cudaEventRecord(native_, stream.native()), "record an event");
+  }
 #endif
 }
 
@@ -267,6 +310,7 @@ Branch::Branch(const Stream& main)
 const Stream& Branch::fork() {
 #ifdef WEFT_WITH_CUDA
   if (side_ != main_) {
+    const Stream::Hold held = main_.hold();
     forked_.record(main_);
     cuda_check(cudaStreamWaitEvent(side_.native(), forked_.native_, 0), "fork a stream");
     is_forked_ = true;
@@ -279,6 +323,7 @@ void Branch::join() {
 #ifdef WEFT_WITH_CUDA
   if (is_forked_) {
     is_forked_ = false;
+    const Stream::Hold held = main_.hold();
     joined_.record(side_);
     cuda_check(cudaStreamWaitEvent(main_.native(), joined_.native_, 0), "join a stream");
   }
@@ -291,6 +336,8 @@ Graph::Graph(const Stream& stream, std::function<void()> work) : stream_(stream)
     return;
   }
 #ifdef WEFT_WITH_CUDA
+  const Stream::Hold held = stream.hold();
+  while (stream.state_->waiting > 0) std::this_thread::yield();
   cuda_check(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal),
              "begin to capture a graph");
   cudaGraph_t graph = nullptr;
@@ -318,6 +365,7 @@ void Graph::launch() const {
   if (work_) work_();
 #ifdef WEFT_WITH_CUDA
   if (native_ != nullptr) {
+    const Stream::Hold held = stream_.hold();
     cuda_check(cudaGraphLaunch(native_, stream_.native()), "launch a graph");
   }
 #endif

@@ -6,12 +6,18 @@
 // default stream is never used by accident. A Stream is a cheap handle: copies name the same
 // queue, and the queue lives until the last handle and the last Buffer on it are gone.
 //
+// Threads may share a Stream. Each call that queues work is whole, and so is each kernel function
+// of kernels/; which of two threads comes first is open. A sequence of calls that must stay
+// together takes hold() first. On the CPU, calls of two threads run side by side, and only memory
+// that both of them write needs care. A Buffer and an Event belong to one thread at a time.
+//
 // Only synchronize() and the copies to and from host memory in tensor.h block the host.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "engine/device.h"
 
@@ -23,7 +29,8 @@ namespace weft {
 
 namespace detail {
 struct StreamState;
-}
+class HostWait;
+}  // namespace detail
 
 class Stream {
  public:
@@ -34,7 +41,12 @@ class Stream {
   CUstream_st* native() const;  // the cudaStream_t; nullptr on the CPU
   void synchronize() const;     // blocks until all work queued so far is done
 
-  // Device memory that is all zero whenever no kernel of this queue runs: blocks of a kernel that
+  // Keeps what other threads queue here back for as long as the lock lives: their launches, copies
+  // and allocations wait. A thread that holds the stream may hold it again.
+  using Hold = std::unique_lock<std::recursive_mutex>;
+  [[nodiscard]] Hold hold() const;
+
+  // Device memory that is all zero whenever no kernel of this queue runs: blocks of one kernel that
   // tell each other something do it here, without a launch that clears, and the kernel leaves it as
   // it was. nullptr on the CPU. Lives as long as the queue, which must outlive graphs captured from
   // it.
@@ -42,11 +54,16 @@ class Stream {
   unsigned long long* zeroed_words() const;
 
   // Device memory for what the kernels of one call hand to each other: a call finds in it what it
-  // has left there itself. A Buffer would do, but when captured it lies as a node of its own
-  // between the kernels and keeps them from overlapping. Made when first asked for, also by a
-  // capture; lives as zeroed_words() do. Throws device when memory is short.
+  // has left there itself, so the stream is held while the answer lives. A Buffer would do, but
+  // when captured it lies as a node of its own between the kernels and keeps them from overlapping.
+  // Made when first asked for, also by a capture; lives as zeroed_words() do. Throws device when
+  // memory is short.
   static constexpr std::size_t kScratchBytes = std::size_t{64} << 20;
-  void* scratch() const;
+  struct Scratch {
+    void* data = nullptr;
+    Hold hold;
+  };
+  [[nodiscard]] Scratch scratch() const;
 
   // Bytes held by Buffers of this stream, now and at the highest point so far.
   std::size_t live_bytes() const;
@@ -56,6 +73,8 @@ class Stream {
 
  private:
   friend class Buffer;
+  friend class Graph;
+  friend class detail::HostWait;
   std::shared_ptr<detail::StreamState> state_;
 };
 
@@ -139,10 +158,13 @@ class Branch {
 };
 
 // Work recorded once and replayed many times: a CUDA graph on a GPU, a stored function on the CPU.
-// What is captured must not allocate, synchronise or copy to the host.
+// What is captured must not allocate, synchronise or copy to the host. Memory and streams that it
+// names must outlive the graph.
 class Graph {
  public:
-  Graph(const Stream& stream, std::function<void()> work);  // captures `work`; does not run it
+  // Captures `work` and does not run it. The stream is held meanwhile, so that no other thread's
+  // work is captured.
+  Graph(const Stream& stream, std::function<void()> work);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   ~Graph();

@@ -69,14 +69,18 @@ GpuGuard::~GpuGuard() {
 
 void wait_for_current_streams(const Stream& stream, Libraries libraries) {
   choose_gpu(stream);
+  const Stream::Hold held = stream.hold();
   for_each_stream(stream.device().index, libraries,
                   [&](cudaStream_t current) { order(stream.native(), current); });
 }
 
 void let_current_streams_wait(const Stream& stream, Libraries libraries) {
   choose_gpu(stream);
-  for_each_stream(stream.device().index, libraries,
-                  [&](cudaStream_t current) { order(current, stream.native()); });
+  {
+    const Stream::Hold held = stream.hold();
+    for_each_stream(stream.device().index, libraries,
+                    [&](cudaStream_t current) { order(current, stream.native()); });
+  }
   if (!libraries.has(Library::jax)) return;
   const nb::gil_scoped_release release;
   stream.synchronize();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -54,14 +56,16 @@ TEST_P(StreamTest, HasZeroedWords) {
 
 TEST_P(StreamTest, HasScratchMemoryThatACaptureMayAskFor) {
   // The first to ask is a capture, and what it was given is still there for the next call.
-  const Graph graph(stream(), [this] { zero_bytes(stream().scratch(), 64, stream()); });
-  EXPECT_EQ(Stream(stream()).scratch(), stream().scratch());
-  EXPECT_NE(Stream(device()).scratch(), stream().scratch());
+  const Graph graph(stream(), [this] { zero_bytes(stream().scratch().data, 64, stream()); });
+  EXPECT_EQ(Stream(stream()).scratch().data, stream().scratch().data);
+  EXPECT_NE(Stream(device()).scratch().data, stream().scratch().data);
   std::vector<char> bytes(64, 1);
-  copy_bytes(stream().scratch(), device(), bytes.data(), Device::cpu(), bytes.size(), stream());
+  copy_bytes(stream().scratch().data, device(), bytes.data(), Device::cpu(), bytes.size(),
+             stream());
   stream().synchronize();
   graph.launch();
-  copy_bytes(bytes.data(), Device::cpu(), stream().scratch(), device(), bytes.size(), stream());
+  copy_bytes(bytes.data(), Device::cpu(), stream().scratch().data, device(), bytes.size(),
+             stream());
   stream().synchronize();
   EXPECT_EQ(bytes, std::vector<char>(64, 0));
 }
@@ -141,6 +145,54 @@ TEST_P(StreamTest, AFailedCaptureLeavesTheStreamUsable) {
   EXPECT_THROW(Graph(stream(), [] { throw Error(ErrorKind::usage, "on purpose"); }), Error);
   const Tensor tensor = tensor_from_host<float>({1}, std::vector<float>{5}, stream());
   EXPECT_EQ(to_host(tensor.view<float>(), stream()), (std::vector<float>{5}));
+}
+
+TEST_P(StreamTest, AHoldKeepsOtherThreadsBack) {
+  std::atomic<bool> queued = false;
+  std::thread other;
+  {
+    const Stream::Hold held = stream().hold();
+    other = std::thread([&] {
+      const Buffer buffer(16, stream());
+      const Stream::Hold mine = stream().hold();
+      zero_bytes(buffer.data(), 16, stream());
+      queued = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(queued);
+    const Stream::Hold again = stream().hold();  // the thread that holds is not kept back
+    const Buffer buffer(16, stream());
+    zero_bytes(buffer.data(), 16, stream());
+  }
+  other.join();
+  EXPECT_TRUE(queued);
+}
+
+// Allocations, copies and waits of another thread, which would break a capture or become part of
+// it.
+TEST_P(StreamTest, ACaptureKeepsOtherThreadsBack) {
+  Tensor captured = tensor_from_host<float>({1}, std::vector<float>{5}, stream());
+  std::atomic<bool> ends = false;
+  std::atomic<int> rounds = 0, wrong = 0;
+  std::thread other([&] {
+    for (float value = 0; !ends; ++value, ++rounds) {
+      const Tensor tensor = tensor_from_host<float>({1}, std::vector<float>{value}, stream());
+      if (to_host(tensor.view<float>(), stream()) != std::vector<float>{value}) ++wrong;
+    }
+  });
+  for (int i = 0; i < 20 || rounds < 20; ++i) {
+    const Graph graph(stream(), [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      zero_bytes(captured.data<float>(), 4, stream());
+    });
+    EXPECT_EQ(to_host(captured.view<float>(), stream()), (std::vector<float>{5}));
+    graph.launch();
+    EXPECT_EQ(to_host(captured.view<float>(), stream()), (std::vector<float>{0}));
+    copy_from_host(captured.view<float>(), std::vector<float>{5}, stream());
+  }
+  ends = true;
+  other.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 WEFT_ON_EACH_DEVICE(StreamTest);

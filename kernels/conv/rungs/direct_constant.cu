@@ -143,6 +143,7 @@ void for_constant_slices(const float* w, const ConvDims& d, const Stream& stream
                          const Start& start) {
   const std::int64_t filter = d.c * d.kh * d.kw;
   const std::int64_t most = kConstantFloats / filter;
+  const Stream::Hold held = stream.hold();  // each slice is read before the next one is copied
   for (std::int64_t first = 0; first < d.oc; first += most) {
     const std::int64_t filters = std::min(most, d.oc - first);
     cuda_check(cudaMemcpyToSymbolAsync(constant_weights, w + first * filter,

@@ -195,7 +195,8 @@ KMajorOperands write_operands(const GemmOperand& a, const GemmOperand& b, const 
     operands.large = Buffer(bytes, stream);
     memory = static_cast<float*>(operands.large.data());
   } else if (bytes > 0) {
-    memory = static_cast<float*>(stream.scratch());
+    operands.scratch = stream.scratch();
+    memory = static_cast<float*>(operands.scratch.data);
   }
   operands.a = write_rows<Write>(a, left, memory, stream);
   operands.b = write_rows<Write>(b, right, memory + floats_a, stream);

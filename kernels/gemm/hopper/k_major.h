@@ -24,10 +24,11 @@ struct KMajor {
   std::int64_t ld;
 };
 
-// Both operands of a product. `large` holds copies that do not fit into the stream's scratch
-// memory.
+// Both operands of a product. Copies lie in the stream's scratch memory, or in `large` if they do
+// not fit there; they last as long as this.
 struct KMajorOperands {
   KMajor a, b;
+  Stream::Scratch scratch;
   Buffer large;
 };
 

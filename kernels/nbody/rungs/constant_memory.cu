@@ -90,6 +90,7 @@ void nbody_constant_memory(float* acceleration, const float* bodies, std::int64_
                            const NbodyForce& force, void* workspace, const Stream& stream) {
   const auto* quads = reinterpret_cast<const float4*>(bodies);
   auto* partial = static_cast<float4*>(workspace);  // (kHalves, n)
+  const Stream::Hold held = stream.hold();  // each slice is read before the next one is copied
   const auto run = [&]<int kBodies>() {
     const dim3 grid(blocks_for(n, kThreads * kBodies), kHalves);
     for (std::int64_t first = 0; first < n; first += kSlice) {

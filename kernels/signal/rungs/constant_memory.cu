@@ -29,6 +29,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void signal_constant_memory(float* y, const float* x, const float* filter, const SignalDims& dims,
                             const Stream& stream) {
+  const Stream::Hold held = stream.hold();  // the filter is read before the next one is copied
   cuda_check(cudaMemcpyToSymbolAsync(constant_taps, filter,
                                      static_cast<std::size_t>(dims.taps()) * sizeof(float), 0,
                                      cudaMemcpyDeviceToDevice, stream.native()),
