@@ -24,8 +24,10 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
+// The tiles of implicit_gemm follow from the shape of one image.
 kernels::ConvOptions options_of(const KernelChoice& choice) {
-  return {.variant = choice.conv, .mode = choice.mode};
+  const bool fixed = choice.batch_invariant && choice.conv == kernels::kAutomatic;
+  return {.variant = fixed ? "implicit_gemm" : std::string_view(choice.conv), .mode = choice.mode};
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& t
   const auto* pool = dynamic_cast<const MaxPool2d*>(&third);
   if (conv == nullptr || !second.traits().relu || pool == nullptr) return false;
   if (!kernels.fuse || !side_by_side(pool->window())) return false;
+  if (kernels.batch_invariant && device.is_cuda()) return false;
   if (kernels.conv_relu_pool != kernels::kAutomatic) return true;
   if (kernels.conv != kernels::kAutomatic) return false;
   if (device.is_cpu()) return true;
@@ -83,7 +84,7 @@ bool ConvReluPool::joins_stem(std::span<const std::unique_ptr<Layer>, 5> layers,
   return std::ranges::all_of(kPasses, [&](ConvPass pass) {
     const kernels::ReluPoolProblem problem{pass, dims, kernels.mode, true};
     const std::string_view rung = kernels.conv_relu_pool != kernels::kAutomatic
-                                      ? kernels.conv_relu_pool
+                                      ? std::string_view(kernels.conv_relu_pool)
                                       : kernels::conv_relu_pool_choice(problem, device).rung;
     return kernels::conv_relu_pool_takes(rung, problem, device);
   });

@@ -30,14 +30,19 @@ using ConstFloatView = TensorView<const float>;
 
 enum class Phase { inference, training };
 
-// How the kernels of a plan are chosen; from --precision and --impl. `fuse`: layers may be joined
-// into one kernel, convolutions only where no rung is named for them.
+// How the kernels of a plan are chosen; from --precision and --impl.
 struct KernelChoice {
   kernels::ComputeMode mode = kernels::ComputeMode::fp32;
-  std::string_view gemm = kernels::kAutomatic;
-  std::string_view conv = kernels::kAutomatic;
-  std::string_view conv_relu_pool = kernels::kAutomatic;
+  // Rungs.
+  std::string gemm{kernels::kAutomatic};
+  std::string conv{kernels::kAutomatic};
+  std::string conv_relu_pool{kernels::kAutomatic};
+  // Layers may be joined into one kernel, convolutions only where no rung is named for them.
   bool fuse = true;
+  // In inference an input has the same bits whatever else is in the batch. On a GPU this takes
+  // kernels in fp32 that do not look at the size of the batch, and joins no convolution with its
+  // pooling; on a CPU it is so anyway.
+  bool batch_invariant = false;
 };
 
 // A trainable tensor of a layer. Names and layouts are PyTorch's: "weight", "bias".

@@ -45,7 +45,8 @@ void Linear::do_forward(const ForwardCall& call) const {
                 {.variant = context.kernels.gemm,
                  .mode = context.kernels.mode,
                  .epilogue = epilogue,
-                 .overlap = context.kernels.fuse},
+                 .overlap = context.kernels.fuse,
+                 .batch_invariant = context.kernels.batch_invariant},
                 stream);
 }
 

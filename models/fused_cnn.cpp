@@ -74,8 +74,8 @@ std::optional<kernels::FusedCnnDims> dims_of(const layers::Sequential& net) {
 std::optional<kernels::FusedCnnDims> fused_cnn_dims(const layers::Sequential& net,
                                                     const layers::KernelChoice& kernels,
                                                     Device device) {
-  const bool allowed = kernels.fuse && kernels.gemm == kernels::kAutomatic &&
-                       kernels.conv == kernels::kAutomatic &&
+  const bool allowed = kernels.fuse && !kernels.batch_invariant &&
+                       kernels.gemm == kernels::kAutomatic && kernels.conv == kernels::kAutomatic &&
                        kernels.conv_relu_pool == kernels::kAutomatic && device.is_cuda();
   if (!allowed) return std::nullopt;
   const auto dims = dims_of(net);

@@ -158,7 +158,7 @@ TrainConfig config_from(const Fields& fields) {
   config.limit_train = fields.integer("limit_train", 0, kMaxCount);
   if (fields.has("log_every")) config.log_every = fields.integer("log_every", 1, kMaxCount);
   config.kernels.mode = parsed(fields, "precision", parse_mode);
-  const auto read_rung = [&](const char* family, std::string_view& chosen) {
+  const auto read_rung = [&](const char* family, std::string& chosen) {
     chosen = parsed(fields, family, [&](std::string_view name) {
       // Older runs named the family conv_relu_pool so.
       const bool older = &chosen == &config.kernels.conv && name == "fused_relu_pool";

@@ -205,6 +205,7 @@ void add_eval(CLI::App& app, Action& action) {
   sub->add_flag("--per-class", flags->per_class, "precision, recall and F1 of every class");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
   add_device_flags(*sub, flags->device, true);
+  add_batch_invariant(*sub, flags->device);
   add_device_data_limit(*sub, flags->device);
   sub->callback([flags, &action] { action = [flags] { return run_eval(*flags); }; });
 }

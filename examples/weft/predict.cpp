@@ -127,7 +127,7 @@ int run_predict(const PredictFlags& flags) {
   announce_device(flags.device, device);
   // For one image at a time, waking more threads costs more than it saves.
   if (flags.device.threads == 0) omp_set_num_threads(1);
-  models::Classifier classifier(model, Stream(device));
+  models::Classifier classifier(model, Stream(device), select_kernels(flags.device, device));
   const Classes classes(model.info.class_names);
   const Terminal terminal = detect_terminal(kStdout);
   const std::size_t top_k = static_cast<std::size_t>(flags.top_k);
@@ -209,6 +209,7 @@ void add_predict(CLI::App& app, Action& action) {
   sub->add_flag("--json", flags->json, "one JSON object per image");
   sub->add_option("--csv", flags->csv, "write the answers to a table as well")->type_name("FILE");
   add_device_flags(*sub, flags->device, false);
+  add_batch_invariant(*sub, flags->device);
   sub->callback([flags, &action] { action = [flags] { return run_predict(*flags); }; });
 }
 

@@ -83,6 +83,14 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
                                   augmentation, draw::lines_of(normalization));
 }
 
+std::array<float, 256> normalized_bytes(const Normalization& channel) {
+  std::array<float, 256> values{};
+  for (std::size_t byte = 0; byte < values.size(); ++byte) {
+    values[byte] = draw::normalized(static_cast<float>(byte), draw::line_of(channel));
+  }
+  return values;
+}
+
 std::int64_t batch_index(std::int64_t row, std::int64_t step, const BatchOrder& order) {
   check(order);
   return draw::place_of(row, step, order).index;

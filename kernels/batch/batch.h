@@ -27,6 +27,7 @@
 // every device.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "engine/extent.h"
@@ -101,6 +102,9 @@ void gather_batch(float* x,               // (rows, channels, height, width), no
                   const BatchOrder& order, const Augmentation& augmentation,
                   std::span<const Normalization> normalization,  // (channels,)
                   const Stream& stream);
+
+// What each byte becomes, with the bits of gather_batch(), for a reader of single images.
+std::array<float, 256> normalized_bytes(const Normalization& channel);
 
 // The dataset index of a row of a step. Error{usage} unless order.count and order.steps are >= 1.
 std::int64_t batch_index(std::int64_t row, std::int64_t step, const BatchOrder& order);

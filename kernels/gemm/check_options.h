@@ -34,4 +34,17 @@ inline void check_cluster(const GemmOptions& options) {
   }
 }
 
+// The rung whose tiles can be the same for every m.
+inline constexpr std::string_view kBatchInvariant = "register_tiled";
+
+inline void check_batch_invariant(const GemmOptions& options, GemmStorage storage) {
+  if (options.variant != kAutomatic && options.variant != kBatchInvariant) {
+    throw Error(ErrorKind::usage, str("gemm: batch_invariant takes variant ", kBatchInvariant,
+                                      ", found ", options.variant));
+  }
+  if (storage != GemmStorage::fp32) {
+    throw Error(ErrorKind::usage, "gemm: batch_invariant is for floats, found bfloat16");
+  }
+}
+
 }  // namespace weft::kernels

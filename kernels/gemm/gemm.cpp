@@ -310,7 +310,9 @@ const cuda::GemmRow& checked(const Element* a, const Element* b, GemmProblem& pr
   problem = resolved(problem);
   check_strip(options);
   check_cluster(options);
-  return kLadder.select(options.variant, problem, device);
+  const bool fixed = options.batch_invariant && device.is_cuda();
+  if (fixed) check_batch_invariant(options, problem.storage);
+  return kLadder.select(fixed ? kBatchInvariant : options.variant, problem, device);
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct GemmOptions {
   // The kernel may start while the one before it on the stream is ending. Never changes results;
   // register_tiled, the cluster and the wgmma rungs gain by it.
   bool overlap = true;
+  // A row of C has the same bits whatever m is. On a GPU this takes register_tiled in its tile of
+  // 32 x 32, for floats only; on a CPU it is so anyway.
+  bool batch_invariant = false;
   int strip_width = 128;    // of the strip rungs: threads of a block, 32, 64, 128 or 256
   int strip_results = 4;    // of strip_k3, strip_k4, strip_k3k4: results of a thread, 2 or 4
   int cluster_parts = 0;    // of the cluster rungs: blocks that share k, 1, 2, 4 or 8; 0 chooses

@@ -201,6 +201,37 @@ TEST_P(BatchTest, PixelsAndLabelsAreThoseOfTheIndex) {
   }
 }
 
+// All 256 bytes, copied or in an image that is edited, have the bits that a reader of single images
+// gives them.
+TEST_P(BatchTest, NormalisesEachByteAsInASingleImage) {
+  std::vector<std::uint8_t> ramp(256);
+  for (std::size_t byte = 0; byte < 256; ++byte) ramp[byte] = static_cast<std::uint8_t>(byte);
+  const Guarded<std::uint8_t> images(ramp, stream());
+  const Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
+  for (const Normalization& channel :
+       {Normalization{0.1307f, 0.3081f}, Normalization{0, 1}, Normalization{0.5f, 0.5f},
+        Normalization{0.4465f, 0.2616f}, Normalization{-1, 1e-3f}, Normalization{123.7f, 58.4f}}) {
+    const std::array<float, 256> values = kernels::normalized_bytes(channel);
+    const std::vector<float> forward(values.begin(), values.end());
+    const std::vector<float> backward(values.rbegin(), values.rend());
+    for (const auto& [height, width] : {std::pair{16, 16}, {1, 256}, {256, 1}}) {
+      const auto gathered = [&](const Augmentation& augmentation) {
+        Guarded<float> x(256, stream());
+        kernels::gather_batch(x.data(), nullptr, nullptr, images.data(), nullptr, 1,
+                              {1, height, width}, step.data(), {1, 1, 1, false}, augmentation,
+                              std::span(&channel, 1), stream());
+        return x.get();
+      };
+      EXPECT_TRUE(same_bits(gathered({}), forward)) << channel.mean << ", " << channel.stddev;
+      if (height == 16) continue;
+      // With a draw for the flip, which turns a row over and leaves a column as it is.
+      const std::vector<float> drawn = gathered({.flip = true});
+      EXPECT_TRUE(same_bits(drawn, forward) || (height == 1 && same_bits(drawn, backward)))
+          << channel.mean << ", " << channel.stddev;
+    }
+  }
+}
+
 TEST_P(BatchTest, StagedRowsGiveTheSameBits) {
   for (const BatchCase& c : all_or_few(cases::kBatchCases, cases::kFewBatchCases)) {
     Gatherer gatherer(c, stream());

@@ -133,6 +133,13 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text + see;
 }
 
+void add_batch_invariant(CLI::App& app, DeviceFlags& flags) {
+  app.add_flag("--batch-invariant", flags.batch_invariant,
+               "on a GPU: slower kernels, by which an image has the same logits to the bit in a "
+               "batch of any size. A CPU has them anyway")
+      ->group("Device");
+}
+
 void add_device_data_limit(CLI::App& app, DeviceFlags& flags) {
   app.add_option("--device-data-limit", flags.data_limit,
                  "stream images from host memory when all of them take more than SIZE, such as "
@@ -288,6 +295,17 @@ layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
         ErrorKind::usage,
         fmt::format("--precision {} needs a GPU; the CPU computes in fp32", flags.precision));
   }
+  if (flags.batch_invariant) {
+    const bool rounds = choice.mode != kernels::ComputeMode::fp32;
+    if (rounds || !flags.kernels.empty()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--batch-invariant chooses the kernels, in fp32: it does not go with "
+                              "{} {}",
+                              rounds ? "--precision" : "--impl",
+                              printable(rounds ? flags.precision : flags.kernels)));
+    }
+    choice.batch_invariant = true;
+  }
   std::string_view rest = flags.kernels;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
@@ -295,10 +313,10 @@ layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
     const std::size_t equals = item.find('=');
     const std::string_view family = item.substr(0, equals);
     const std::string_view name = equals == item.npos ? "" : item.substr(equals + 1);
-    std::string_view* rung = family == "conv"             ? &choice.conv
-                             : family == "conv_relu_pool" ? &choice.conv_relu_pool
-                             : family == "gemm"           ? &choice.gemm
-                                                          : nullptr;
+    std::string* rung = family == "conv"             ? &choice.conv
+                        : family == "conv_relu_pool" ? &choice.conv_relu_pool
+                        : family == "gemm"           ? &choice.gemm
+                                                     : nullptr;
     const bool known = rung != nullptr || (family == "fuse" && (name == "on" || name == "off"));
     if (equals == item.npos || !known) {
       throw Error(

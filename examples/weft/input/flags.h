@@ -87,12 +87,14 @@ struct DeviceFlags {
   std::string device = "auto";
   std::int64_t threads = 0;        // 0: every hardware thread
   std::string precision, kernels;  // empty: fp32, all automatic
-  bool deterministic = false;
+  bool deterministic = false, batch_invariant = false;
   std::string data_limit;  // empty: half the memory of a GPU
 };
 
 // `host_cuda`: whether the help offers that device.
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda = true);
+// --batch-invariant, of commands that classify.
+void add_batch_invariant(CLI::App& app, DeviceFlags& flags);
 // --device-data-limit, of commands that go through a data set, and its bytes; 0 when it was not
 // given. Throws usage for text that is no size.
 void add_device_data_limit(CLI::App& app, DeviceFlags& flags);
@@ -101,7 +103,8 @@ std::uint64_t device_data_limit(const DeviceFlags& flags);
 Device select_device(const DeviceFlags& flags);
 // One line on stderr when auto found no GPU, with the reason.
 void announce_device(const DeviceFlags& flags, Device device);
-// The choice of --precision and --impl, which change single settings of `choice`.
+// The choice of --precision, --impl and --batch-invariant, which change single settings of
+// `choice`.
 layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
                                     layers::KernelChoice choice = {});
 

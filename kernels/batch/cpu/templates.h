@@ -11,13 +11,6 @@ inline namespace WEFT_ISA {
 
 namespace detail {
 
-inline float fused(float a, float x, float b) {
-  return __builtin_fmaf(a, x, b);
-}
-inline double fused(double a, double x, double b) {
-  return a * x + b;
-}
-
 // The byte at (i, j), or background outside of the image.
 template <class T>
 T pixel_at(const std::uint8_t* image, std::int64_t i, std::int64_t j, std::int64_t height,
@@ -70,7 +63,6 @@ T sample(const std::uint8_t* image, T y, T x, std::int64_t height, std::int64_t 
 template <class T>
 void distort_plane(T* out, const std::uint8_t* plane, const draw::Distortion& d, draw::Line line,
                    const BatchDims& dims) {
-  const T slope = line.slope, offset = line.offset;
   const int height = static_cast<int>(dims.height), width = static_cast<int>(dims.width);
   for (int i = 0; i < height; ++i) {
     for (int j = 0; j < width; ++j, ++out) {
@@ -81,9 +73,9 @@ void distort_plane(T* out, const std::uint8_t* plane, const draw::Distortion& d,
         const T jt = static_cast<T>(from_j), it = static_cast<T>(from_i);
         const T column = d.map.x0 + d.map.xj * jt + d.map.xi * it;
         const T line_y = d.map.y0 + d.map.yj * jt + d.map.yi * it;
-        *out = slope * sample(plane, line_y, column, dims.height, dims.width) + offset;
+        *out = draw::normalized(sample(plane, line_y, column, dims.height, dims.width), line);
       } else {
-        *out = fused(slope, pixel_at<T>(plane, from_i, from_j, dims.height, dims.width), offset);
+        *out = draw::normalized(pixel_at<T>(plane, from_i, from_j, dims.height, dims.width), line);
       }
     }
   }
@@ -99,9 +91,8 @@ void gather_batch(T* x, std::int32_t* labels, std::int64_t* indices, const std::
   const std::int64_t plane = dims.plane();
   T table[kMaxImageChannels][256];
   for (std::int64_t c = 0; c < dims.channels; ++c) {
-    const T slope = lines.of[c].slope, offset = lines.of[c].offset;
     for (int byte = 0; byte < 256; ++byte) {
-      table[c][byte] = detail::fused(slope, static_cast<T>(byte), offset);
+      table[c][byte] = draw::normalized(static_cast<T>(byte), lines.of[c]);
     }
   }
   const bool distort = augmentation.any();

@@ -77,7 +77,6 @@ WEFT_HOST_DEVICE inline Affine affine_of(const Place& place, std::uint64_t seed,
   return map;
 }
 
-// A pixel becomes fma(slope, byte, offset): one rounding, so the same bits on every device.
 struct Line {
   float slope, offset;
 };
@@ -95,6 +94,15 @@ inline Lines lines_of(std::span<const Normalization> normalization) {
   Lines lines{};
   for (std::size_t c = 0; c < normalization.size(); ++c) lines.of[c] = line_of(normalization[c]);
   return lines;
+}
+
+// A pixel as a network reads it, wherever it is read. One rounding, and fused by name, so that it
+// has the same bits on every device. In double it is an oracle.
+WEFT_HOST_DEVICE inline float normalized(float byte, Line line) {
+  return fmaf(line.slope, byte, line.offset);
+}
+inline double normalized(double byte, Line line) {
+  return static_cast<double>(line.slope) * byte + static_cast<double>(line.offset);
 }
 
 // All that happens to one image in an epoch.

@@ -7,10 +7,6 @@
 
 namespace weft::kernels::cuda {
 
-__device__ __forceinline__ float normalized(float byte, const draw::Line& line) {
-  return __fmaf_rn(line.slope, byte, line.offset);
-}
-
 // The byte at (i, j), or background outside of the image.
 __device__ __forceinline__ float pixel_at(const std::uint8_t* image, int i, int j, int height,
                                           int width) {
@@ -42,7 +38,7 @@ __device__ __forceinline__ float distorted(const std::uint8_t* image, const draw
   const float jf = static_cast<float>(j), rf = static_cast<float>(i);
   const float column = map.x0 + map.xj * jf + map.xi * rf;
   const float row = map.y0 + map.yj * jf + map.yi * rf;
-  return line.slope * sample(image, row, column, height, width) + line.offset;
+  return draw::normalized(sample(image, row, column, height, width), line);
 }
 
 }  // namespace weft::kernels::cuda

@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(kThreads)
       device::Float4 values = device::load4(from, first, plane);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        values.lane[i] = normalized(values.lane[i], kOneChannel ? lines.of[0] : line_of(lines, c));
+        values.lane[i] =
+            draw::normalized(values.lane[i], kOneChannel ? lines.of[0] : line_of(lines, c));
       }
       device::store4(to, first, plane, values);
     }
@@ -103,9 +104,9 @@ __global__ void __launch_bounds__(kMostThreads)
         continue;
       }
       const int from_i = drawn.row(i), from_j = drawn.column(j, width);
-      const float value = drawn.warped
-                              ? distorted(from, drawn.map, from_i, from_j, height, width, line)
-                              : normalized(pixel_at(from, from_i, from_j, height, width), line);
+      const float value =
+          drawn.warped ? distorted(from, drawn.map, from_i, from_j, height, width, line)
+                       : draw::normalized(pixel_at(from, from_i, from_j, height, width), line);
       to[k] = drawn.cuts(i, j) ? 0.0f : value;
     }
   }

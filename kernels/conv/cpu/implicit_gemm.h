@@ -63,15 +63,34 @@ inline void filters_in_rows(const Correlation& job, const Maps& maps, const floa
   }
 }
 
-// One panel of filters of output rows [begin, end): sums (pixel, width). Rows are counted over all
-// images, which lie `step` floats apart. The depth is cut so that a block of packed filters stays
-// in the first-level cache.
+// Filters [first, first + filters), one panel of packed_w (depth, width).
+struct FilterPanel {
+  std::int64_t filters, width;
+  const float* packed_w;
+  alignas(64) float bias[kTileColumns];  // zeros behind the last, or if there is none
+
+  // `all_bias` may be null.
+  FilterPanel(const Correlation& job, const float* all_packed_w, const float* all_bias,
+              std::int64_t first)
+      : filters(least(kTileColumns, job.filters - first)),
+        width(round_up(filters, kLanes)),
+        packed_w(all_packed_w + first * job.depth()) {
+    for (std::int64_t f = 0; f < kTileColumns; ++f) {
+      bias[f] = all_bias != nullptr && f < filters ? all_bias[first + f] : 0.0f;
+    }
+  }
+};
+
+// Output rows [begin, end) by one panel: sums (pixel, width), which start from the bias. Rows are
+// counted over all images, which lie `step` floats apart. The depth is cut so that a block of
+// packed filters stays in the first-level cache.
 inline void pixels_in_rows(const Correlation& job, float* sums, const float* images,
-                           std::int64_t step, const float* panel, std::int64_t width,
-                           const std::int64_t* offsets, std::int64_t begin, std::int64_t end) {
+                           std::int64_t step, const FilterPanel& panel, const std::int64_t* offsets,
+                           std::int64_t begin, std::int64_t end) {
   static constexpr TileKernels<kTileVectors, 0, 1, Unit, Table, Linear, Tile> kAdjacent;
   static constexpr TileKernels<kTileVectors, 4, 4, Unit, Table, Linear, Tile> kFours;
   static constexpr TileKernels<kTileVectors, 3, 1, Stride, Table, Linear, Tile> kStrided;
+  const std::int64_t width = panel.width;
   const std::int64_t vectors = width / kLanes, most = tile_rows(static_cast<int>(vectors));
   // Rows of 4, 8 or 16 pixels do not fill tiles. Where tiles are made of fours, they go on in the
   // next row, or in the next image.
@@ -85,6 +104,11 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
     const std::int64_t k = blocks.begin(block), depth = blocks.begin(block + 1) - k;
     const Table taps{offsets + k};
+    const float* const weights = panel.packed_w + k * width;
+    const auto tile_at = [&](std::int64_t pixel_of_sums) {
+      return Tile{sums + pixel_of_sums * width,
+                  block > 0 ? Tile::Start::there : Tile::Start::vectors, panel.bias};
+    };
     for (std::int64_t piece = 0; piece < tiles.pieces; ++piece) {
       const std::int64_t first = tiles.begin(piece), count = tiles.begin(piece + 1) - first;
       const float* spans[tile_rows(1) / 4];
@@ -92,23 +116,21 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
         const std::int64_t at = 4 * (first + s);
         spans[s] = pixel(begin + at / job.ow, at % job.ow);
       }
-      kFours(4 * count, vectors)(Tile{sums + 4 * first * width, block > 0}, spans, Unit{}, taps,
-                                 panel + k * width, Linear{width}, depth);
+      kFours(4 * count, vectors)(tile_at(4 * first), spans, Unit{}, taps, weights, Linear{width},
+                                 depth);
     }
     if (fours) continue;
     for (std::int64_t p = begin; p < end; ++p) {
       for (std::int64_t piece = 0; piece < columns.pieces; ++piece) {
         const std::int64_t q = columns.begin(piece), pixels = columns.begin(piece + 1) - q;
         const float* a = pixel(p, q);
-        const Tile tile{sums + ((p - begin) * job.ow + q) * width, block > 0};
+        const Tile tile = tile_at((p - begin) * job.ow + q);
         if (job.stride_w == 1) {
-          kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, panel + k * width, Linear{width},
-                                     depth);
+          kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, weights, Linear{width}, depth);
         } else {
           const float* spans[(tile_rows(1) + 2) / 3];
           for (std::int64_t s = 0; 3 * s < pixels; ++s) spans[s] = a + 3 * s * job.stride_w;
-          kStrided(pixels, vectors)(tile, spans, job.stride_w, taps, panel + k * width,
-                                    Linear{width}, depth);
+          kStrided(pixels, vectors)(tile, spans, job.stride_w, taps, weights, Linear{width}, depth);
         }
       }
     }
@@ -125,11 +147,10 @@ inline std::int64_t strip_floats(std::int64_t columns, std::int64_t rows) {
   return (strip_rows(columns, rows) * columns + kLanes) * kTileColumns;
 }
 
-inline void put_rows(const Maps& maps, float* out, const float* bias,
-                     const FloatVector (&rows)[kLanes], std::int64_t count, std::int64_t lanes) {
+inline void put_rows(const Maps& maps, float* out, const FloatVector (&rows)[kLanes],
+                     std::int64_t count, std::int64_t lanes) {
   for (std::int64_t f = 0; f < count; ++f, out += maps.plane) {
     FloatVector value = rows[f];
-    if (bias != nullptr) value += bias[f];
     if (maps.add) value += simd::load_first(out, lanes);
     if (maps.relu) value = simd::relu(value);
     simd::store_first(out, value, lanes);
@@ -143,26 +164,25 @@ inline void correlate_images(const Correlation& job, const Maps& maps, const flo
   if (job.filters_in_rows()) {  // a group is one image
     return filters_in_rows(job, maps, images, packed_w, offsets, 0, job.oh);
   }
-  const std::int64_t depth = job.depth(), rows = count * job.oh;
+  const std::int64_t rows = count * job.oh;
   const Split strips(rows, strip_rows(job.ow, rows));
   for (std::int64_t first = 0; first < job.filters; first += kTileColumns) {
-    const std::int64_t filters = least(kTileColumns, job.filters - first);
-    const std::int64_t width = round_up(filters, kLanes);
+    const FilterPanel panel(job, packed_w, maps.bias, first);
+    const std::int64_t width = panel.width;
     for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
-      pixels_in_rows(job, sums, images, step, packed_w + first * depth, width, offsets, begin, end);
+      pixels_in_rows(job, sums, images, step, panel, offsets, begin, end);
       for (std::int64_t p = begin, next; p < end; p = next) {  // the rows of one image
         const std::int64_t image = p / job.oh;
         next = least(end, (image + 1) * job.oh);
         const float* from = sums + (p - begin) * job.ow * width;
         float* out = maps.at + (image * job.filters + first) * maps.plane + p % job.oh * maps.line;
         packed::for_each_square(
-            filters, (next - p) * job.ow,
+            panel.filters, (next - p) * job.ow,
             [&](std::int64_t f, std::int64_t along, std::int64_t e, std::int64_t lanes) {
               FloatVector square[kLanes];
               packed::load_transposed(square, from + e * width + f, width);
-              const float* bias = maps.bias == nullptr ? nullptr : maps.bias + first + f;
-              put_rows(maps, out + f * maps.plane + e, bias, square, along, lanes);
+              put_rows(maps, out + f * maps.plane + e, square, along, lanes);
             });
       }
     }

@@ -78,8 +78,8 @@ inline void multiply_taps(float* sums, bool add, const float* const* lines, std:
                           std::int64_t width, const std::int64_t* offsets, const float* panel,
                           std::int64_t pixels) {
   static constexpr TileKernels<kTileVectors, kSpan, kSpan, Unit, Table, Linear, Tile> kKernels;
-  kKernels(rows, width / kLanes)(Tile{sums, add}, lines, Unit{}, Table{offsets}, panel,
-                                 Linear{width}, pixels);
+  kKernels(rows, width / kLanes)(Tile{sums, add ? Tile::Start::there : Tile::Start::zero}, lines,
+                                 Unit{}, Table{offsets}, panel, Linear{width}, pixels);
 }
 
 // The sums of some pixels and one panel of filters: rows in the order (piece of s, c, r, s).

@@ -84,20 +84,17 @@ inline void pool_pairs(const ForwardJob& job, float* y, std::uint8_t* argmax, co
 
 // Windows of a panel of filters, from sums (pixel, width): maxima and indices (window, width).
 inline void pool_pixels(const ForwardJob& job, float* maxima, float* indices, const float* sums,
-                        std::int64_t width, const float* bias, std::int64_t filters,
-                        std::int64_t rows) {
+                        std::int64_t width, std::int64_t rows) {
   const std::int64_t line = job.map.ow * width;
   for (std::int64_t j = 0; j < width; j += kLanes) {
-    const std::int64_t lanes = least(kLanes, filters - j);
-    const FloatVector shift = bias != nullptr ? simd::load_first(bias + j, lanes) : FloatVector{};
     for (std::int64_t u = 0; u < rows; ++u) {
       for (std::int64_t v = 0; v < job.columns; ++v) {
         const float* corner = sums + u * job.dims.ph * line + v * job.dims.pw * width + j;
-        simd::Maximum best(simd::load(corner) + shift, 0);
+        simd::Maximum best(simd::load(corner), 0);
         for (std::int64_t r = 0, index = 0; r < job.dims.ph; ++r) {
           for (std::int64_t s = 0; s < job.dims.pw; ++s, ++index) {
             if (index == 0) continue;
-            best.take(simd::load(corner + r * line + s * width) + shift, static_cast<int>(index));
+            best.take(simd::load(corner + r * line + s * width), static_cast<int>(index));
           }
         }
         const std::int64_t at = (u * job.columns + v) * width + j;
@@ -123,19 +120,16 @@ inline void pool_image(const ForwardJob& job, float* y, std::uint8_t* argmax, co
   }
   float* maxima = map + job.map_floats();
   float* indices = maxima + job.pooled_floats();
-  const std::int64_t depth = job.map.depth();
   const Split strips(job.rows, job.strip());
   for (std::int64_t first = 0; first < job.map.filters; first += kTileColumns) {
-    const std::int64_t filters = least(kTileColumns, job.map.filters - first);
-    const std::int64_t width = round_up(filters, kLanes);
+    const correlation::FilterPanel panel(job.map, packed_w, bias, first);
+    const std::int64_t width = panel.width;
     for (std::int64_t strip = 0; strip < strips.pieces; ++strip) {
       const std::int64_t begin = strips.begin(strip), end = strips.begin(strip + 1);
-      correlation::pixels_in_rows(job.map, map, image, 0, packed_w + first * depth, width, offsets,
-                                  begin * ph, end * ph);
-      pool_pixels(job, maxima, indices, map, width, bias == nullptr ? nullptr : bias + first,
-                  filters, end - begin);
+      correlation::pixels_in_rows(job.map, map, image, 0, panel, offsets, begin * ph, end * ph);
+      pool_pixels(job, maxima, indices, map, width, end - begin);
       packed::for_each_square(
-          filters, (end - begin) * job.columns,
+          panel.filters, (end - begin) * job.columns,
           [&](std::int64_t f, std::int64_t count, std::int64_t window, std::int64_t lanes) {
             FloatVector best[kLanes], index[kLanes];
             packed::load_transposed(best, maxima + window * width + f, width);

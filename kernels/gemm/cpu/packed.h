@@ -14,6 +14,8 @@
 // when they are stored to C.
 //
 // Threads share the packed panels and own tiles of C, so results do not depend on their number.
+// Nor does an element of C depend on the rows or columns beside it: whichever way the product is
+// computed, its sum starts from the bias, or from C, and runs over k in order.
 #pragma once
 
 #include <cstddef>
@@ -73,9 +75,9 @@ struct Target {
   Epilogue epilogue;
   bool swapped;  // tiles are transposed
 
-  // Can the sums start from C or from the bias, and end in C?
-  bool in_place() const {
-    return !swapped && alpha == 1.0f && (beta == 0.0f || (beta == 1.0f && bias == nullptr));
+  // Can the sums start from C or from the bias, and be C when they end?
+  bool sums_are_c() const {
+    return alpha == 1.0f && (beta == 0.0f || (beta == 1.0f && bias == nullptr));
   }
 };
 
@@ -172,7 +174,7 @@ inline void multiply_rows(const Problem& problem, const Panel& panel, std::int64
 }
 
 // Rows [begin, end) of one panel, summed in C itself.
-inline void multiply_in_place(const Problem& problem, const Target& target, const Panel& panel,
+inline void multiply_in_place(const Problem& problem, Target target, const Panel& panel,
                               std::int64_t begin, std::int64_t end) {
   const Split blocks(panel.k > 0 ? panel.k : 1, kPanelK);
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
@@ -195,18 +197,53 @@ inline void multiply_in_place(const Problem& problem, const Target& target, cons
   }
 }
 
+// sums (rows, width) = rows [begin, begin + rows) of one panel in a C that is transposed.
+inline void load_c(float* sums, const Target& target, const Panel& panel, std::int64_t begin,
+                   std::int64_t rows) {
+  for_each_square(rows, panel.columns,
+                  [&](std::int64_t i, std::int64_t lanes, std::int64_t j, std::int64_t count) {
+                    FloatVector square[kLanes] = {};
+                    for (std::int64_t r = 0; r < count; ++r) {
+                      const float* from =
+                          target.c + (panel.column + j + r) * target.ldc + begin + i;
+                      square[r] = simd::load_first(from, lanes);
+                    }
+                    simd::transpose(square);
+                    for (std::int64_t row = 0; row < lanes; ++row) {
+                      simd::store(sums + (i + row) * panel.width + j, square[row]);
+                    }
+                  });
+}
+
 // Rows [begin, end) of one panel, at most kBlockRows: summed aside, then written to C.
-inline void multiply_aside(const Problem& problem, const Target& target, const Panel& panel,
+inline void multiply_aside(const Problem& problem, Target target, const Panel& panel,
                            std::int64_t begin, std::int64_t end) {
   alignas(64) float sums[kBlockRows * kTileColumns];
   const std::int64_t width = panel.width, rows = end - begin;
+  Tile::Start start = Tile::Start::zero;
+  const float* bias = nullptr;
+  if (target.sums_are_c()) {  // and so swapped: a row has one value of the bias
+    if (target.bias != nullptr) {
+      start = Tile::Start::row_bias;
+      bias = target.bias + begin;
+    }
+    if (target.beta != 0.0f) {
+      load_c(sums, target, panel, begin, rows);
+      start = Tile::Start::there;
+    }
+    target.bias = nullptr;
+    target.beta = 0.0f;
+  }
   const Split blocks(panel.k > 0 ? panel.k : 1, kPanelK);
   for (std::int64_t block = 0; block < blocks.pieces; ++block) {
     const std::int64_t p = blocks.begin(block);
-    multiply_rows<Tile>(problem, panel, begin, end, p, least(panel.k, blocks.begin(block + 1)) - p,
-                        [&](std::int64_t i) {
-                          return Tile{sums + (i - begin) * width, block > 0};
-                        });
+    multiply_rows<Tile>(
+        problem, panel, begin, end, p, least(panel.k, blocks.begin(block + 1)) - p,
+        [&](std::int64_t i) {
+          const std::int64_t row = i - begin;
+          return Tile{sums + row * width, start, bias == nullptr ? nullptr : bias + row};
+        });
+    start = Tile::Start::there;
   }
   const auto bias_at = [&](std::int64_t column) {
     return target.bias == nullptr ? nullptr : target.bias + column;
@@ -285,7 +322,8 @@ inline void gemm_packed(float* c, const float* a, const float* b, const float* b
                           width_of(index),
                           p,
                           k};
-        const auto multiply = target.in_place() ? multiply_in_place : multiply_aside;
+        const auto multiply =
+            target.sums_are_c() && !problem.swapped ? multiply_in_place : multiply_aside;
         multiply(problem, target, panel, row_blocks.begin(rows), row_blocks.begin(rows + 1));
       }
     }

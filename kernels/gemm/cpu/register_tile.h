@@ -64,13 +64,19 @@ template <int kRows, int kVectors, class Visit>
 
 // A tile that lies in memory by itself: (rows, vectors * kLanes).
 struct Tile {
+  enum class Start { zero, there, row_bias, vectors };
+
   float* at;
-  bool add;
+  Start start_kind;             // 0, what is there, or of the bias:
+  const float* bias = nullptr;  // a float for each row, or the vectors of each row
 
   template <int kRows, int kVectors>
   [[gnu::always_inline]] void start(FloatVector (&sum)[kRows][kVectors]) const {
     for_each_sum<kRows, kVectors>([&](int i, int v) {
-      sum[i][v] = add ? simd::load(at + (i * kVectors + v) * kLanes) : FloatVector{};
+      sum[i][v] = start_kind == Start::there      ? simd::load(at + (i * kVectors + v) * kLanes)
+                  : start_kind == Start::row_bias ? simd::broadcast(bias[i])
+                  : start_kind == Start::vectors  ? simd::load(bias + v * kLanes)
+                                                  : FloatVector{};
     });
   }
   template <int kRows, int kVectors>

@@ -95,8 +95,8 @@ void launch_tile(const GemmOutput& out, const float* a, const float* b, const Ge
   // Blocks that start early (sm_90) settle in pairs where SMs are free, while other SMs stay empty.
   // Where there is an SM for each, shared memory that nobody uses keeps them apart.
   const DeviceProperties& device = device_properties(stream.device());
-  const bool apart = overlap && device.compute_capability >= 90 &&
-                     tiles * batch.count <= device.multiprocessors;
+  const bool apart =
+      overlap && device.compute_capability >= 90 && tiles * batch.count <= device.multiprocessors;
   const Launch config{dim3(static_cast<unsigned>(tiles * batch.count)), dim3(Tile::kThreads),
                       apart ? device.shared_bytes_per_block / 2 : 0, stream};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
@@ -115,7 +115,9 @@ void gemm_register_tiled_batched(float* c, const float* a, const float* b, const
   // The largest tile that still gives every SM work, or nearly; half of them is enough
   // for the 32 x 32 tile, whose blocks have 8 warps on as many parts of k.
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
-  if (tile_count<Tile128>(dims) * batch.count >= processors && dims.m > 64 && dims.n > 64) {
+  if (options.batch_invariant) {
+    launch_tile<Tile32>(out, a, b, dims, batch, options.overlap, stream);
+  } else if (tile_count<Tile128>(dims) * batch.count >= processors && dims.m > 64 && dims.n > 64) {
     launch_tile<Tile128>(out, a, b, dims, batch, options.overlap, stream);
   } else if (4 * tile_count<Tile64>(dims) * batch.count >= 3 * processors && dims.m > 32 &&
              dims.n > 32) {

@@ -73,7 +73,7 @@ class Pixels {
       }
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        to[i] = drawn[image].there ? cuda::normalized(quads_[turn].lane[i], source.line) : 0.0f;
+        to[i] = drawn[image].there ? draw::normalized(quads_[turn].lane[i], source.line) : 0.0f;
       }
     }
   }

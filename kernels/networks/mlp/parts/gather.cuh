@@ -66,7 +66,7 @@ __device__ __forceinline__ void normalize(float (&value)[8], const uint2& bytes,
 #pragma unroll
   for (int p = 0; p < 8; ++p) {
     const std::uint32_t word = p < 4 ? bytes.x : bytes.y;
-    value[p] = cuda::normalized(static_cast<float>(word >> (p % 4 * 8) & 0xff), line);
+    value[p] = draw::normalized(static_cast<float>(word >> (p % 4 * 8) & 0xff), line);
   }
 }
 
