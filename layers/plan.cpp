@@ -17,7 +17,7 @@ FloatView view_of(const Place& place, const Arena& arena, Device device) {
 Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase phase,
            const KernelChoice& kernels, std::uint64_t seed, const std::int64_t* step,
            const Stream& stream)
-    : net_(&net), batch_(batch), phase_(phase) {
+    : layers_(net.layers_), weights_(weights.alive), batch_(batch), phase_(phase) {
   const Device device = stream.device();
   const bool training = phase == Phase::training;
   if (batch < 0) throw Error(ErrorKind::usage, str("a plan for a batch of ", batch));
@@ -26,7 +26,7 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
   Layout layout = lay_out(net, batch, phase, kernels, device, arenas_);
   for (Arena* arena : arenas_.all()) arena->allocate(stream);
 
-  const std::vector<LayerContext> contexts = bind(weights, device);
+  const std::vector<LayerContext> contexts = bind(net, weights, device);
   for (std::size_t i = 0; i < layout.calls.size(); ++i) {
     const Call& call = layout.calls[i];
     Step& added = steps_.emplace_back();
@@ -77,18 +77,18 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
 }
 
 // Slices the flat buffers; returns, per layer, a context with its spans of slices.
-std::vector<LayerContext> Plan::bind(Weights& weights, Device device) {
+std::vector<LayerContext> Plan::bind(const Sequential& net, Weights& weights, Device device) {
   const auto check = [&](std::string_view what, const Tensor& tensor, std::int64_t expected) {
     if (tensor.elements() == expected && tensor.device() == device) return;
     throw Error(ErrorKind::usage, str("plan: expected ", expected, " ", what, " on ", device,
                                       ", found ", tensor.elements(), " on ", tensor.device()));
   };
-  check("parameters", weights.parameters, net_->parameter_count());
+  check("parameters", weights.parameters, net.parameter_count());
   const bool training = phase_ == Phase::training;
-  if (training) check("gradients", weights.gradients, net_->parameter_count());
-  check("buffers", weights.buffers, net_->buffer_count());
+  if (training) check("gradients", weights.gradients, net.parameter_count());
+  check("buffers", weights.buffers, net.buffer_count());
 
-  for (const NamedSlice& slice : net_->slices()) {
+  for (const NamedSlice& slice : net.slices()) {
     const auto at = [&](Tensor& flat) {
       return FloatView{flat.data<float>() + slice.offset, slice.shape, device};
     };
@@ -108,7 +108,7 @@ std::vector<LayerContext> Plan::bind(Weights& weights, Device device) {
     views = views.subspan(count);
     return taken;
   };
-  for (const auto& layer : net_->layers()) {
+  for (const auto& layer : net.layers()) {
     LayerContext& context = contexts.emplace_back();
     context.parameters = take(parameters, layer->parameters().size());
     if (training) context.gradients = take(gradients, layer->parameters().size());
@@ -120,6 +120,11 @@ std::vector<LayerContext> Plan::bind(Weights& weights, Device device) {
 void Plan::check_training(const char* what) const {
   if (phase_ == Phase::training) return;
   throw Error(ErrorKind::usage, str("plan: ", what, " needs a plan for training"));
+}
+
+void Plan::check_weights() const {
+  if (!weights_.expired()) return;
+  throw Error(ErrorKind::usage, "plan: its weights have ended before it");
 }
 
 void Plan::over_ranks(const SumOverRanks* sum, std::int64_t all_rows) {
@@ -208,11 +213,13 @@ void Plan::take_share(std::int64_t first) {
 }
 
 void Plan::forward(const Stream& stream) {
+  check_weights();
   forward(steps_.size(), stream);
 }
 
 void Plan::backward(GradientMode mode, const Stream& stream, bool want_input_gradient) {
   check_training("backward()");
+  check_weights();
   backward(steps_.size(), mode, stream, want_input_gradient);
 }
 

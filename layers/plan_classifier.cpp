@@ -42,6 +42,7 @@ bool Plan::ends_in_classifier() const {
 
 void Plan::train_classifier(const ClassifierLoss& loss, GradientMode mode, const Stream& stream) {
   check_training("train_classifier()");
+  check_weights();
   check(loss, output_, stream.device());
   const auto beside = [&]() -> const Stream& {
     return branch_ != nullptr ? branch_->fork() : stream;

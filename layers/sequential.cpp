@@ -25,13 +25,14 @@ void draw(std::span<float> values, float center, float bound, std::uint64_t seed
 }  // namespace
 
 Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
-    : sample_(sample), layers_(std::move(layers)) {
+    : sample_(sample),
+      layers_(std::make_shared<const std::vector<std::unique_ptr<Layer>>>(std::move(layers))) {
   if (sample_.rank() >= Shape::kMaxRank) {
     throw Error(ErrorKind::usage,
                 str("a sample has at most ", Shape::kMaxRank - 1, " axes, found ", sample_));
   }
   std::set<std::string> names;
-  for (const auto& layer : layers_) {
+  for (const auto& layer : *layers_) {
     if (!names.insert(layer->name()).second) {
       throw Error(ErrorKind::usage, str("two layers are named '", layer->name(), "'"));
     }
@@ -40,7 +41,7 @@ Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
       parameter_count_ += spec.shape.elements();
     }
   }
-  for (const auto& layer : layers_) {
+  for (const auto& layer : *layers_) {
     for (const BufferSpec& spec : layer->buffers()) {
       slices_.push_back({layer->name() + "." + spec.name, spec.shape, buffer_count_, false});
       buffer_count_ += spec.shape.elements();
@@ -57,7 +58,7 @@ Shape Sequential::input_shape(std::int64_t batch) const {
 }
 
 Shape Sequential::output_shape(std::int64_t batch) const {
-  return layers_.empty() ? input_shape(batch) : output_shapes(batch).back();
+  return layers_->empty() ? input_shape(batch) : output_shapes(batch).back();
 }
 
 std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
@@ -70,7 +71,7 @@ std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
   std::vector<Block> blocks;
   std::vector<Shape> shapes;
   Shape shape = input_shape(batch);
-  for (const auto& layer : layers_) {
+  for (const auto& layer : *layers_) {
     const Junction junction = layer->traits().junction;
     const bool closes = junction == Junction::shortcut || junction == Junction::add;
     if (closes &&
@@ -110,7 +111,7 @@ std::vector<float> Sequential::initial_parameters(std::uint64_t seed) const {
   std::vector<float> values(static_cast<std::size_t>(parameter_count_));
   std::size_t offset = 0;
   std::uint32_t tensor = 0;
-  for (const auto& layer : layers_) {
+  for (const auto& layer : *layers_) {
     for (const ParameterSpec& spec : layer->parameters()) {
       const auto size = static_cast<std::size_t>(spec.shape.elements());
       draw(std::span(values).subspan(offset, size), spec.init_center, spec.init_bound, seed,
@@ -124,7 +125,7 @@ std::vector<float> Sequential::initial_parameters(std::uint64_t seed) const {
 std::vector<float> Sequential::initial_buffers() const {
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(buffer_count_));
-  for (const auto& layer : layers_) {
+  for (const auto& layer : *layers_) {
     for (const BufferSpec& spec : layer->buffers()) {
       values.insert(values.end(), static_cast<std::size_t>(spec.shape.elements()), spec.initial);
     }

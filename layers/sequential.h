@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Sequential: layers one after another, their parameters in one flat buffer, and a Plan that holds
 // everything one batch size needs.
+//
+// Threads may share a Sequential, which never changes. Weights and a Plan belong to one thread at a
+// time: a Plan's calls write its activations. Two plans may read the same weights at once in
+// inference.
 #pragma once
 
 #include <array>
@@ -46,7 +50,7 @@ class Sequential {
   Shape input_shape(std::int64_t batch) const;  // (batch, sample...)
   Shape output_shape(std::int64_t batch) const;
   std::vector<Shape> output_shapes(std::int64_t batch) const;  // of each layer
-  std::span<const std::unique_ptr<Layer>> layers() const { return layers_; }
+  std::span<const std::unique_ptr<Layer>> layers() const { return *layers_; }
 
   // Parameters first, then buffers, in layer order, with the offset of each in its flat buffer.
   const std::vector<NamedSlice>& slices() const { return slices_; }
@@ -61,7 +65,7 @@ class Sequential {
  private:
   friend class Plan;
   Shape sample_;
-  std::vector<std::unique_ptr<Layer>> layers_;
+  std::shared_ptr<const std::vector<std::unique_ptr<Layer>>> layers_;  // plans own them too
   std::vector<NamedSlice> slices_;
   std::int64_t parameter_count_ = 0;
   std::int64_t buffer_count_ = 0;
@@ -73,6 +77,8 @@ struct Weights {
   Tensor parameters;  // (parameter_count,)
   Tensor gradients;   // (parameter_count,), allocated but not cleared; empty for inference
   Tensor buffers;     // (buffer_count,)
+  // By which a Plan knows that its weights are still there.
+  std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);
 };
 
 // What a plan takes of a device's memory besides the weights, found without taking it.
@@ -93,6 +99,8 @@ struct Arenas {
 // allocates; forward() and backward() do not, and do not synchronise, so a step can be captured in
 // a CUDA graph. Layers are joined into one call where KernelChoice::fuse allows it (plan.cpp).
 // Inference alternates between two buffers with fusion, and else keeps every output, as training.
+// A plan owns its layers, so `net` may end before it. The weights must outlive it, or be moved as a
+// whole: a call after their end throws usage. The memory of `step` must outlive it, if not null.
 class Plan {
  public:
   Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase phase,
@@ -148,14 +156,16 @@ class Plan {
     LayerContext context;
   };
 
-  std::vector<LayerContext> bind(Weights& weights, Device device);
+  std::vector<LayerContext> bind(const Sequential& net, Weights& weights, Device device);
   void check_training(const char* what) const;
+  void check_weights() const;
   void forward(std::size_t end, const Stream& stream);  // of steps before `end`
   void backward(std::size_t end, GradientMode mode, const Stream& stream, bool want_input_gradient);
   void finish_gradients(std::int64_t from);
   bool ends_in_classifier() const;
 
-  const Sequential* net_;
+  std::shared_ptr<const std::vector<std::unique_ptr<Layer>>> layers_;
+  std::weak_ptr<const bool> weights_;
   std::int64_t batch_;
   Phase phase_;
   Arenas arenas_;

@@ -2,10 +2,12 @@
 #include "models/classifier.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/evaluate.h"
 
 namespace weft::models {
 
@@ -13,10 +15,9 @@ std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelI
   const std::size_t plane = pixels.size() / info.mean.size();
   std::vector<float> x;
   x.reserve(pixels.size());
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    const std::size_t channel = i / plane;
-    x.push_back((static_cast<float>(pixels[i]) / 255.0f - info.mean[channel]) /
-                info.stddev[channel]);
+  for (const kernels::Normalization& channel : normalization_of(info)) {
+    const std::array<float, 256> value = kernels::normalized_bytes(channel);
+    for (const std::uint8_t byte : pixels.subspan(x.size(), plane)) x.push_back(value[byte]);
   }
   return x;
 }
@@ -29,11 +30,20 @@ Classifier::Classifier(const Model& model, const Stream& stream,
   plan_.emplace(*model.net, weights_, 1, layers::Phase::inference, kernels, 0, nullptr, stream_);
 }
 
+std::vector<float> Classifier::activation(std::size_t layer) const {
+  const std::lock_guard lock(*one_at_a_time_);
+  return to_host(plan_->activation(layer), stream_);
+}
+
 Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
-  copy_from_host(plan_->input(), normalized(pixels, info_), stream_);
-  plan_->forward(stream_);
   Answer answer;
-  answer.logits = to_host(plan_->output(), stream_);
+  {
+    const std::vector<float> input = normalized(pixels, info_);
+    const std::lock_guard lock(*one_at_a_time_);
+    copy_from_host(plan_->input(), input, stream_);
+    plan_->forward(stream_);
+    answer.logits = to_host(plan_->output(), stream_);
+  }
   answer.probabilities = softmax(answer.logits, info_.calibration.temperature);
   if (!std::isfinite(answer.probabilities.front())) {
     throw Error(ErrorKind::data, "the model's answer is not a number: its weights are damaged");

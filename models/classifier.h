@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,26 +23,29 @@ struct Answer {
 };
 
 // What a network reads of an image (channels, height, width): (pixel / 255 - mean) / stddev with
-// the numbers of the channel.
+// the numbers of the channel, the bits that kernels::gather_batch() makes of it.
 std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelInfo& info);
 
+// Threads may share a classifier: their calls take turns, and each gets the answer to its own
+// picture. A classifier for each thread, on a stream of its own, computes at the same time.
 class Classifier {
  public:
-  // Copies the model's weights to the stream's device. `model` must outlive the classifier.
+  // Copies what it needs of the model, whose weights go to the stream's device.
   Classifier(const Model& model, const Stream& stream, const layers::KernelChoice& kernels = {});
 
   // `pixels` is one image (channels, height, width) of the network's input size.
   // Throws data when the answer is not a number, as damaged weights make it.
   Answer classify(std::span<const std::uint8_t> pixels);
 
-  // What a layer of model.net made of that image. Only for a classifier with `fuse` off.
-  std::vector<float> activation(std::size_t layer) const {
-    return to_host(plan_->activation(layer), stream_);
-  }
+  // What a layer of model.net made of the image of the last call, by whatever thread. Only for a
+  // classifier with `fuse` off.
+  std::vector<float> activation(std::size_t layer) const;
 
  private:
-  const ModelInfo& info_;
+  ModelInfo info_;
   Stream stream_;
+  // The plan has room for one picture.
+  std::unique_ptr<std::mutex> one_at_a_time_ = std::make_unique<std::mutex>();
   layers::Weights weights_;
   std::optional<layers::Plan> plan_;  // for a batch of one
 };

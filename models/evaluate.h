@@ -56,11 +56,12 @@ struct DeviceImages {
 // Batch size that suits evaluation on this device.
 std::int64_t evaluation_batch(Device device);
 
-// Everything needed to evaluate the same weights on the same images again and again.
+// Everything needed to evaluate the same weights on the same images again and again, by one thread
+// at a time.
 class Evaluator {
  public:
-  // Keeps pointers to net and weights, and to the set when it is streamed. The set must not be
-  // empty.
+  // Weights must outlive the evaluator, and so must the set when it is streamed. The set must not
+  // be empty.
   Evaluator(const layers::Sequential& net, layers::Weights& weights, const data::ImageSet& set,
             std::int64_t batch_size, std::span<const kernels::Normalization> normalization,
             const layers::KernelChoice& kernels, const Stream& stream, bool streams = false);

@@ -37,6 +37,7 @@ struct ModelInfo {
 // What a data set says of the models that are trained on it.
 ModelInfo info_of(const data::Dataset& dataset);
 
+// Threads may share a model that nobody writes. Classifiers and evaluations copy its weights.
 struct Model {
   ModelInfo info;
   std::unique_ptr<layers::Sequential> net;

@@ -50,6 +50,8 @@ enum class TrainEnd { finished, interrupted };
 // batch norm without sync_batch_norm, whose statistics are of a rank's own rows. Rank 0 writes and
 // reads the run directory; what the records hold is of all ranks. Ranks that were started with
 // other settings, data or programs than rank 0 are refused with Error{usage}.
+//
+// A trainer belongs to one thread at a time; `stop` may be set by any. `ranks` must outlive it.
 class Trainer {
  public:
   // A new run. `run_dir` is created; Error{usage} when it already holds a run, Error{data} when it

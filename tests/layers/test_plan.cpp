@@ -26,6 +26,38 @@ TEST_P(Plans, FusedReLUGivesTheSameBits) {
   EXPECT_EQ(fused_plan.activation_bytes(), plan.activation_bytes());  // unfused runs in place
 }
 
+TEST_P(Plans, OwnWhatTheyAreMadeFromButTheWeights) {
+  auto list = stack(linear("fc1", 6, 5), relu("relu1"), linear("fc2", 5, 3));
+  auto net = std::make_unique<layers::Sequential>(Shape{6}, take_layers(list));
+  auto weights = std::make_unique<layers::Weights>(*net, stream(), Phase::inference);
+  const std::vector<float> values = net->initial_parameters(5);
+  copy_from_host(weights->parameters.view<float>(), values, stream());
+  auto kernels = std::make_unique<layers::KernelChoice>();
+  kernels->gemm = std::string("na") + "ive";
+  Plan plan(*net, *weights, 4, Phase::inference, *kernels, 0, nullptr, stream());
+  const std::vector<float> x = random_floats(24, 6);
+  const auto forward = [&] {
+    copy_from_host(plan.input(), x, stream());
+    plan.forward(stream());
+    return to_host(plan.output(), stream());
+  };
+  const std::vector<float> expected = forward();
+  net.reset();
+  kernels->gemm = "no rung";
+  kernels.reset();
+  layers::Weights moved = std::move(*weights);
+  weights.reset();
+  EXPECT_TRUE(compare(forward(), to_double(expected), exact(), "with moved weights"));
+  { const layers::Weights gone = std::move(moved); }
+  try {
+    plan.forward(stream());
+    ADD_FAILURE() << "computed with weights that are gone";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_STREQ(error.what(), "plan: its weights have ended before it");
+  }
+}
+
 // Does nothing but write down how it is called.
 class Spy final : public layers::Layer {
  public:
