@@ -3,6 +3,9 @@
 
 #include <cstdlib>
 
+#include "engine/error.h"
+#include "engine/names.h"
+
 namespace weft::kernels {
 
 std::string_view name_of(Isa isa) {
@@ -36,12 +39,16 @@ Isa widest_isa() {
 Isa cpu_isa() {
   static const Isa isa = [] {
     const Isa widest = widest_isa();
-    if (const char* wanted = std::getenv("WEFT_CPU_ISA")) {
-      for (const Isa choice : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-        if (wanted == name_of(choice) && choice <= widest) return choice;
-      }
+    const char* wanted = std::getenv("WEFT_CPU_ISA");
+    if (wanted == nullptr || *wanted == '\0') return widest;
+    for (const Isa choice : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+      if (wanted != name_of(choice)) continue;
+      if (choice <= widest) return choice;
+      throw Error(ErrorKind::usage, str("WEFT_CPU_ISA is ", wanted, ", but this processor has ",
+                                        name_of(widest), " at most"));
     }
-    return widest;
+    throw Error(ErrorKind::usage,
+                str("WEFT_CPU_ISA: expected baseline, avx2 or avx512, found ", shown(wanted)));
   }();
   return isa;
 }

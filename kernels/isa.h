@@ -22,8 +22,9 @@ namespace weft::kernels {
 
 enum class Isa { baseline, avx2, avx512 };  // baseline is SSE2 on x86-64
 
-// The widest that this processor and its operating system support, or the one named by the
-// environment variable WEFT_CPU_ISA (baseline, avx2, avx512) when the processor has it.
+// The widest that this processor and its operating system support, or the one that the environment
+// variable WEFT_CPU_ISA names: baseline, avx2 or avx512. Throws usage for another name, and where
+// the processor lacks what is named. Results differ between instruction sets, in rounding.
 Isa cpu_isa();
 std::string_view name_of(Isa isa);
 

@@ -68,6 +68,29 @@ TEST_F(PredictInputs, APatternThatTheShellLeft) {
   expect_error(predict({"c*.png"}), 3, "c*.png: no file has a name like this");
 }
 
+// Results on a CPU depend on its instruction set, so what pins it must not be overheard.
+TEST_F(PredictInputs, TheInstructionSetIsTheOneThatIsAskedFor) {
+  write_picture("a.png");
+  environment_["WEFT_CPU_ISA"] = "baseline";
+  const Outcome first = predict({"a.png", "--json"}), again = predict({"a.png", "--json"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, again.out);
+  environment_["WEFT_CPU_ISA"] = "avx";
+  expect_error(predict({"a.png"}), 2,
+               "WEFT_CPU_ISA: expected baseline, avx2 or avx512, found 'avx'");
+}
+
+TEST_F(PredictInputs, BatchInvarianceIsThereOnTheCpuAnyway) {
+  write_picture("a.png");
+  const Outcome plain = predict({"a.png", "--json"});
+  const Outcome asked = predict({"a.png", "--json", "--batch-invariant"});
+  EXPECT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_EQ(asked.out, plain.out);
+  expect_error(weft({"eval", "model.safetensors", "--dataset", "digits", "--device", "cpu",
+                     "--batch-invariant", "--impl", "gemm=naive"}),
+               2, "--batch-invariant chooses the kernels, in fp32: it does not go with --impl");
+}
+
 TEST_F(PredictInputs, StandardInput) {
   write_picture("a.png");
   const Outcome piped = shell("cat a.png | \"$WEFT\" predict model.safetensors - a.png --json");
