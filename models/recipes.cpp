@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "models/recipes.h"
 
+#include <algorithm>
 #include <array>
 
+#include "engine/error.h"
 #include "engine/names.h"
+#include "models/split.h"
 
 namespace weft::models {
 
@@ -68,6 +71,27 @@ void choose_optimizer(TrainConfig& config, Optimizer optimizer) {
   config.optimizer = optimizer;
   config.schedule.peak = sgd ? of_network.schedule.peak : 1e-3f;
   config.weight_decay = sgd ? of_network.weight_decay : 0.01f;
+}
+
+void suit_own_data(TrainConfig& config, const data::Dataset& dataset, const Asked& asked) {
+  const std::int64_t images = images_used(dataset, config);
+  if (!asked.epochs && images > 0) {  // a network's own number suits tens of thousands of images
+    constexpr std::int64_t kEnough = 20'000, kMostTimes = 10;
+    config.epochs *= static_cast<int>(std::clamp<std::int64_t>(kEnough / images, 1, kMostTimes));
+  }
+  if (dataset.validation.count > 0) {
+    if (config.validation_split > 0) {
+      throw Error(ErrorKind::usage, str(asked.split_name, ": ", dataset.source,
+                                        " has its own validation pictures in val/"));
+    }
+    config.calibration_split = 0;
+    return;
+  }
+  constexpr double kValidationSplit = 0.1;
+  TrainConfig split = config;
+  split.validation_split = kValidationSplit;
+  split.calibration_split = 0;
+  if (!asked.split && held_out_images(split, images) > 0) config = split;
 }
 
 std::span<const RecipeInfo> recipes() {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "data/dataset.h"
 #include "models/train_config.h"
 
 namespace weft::models {
@@ -15,6 +16,16 @@ TrainConfig default_config(std::string_view network);
 // Changes to this optimizer, with the rate and the weight decay that suit it: 1e-3 and 0.01 for
 // AdamW as in PyTorch, those of the network for SGD. Nothing changes when it has it already.
 void choose_optimizer(TrainConfig& config, Optimizer optimizer);
+
+// What the user has asked for, and calls the validation split.
+struct Asked {
+  bool epochs = false, split = false;
+  const char* split_name = "";
+};
+// What data of the user's own changes beside that: few images are seen in more epochs, and a tenth
+// of the training images is held out for validation. Throws usage, naming the split, when one is
+// configured and the data has validation images of its own.
+void suit_own_data(TrainConfig& config, const data::Dataset& dataset, const Asked& asked);
 
 struct RecipeInfo {
   std::string_view name;

@@ -269,6 +269,7 @@ void bind_signals(nb::module_& m);
 void bind_memory(nb::module_& m);
 void bind_gravity(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_load_model(nb::module_& m);
 void bind_train(nb::module_& m);
 void translate_errors();
 // A process that forks may call Weft in both halves: GCC's OpenMP would wait for threads that are

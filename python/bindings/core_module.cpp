@@ -5,5 +5,6 @@
 NB_MODULE(_core, m) {
   weft::python::bind_all(m);
   weft::python::bind_model(m);
+  weft::python::bind_load_model(m);
   weft::python::bind_train(m);
 }

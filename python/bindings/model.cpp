@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// weft.load(): models from files, and what they say of images.
+// What a network says of images, and its weights.
 #include "python/bindings/model.h"
 
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -240,37 +239,6 @@ void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::an
   network.load(std::move(parameters), std::move(buffers));
 }
 
-// A network that has not been trained, with PyTorch's initial weights. mean, stddev: of each
-// channel.
-std::unique_ptr<Network> new_network(const std::string& name, std::int64_t classes,
-                                     std::int64_t height, std::int64_t width,
-                                     const std::vector<float>& mean,
-                                     const std::vector<float>& stddev, std::uint64_t seed,
-                                     const std::string& device) {
-  const nb::gil_scoped_release release;
-  models::Model model;
-  models::NetworkOptions& options = model.info.network;
-  options.name = name;
-  if (models::is_network_file(name)) options = models::read_network(name);
-  options.classes = classes;
-  options.channels = std::ssize(mean);
-  options.height = height;
-  options.width = width;
-  if (mean.size() != stddev.size() || !models::all_finite(mean) || !models::all_finite(stddev) ||
-      !std::ranges::all_of(stddev, [](float one) { return one > 0; })) {
-    throw Error(ErrorKind::usage,
-                "network: expected a finite mean and a stddev above 0 for each channel");
-  }
-  model.net = models::make_network(options);
-  model.parameters = model.net->initial_parameters(seed);
-  model.buffers = model.net->initial_buffers();
-  model.info.dataset = "none";
-  for (std::int64_t i = 0; i < classes; ++i) model.info.class_names.push_back(std::to_string(i));
-  model.info.mean = mean;
-  model.info.stddev = stddev;
-  return std::make_unique<Network>(std::move(model), Stream(parse_device(device)));
-}
-
 // One picture as the network wants it: (28, 28) bytes.
 std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                    const std::filesystem::path& path) {
@@ -354,15 +322,6 @@ void bind_model(nb::module_& m) {
             models::write_safetensors(path, models::model_content(self.model()));
           },
           "path"_a);
-  m.def("new_network", &new_network, "name"_a, "classes"_a, "height"_a, "width"_a, "mean"_a,
-        "stddev"_a, "seed"_a, "device"_a);
-  m.def(
-      "load_network",
-      [](const std::string& path, const std::string& device) {
-        const nb::gil_scoped_release release;
-        return std::make_unique<Network>(models::load_model(path), Stream(parse_device(device)));
-      },
-      "path"_a, "device"_a);
 }
 
 }  // namespace weft::python

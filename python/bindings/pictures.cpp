@@ -97,8 +97,8 @@ Pictures pictures_for(const Call& call, const char* what, const Shape& shape, La
   return found;
 }
 
-void warn(const std::string& text) {
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
+void warn(const std::string& text, int level) {
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), level) != 0) throw nb::python_error();
 }
 
 }  // namespace weft::python

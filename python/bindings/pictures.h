@@ -43,7 +43,8 @@ void copy_planes(T* to, const T* from, const Pictures& pictures) {
   }
 }
 
-// A UserWarning at the line that called a function of the package written in Python.
-void warn(const std::string& text);
+// A UserWarning at the line that called a function of the package written in Python. `level` counts
+// the functions of Python between, that one being the second.
+void warn(const std::string& text, int level = 2);
 
 }  // namespace weft::python

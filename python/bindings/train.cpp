@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 
 #include "data/digits.h"
 #include "data/mnist.h"
+#include "data/own_data.h"
 #include "data/shapes.h"
 #include "data/statistics.h"
 #include "models/recipes.h"
@@ -84,20 +86,68 @@ std::unique_ptr<data::Dataset> dataset_from_arrays(const Array& x, const Array& 
   return set;
 }
 
-std::unique_ptr<data::Dataset> dataset_named(const std::string& name, const std::string& data_dir,
-                                             std::int64_t limit) {
-  const nb::gil_scoped_release release;
-  data::check_dataset_name(name);
+// Pictures, IDX or CIFAR files of the user's own. The lines that `log` gets say what was passed
+// over.
+data::Dataset dataset_in(const std::string& folder, std::vector<std::string>& log) {
+  data::FolderOptions options;
+  options.cache_folder = data::default_cache_folder();
+  options.log = [&](const std::string& line) { log.push_back(line); };
+  return data::load_own_data(folder, options);
+}
+
+data::Dataset dataset_named(const std::string& name, const std::string& data_dir,
+                            std::int64_t limit) {
   const auto drawn = [&](auto generate, auto settings) {
     if (limit > 0) settings.train = std::min(settings.train, limit);
-    return std::make_unique<data::Dataset>(generate(settings));
+    return generate(settings);
   };
   if (name == "digits") return drawn(data::generate_digits, data::DigitsOptions());
   if (name == "shapes") return drawn(data::generate_shapes, data::ShapesOptions());
   data::FindOptions options;
   options.data_dir = data_dir;
   options.allow_download = true;
-  return std::make_unique<data::Dataset>(data::load_dataset(name, options));
+  return data::load_dataset(name, options);
+}
+
+// Is this a folder, and no name of a data set? Throws data for a path where no folder is, and usage
+// for a name that is neither.
+bool is_own_folder(const std::string& name, bool is_path) {
+  const auto names = data::dataset_names();
+  if (!is_path && std::ranges::find(names, name) != names.end()) return false;
+  std::error_code unknown;
+  const auto status = std::filesystem::status(name, unknown);
+  if (std::filesystem::is_directory(status)) return true;
+  if (is_path || name.find('/') != std::string::npos || std::filesystem::exists(status)) {
+    throw Error(ErrorKind::data, str("data: ", name, " is ",
+                                     std::filesystem::exists(status) ? "a file" : "not there",
+                                     ", expected a folder of pictures, IDX or CIFAR files"));
+  }
+  try {
+    data::check_dataset_name(name);
+  } catch (const Error& error) {
+    throw Error(error.kind(), str(error.what(), "; there is no folder of this name either"));
+  }
+  return false;
+}
+
+// `name`: of a data set, or, where `is_path` is set or there is none, a folder.
+std::unique_ptr<data::Dataset> load_dataset(const std::string& name, bool is_path,
+                                            const std::string& data_dir, std::int64_t limit) {
+  std::vector<std::string> log;
+  std::unique_ptr<data::Dataset> dataset;
+  {
+    const nb::gil_scoped_release release;
+    const bool folder = is_own_folder(name, is_path);
+    if (folder && !data_dir.empty()) {
+      throw Error(ErrorKind::usage,
+                  str("data: ", name, " is a folder; data_dir goes with the name of a data set"));
+    }
+    dataset = std::make_unique<data::Dataset>(folder ? dataset_in(name, log)
+                                                     : dataset_named(name, data_dir, limit));
+  }
+  constexpr int kCallerOfTheCaller = 3;
+  for (const std::string& line : log) warn(line, kCallerOfTheCaller);
+  return dataset;
 }
 
 // The images and labels of a set, copied: (n, height, width), or with channels behind n.
@@ -157,9 +207,11 @@ class Reports {
   std::exception_ptr thrown_;
 };
 
+// `asked`: whether the settings have a number of epochs, and a split.
 std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
-                               const std::string& settings, const std::string& device,
-                               const std::string& out, Progress progress, EpochDone epoch_done) {
+                               const std::string& settings, std::pair<bool, bool> asked,
+                               const std::string& device, const std::string& out, Progress progress,
+                               EpochDone epoch_done) {
   Reports reports(std::move(progress), std::move(epoch_done));
   std::unique_ptr<Network> network;
   {
@@ -170,6 +222,11 @@ std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
     config.network.height = dataset.train.height;
     config.network.width = dataset.train.width;
     config.network.classes = static_cast<std::int64_t>(dataset.class_names.size());
+    if (dataset.own_data) {
+      config.own_data.path = dataset.source;
+      models::suit_own_data(config, dataset,
+                            {asked.first, asked.second, "train: validation_split"});
+    }
     const Stream stream(parse_device(device));
     models::Trainer trainer(config, dataset, out, stream);
     trainer.run(reports.observer(), reports.stop);
@@ -195,11 +252,11 @@ void bind_train(nb::module_& m) {
         return parse_layout(call.c_str(), layout) == Layout::channels_last;
       },
       "call"_a, "layout"_a);
-  m.def("load_dataset", &dataset_named, "name"_a, "data_dir"_a, "limit"_a);
+  m.def("load_dataset", &load_dataset, "name"_a, "is_path"_a, "data_dir"_a, "limit"_a);
   m.def("dataset_from_arrays", &dataset_from_arrays, "x"_a, "y"_a, "test_x"_a, "test_y"_a,
         "classes"_a, "layout"_a);
-  m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "device"_a, "out"_a,
-        "progress"_a, "epoch_done"_a);
+  m.def("train_network", &train, "model"_a, "dataset"_a, "settings"_a, "asked"_a, "device"_a,
+        "out"_a, "progress"_a, "epoch_done"_a);
 }
 
 }  // namespace weft::python

@@ -119,6 +119,23 @@ def test_on_a_gpu(trained, images, tmp_path):
     np.testing.assert_allclose(again.history[-1].loss, trained.history[-1].loss, rtol=0.05)
 
 
+def test_onnx_files(trained, images, tmp_path):
+    files = pathlib.Path(__file__).resolve().parent.parent.parent / "tests/fuzz/onnx"
+    try:
+        model = weft.load(files / "plain-foreign.onnx", mean=0.5, stddev=0.25)
+    except weft.UsageError as error:  # it was built without ONNX
+        assert "WEFT_ONNX=ON" in str(error) and "weft import" in str(error)
+        return
+    assert (model.info["mean"], model.info["stddev"]) == (0.5, 0.25)
+    normal = (images / np.float32(255) - np.float32(0.5)) / np.float32(0.25)
+    np.testing.assert_allclose(model.logits(normal), model.logits(images), rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="no ONNX file"):
+        weft.load(files / "text.onnx")
+    trained.save(tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match="is no .onnx file"):
+        weft.load(tmp_path / "model.safetensors", mean=0.5)
+
+
 def test_bad_files(tmp_path, trained):
     with pytest.raises(OSError, match="nothing"):
         weft.load(tmp_path / "nothing")
@@ -163,7 +180,7 @@ def test_training_on_arrays(images):
         ({"settings": {"epoch": 3}}, "epochs"),
         ({"settings": {"momentum": 2}}, "momentum"),
         ({"device": "tpu"}, "tpu"),
-        ({"data": (np.zeros((4, 5), np.uint8), np.zeros(4, int))}, "3 axes"),
+        ({"data": (np.zeros((4, 5), np.uint8), np.arange(4) % 2)}, "3 axes"),
         ({"data": (np.zeros((40, 28, 28), np.uint8), np.zeros(3, int))}, "40"),
         ({"data": (np.zeros((40, 28, 28), np.uint8), np.full(40, -1))}, "label -1"),
     ],
@@ -252,6 +269,65 @@ def test_data_sets_as_arrays():
     named = weft.train("mlp", "digits", limit_train=300, epochs=1)
     for one, other in zip(ours.state_dict().values(), named.state_dict().values()):
         assert_array_equal(one, other)
+
+
+def write_pgm(path, pixels):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    height, width = pixels.shape
+    path.write_bytes(f"P5 {width} {height} 255\n".encode() + pixels.tobytes())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Pictures of two classes: a bar at the left, or at the right."""
+    place = tmp_path_factory.mktemp("data") / "bars"
+    rng = np.random.default_rng(6)
+    for i in range(80):
+        pixels = rng.integers(0, 40, (16, 16), np.uint8)
+        pixels[:, 2 if i % 2 else 12] = 255
+        part = "test" if i >= 64 else "train"
+        write_pgm(place / part / ("right", "left")[i % 2] / f"{i}.pgm", pixels)
+    return place
+
+
+def test_a_folder_of_pictures(folder, tmp_path, monkeypatch, request):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = weft.data(folder)
+    assert found.x.shape == (64, 16, 16) and found.test_x.shape == (16, 16, 16)
+    assert found.class_names == ["left", "right"]
+    model = weft.train("mlp", str(folder), seed=3, device="cpu")
+    assert model.class_names == ["left", "right"] and model.info["dataset"] == "bars"
+    assert model.history[-1].test_accuracy == 1
+    other = request.config.getoption("--weft")  # the same bits as those of the program
+    arguments = ["train", "--data", str(folder), "--model", "mlp", "--seed", "3", "--device", "cpu",
+                 "--out", str(tmp_path / "run")]
+    if other:
+        subprocess.run([other, *arguments], check=True, capture_output=True)
+    else:
+        program(*arguments)
+    of_program = weft.load(tmp_path / "run").state_dict()
+    for name, tensor in model.state_dict().items():
+        assert_array_equal(tensor, of_program[name], strict=True)
+    monkeypatch.chdir(folder.parent)
+    assert weft.data("bars").x.shape == (64, 16, 16)
+
+
+def test_places_that_are_no_data(folder, tmp_path):
+    for data, words in [
+        (tmp_path / "nothing", "nothing is not there, expected a folder"),
+        (str(tmp_path / "nothing"), "is not there"),
+        (folder / "train/left/1.pgm", "is a file, expected a folder"),
+        ("minst", "mnist.*there is no folder of this name either"),
+        ("", "data is empty"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            weft.train("mlp", data)
+        with pytest.raises(ValueError, match=words):
+            weft.data(data)
+    with pytest.raises(ValueError, match="data_dir goes with the name"):
+        weft.data(folder, data_dir=tmp_path)
+    with pytest.raises(ValueError, match="out is empty"):
+        weft.train("mlp", epochs=1, limit_train=100, out="")
 
 
 def test_several_callbacks():

@@ -152,7 +152,7 @@ def _unpickled(content: bytes, device: str, history: Sequence[Epoch]) -> Model:
         with open(path, "wb") as file:
             file.write(content)
         try:
-            network = _core.load_network(path, device)
+            network = _core.load_network(path, device, [], [], None, [])
         except DeviceError as error:
             raise DeviceError(
                 f"the model was pickled on {device}: {error}; save() and load() move it to another"
@@ -160,13 +160,34 @@ def _unpickled(content: bytes, device: str, history: Sequence[Epoch]) -> Model:
     return Model(network, history)
 
 
-def load(path: Path, device: str = "cpu") -> Model:
-    """The model in a .safetensors file or in the folder of a run.
+def load(
+    path: Path,
+    device: str = "cpu",
+    *,
+    mean: float | Sequence[float] | None = None,
+    stddev: float | Sequence[float] | None = None,
+    input_shape: tuple[int, int, int] | None = None,
+    class_names: Sequence[str] = (),
+) -> Model:
+    """The model in a .safetensors file, in the folder of a run or in an ONNX file.
 
     device: "cpu", or "cuda" and "cuda:1" where the package was built with CUDA. Raises DataError for a
     file that is missing, damaged or no model.
+
+    The others are for what an .onnx file does not say, as of `weft import`: mean, stddev of
+    pixel / 255, one number or one for each channel; input_shape (channels, height, width) of one
+    image. A package that was built without ONNX refuses the file, and says how to get it.
     """
-    return Model(_core.load_network(os.fspath(path), device))
+    network = _core.load_network(
+        os.fspath(path), device, _numbers(mean), _numbers(stddev), input_shape, list(class_names)
+    )
+    return Model(network)
+
+
+def _numbers(given: float | Sequence[float] | None) -> list[float]:
+    if given is None:
+        return []
+    return [float(given)] if isinstance(given, (int, float)) else [float(one) for one in given]
 
 
 def network(

@@ -35,7 +35,7 @@ class Epoch(NamedTuple):
 
 def train(
     model: str = "lenet5",
-    data: str | tuple[Any, Any] = "digits",
+    data: str | os.PathLike[str] | tuple[Any, Any] = "digits",
     *,
     test: tuple[Any, Any] | None = None,
     epochs: int | None = None,
@@ -56,10 +56,14 @@ def train(
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
     model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
-    are drawn; "mnist", "fashion-mnist", ...), or arrays (x, y): uint8 images (n, height, width) or
+    are drawn; "mnist", "fashion-mnist", ...), a folder, or arrays (x, y): uint8 images (n, height, width) or
     (n, channels, height, width), and integer labels (n,), from 0. test: arrays likewise, with labels
     that `data` has; without them, the last tenth of `data`. layout: "channels_last" for images
     (n, height, width, channels), which are refused without it.
+
+    A folder has a folder of pictures for each class, or train/ and test/ with these, or IDX or CIFAR
+    files, as of `weft train --data`: few images are seen in more epochs, and a tenth of the training
+    images is held out for validation. A pathlib.Path is always a folder.
 
     What is None is what suits the network. settings: others by their names in a config.json, as
     {"momentum": 0.8, "schedule": {"kind": "cosine"}}; weft.settings() lists them. callbacks: one function or several, called with
@@ -84,11 +88,12 @@ def train(
             given[name] = value
     if lr is not None:
         given.setdefault("schedule", {})["peak"] = lr
-    if isinstance(data, str):
+    if isinstance(data, (str, os.PathLike)):
         if test is not None:
             raise _errors.UsageError(f"train: the data set {data} has test images of its own")
-        folder = os.fspath(data_dir) if data_dir is not None else ""
-        dataset = _core.load_dataset(data, folder, limit_train or 0)
+        if layout is not None:
+            raise _errors.UsageError("train: layout goes with arrays")
+        dataset = _core.load_dataset(*_place(data, data_dir), limit_train or 0)
     else:
         dataset = _core.dataset_from_arrays(*_with_test(data, test), layout)
     told = [callbacks] if callable(callbacks) else list(callbacks)
@@ -115,12 +120,30 @@ def train(
         model,
         dataset,
         json.dumps(given),
+        ("epochs" in given, "validation_split" in given or "calibration_split" in given),
         device,
-        os.fspath(out) if out is not None else "",
+        _path("out", out),
         shown.step,
         epoch_done,
     )
     return Model(network, history)
+
+
+def _path(name: str, path: str | os.PathLike[str] | None) -> str:
+    """"" of None, which alone stands for it."""
+    if path is None:
+        return ""
+    text = os.fspath(path)
+    if not text:
+        raise _errors.UsageError(f"{name} is empty, expected a path or None")
+    return text
+
+
+def _place(
+    data: str | os.PathLike[str], data_dir: str | os.PathLike[str] | None
+) -> tuple[str, bool, str]:
+    """A name or a path, whether it is a path, and where the files of a name are."""
+    return _path("data", data), not isinstance(data, str), _path("data_dir", data_dir)
 
 
 def _with_test(data: Any, test: Any) -> tuple[Any, Any, Any, Any, int]:
@@ -134,15 +157,15 @@ def _with_test(data: Any, test: Any) -> tuple[Any, Any, Any, Any, int]:
     else:
         held = max(1, len(x) // 10)
         x, test_x, y, test_y = x[:-held], x[-held:], y[:-held], y[-held:]
-    missing = numpy.setdiff1d(test_y, y)
+    if len(test_y) and test_y.max() >= classes:
+        raise _errors.UsageError(
+            f"train: the label {test_y.max()} of a test image is no class of the training images, "
+            f"0 to {classes - 1}"
+        )
+    missing = numpy.setdiff1d(numpy.arange(classes), y)
     if len(missing) and len(y):
-        text = f"train: no training image has the label {missing[0]} of test images"
-        if missing[-1] >= classes:
-            raise _errors.UsageError(
-                f"train: the label {missing[-1]} of a test image is no class of the training images, "
-                f"0 to {classes - 1}"
-            )
-        if test is None:
+        text = f"train: no training image has the label {missing[0]}; the classes are 0 to {classes - 1}"
+        if test is None and missing[0] in test_y:
             text += "; the last tenth of the data are the test images: shuffle them, or pass test="
         warnings.warn(text, stacklevel=3)
     return x, y, test_x, test_y, classes
@@ -202,20 +225,21 @@ class Data(NamedTuple):
 
 
 def data(
-    name: str = "digits",
+    name: str | os.PathLike[str] = "digits",
     *,
     limit: int | None = None,
     data_dir: str | os.PathLike[str] | None = None,
 ) -> Data:
     """A data set by its name: "digits" and "shapes", which are drawn, "mnist", "cifar10", ...
 
+    Or a folder, as of weft.train(), whose pictures are brought to one size.
+
     limit: at most so many training images. data_dir: where its files are; without them they are
     downloaded.
     """
     if limit is not None and limit < 1:
         raise _errors.UsageError(f"data: limit is {limit}, expected a number from 1")
-    folder = os.fspath(data_dir) if data_dir is not None else ""
-    found = _core.load_dataset(name, folder, limit or 0)
+    found = _core.load_dataset(*_place(name, data_dir), limit or 0)
     (x, y), (test_x, test_y) = found.train_arrays(), found.test_arrays()
     return Data(x[:limit], y[:limit], test_x, test_y, list(found.class_names))
 

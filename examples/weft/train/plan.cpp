@@ -11,18 +11,13 @@
 #include "examples/weft/train/flags.h"
 #include "examples/weft/train/report.h"
 #include "models/json_fields.h"
+#include "models/recipes.h"
 #include "models/records.h"
 #include "models/split.h"
 
 namespace weft::cli {
 
 namespace {
-
-// A network's own number of epochs suits tens of thousands of images. Fewer are seen more often.
-int epochs_for(int epochs, std::int64_t images) {
-  constexpr std::int64_t kEnough = 20'000, kMostTimes = 10;
-  return epochs * static_cast<int>(std::clamp<std::int64_t>(kEnough / images, 1, kMostTimes));
-}
 
 // Bytes on the device.
 struct MemoryPlan {
@@ -66,25 +61,11 @@ void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
   config.dataset = dataset.name;
   fit_to_images(config, flags, shape_of(dataset));
   if (!dataset.own_data) return;
-  if (flags.epochs == 0 && flags.config.empty()) {
-    config.epochs = epochs_for(config.epochs, models::images_used(dataset, config));
-  }
-  if (dataset.validation.count > 0) {
-    if (config.validation_split > 0) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("--val-split: {} has its own validation pictures in val/",
-                              printable(dataset.source)));
-    }
-    config.calibration_split = 0;
-    return;
-  }
-  constexpr double kValidationSplit = 0.1;
-  const bool asked = flags.val_split >= 0 || flags.calibration_split >= 0 || !flags.config.empty();
-  models::TrainConfig split = config;
-  split.validation_split = kValidationSplit;
-  split.calibration_split = 0;
-  const std::int64_t used = models::images_used(dataset, config);
-  if (!asked && models::held_out_images(split, used) > 0) config = split;
+  const bool from_file = !flags.config.empty();
+  models::suit_own_data(config, dataset,
+                        {.epochs = flags.epochs > 0 || from_file,
+                         .split = flags.val_split >= 0 || flags.calibration_split >= 0 || from_file,
+                         .split_name = "--val-split"});
 }
 
 std::string memory_clause(const models::TrainConfig& config, const data::Dataset& dataset,
