@@ -191,7 +191,7 @@ Range histogram_of_integers(Call& call, const Array& x, const Histogram& asked) 
     return range;
   }
   call.require(is_whole(range.first) && is_whole(range.second), "the range of integers is (",
-               range.first, ", ", range.second, "), expected two whole numbers");
+               range.first, ", ", range.second, "), expected two whole numbers from -2^31 to 2^31");
   const kernels::IntegerBins edges{static_cast<std::int64_t>(range.first),
                                    static_cast<std::int64_t>(range.second), asked.bins};
   auto* counts = call.output<std::int64_t>({asked.bins});

@@ -123,6 +123,10 @@ CALLS = {
     "scan_max": ([floats(3001)], lambda m, x: m.scan(x, "max", exclusive=True)),
     "histogram": ([floats(5000)], lambda m, x: m.histogram(x, bins=7, range=(-1, 1))),
     "histogram_int": ([whole(5000)], lambda m, x: m.histogram(x, bins=6, range=(-9, 8))),
+    "histogram_range": ([floats(5000)], lambda m, x: m.histogram(x, bins=7)),
+    "histogram_range_int": ([whole(5000)], lambda m, x: m.histogram(x, bins=7)),
+    "histogram_range_bytes": ([whole(5000, dtype=np.uint8, low=3, high=200)], lambda m, x: m.histogram(x, bins=7)),
+    "histogram_constant_int": ([np.full(900, 4, np.int32)], lambda m, x: m.histogram(x, bins=7)),
     "histogram_bytes": ([whole(5000, dtype=np.uint8, low=0, high=256)],
                         lambda m, x: m.histogram(x, bins=256, range=(0, 256))),
     "nbody_accelerations": ([floats(100, 4)], lambda m, x: m.nbody_accelerations(x, softening=0.3)),
@@ -358,6 +362,17 @@ def test_wrong_devices(gpu):
     with pytest.raises(ValueError, match="host memory"):
         model.logits(gpu.array(floats(2, 1, 28, 28)))
     check(gpu.numpy(weft.scan(x)), weft.scan(here))
+
+
+def test_labels_and_ranges_on_a_gpu(gpu):
+    x = gpu.array(floats(3, 4))
+    for label in (-1, 4):
+        with pytest.raises(ValueError, match=f"labels holds {label}, expected classes from 0 to 3"):
+            weft.softmax_cross_entropy(x, gpu.array(np.array([0, label, 3], np.int32)))
+    with pytest.raises(ValueError, match="finite"):
+        weft.histogram(gpu.array(np.array([1, np.nan, 2], F)))
+    with pytest.raises(ValueError, match="second overlaps first"):
+        weft.adamw_update(gpu.array(floats(9)), gpu.array(floats(9)), *[gpu.array(floats(9))] * 2, 0, lr=0.1)
 
 
 def test_the_current_stream_of_torch(torch_gpu):

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 
+def path_text(name: str, path: Path | None) -> str:
+    """"" of None, which alone stands for it."""
+    text = "" if path is None else os.fspath(path)
+    if path is not None and not text:
+        raise UsageError(f"{name} is empty, expected a path")
+    return text
+
+
 class Answer(NamedTuple):
     """What a network says of one image."""
 
@@ -94,7 +102,7 @@ class Model:
 
     def prepare(self, *paths: Path) -> NDArray[numpy.uint8]:
         """Pictures as the network reads them: (n, height, width), cut out, centred and scaled."""
-        return self._network.prepare([os.fspath(path) for path in paths])
+        return self._network.prepare([path_text("path", path) for path in paths])
 
     def logits(self, x: Any, *, layout: str | None = None) -> NDArray[numpy.float32]:
         """The output of the last layer, (n, classes).
@@ -127,7 +135,7 @@ class Model:
 
     def save(self, path: Path) -> None:
         """Writes a .safetensors file, which weft.load() and PyTorch read."""
-        self._network.save(os.fspath(path))
+        self._network.save(path_text("path", path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the file that save() writes, the device and the history."""
@@ -179,7 +187,7 @@ def load(
     image. A package that was built without ONNX refuses the file, and says how to get it.
     """
     network = _core.load_network(
-        os.fspath(path), device, _numbers(mean), _numbers(stddev), input_shape, list(class_names)
+        path_text("path", path), device, _numbers(mean), _numbers(stddev), input_shape, list(class_names)
     )
     return Model(network)
 

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft import _core, _errors
-from weft._model import Model
+from weft._model import Model, path_text
 from weft._progress import progress as shown_progress
 
 if TYPE_CHECKING:
@@ -73,9 +73,10 @@ def train(
 
     Ctrl-C ends the training within a twentieth of a second, and a run with a folder can be resumed.
     """
+    import copy
     import json
 
-    given: dict[str, Any] = json.loads(json.dumps(settings or {}))
+    given: dict[str, Any] = copy.deepcopy(settings or {})
     for name, value in [
         ("epochs", epochs),
         ("batch_size", batch_size),
@@ -83,11 +84,20 @@ def train(
         ("weight_decay", weight_decay),
         ("seed", seed),
         ("limit_train", limit_train),
+        ("lr", lr),
     ]:
-        if value is not None:
-            given[name] = value
-    if lr is not None:
-        given.setdefault("schedule", {})["peak"] = lr
+        if value is None:
+            continue
+        place, key = (given.setdefault("schedule", {}), "peak") if name == "lr" else (given, name)
+        if key in place and place[key] != value:
+            raise _errors.UsageError(f"train: {name} is {value!r}, and {place[key]!r} in settings")
+        place[key] = value
+    try:
+        settings_text = json.dumps(given, allow_nan=False)
+    except ValueError:
+        raise _errors.UsageError("train: settings hold a number that is not finite") from None
+    except TypeError as error:
+        raise _errors.UsageError(f"train: settings: {error}") from None
     if isinstance(data, (str, os.PathLike)):
         if test is not None:
             raise _errors.UsageError(f"train: the data set {data} has test images of its own")
@@ -119,31 +129,21 @@ def train(
     network = _core.train_network(
         model,
         dataset,
-        json.dumps(given),
+        settings_text,
         ("epochs" in given, "validation_split" in given or "calibration_split" in given),
         device,
-        _path("out", out),
+        path_text("out", out),
         shown.step,
         epoch_done,
     )
     return Model(network, history)
 
 
-def _path(name: str, path: str | os.PathLike[str] | None) -> str:
-    """"" of None, which alone stands for it."""
-    if path is None:
-        return ""
-    text = os.fspath(path)
-    if not text:
-        raise _errors.UsageError(f"{name} is empty, expected a path or None")
-    return text
-
-
 def _place(
     data: str | os.PathLike[str], data_dir: str | os.PathLike[str] | None
 ) -> tuple[str, bool, str]:
     """A name or a path, whether it is a path, and where the files of a name are."""
-    return _path("data", data), not isinstance(data, str), _path("data_dir", data_dir)
+    return path_text("data", data), not isinstance(data, str), path_text("data_dir", data_dir)
 
 
 def _with_test(data: Any, test: Any) -> tuple[Any, Any, Any, Any, int]:
