@@ -170,6 +170,7 @@ class Call {
   const char* name() const { return name_; }
   const Stream& stream() const { return *stream_; }
   const Stream& stream_of_array(const char* what, const Array& array) {
+    require_array(what, array, "any dtype");
     choose_device(what, array);
     return *stream_;
   }

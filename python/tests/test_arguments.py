@@ -331,6 +331,17 @@ def test_classes_of_training():
     assert "limit is 0" in refusal(ValueError, lambda: weft.data("digits", limit=0))
 
 
+def test_arrays_of_training_that_are_more_than_their_numbers():
+    x, y = colours(300)
+    for given in ((Tensor(x), y), (x, Tensor(y)), (np.ma.masked_array(x, x > 9), y)):
+        text = refusal(TypeError, lambda: weft.train("mlp", given))
+        assert "detach()" in text or "masked" in text
+    plain = weft.train("mlp", (Tensor(x, False), Tensor(y, False)), epochs=1, device="cpu")
+    again = weft.train("mlp", (x, y), epochs=1, device="cpu")
+    for one, other in zip(plain.state_dict().values(), again.state_dict().values()):
+        assert_array_equal(one, other)
+
+
 def test_layouts_of_other_functions():
     image = np.random.default_rng(1).integers(0, 256, (9, 11, 3), np.uint8)
     planes = np.ascontiguousarray(image.transpose(2, 0, 1))

@@ -203,9 +203,12 @@ def _array(name: str, value: Any) -> Any:
             f"train: {name} is a masked array, and its mask would be lost; {name}.filled(value) "
             "makes an array without one"
         )
+    if getattr(value, "requires_grad", False) is True:
+        raise TypeError(f"train: {name} requires a gradient, which would be lost; pass {name}.detach()")
+    exports = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
     try:
-        array = numpy.asarray(value)
-    except (TypeError, ValueError, RuntimeError) as error:
+        array = numpy.from_dlpack(value) if exports else numpy.asarray(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
         line = str(error).partition("\n")[0]
         raise TypeError(f"train: {name} is a {type(value).__name__}, not an array: {line}") from None
     return array.copy(order="C") if not array.flags.c_contiguous else array
