@@ -60,6 +60,14 @@ Choice automatic(const cuda::AllReduceRow::Problem& problem, Device) {
 
 constexpr Ladder kLadder("all_reduce", cuda::kAllReduceRows, automatic);
 
+void check_values(std::span<float* const> values, std::int64_t n, const Stream& stream) {
+  constexpr const char* kNames[kMaxPeers] = {"values[0]", "values[1]", "values[2]", "values[3]",
+                                             "values[4]", "values[5]", "values[6]", "values[7]"};
+  Argument arguments[kMaxPeers];
+  for (std::size_t i = 0; i < values.size(); ++i) arguments[i] = writes(kNames[i], values[i], n);
+  check_call("all_reduce", stream, std::span<const Argument>(arguments, values.size()));
+}
+
 void check(std::span<float* const> values, std::int64_t n, const PeerGroup& group, Device device) {
   if (group.size < 1 || group.size > kMaxPeers) {
     throw Error(ErrorKind::usage,
@@ -83,6 +91,13 @@ void check(std::span<float* const> values, std::int64_t n, const PeerGroup& grou
 
 }  // namespace
 
+void check_peer_memory(std::string_view where, const PeerGroup& group, const Stream& stream) {
+  const auto bytes = static_cast<std::int64_t>(peer_memory_bytes(group.capacity));
+  for (int rank = 0; rank < group.size; ++rank) {
+    check_call(where, stream, {writes("memory", group.memory[rank], bytes, 1).aligned_to(16)});
+  }
+}
+
 std::size_t peer_memory_bytes(std::int64_t capacity) {
   return peers::bytes(checked_elements("all_reduce", {capacity}));
 }
@@ -93,7 +108,9 @@ void all_reduce(std::span<float* const> values, std::int64_t n, const PeerGroup&
   check(values, n, group, stream.device());
   const cuda::AllReduceRow& row = kLadder.select(variant, {n, group}, stream.device());
   if (empty) return;
+  check_values(values, n, stream);
   if (stream.device().is_cpu()) return select_all_reduce_cpu().all_reduce(values, n);
+  check_peer_memory("all_reduce", group, stream);
   cuda::RanksHere ranks{group, n, static_cast<int>(values.size()), {}};
   for (std::size_t i = 0; i < values.size(); ++i) ranks.values[i] = values[i];
   row.launcher.run(ranks, stream);

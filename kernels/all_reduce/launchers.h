@@ -5,6 +5,13 @@
 
 #include "kernels/all_reduce/all_reduce.h"
 
+namespace weft::kernels {
+
+// Throws usage unless a GPU reaches the memory of each rank.
+void check_peer_memory(std::string_view where, const PeerGroup& group, const Stream& stream);
+
+}  // namespace weft::kernels
+
 namespace weft::kernels::cuda {
 
 // Ranks group.rank .. group.rank + count - 1 of a group.

@@ -39,7 +39,9 @@ void check(const std::int32_t* labels, const std::int32_t* image_labels, std::in
   }
   check(order);
   if (labels != nullptr && image_labels == nullptr) {
-    throw Error(ErrorKind::usage, "gather_batch: labels wanted from a data set without labels");
+    throw Error(
+        ErrorKind::usage,
+        "gather_batch: labels wanted from a data set without labels (image_labels is null)");
   }
   for (const float limit : {augmentation.rotate_degrees, augmentation.scale, augmentation.shear,
                             augmentation.shift, augmentation.brightness, augmentation.contrast}) {
@@ -55,6 +57,8 @@ void check(const std::int32_t* labels, const std::int32_t* image_labels, std::in
     }
   }
   for (const Normalization& channel : normalization) {
+    check_finite("gather_batch", "mean", channel.mean);
+    check_finite("gather_batch", "standard deviation", channel.stddev);
     if (channel.stddev > 0) continue;
     throw Error(ErrorKind::usage,
                 str("gather_batch: standard deviation must be positive, found ", channel.stddev));
@@ -69,10 +73,19 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
                   const Augmentation& augmentation, std::span<const Normalization> normalization,
                   const Stream& stream) {
   const auto [channels, height, width] = dims;
-  if (checked_elements("gather_batch", {rows, channels, height, width}) == 0) return;
+  const std::int64_t elements = checked_elements("gather_batch", {rows, channels, height, width});
+  if (elements == 0) return;
   check(labels, image_labels, rows, dims, order, augmentation, normalization);
   static_cast<void>(checked_elements("gather_batch", {order.count, channels, height, width}));
   static_cast<void>(checked_elements("gather_batch", {order.steps, order.batch}));
+  const std::int64_t held =
+      order.staged_steps > 0 ? checked_elements("gather_batch", {order.staged_steps, order.batch})
+                             : order.count;
+  const std::int64_t bytes = checked_elements("gather_batch", {held, dims.pixels()});
+  check_call("gather_batch", stream,
+             {writes("x", x, elements), writes("labels", labels, rows).or_null(),
+              writes("indices", indices, rows).or_null(), reads("images", images, bytes),
+              reads("image_labels", image_labels, held).or_null(), reads("step", step, 1)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
     return cuda::gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,

@@ -125,6 +125,11 @@ std::int64_t check_dims(std::string_view where, const BatchNormDims& d) {
   return checked_elements(where, {d.n, d.c, d.inner});
 }
 
+// What `split` would need of the workspace; the others need none.
+Argument scratch_of(const cuda::BatchNormRow& row, const BatchNormDims& d, Workspace workspace) {
+  return scratch(workspace, row.has_workspace ? split_bytes(d) : 0);
+}
+
 // Statistics of a single value have no variance. Returns whether there are channels.
 bool check_training(std::string_view where, const BatchNormDims& d) {
   static_cast<void>(check_dims(where, d));
@@ -135,6 +140,11 @@ bool check_training(std::string_view where, const BatchNormDims& d) {
                                       d.n, ", ", d.c, ", ", d.inner, ")"));
   }
   return d.c > 0;
+}
+
+void check_scalars(std::string_view where, float eps, float momentum = 0) {
+  check_finite(where, "eps", eps);
+  check_finite(where, "momentum", momentum);
 }
 
 // How many values a channel has on all ranks.
@@ -158,9 +168,17 @@ void batch_norm_forward(float* y, float* mean, float* inv_std, float* running_me
                         float eps, float momentum, const BatchNormDims& dims,
                         const BatchNormOptions& options, Workspace workspace,
                         const Stream& stream) {
-  if (!check_training("batch_norm_forward", dims)) return;
-  [[maybe_unused]] const cuda::BatchNormRow& row =
+  constexpr std::string_view kWhere = "batch_norm_forward";
+  check_scalars(kWhere, eps, momentum);
+  if (!check_training(kWhere, dims)) return;
+  const cuda::BatchNormRow& row =
       kLadder.select(options.variant, {dims, workspace}, stream.device());
+  const std::int64_t n = dims.n * dims.c * dims.inner, c = dims.c;
+  check_call(kWhere, stream,
+             {writes("y", y, n), writes("mean", mean, c), writes("inv_std", inv_std, c),
+              writes("running_mean", running_mean, c), writes("running_var", running_var, c),
+              reads("x", x, n), reads("gamma", gamma, c), reads("beta", beta, c),
+              scratch_of(row, dims, workspace)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.forward.run(y, mean, inv_std, running_mean, running_var, x, gamma, beta, eps,
@@ -174,7 +192,14 @@ void batch_norm_forward(float* y, float* mean, float* inv_std, float* running_me
 void batch_norm_inference(float* y, const float* x, const float* running_mean,
                           const float* running_var, const float* gamma, const float* beta,
                           float eps, const BatchNormDims& dims, const Stream& stream) {
-  if (check_dims("batch_norm_inference", dims) == 0) return;
+  constexpr std::string_view kWhere = "batch_norm_inference";
+  check_scalars(kWhere, eps);
+  const std::int64_t n = check_dims(kWhere, dims), c = dims.c;
+  if (n == 0) return;
+  check_call(
+      kWhere, stream,
+      {writes("y", y, n), reads("x", x, n), reads("running_mean", running_mean, c),
+       reads("running_var", running_var, c), reads("gamma", gamma, c), reads("beta", beta, c)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
     return cuda::batch_norm_inference(y, x, running_mean, running_var, gamma, beta, eps, dims,
@@ -195,9 +220,18 @@ void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const float* dy
                          const BatchNormDims& dims, GradientMode dx_mode,
                          GradientMode parameter_mode, const BatchNormOptions& options,
                          Workspace workspace, const Stream& stream) {
-  if (!check_training("batch_norm_backward", dims)) return;
-  [[maybe_unused]] const cuda::BatchNormRow& row =
+  constexpr std::string_view kWhere = "batch_norm_backward";
+  check_mode(kWhere, dx_mode, "dx_mode");
+  check_mode(kWhere, parameter_mode, "parameter_mode");
+  if (!check_training(kWhere, dims)) return;
+  const cuda::BatchNormRow& row =
       kLadder.select(options.variant, {dims, workspace}, stream.device());
+  const std::int64_t n = dims.n * dims.c * dims.inner, c = dims.c;
+  check_call(
+      kWhere, stream,
+      {writes("dx", dx, n), writes("dgamma", dgamma, c), writes("dbeta", dbeta, c),
+       reads("dy", dy, n), reads("x", x, n), reads("gamma", gamma, c), reads("mean", mean, c),
+       reads("inv_std", inv_std, c), scratch_of(row, dims, workspace)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.backward.run(dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, dims, dx_mode,
@@ -212,8 +246,11 @@ void batch_norm_moments(Moments* moments, float* mean, const float* x, const Bat
                         std::int64_t all_n, const BatchNormOptions& options, Workspace workspace,
                         const Stream& stream) {
   const double all = checked_values("batch_norm_moments", dims, all_n);
-  [[maybe_unused]] const cuda::BatchNormRow& row =
+  const cuda::BatchNormRow& row =
       kLadder.select(options.variant, {dims, workspace, true}, stream.device());
+  check_call("batch_norm_moments", stream,
+             {writes("moments", moments, dims.c), writes("mean", mean, dims.c),
+              reads("x", x, dims.n * dims.c * dims.inner), scratch_of(row, dims, workspace)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.moments.run(moments, mean, x, dims, all, workspace, stream);
@@ -225,6 +262,9 @@ void batch_norm_moments(Moments* moments, float* mean, const float* x, const Bat
 void batch_norm_variance(float* var, const Moments* moments, const float* mean,
                          const BatchNormDims& dims, std::int64_t all_n, const Stream& stream) {
   const double all = checked_values("batch_norm_variance", dims, all_n);
+  check_call(
+      "batch_norm_variance", stream,
+      {writes("var", var, dims.c), reads("moments", moments, dims.c), reads("mean", mean, dims.c)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return cuda::batch_norm_variance(var, moments, mean, dims.c, all, stream);
@@ -242,7 +282,13 @@ void batch_norm_variance(float* var, const Moments* moments, const float* mean,
 void batch_norm_finish(float* inv_std, float* running_mean, float* running_var, const float* mean,
                        const float* var, float eps, float momentum, const BatchNormDims& dims,
                        std::int64_t all_n, const Stream& stream) {
+  check_scalars("batch_norm_finish", eps, momentum);
   const double all = checked_values("batch_norm_finish", dims, all_n);
+  check_call(
+      "batch_norm_finish", stream,
+      {writes("inv_std", inv_std, dims.c).may_be("var"),
+       writes("running_mean", running_mean, dims.c), writes("running_var", running_var, dims.c),
+       reads("mean", mean, dims.c), reads("var", var, dims.c)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return cuda::batch_norm_finish(inv_std, running_mean, running_var, mean, var, eps, momentum,
@@ -264,9 +310,16 @@ void batch_norm_gradient_sums(float* dgamma, float* dbeta, float* means, const f
                               const BatchNormDims& dims, std::int64_t all_n,
                               GradientMode parameter_mode, const BatchNormOptions& options,
                               Workspace workspace, const Stream& stream) {
-  const double all = checked_values("batch_norm_gradient_sums", dims, all_n);
-  [[maybe_unused]] const cuda::BatchNormRow& row =
+  constexpr std::string_view kWhere = "batch_norm_gradient_sums";
+  check_mode(kWhere, parameter_mode, "parameter_mode");
+  const double all = checked_values(kWhere, dims, all_n);
+  const cuda::BatchNormRow& row =
       kLadder.select(options.variant, {dims, workspace, true}, stream.device());
+  const std::int64_t n = dims.n * dims.c * dims.inner, c = dims.c;
+  check_call(kWhere, stream,
+             {writes("dgamma", dgamma, c), writes("dbeta", dbeta, c), writes("means", means, 2 * c),
+              reads("dy", dy, n), reads("x", x, n), reads("mean", mean, c),
+              reads("inv_std", inv_std, c), scratch_of(row, dims, workspace)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.gradient_sums.run(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,
@@ -281,7 +334,13 @@ void batch_norm_input_gradient(float* dx, const float* dy, const float* x, const
                                const float* mean, const float* inv_std, const float* means,
                                const BatchNormDims& dims, GradientMode dx_mode, bool relu_mask,
                                const Stream& stream) {
-  if (check_dims("batch_norm_input_gradient", dims) == 0) return;
+  constexpr std::string_view kWhere = "batch_norm_input_gradient";
+  check_mode(kWhere, dx_mode, "dx_mode");
+  const std::int64_t n = check_dims(kWhere, dims), c = dims.c;
+  if (n == 0) return;
+  check_call(kWhere, stream,
+             {writes("dx", dx, n), reads("dy", dy, n), reads("x", x, n), reads("gamma", gamma, c),
+              reads("mean", mean, c), reads("inv_std", inv_std, c), reads("means", means, 2 * c)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return cuda::batch_norm_input_gradient(dx, dy, x, gamma, mean, inv_std, means, dims, dx_mode,

@@ -12,6 +12,7 @@
 
 #include "engine/error.h"
 #include "kernels/activation/activation.h"
+#include "kernels/checks.h"
 #include "kernels/conv/automatic.h"
 #include "kernels/conv/cpu/table.h"
 #include "kernels/conv/launchers.h"
@@ -246,9 +247,27 @@ std::size_t workspace_bytes(const cuda::ConvRow& row, const ConvProblem& problem
   return 0;
 }
 
-// Checks everything that a pass asks for and returns the row that runs it.
-const cuda::ConvRow& prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options,
-                             Workspace workspace, Device device) {
+constexpr std::string_view kFunctions[] = {"conv2d_forward", "conv2d_backward_data",
+                                           "conv2d_backward_weights"};
+
+// How many elements the arrays of a call have.
+struct ConvExtents {
+  std::int64_t x, y, w;
+
+  explicit ConvExtents(const ConvDims& d)
+      : x(d.n * d.c * d.h * d.w), y(d.n * d.oc * d.oh() * d.ow()), w(d.oc * d.c * d.kh * d.kw) {}
+};
+
+// What a pass needs: the row that runs it, and its part of the workspace.
+struct Prepared {
+  const cuda::ConvRow& row;
+  Argument workspace;
+};
+
+// Checks everything that a pass asks for but its pointers.
+Prepared prepare(ConvPass pass, const ConvDims& d, const ConvOptions& options, Workspace workspace,
+                 Device device) {
+  check_mode(kFunctions[static_cast<int>(pass)], options.mode);
   check_conv_dims(d);
   const ConvProblem problem{pass, d, options.mode};
   const cuda::ConvRow& row = kLadder.select(options.variant, problem, device);
@@ -257,7 +276,7 @@ const cuda::ConvRow& prepare(ConvPass pass, const ConvDims& d, const ConvOptions
     throw Error(ErrorKind::usage, str(describe(d), ": expected a workspace of ", needed,
                                       " bytes, found ", workspace.bytes));
   }
-  return row;
+  return {row, scratch(workspace, needed, kConvWorkspaceAlignment)};
 }
 
 float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& dims) {
@@ -268,6 +287,8 @@ float* scratch_of(std::size_t (*floats)(const ConvDims&, int), const ConvDims& d
 
 std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const ConvOptions& options,
                                    Device device) {
+  check_enumerator("conv2d_workspace_bytes", "pass", pass, ConvPass::backward_weights);
+  check_mode("conv2d_workspace_bytes", options.mode);
   check_conv_dims(dims);
   const ConvProblem problem{pass, dims, options.mode};
   return workspace_bytes(kLadder.select(options.variant, problem, device), problem, device);
@@ -276,8 +297,14 @@ std::size_t conv2d_workspace_bytes(ConvPass pass, const ConvDims& dims, const Co
 void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
                     const ConvDims& dims, Epilogue epilogue, const ConvOptions& options,
                     Workspace workspace, const Stream& stream) {
-  const cuda::ConvRow& row = prepare(ConvPass::forward, dims, options, workspace, stream.device());
+  check_enumerator("conv2d_forward", "epilogue", epilogue, Epilogue::relu);
+  const auto& [row, scratch] =
+      prepare(ConvPass::forward, dims, options, workspace, stream.device());
   if (dims.n == 0 || has_empty_extent(dims)) return;
+  const ConvExtents of(dims);
+  check_call("conv2d_forward", stream,
+             {writes("y", y, of.y), reads("x", x, of.x), reads("w", w, of.w),
+              reads("bias", bias, dims.oc).or_null(), scratch});
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) return cpu.forward_direct(y, x, w, bias, dims, epilogue);
@@ -292,9 +319,14 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
 void conv2d_backward_data(float* dx, const float* dy, const float* w, const ConvDims& dims,
                           GradientMode mode, const ConvOptions& options, Workspace workspace,
                           const Stream& stream) {
-  const cuda::ConvRow& row =
+  check_mode("conv2d_backward_data", mode);
+  const auto& [row, scratch] =
       prepare(ConvPass::backward_data, dims, options, workspace, stream.device());
   if (dims.n == 0 || has_empty_extent(dims)) return;
+  const ConvExtents of(dims);
+  check_call("conv2d_backward_data", stream,
+             {writes("dx", dx, of.x), reads("dy", dy, of.y), reads("w", w, of.w),
+              reads("relu_mask", options.relu_mask, of.x).or_null(), scratch});
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) {
@@ -314,9 +346,14 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
 void conv2d_backward_weights(float* dw, float* db, const float* dy, const float* x,
                              const ConvDims& dims, GradientMode mode, const ConvOptions& options,
                              Workspace workspace, const Stream& stream) {
-  const cuda::ConvRow& row =
+  check_mode("conv2d_backward_weights", mode);
+  const auto& [row, scratch] =
       prepare(ConvPass::backward_weights, dims, options, workspace, stream.device());
   if (has_empty_extent(dims)) return;
+  const ConvExtents of(dims);
+  check_call("conv2d_backward_weights", stream,
+             {writes("dw", dw, of.w), writes("db", db, dims.oc).or_null(), reads("dy", dy, of.y),
+              reads("x", x, of.x), scratch});
   if (stream.device().is_cpu()) {
     const ConvCpu& cpu = select_conv_cpu();
     if (row.on_cpu_as_written) return cpu.backward_weights_direct(dw, db, dy, x, dims, mode);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/extent.h"
+#include "kernels/checks.h"
 #include "kernels/conv/launchers.h"
 #include "kernels/conv/parts/validate.h"
 #include "kernels/conv_relu_pool/cpu/table.h"
@@ -127,6 +128,8 @@ ReluPoolProblem problem_of(ConvPass pass, const ReluPoolDims& dims,
 // Checks everything that a pass asks for and returns the row that runs it.
 const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
                                  const ReluPoolOptions& options, Device device) {
+  check_enumerator("conv2d_relu_pool", "pass", pass, ConvPass::backward_weights);
+  check_mode("conv2d_relu_pool", options.mode);
   check_conv_dims(d.conv);
   constexpr std::int64_t kMostElements = 255;  // argmax is a byte, and 255 says "cut"
   if (d.ph < 1 || d.pw < 1 || d.ph > kMostElements || d.pw > kMostElements ||
@@ -157,13 +160,33 @@ std::size_t workspace_bytes(const cuda::ReluPoolRow& row, const ReluPoolProblem&
   return 0;
 }
 
-void check_workspace(const cuda::ReluPoolRow& row, const ReluPoolProblem& problem,
-                     Workspace workspace, Device device) {
+// What a call needs of its workspace. Throws usage when that is too small.
+Argument checked_workspace(const cuda::ReluPoolRow& row, const ReluPoolProblem& problem,
+                           Workspace workspace, Device device) {
   const std::size_t needed = workspace_bytes(row, problem, device);
-  if (workspace.bytes >= needed) return;
+  if (workspace.bytes >= needed) return scratch(workspace, needed, kConvWorkspaceAlignment);
   throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a workspace of ", needed,
                                     " bytes, found ", workspace.bytes));
 }
+
+// How many elements the arrays of a call have. With a stem x is not stored; without a window there
+// is nothing but x and dx to read or write.
+struct Extents {
+  std::int64_t x = 0, dx = 0, y = 0, w = 0, image = 0, stem_w = 0, stem_b = 0;
+
+  Extents(const ReluPoolDims& dims, bool stem) {
+    const ConvDims& d = dims.conv;
+    dx = d.n * d.c * d.h * d.w;
+    if (cuda::is_empty(dims)) return;
+    y = d.n * d.oc * dims.rows() * dims.columns();
+    w = d.oc * d.c * d.kh * d.kw;
+    x = stem ? 0 : dx;
+    if (!stem) return;
+    image = d.n * (d.h + 2) * (d.w + 2);
+    stem_w = d.c * 9;
+    stem_b = d.c;
+  }
+};
 
 void clear(float* values, std::int64_t count, GradientMode mode, const Stream& stream) {
   if (values == nullptr || mode == GradientMode::accumulate) return;
@@ -178,7 +201,15 @@ void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, co
                               const Stream& stream) {
   const auto& row = prepare(ConvPass::forward, dims, options, stream.device());
   if (cuda::is_empty(dims)) return;
-  check_workspace(row, problem_of(ConvPass::forward, dims, options), workspace, stream.device());
+  const Argument scratch = checked_workspace(row, problem_of(ConvPass::forward, dims, options),
+                                             workspace, stream.device());
+  const Extents of(dims, options.stem.has_value());
+  const ReluPoolStem stem = options.stem.value_or(ReluPoolStem{});
+  check_call("conv2d_relu_pool_forward", stream,
+             {writes("y", y, of.y), writes("argmax", argmax, of.y).or_null(), reads("x", x, of.x),
+              reads("w", w, of.w), reads("bias", bias, dims.conv.oc).or_null(),
+              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
+              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (stream.device().is_cpu()) {
     return select_relu_pool_cpu().forward(y, argmax, x, w, bias, dims);
   }
@@ -193,10 +224,16 @@ void conv2d_relu_pool_backward_data(float* dx, const float* dy, const std::uint8
   if (options.stem) {
     throw Error(ErrorKind::usage, "conv2d_relu_pool: with a stem, backward data is backward stem");
   }
-  check_workspace(row, problem_of(ConvPass::backward_data, dims, options), workspace,
-                  stream.device());
+  check_mode("conv2d_relu_pool_backward_data", mode);
+  const Argument scratch = checked_workspace(
+      row, problem_of(ConvPass::backward_data, dims, options), workspace, stream.device());
   const ConvDims& d = dims.conv;
   if (d.n == 0 || d.c == 0 || d.h == 0 || d.w == 0 || d.oc == 0) return;
+  const Extents of(dims, false);
+  check_call(
+      "conv2d_relu_pool_backward_data", stream,
+      {writes("dx", dx, of.dx), reads("dy", dy, of.y), reads("argmax", argmax, of.y),
+       reads("w", w, of.w), reads("relu_mask", options.relu_mask, of.dx).or_null(), scratch});
   bool masked = false;
   if (cuda::is_empty(dims)) {
     clear(dx, d.n * d.c * d.h * d.w, mode, stream);
@@ -219,7 +256,16 @@ void conv2d_relu_pool_backward_stem(float* dw, float* db, const float* dy,
   if (!problem.stem) {
     throw Error(ErrorKind::usage, "conv2d_relu_pool: backward stem without a stem");
   }
-  check_workspace(row, problem, workspace, stream.device());
+  constexpr std::string_view kWhere = "conv2d_relu_pool_backward_stem";
+  check_mode(kWhere, mode);
+  const Argument scratch = checked_workspace(row, problem, workspace, stream.device());
+  const Extents of(dims, true);
+  const ReluPoolStem& stem = *options.stem;
+  check_call(kWhere, stream,
+             {writes("dw", dw, dims.conv.c * 9), writes("db", db, dims.conv.c).or_null(),
+              reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("w", w, of.w),
+              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
+              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (cuda::is_empty(dims)) {
     clear(dw, dims.conv.c * dims.conv.kh * dims.conv.kw, mode, stream);
     return clear(db, dims.conv.c, mode, stream);
@@ -239,10 +285,19 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
                                        const ReluPoolOptions& options, Workspace workspace,
                                        const Stream& stream) {
   const auto& row = prepare(ConvPass::backward_weights, dims, options, stream.device());
-  check_workspace(row, problem_of(ConvPass::backward_weights, dims, options), workspace,
-                  stream.device());
+  constexpr std::string_view kWhere = "conv2d_relu_pool_backward_weights";
+  check_mode(kWhere, mode);
+  const Argument scratch = checked_workspace(
+      row, problem_of(ConvPass::backward_weights, dims, options), workspace, stream.device());
   const ConvDims& d = dims.conv;
   if (d.oc == 0 || d.c == 0) return;
+  const Extents of(dims, options.stem.has_value());
+  const ReluPoolStem stem = options.stem.value_or(ReluPoolStem{});
+  check_call(kWhere, stream,
+             {writes("dw", dw, d.oc * d.c * d.kh * d.kw), writes("db", db, d.oc).or_null(),
+              reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("x", x, of.x),
+              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
+              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (cuda::is_empty(dims)) {
     clear(dw, d.oc * d.c * d.kh * d.kw, mode, stream);
     return clear(db, d.oc, mode, stream);

@@ -62,6 +62,7 @@ void sq_or_cube(std::int32_t* y, const std::int32_t* x, std::int64_t n, int roun
   const cuda::DivergenceRow& row = kLadder.select(variant, n, stream.device());
   if (rounds < 0) throw Error(ErrorKind::usage, str("sq_or_cube: negative rounds ", rounds));
   if (checked_elements("sq_or_cube", {n}) == 0) return;
+  check_call("sq_or_cube", stream, {writes("y", y, n).may_be("x"), reads("x", x, n)});
   if (stream.device().is_cpu()) return select_divergence_cpu().sq_or_cube(y, x, n, rounds);
   row.launcher.run(y, x, n, rounds, stream);
 }

@@ -16,13 +16,15 @@ void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey
   if (!(p >= 0 && p < 1)) {
     throw Error(ErrorKind::usage, str("dropout: probability must be in [0, 1), found ", p));
   }
+  check_mode("dropout", mode);
   if (checked_elements("dropout", {n}) == 0) return;
   constexpr std::int64_t kLimit = std::int64_t{1} << 34;
   if (key.first < 0 || key.first >= kLimit || n >= kLimit - key.first) {
     throw Error(ErrorKind::usage, str("dropout: at most 2^34 - 1 elements of a batch, found ", n,
                                       " from element ", key.first));
   }
-  if (key.step == nullptr) throw Error(ErrorKind::usage, "dropout: key.step must not be null");
+  check_call("dropout", stream,
+             {writes("y", y, n).may_be("x"), reads("x", x, n), reads("key.step", key.step, 1)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) return cuda::dropout(y, x, n, p, key, mode, stream);
 #endif

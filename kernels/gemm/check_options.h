@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The checks of the options that only some rungs of GEMM look at. Each throws usage with what it
-// expected and found.
+// The checks of the options of GEMM, of those too that only some rungs look at. Each throws usage
+// with what it expected and found.
 #pragma once
 
-#include "engine/error.h"
+#include "kernels/checks.h"
 #include "kernels/gemm/gemm.h"
 
 namespace weft::kernels {
@@ -45,6 +45,15 @@ inline void check_batch_invariant(const GemmOptions& options, GemmStorage storag
   if (storage != GemmStorage::fp32) {
     throw Error(ErrorKind::usage, "gemm: batch_invariant is for floats, found bfloat16");
   }
+}
+
+inline void check_options(const GemmOptions& options) {
+  check_mode("gemm", options.mode);
+  check_enumerator("gemm", "epilogue", options.epilogue, Epilogue::relu);
+  check_finite("gemm", "alpha", options.alpha);
+  check_finite("gemm", "beta", options.beta);
+  check_strip(options);
+  check_cluster(options);
 }
 
 }  // namespace weft::kernels

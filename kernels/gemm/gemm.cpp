@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "kernels/checks.h"
 #include "kernels/gemm/automatic.h"
 #include "kernels/gemm/check_options.h"
 #include "kernels/gemm/cpu/passes.h"
@@ -302,17 +303,29 @@ GemmProblem resolved(GemmProblem problem) {
 
 // Validates a call and finds the row that runs it.
 template <class Element>
-const cuda::GemmRow& checked(const Element* a, const Element* b, GemmProblem& problem,
-                             const GemmOptions& options, Device device) {
+const cuda::GemmRow& checked(Element* c, const Element* a, const Element* b, const float* bias,
+                             GemmProblem& problem, const GemmOptions& options,
+                             const Stream& stream) {
   const auto addresses = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b);
   problem.mode = options.mode;
   problem.aligned = addresses % 16 == 0;
   problem = resolved(problem);
-  check_strip(options);
-  check_cluster(options);
-  const bool fixed = options.batch_invariant && device.is_cuda();
+  check_options(options);
+  const bool fixed = options.batch_invariant && stream.device().is_cuda();
   if (fixed) check_batch_invariant(options, problem.storage);
-  return kLadder.select(fixed ? kBatchInvariant : options.variant, problem, device);
+  const cuda::GemmRow& row =
+      kLadder.select(fixed ? kBatchInvariant : options.variant, problem, stream.device());
+  const GemmDims& d = problem.dims;
+  if (d.m == 0 || d.n == 0) return row;
+  const bool ta = d.transpose_a, tb = d.transpose_b;
+  check_call("gemm", stream,
+             {writes_rows("c", c, d.m, d.n, d.ldc),
+              reads_rows("a", a, ta ? d.k : d.m, ta ? d.m : d.k, d.lda),
+              reads_rows("b", b, tb ? d.n : d.k, tb ? d.k : d.n, d.ldb),
+              reads("bias", bias, d.n).or_null(),
+              reads_rows("relu_mask", options.relu_mask, d.m, d.n, d.ldc).or_null(),
+              writes("row_sums", options.row_sums, d.m).or_null()});
+  return row;
 }
 
 }  // namespace
@@ -320,7 +333,7 @@ const cuda::GemmRow& checked(const Element* a, const Element* b, GemmProblem& pr
 void gemm(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
           const GemmOptions& options, const Stream& stream) {
   GemmProblem problem{.dims = dims};
-  const cuda::GemmRow& row = checked(a, b, problem, options, stream.device());
+  const cuda::GemmRow& row = checked(c, a, b, bias, problem, options, stream);
   const GemmDims& d = problem.dims;
   if (d.m == 0 || d.n == 0) return;
   if (stream.device().is_cpu()) {
@@ -351,7 +364,7 @@ void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
     throw Error(ErrorKind::usage, "gemm on bfloat16: relu_mask and row_sums are for floats");
   }
   GemmProblem problem{.dims = dims, .storage = GemmStorage::bf16};
-  const cuda::GemmRow& row = checked(a, b, problem, options, stream.device());
+  const cuda::GemmRow& row = checked(c, a, b, bias, problem, options, stream);
   const GemmDims& d = problem.dims;
   if (d.m == 0 || d.n == 0) return;
   if (stream.device().is_cpu()) return gemm_widened(c, a, b, bias, d, options, row.packs);

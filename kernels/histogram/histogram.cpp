@@ -232,6 +232,9 @@ void run(HistogramCall call, std::int64_t bins, const HistogramOptions& options,
   const bool bytes = std::holds_alternative<ByteBinning>(call.bins);
   const cuda::HistogramRow& row =
       kLadder.select(options.variant, {call.n, bins, bytes, options.block}, device);
+  with_bins(call, [&](const auto&, const auto* x) {
+    check_call("histogram", stream, {writes("counts", call.counts, bins), reads("x", x, call.n)});
+  });
   if (device.is_cpu()) return run_on_cpu(call, row.private_counts, stream);
   zero_bytes(call.counts, sizeof(std::int64_t) * static_cast<std::size_t>(bins), stream);
   if (call.n == 0) return;

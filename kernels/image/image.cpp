@@ -91,7 +91,9 @@ constexpr Ladder kLadder("image", cuda::kImageRows, automatic);
 void rgb_to_grey(std::uint8_t* grey, const std::uint8_t* rgb, std::int64_t pixels,
                  std::string_view variant, const Stream& stream) {
   const cuda::ImageRow& row = kLadder.select(variant, ImageOperation::rgb_to_grey, stream.device());
-  if (checked_elements("rgb_to_grey", {pixels, 3}) == 0) return;
+  const std::int64_t bytes = checked_elements("rgb_to_grey", {pixels, 3});
+  if (bytes == 0) return;
+  check_call("rgb_to_grey", stream, {writes("grey", grey, pixels), reads("rgb", rgb, bytes)});
   if (stream.device().is_cpu()) return select_image_cpu().rgb_to_grey(grey, rgb, pixels);
   row.grey.run(grey, rgb, pixels, stream);
 }
@@ -105,7 +107,9 @@ void box_blur(std::uint8_t* y, const std::uint8_t* x, const ImageDims& dims, std
     throw Error(ErrorKind::usage, str("box_blur: at most ", kMaxExtent, " rows and columns, found ",
                                       dims.height, " x ", dims.width));
   }
-  if (checked_elements("box_blur", {dims.height, dims.width, dims.channels}) == 0) return;
+  const std::int64_t n = checked_elements("box_blur", {dims.height, dims.width, dims.channels});
+  if (n == 0) return;
+  check_call("box_blur", stream, {writes("y", y, n), reads("x", x, n)});
   // A window that covers the whole image from every pixel: more makes no difference.
   radius = std::min(radius, std::max(dims.height, dims.width));
   if (stream.device().is_cuda()) return row.blur.run(y, x, dims, radius, stream);
@@ -123,6 +127,7 @@ Rungs image_rungs() {
 }
 
 bool image_takes(std::string_view variant, ImageOperation operation, Device device) {
+  check_enumerator("image_takes", "operation", operation, ImageOperation::box_blur);
   return kLadder.takes(variant, operation, device);
 }
 

@@ -19,7 +19,11 @@ void mean_squared_error(float* loss, float* dy, const float* y, const float* tar
     throw Error(ErrorKind::usage,
                 str("mean_squared_error: shape (", rows, ", 0) has rows without columns"));
   }
+  check_finite("mean_squared_error", "scale", scale);
   if (elements == 0) return;
+  check_call("mean_squared_error", stream,
+             {writes("loss", loss, rows).or_null(), writes("dy", dy, elements).or_null(),
+              reads("y", y, elements), reads("target", target, elements)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
     return cuda::mean_squared_error(loss, dy, y, target, scale, rows, cols, stream);
@@ -35,6 +39,10 @@ void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32
     throw Error(ErrorKind::usage,
                 "accumulate_totals: prediction and labels must both be given or both be null");
   }
+  check_call(
+      "accumulate_totals", stream,
+      {writes("totals", totals, 1), reads("loss", loss, rows),
+       reads("prediction", prediction, rows).or_null(), reads("labels", labels, rows).or_null()});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
     return cuda::accumulate_totals(totals, loss, prediction, labels, rows, stream);

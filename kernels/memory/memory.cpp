@@ -135,6 +135,19 @@ void check_access(std::string_view where, std::int64_t n, const Access& access) 
   }
 }
 
+// What n accesses read of x; a null pointer stays one.
+template <class T>
+Argument accessed(const T* x, std::int64_t n, const Access& access) {
+  const T* first = x == nullptr || n == 0 ? x : x + access.offset;
+  return reads_rows("x", first, n, 1, access.stride);
+}
+
+// The memory of the device that a transfer reads or writes.
+Argument transferred(const void* device, const HostBuffer& host, std::size_t bytes) {
+  static_cast<void>(host);
+  return reads("device", device, static_cast<std::int64_t>(bytes), 1);
+}
+
 void check_fits(const char* where, const HostBuffer& host, std::size_t bytes) {
   if (bytes > host.bytes()) {
     throw Error(ErrorKind::usage,
@@ -148,6 +161,7 @@ void vector_add(float* c, const float* a, const float* b, std::int64_t n, std::s
                 const Stream& stream) {
   const auto& row = kLadder.select(variant, MemoryOperation::vector_add, stream.device());
   if (checked_elements("vector_add", {n}) == 0) return;
+  check_call("vector_add", stream, {writes("c", c, n), reads("a", a, n), reads("b", b, n)});
   if (stream.device().is_cpu()) return select_memory_cpu().vector_add(c, a, b, n);
   row.vector_add.run(c, a, b, n, stream);
 }
@@ -157,6 +171,7 @@ void copy_strided(float* y, const float* x, std::int64_t n, const Access& access
   const auto& row = kLadder.select(variant, MemoryOperation::copy, stream.device());
   check_access("copy_strided", n, access);
   if (n == 0) return;
+  check_call("copy_strided", stream, {writes("y", y, n), accessed(x, n, access)});
   if (stream.device().is_cpu()) return select_memory_cpu().copy_strided(y, x, n, access);
   row.copy.run(y, x, n, access, stream);
 }
@@ -165,6 +180,7 @@ void read_strided(std::int64_t* sum, const std::int32_t* x, std::int64_t n, cons
                   std::string_view variant, const Stream& stream) {
   const auto& row = kLadder.select(variant, MemoryOperation::read, stream.device());
   check_access("read_strided", n, access);
+  check_call("read_strided", stream, {writes("sum", sum, 1), accessed(x, n, access)});
   if (stream.device().is_cpu()) return select_memory_cpu().read_strided(sum, x, n, access);
   zero_bytes(sum, sizeof(std::int64_t), stream);
   if (n > 0) row.read.run(sum, x, n, access, stream);
@@ -180,7 +196,9 @@ void shared_strided(std::uint32_t* sums, std::int64_t blocks, int stride, int ro
   if (blocks > 0x7fffffff) {
     throw Error(ErrorKind::usage, str("shared_strided: at most 2^31 - 1 blocks, found ", blocks));
   }
-  if (checked_elements("shared_strided", {blocks, kSharedThreads}) == 0) return;
+  const std::int64_t n = checked_elements("shared_strided", {blocks, kSharedThreads});
+  if (n == 0) return;
+  check_call("shared_strided", stream, {writes("sums", sums, n)});
   if (stream.device().is_cpu()) {
     return select_memory_cpu().shared_strided(sums, blocks, stride, rounds);
   }
@@ -198,6 +216,8 @@ void copy_rows(float* y, const float* x, std::int64_t rows, std::int64_t cols, s
   static_cast<void>(checked_elements("copy_rows", {rows, y_pitch}));
   static_cast<void>(checked_elements("copy_rows", {rows, x_pitch}));
   if (checked_elements("copy_rows", {rows, cols}) == 0) return;
+  check_call("copy_rows", stream,
+             {writes_rows("y", y, rows, cols, y_pitch), reads_rows("x", x, rows, cols, x_pitch)});
   if (stream.device().is_cpu()) {
     return select_memory_cpu().copy_rows(y, x, rows, cols, y_pitch, x_pitch);
   }
@@ -206,6 +226,7 @@ void copy_rows(float* y, const float* x, std::int64_t rows, std::int64_t cols, s
 
 HostBuffer::HostBuffer(std::size_t bytes, HostMemory kind, Device device)
     : data_(nullptr, std::free), bytes_(bytes) {
+  check_enumerator("HostBuffer", "kind", kind, HostMemory::pinned);
   if (bytes == 0) return;
   const char* variant = kind == HostMemory::pinned ? "pinned_transfer" : "pageable_transfer";
   const auto& row = kLadder.select(variant, MemoryOperation::transfer, device);
@@ -219,12 +240,14 @@ HostBuffer::HostBuffer(std::size_t bytes, HostMemory kind, Device device)
 void transfer_to_device(void* device, const HostBuffer& host, std::size_t bytes,
                         const Stream& stream) {
   check_fits("transfer_to_device", host, bytes);
+  check_call("transfer_to_device", stream, {transferred(device, host, bytes)});
   copy_bytes(device, stream.device(), host.data(), Device::cpu(), bytes, stream);
 }
 
 void transfer_to_host(const HostBuffer& host, const void* device, std::size_t bytes,
                       const Stream& stream) {
   check_fits("transfer_to_host", host, bytes);
+  check_call("transfer_to_host", stream, {transferred(device, host, bytes)});
   copy_bytes(host.data(), Device::cpu(), device, stream.device(), bytes, stream);
 }
 
@@ -233,6 +256,7 @@ Rungs memory_rungs() {
 }
 
 bool memory_takes(std::string_view variant, MemoryOperation operation, Device device) {
+  check_enumerator("memory_takes", "operation", operation, MemoryOperation::transfer);
   return kLadder.takes(variant, operation, device);
 }
 

@@ -57,7 +57,9 @@ Choice automatic(const cuda::OptimizerRow::Problem&, Device) {
 constexpr Ladder kLadder("optimizer", cuda::kOptimizerRows, automatic);
 
 void check_clip(const char* where, const GradientClip& clip) {
-  if (clip.sum_of_squares != nullptr && !(clip.max_norm > 0)) {
+  if (clip.sum_of_squares == nullptr) return;
+  check_finite(where, "clip.max_norm", clip.max_norm);
+  if (!(clip.max_norm > 0)) {
     throw Error(ErrorKind::usage,
                 str(where, ": expected a norm above 0 to clip to, found ", clip.max_norm));
   }
@@ -71,6 +73,8 @@ void check_adamw(const AdamwOptions& options) {
     require(beta >= 0 && beta < 1, "betas from 0 to less than 1, found ", beta);
   }
   require(static_cast<float>(options.epsilon) > 0, "an epsilon above 0, found ", options.epsilon);
+  check_finite("adamw_update", "epsilon", options.epsilon);
+  check_finite("adamw_update", "weight_decay", options.weight_decay);
 }
 
 }  // namespace
@@ -79,6 +83,8 @@ void sgd_update(float* parameters, float* velocity, const float* gradients, std:
                 const float* lr, const std::int64_t* step, const SgdOptions& options,
                 const GradientClip& clip, const Stream& stream) {
   check_clip("sgd_update", clip);
+  check_finite("sgd_update", "momentum", options.momentum);
+  check_finite("sgd_update", "weight_decay", options.weight_decay);
   const Device device = stream.device();
   const cuda::OptimizerRow& row = kLadder.select(kAutomatic, {UpdateRule::sgd}, device);
   if (checked_elements("sgd_update", {n}) == 0) return;
@@ -86,6 +92,11 @@ void sgd_update(float* parameters, float* velocity, const float* gradients, std:
     throw Error(ErrorKind::usage,
                 str("sgd_update: momentum ", options.momentum, " needs a velocity, found null"));
   }
+  check_call("sgd_update", stream,
+             {writes("parameters", parameters, n),
+              writes("velocity", velocity, options.momentum == 0 ? 0 : n),
+              reads("gradients", gradients, n), reads("lr", lr, 1), reads("step", step, 1),
+              reads("clip.sum_of_squares", clip.sum_of_squares, 1).or_null()});
   if (device.is_cpu()) {
     return select_optimizer_cpu().sgd_update(parameters, velocity, gradients, n, lr, step, options,
                                              clip);
@@ -102,6 +113,11 @@ void adamw_update(float* parameters, float* first, float* second, const float* g
   const Device device = stream.device();
   const cuda::OptimizerRow& row = kLadder.select(variant, {UpdateRule::adamw}, device);
   if (checked_elements("adamw_update", {n}) == 0) return;
+  check_call(
+      "adamw_update", stream,
+      {writes("parameters", parameters, n), writes("first", first, n), writes("second", second, n),
+       reads("gradients", gradients, n), reads("lr", lr, 1), reads("step", step, 1),
+       reads("clip.sum_of_squares", clip.sum_of_squares, 1).or_null()});
   if (device.is_cpu()) {
     return select_optimizer_cpu().adamw_update(parameters, first, second, gradients, n, lr, step,
                                                options, clip);
@@ -115,6 +131,8 @@ void ema_update(float* average, const float* values, std::int64_t n, float decay
   if (!(decay >= 0 && decay <= 1)) {
     throw Error(ErrorKind::usage, str("ema_update: expected a decay from 0 to 1, found ", decay));
   }
+  check_call("ema_update", stream,
+             {writes("average", average, n), reads("values", values, n), reads("step", step, 1)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) return cuda::ema_update(average, values, n, decay, step, stream);
 #endif
@@ -123,6 +141,7 @@ void ema_update(float* average, const float* values, std::int64_t n, float decay
 }
 
 void advance_step(std::int64_t* step, const Stream& stream) {
+  check_call("advance_step", stream, {writes("step", step, 1)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) return cuda::advance_step(step, stream);
 #endif
@@ -135,6 +154,7 @@ Rungs optimizer_rungs() {
 }
 
 bool optimizer_takes(std::string_view variant, UpdateRule rule, Device device) {
+  check_enumerator("optimizer_takes", "rule", rule, UpdateRule::adamw);
   return kLadder.takes(variant, {rule}, device);
 }
 

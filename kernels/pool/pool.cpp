@@ -146,6 +146,14 @@ const cuda::PoolRow* checked_row(std::string_view where, const PoolDims& dims,
   return any ? &row : nullptr;
 }
 
+// How many elements x and y have.
+struct PoolExtents {
+  std::int64_t x, y;
+
+  explicit PoolExtents(const PoolDims& d)
+      : x(d.n * d.c * d.h * d.w), y(d.n * d.c * d.oh() * d.ow()) {}
+};
+
 }  // namespace
 
 Rungs pool_rungs() {
@@ -154,6 +162,7 @@ Rungs pool_rungs() {
 
 bool pool_takes(std::string_view variant, const PoolDims& dims, Device device,
                 PoolOperation operation) {
+  check_enumerator("pool_takes", "operation", operation, PoolOperation::bias_sigmoid);
   return kLadder.takes(variant, PoolProblem{dims, operation}, device);
 }
 
@@ -161,6 +170,9 @@ void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const Po
                         std::string_view variant, const Stream& stream) {
   const auto* row = checked_row("max_pool2d_forward", dims, variant, stream.device());
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("max_pool2d_forward", stream,
+             {writes("y", y, of.y), writes("argmax", argmax, of.y).or_null(), reads("x", x, of.x)});
   if (stream.device().is_cpu()) return select_pool_cpu().max_forward(y, argmax, x, dims);
   row->max_forward.run(y, argmax, x, dims, stream);
 }
@@ -168,8 +180,12 @@ void max_pool2d_forward(float* y, std::int32_t* argmax, const float* x, const Po
 void max_pool2d_backward(float* dx, const float* dy, const std::int32_t* argmax,
                          const PoolDims& dims, GradientMode mode, std::string_view variant,
                          const Stream& stream) {
+  check_mode("max_pool2d_backward", mode);
   const auto* row = checked_row("max_pool2d_backward", dims, variant, stream.device());
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("max_pool2d_backward", stream,
+             {writes("dx", dx, of.x), reads("dy", dy, of.y), reads("argmax", argmax, of.y)});
   if (stream.device().is_cpu()) return select_pool_cpu().max_backward(dx, dy, argmax, dims, mode);
   row->max_backward.run(dx, dy, argmax, dims, mode, stream);
 }
@@ -178,14 +194,19 @@ void avg_pool2d_forward(float* y, const float* x, const PoolDims& dims, std::str
                         const Stream& stream) {
   const auto* row = checked_row("avg_pool2d_forward", dims, variant, stream.device());
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("avg_pool2d_forward", stream, {writes("y", y, of.y), reads("x", x, of.x)});
   if (stream.device().is_cpu()) return select_pool_cpu().avg_forward(y, x, dims);
   row->avg_forward.run(y, x, dims, stream);
 }
 
 void avg_pool2d_backward(float* dx, const float* dy, const PoolDims& dims, GradientMode mode,
                          std::string_view variant, const Stream& stream) {
+  check_mode("avg_pool2d_backward", mode);
   const auto* row = checked_row("avg_pool2d_backward", dims, variant, stream.device());
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("avg_pool2d_backward", stream, {writes("dx", dx, of.x), reads("dy", dy, of.y)});
   if (stream.device().is_cpu()) return select_pool_cpu().avg_backward(dx, dy, dims, mode);
   row->avg_backward.run(dx, dy, dims, mode, stream);
 }
@@ -196,6 +217,9 @@ void avg_pool2d_bias_sigmoid_forward(float* y, const float* x, const float* bias
   const auto* row = checked_row("avg_pool2d_bias_sigmoid_forward", dims, variant, stream.device(),
                                 PoolOperation::bias_sigmoid);
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("avg_pool2d_bias_sigmoid_forward", stream,
+             {writes("y", y, of.y), reads("x", x, of.x), reads("bias", bias, dims.c)});
   if (stream.device().is_cpu()) return select_pool_cpu().bias_sigmoid_forward(y, x, bias, dims);
   row->bias_sigmoid_forward.run(y, x, bias, dims, stream);
 }
@@ -203,9 +227,14 @@ void avg_pool2d_bias_sigmoid_forward(float* y, const float* x, const float* bias
 void avg_pool2d_bias_sigmoid_backward(float* dx, float* dbias, const float* dy, const float* y,
                                       const PoolDims& dims, GradientMode mode,
                                       std::string_view variant, const Stream& stream) {
+  check_mode("avg_pool2d_bias_sigmoid_backward", mode);
   const auto* row = checked_row("avg_pool2d_bias_sigmoid_backward", dims, variant, stream.device(),
                                 PoolOperation::bias_sigmoid);
   if (row == nullptr) return;
+  const PoolExtents of(dims);
+  check_call("avg_pool2d_bias_sigmoid_backward", stream,
+             {writes("dx", dx, of.x), writes("dbias", dbias, dims.c), reads("dy", dy, of.y),
+              reads("y", y, of.y)});
   if (stream.device().is_cpu()) {
     return select_pool_cpu().bias_sigmoid_backward(dx, dbias, dy, y, dims, mode);
   }

@@ -156,8 +156,10 @@ std::size_t workspace_bytes(const cuda::ReduceRow& row, const ReduceProblem& pro
   return static_cast<std::size_t>(partials) * cuda::kReducePartialBytes;
 }
 
-void run(const char* where, ReduceCall call, const ReduceOptions& options, Workspace workspace,
-         const Stream& stream) {
+void run(const char* where, ReduceCall call, const Argument& result, const ReduceOptions& options,
+         Workspace workspace, const Stream& stream) {
+  check_enumerator(where, "type", call.type, ElementType::f64);
+  check_enumerator(where, "kind", call.kind, Reduction::max);
   const Device device = stream.device();
   const ReduceProblem problem{call.n, bytes_of(call.type), call.kind, options.threads};
   const cuda::ReduceRow& row = selected(options.variant, problem, device);
@@ -166,6 +168,8 @@ void run(const char* where, ReduceCall call, const ReduceOptions& options, Works
     throw Error(ErrorKind::usage, str(where, ": ", call.n, " elements need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
+  check_call(where, stream,
+             {result, reads("x", call.x, call.n, bytes_of(call.type)), scratch(workspace, needed)});
   call.threads = options.threads;
   call.workspace = workspace.data;
   call.per_thread = row.per_thread;
@@ -183,14 +187,14 @@ std::size_t reduce_workspace_bytes(std::int64_t n, std::size_t element_bytes,
 
 void reduce(ElementType type, void* result, const void* x, std::int64_t n, Reduction kind,
             const ReduceOptions& options, Workspace workspace, const Stream& stream) {
-  run("reduce", {.type = type, .result = result, .x = x, .n = n, .kind = kind}, options, workspace,
-      stream);
+  run("reduce", {.type = type, .result = result, .x = x, .n = n, .kind = kind},
+      writes("result", result, 1, bytes_of(type)), options, workspace, stream);
 }
 
 void argmax(ElementType type, std::int64_t* index, const void* x, std::int64_t n,
             const ReduceOptions& options, Workspace workspace, const Stream& stream) {
-  run("argmax", {.type = type, .index = index, .x = x, .n = n, .kind = Reduction::max}, options,
-      workspace, stream);
+  run("argmax", {.type = type, .index = index, .x = x, .n = n, .kind = Reduction::max},
+      writes("index", index, 1), options, workspace, stream);
 }
 
 Rungs reduce_rungs() {

@@ -155,6 +155,9 @@ std::size_t scan_workspace_bytes(std::string_view variant, std::int64_t n,
 
 void scan(ElementType type, void* y, const void* x, std::int64_t n, const ScanOptions& options,
           Workspace workspace, const Stream& stream) {
+  check_enumerator("scan", "type", type, ElementType::f64);
+  check_enumerator("scan", "op", options.op, ScanOp::product);
+  check_enumerator("scan", "kind", options.kind, ScanKind::exclusive);
   const Device device = stream.device();
   const cuda::ScanRow& row = kLadder.select(options.variant, {n}, device);
   const std::size_t needed = scan_workspace_bytes(row.rung.name, n, bytes_of(type), device);
@@ -163,6 +166,9 @@ void scan(ElementType type, void* y, const void* x, std::int64_t n, const ScanOp
                                       " bytes of workspace, found ", workspace.bytes));
   }
   if (n == 0) return;
+  check_call("scan", stream,
+             {writes("y", y, n, bytes_of(type)).may_be("x"), reads("x", x, n, bytes_of(type)),
+              scratch(workspace, needed)});
   const ScanCall call{type,          y, x, n, options.op, options.kind == ScanKind::exclusive,
                       workspace.data};
   if (device.is_cpu()) return (select_scan_cpu().*row.on_cpu)(call);

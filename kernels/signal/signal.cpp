@@ -108,7 +108,7 @@ std::string describe(const SignalDims& d) {
 }
 
 void check(const SignalDims& d) {
-  static_cast<void>(checked_elements(describe(d), {d.depth, d.height, d.width, 4}));
+  static_cast<void>(checked_elements("signal_convolve", {d.depth, d.height, d.width, 4}));
   const std::int64_t largest = kSignalFilter[d.rank()];
   for (const std::int64_t extent : {d.filter_depth, d.filter_height, d.filter_width}) {
     if (extent < 1 || extent > largest) {
@@ -124,7 +124,10 @@ void signal_convolve(float* y, const float* x, const float* filter, const Signal
                      const SignalOptions& options, const Stream& stream) {
   check(dims);
   const cuda::SignalRow& row = kLadder.select(options.variant, dims, stream.device());
-  if (dims.elements() == 0) return;
+  const std::int64_t n = dims.elements();
+  if (n == 0) return;
+  check_call("signal_convolve", stream,
+             {writes("y", y, n), reads("x", x, n), reads("filter", filter, dims.taps())});
   if (stream.device().is_cpu()) return select_signal_cpu().convolve(y, x, filter, dims);
   row.launcher.run(y, x, filter, dims, stream);
 }

@@ -37,10 +37,16 @@ void classifier_forward_backward(const ClassifierOutputs& outputs, const float* 
   if (!classifier_fits(dims, stream.device())) {
     refuse(" has no kernel of its own on ", stream.device());
   }
-  const auto addresses = reinterpret_cast<std::uintptr_t>(x) | reinterpret_cast<std::uintptr_t>(w) |
-                         reinterpret_cast<std::uintptr_t>(outputs.dx);
-  if (addresses % 16 != 0) refuse(": x, w and dx must start on 16-byte boundaries");
+  check_finite("classifier", "scale", options.scale);
   if (dims.rows == 0) return;
+  const std::int64_t rows = dims.rows, n = rows * dims.in, logits = rows * dims.classes;
+  check_call("classifier_forward_backward", stream,
+             {writes("logits", outputs.logits, logits), writes("dlogits", outputs.dlogits, logits),
+              writes("loss", outputs.loss, rows).or_null(),
+              writes("prediction", outputs.prediction, rows).or_null(),
+              writes("dx", outputs.dx, n).aligned_to(16).or_null(), reads("x", x, n).aligned_to(16),
+              reads("w", w, dims.classes * dims.in).aligned_to(16),
+              reads("bias", bias, dims.classes).or_null(), reads("labels", labels, rows)});
 #ifdef WEFT_WITH_CUDA
   cuda::classifier_forward_backward(outputs, x, w, bias, labels, dims, options, stream);
 #else

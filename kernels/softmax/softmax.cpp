@@ -128,6 +128,8 @@ void softmax_forward(float* y, const float* x, std::int64_t rows, std::int64_t c
                      std::string_view variant, const Stream& stream) {
   const auto* row = checked_row("softmax_forward", rows, cols, variant, stream.device());
   if (row == nullptr) return;
+  const std::int64_t n = rows * cols;
+  check_call("softmax_forward", stream, {writes("y", y, n).may_be("x"), reads("x", x, n)});
   if (stream.device().is_cpu()) return select_softmax_cpu().forward(y, x, rows, cols);
   row->forward.run(y, x, rows, cols, stream);
 }
@@ -135,8 +137,12 @@ void softmax_forward(float* y, const float* x, std::int64_t rows, std::int64_t c
 void softmax_backward(float* dx, const float* dy, const float* y, std::int64_t rows,
                       std::int64_t cols, GradientMode mode, std::string_view variant,
                       const Stream& stream) {
+  check_mode("softmax_backward", mode);
   const auto* row = checked_row("softmax_backward", rows, cols, variant, stream.device());
   if (row == nullptr) return;
+  const std::int64_t n = rows * cols;
+  check_call("softmax_backward", stream,
+             {writes("dx", dx, n).may_be("dy"), reads("dy", dy, n), reads("y", y, n)});
   if (stream.device().is_cpu()) {
     return select_softmax_cpu().backward(dx, dy, y, rows, cols, mode);
   }
@@ -151,8 +157,14 @@ void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, con
     throw Error(ErrorKind::usage,
                 str("softmax_cross_entropy: expected 0 <= smoothing < 1, found ", smoothing));
   }
+  check_finite("softmax_cross_entropy", "scale", scale);
   const auto* row = checked_row("softmax_cross_entropy", rows, cols, variant, stream.device());
   if (row == nullptr) return;
+  const std::int64_t n = rows * cols;
+  check_call("softmax_cross_entropy", stream,
+             {writes("loss", loss, rows).or_null(), writes("dx", dx, n).or_null(),
+              writes("prediction", prediction, rows).or_null(), reads("x", x, n),
+              reads("labels", labels, rows)});
   if (stream.device().is_cpu()) {
     return select_softmax_cpu().cross_entropy(loss, dx, prediction, x, labels, scale, rows, cols,
                                               smoothing);

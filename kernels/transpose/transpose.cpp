@@ -78,7 +78,9 @@ constexpr Ladder kLadder("transpose", cuda::kTransposeRows, automatic);
 void transpose(float* y, const float* x, const TransposeDims& dims, std::string_view variant,
                const Stream& stream) {
   const cuda::TransposeRow& row = kLadder.select(variant, dims, stream.device());
-  if (checked_elements("transpose", {dims.rows, dims.cols}) == 0) return;
+  const std::int64_t n = checked_elements("transpose", {dims.rows, dims.cols});
+  if (n == 0) return;
+  check_call("transpose", stream, {writes("y", y, n), reads("x", x, n)});
   if (stream.device().is_cpu()) {
     const TransposeCpu& cpu = select_transpose_cpu();
     return row.blocked ? cpu.tiled(y, x, dims) : cpu.naive(y, x, dims);

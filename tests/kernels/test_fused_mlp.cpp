@@ -294,14 +294,15 @@ TEST_P(FusedMlp, RefusesWhatItCannotDo) {
   EXPECT_USAGE_ERROR(problem.train(32, 1, {nullptr, 0}), "bytes of workspace");
   const std::size_t enough = kernels::fused_mlp_workspace_bytes(kSmall, 32, device());
   Guarded<float> values(kSmall.parameters() + 4, stream());
+  Guarded<float> velocities(kSmall.parameters() + 4, stream()), rate(1, stream());
   Guarded<std::uint8_t> images(64 * kSmall.inputs() + 8, stream());
   Guarded<std::uint8_t> scratch(static_cast<std::int64_t>(enough) + 1, stream());
   Guarded<std::int32_t> labels(64, stream());
   Guarded<std::int64_t> step(std::vector<std::int64_t>{0}, stream());
-  FusedMlpOptions options = options_of(64, 32, kPlain);
+  FusedMlpOptions options = options_of(64, 32, kNesterov);
   const auto train = [&](int parameters, int velocity, int image, int workspace) {
-    kernels::fused_mlp_train({values.data() + parameters, values.data() + velocity, nullptr,
-                              step.data(), images.data() + image, labels.data(), values.data()},
+    kernels::fused_mlp_train({values.data() + parameters, velocities.data() + velocity, nullptr,
+                              step.data(), images.data() + image, labels.data(), rate.data()},
                              32, 1, kSmall, options, {scratch.data() + workspace, enough},
                              stream());
   };

@@ -6,6 +6,8 @@
 
 namespace weft::kernels {
 
+constexpr std::size_t kConvWorkspaceAlignment = 256;  // bytes
+
 // Throws usage unless the dimensions are as conv.h asks.
 void check_conv_dims(const ConvDims& dims);
 // Why kernels whose threads address an image by 32-bit offsets cannot take these; empty if they

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/all_reduce/launchers.h"
 #include "kernels/checks.h"
 #include "kernels/networks/cnn/cpu/table.h"
 #include "kernels/networks/cnn/launchers.h"
@@ -83,33 +84,35 @@ bool sensible(const FusedCnnDims& d) {
   return d.height1() > 0 && d.width1() > 0 && d.height2() > 0 && d.width2() > 0;
 }
 
-const cuda::FusedCnnRow& check(const cuda::FusedCnnRow::Problem& problem, std::string_view variant,
-                               std::int64_t rows, const float* parameters, Workspace workspace,
-                               Device device) {
+// What a call asks for: the row that runs it, and its part of the workspace.
+struct Checked {
+  const cuda::FusedCnnRow& row;
+  Argument workspace;
+};
+
+Checked check(const cuda::FusedCnnRow::Problem& problem, std::string_view variant,
+              std::int64_t rows, Workspace workspace, Device device) {
   const FusedCnnDims& dims = problem.dims;
   static_cast<void>(checked_elements("fused_cnn", {rows, dims.height, dims.width}));
   const cuda::FusedCnnRow& row = kLadder.select(
       variant == kAutomatic ? automatic(problem, device).rung : variant, problem, device);
-  if (reinterpret_cast<std::uintptr_t>(parameters) % 16 != 0) {
-    throw Error(ErrorKind::usage, "fused_cnn: parameters must be aligned to 16 bytes");
-  }
   const std::size_t needed = fused_cnn_workspace_bytes(dims, rows, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage,
                 str("fused_cnn: ", needed, " bytes of workspace needed, found ", workspace.bytes));
   }
-  return row;
+  return {row, scratch(workspace, needed)};
 }
 
 void check_peers(std::string_view rung, std::int64_t rows, const FusedCnnDims& dims,
-                 const FusedCnnOptions& options, Device device) {
+                 const FusedCnnOptions& options, const Stream& stream) {
   if (options.peers == nullptr) {
     if (options.global_rows == 0) return;
     throw Error(ErrorKind::usage, "fused_cnn: global_rows are those of peers, and there are none");
   }
   const PeerGroup& group = *options.peers;
   const std::int64_t most = std::min(group.capacity, kMostTaggedWords);
-  if (device.is_cpu() || rung != "persistent") {
+  if (stream.device().is_cpu() || rung != "persistent") {
     throw Error(ErrorKind::usage, "fused_cnn: peers meet in the rung persistent, on GPUs");
   }
   if (group.size < 1 || group.size > kMaxPeers || group.rank < 0 || group.rank >= group.size) {
@@ -124,6 +127,31 @@ void check_peers(std::string_view rung, std::int64_t rows, const FusedCnnDims& d
     throw Error(ErrorKind::usage, str("fused_cnn: ", rows, " rows of a rank, but ",
                                       options.global_rows, " of all ranks"));
   }
+  check_peer_memory("fused_cnn", group, stream);
+}
+
+void check_line(const Normalization& normalization) {
+  check_finite("fused_cnn", "mean", normalization.mean);
+  check_finite("fused_cnn", "standard deviation", normalization.stddev);
+  if (normalization.stddev > 0) return;
+  throw Error(ErrorKind::usage,
+              str("fused_cnn: standard deviation must be positive, found ", normalization.stddev));
+}
+
+// The pointers of training.
+void check_pointers(std::string_view where, float* parameters, float* velocity,
+                    MetricTotals* totals, std::int64_t* step, const std::uint8_t* images,
+                    const std::int32_t* labels, const float* lr, std::int64_t rows,
+                    const FusedCnnDims& dims, const FusedCnnOptions& options,
+                    const Argument& workspace, const Stream& stream) {
+  const std::int64_t n = dims.parameters(), count = rows == 0 ? 0 : options.order.count;
+  check_call(
+      where, stream,
+      {writes("parameters", parameters, n).aligned_to(16),
+       writes("velocity", velocity, options.sgd.momentum == 0 ? 0 : n),
+       writes("totals", totals, 1).or_null(), writes("step", step, 1),
+       reads("images", images, checked_elements("fused_cnn", {count, dims.height, dims.width})),
+       reads("labels", labels, count), reads("lr", lr, 1), workspace});
 }
 
 void check_training(const float* velocity, std::int64_t rows, const FusedCnnOptions& options) {
@@ -138,6 +166,9 @@ void check_training(const float* velocity, std::int64_t rows, const FusedCnnOpti
     throw Error(ErrorKind::usage,
                 str("fused_cnn: momentum ", options.sgd.momentum, " needs a velocity, found null"));
   }
+  check_finite("fused_cnn", "momentum", options.sgd.momentum);
+  check_finite("fused_cnn", "weight_decay", options.sgd.weight_decay);
+  check_line(options.normalization);
 }
 
 }  // namespace
@@ -207,10 +238,12 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
                      std::int64_t rows, std::int64_t steps, const FusedCnnDims& dims,
                      const FusedCnnOptions& options, Workspace workspace, const Stream& stream) {
   const Device device = stream.device();
-  const auto& row = check({dims}, options.variant, rows, parameters, workspace, device);
+  const auto& [row, scratch] = check({dims}, options.variant, rows, workspace, device);
   check_training(velocity, rows, options);
-  check_peers(row.rung.name, rows, dims, options, device);
+  check_peers(row.rung.name, rows, dims, options, stream);
   if (steps <= 0) return;
+  check_pointers("fused_cnn_train", parameters, velocity, totals, step, images, labels, lr, rows,
+                 dims, options, scratch, stream);
 #ifdef WEFT_WITH_CUDA
   if (options.peers != nullptr) {
     return cuda::fused_cnn_persistent_with_peers(
@@ -237,8 +270,12 @@ void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity
                            const FusedCnnOptions& options, Workspace workspace,
                            const Stream& stream) {
   const Device device = stream.device();
-  check({dims}, "persistent", rows, parameters, workspace, device);
+  const Argument scratch = check({dims}, "persistent", rows, workspace, device).workspace;
   check_training(velocity, rows, options);
+  constexpr std::string_view kWhere = "fused_cnn_train_timed";
+  check_call(kWhere, stream, {writes("cycles", cycles, std::ssize(fused_cnn_parts()))});
+  check_pointers(kWhere, parameters, velocity, totals, step, images, labels, lr, rows, dims,
+                 options, scratch, stream);
   if (options.peers != nullptr) {
     throw Error(ErrorKind::usage, "fused_cnn: cycles are counted without peers");
   }
@@ -263,11 +300,19 @@ void fused_cnn_infer(float* logits, std::int32_t* predictions, MetricTotals* tot
                      const Normalization& normalization, Workspace workspace,
                      const Stream& stream) {
   const Device device = stream.device();
-  const auto& row = check({dims, false}, kAutomatic, rows, parameters, workspace, device);
+  const auto& [row, scratch] = check({dims, false}, kAutomatic, rows, workspace, device);
+  check_line(normalization);
   if (totals != nullptr && labels == nullptr) {
     throw Error(ErrorKind::usage, "fused_cnn: totals wanted from images without labels");
   }
   if (rows == 0) return;
+  check_call(
+      "fused_cnn_infer", stream,
+      {writes("logits", logits, checked_elements("fused_cnn", {rows, dims.classes})).or_null(),
+       writes("predictions", predictions, rows).or_null(), writes("totals", totals, 1).or_null(),
+       reads("parameters", parameters, dims.parameters()).aligned_to(16),
+       reads("images", images, rows * dims.height * dims.width),
+       reads("labels", labels, rows).or_null(), scratch});
   if (device.is_cuda()) {
     fused_cnn::Inference inference{};
     inference.logits = logits;

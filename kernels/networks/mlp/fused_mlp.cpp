@@ -2,6 +2,8 @@
 // The table, validation, the workspace, and the order of the kernels.
 #include "kernels/networks/mlp/fused_mlp.h"
 
+#include <utility>
+
 #include "engine/error.h"
 #include "kernels/checks.h"
 #include "kernels/networks/mlp/cpu/table.h"
@@ -138,9 +140,12 @@ std::size_t fused_mlp_workspace_bytes(const FusedMlpDims& dims, std::int64_t row
 
 namespace {
 
-void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
-           const FusedMlpOptions& options, Workspace workspace, Device device) {
-  static_cast<void>(checked_elements("fused_mlp", {rows, dims.height, dims.width}));
+void check(std::string_view where, const FusedMlpState& state, std::int64_t rows,
+           const FusedMlpDims& dims, const FusedMlpOptions& options, Workspace workspace,
+           const Stream& stream) {
+  const Device device = stream.device();
+  check_mode(where, dims.mode);
+  static_cast<void>(checked_elements(where, {rows, dims.height, dims.width}));
   static_cast<void>(kLadder.select(row_of(dims, device).rung.name, dims, device));
   if (rows < 1 || !options.order.holds(rows)) {
     throw Error(ErrorKind::usage, str("fused_mlp: ", rows, " rows from row ", options.order.first,
@@ -153,20 +158,27 @@ void check(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& di
     throw Error(ErrorKind::usage,
                 str("fused_mlp: momentum ", options.sgd.momentum, " needs a velocity, found null"));
   }
-  const auto check_aligned = [](std::string_view what, const void* pointer, std::uintptr_t bytes) {
-    if (reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0) return;
-    throw Error(ErrorKind::usage,
-                str("fused_mlp: ", what, " must be aligned to ", bytes, " bytes"));
-  };
-  check_aligned("parameters", state.parameters, 16);
-  check_aligned("velocity", state.velocity, 16);
-  check_aligned("images", state.images, 8);
-  check_aligned("the workspace", workspace.data, 256);
+  for (const auto& [name, value] : {std::pair{"momentum", options.sgd.momentum},
+                                    {"weight_decay", options.sgd.weight_decay},
+                                    {"label_smoothing", options.label_smoothing},
+                                    {"mean", options.normalization.mean},
+                                    {"standard deviation", options.normalization.stddev}}) {
+    check_finite(where, name, value);
+  }
   const std::size_t needed = fused_mlp_workspace_bytes(dims, rows, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage,
                 str("fused_mlp: ", needed, " bytes of workspace needed, found ", workspace.bytes));
   }
+  const std::int64_t n = dims.parameters(), count = options.order.count;
+  check_call(
+      where, stream,
+      {writes("parameters", state.parameters, n).aligned_to(16),
+       writes("velocity", state.velocity, options.sgd.momentum == 0 ? 0 : n).aligned_to(16),
+       writes("totals", state.totals, 1).or_null(), writes("step", state.step, 1),
+       reads("images", state.images, checked_elements(where, {count, dims.inputs()})).aligned_to(8),
+       reads("labels", state.labels, count), reads("lr", state.lr, 1),
+       scratch(workspace, needed, 256)});
 }
 
 Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& d,
@@ -187,7 +199,7 @@ Training training_of(const FusedMlpState& state, std::int64_t rows, const FusedM
 
 void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const FusedMlpDims& dims,
                        const FusedMlpOptions& options, Workspace workspace, const Stream& stream) {
-  check(state, rows, dims, options, workspace, stream.device());
+  check("fused_mlp_prepare", state, rows, dims, options, workspace, stream);
   if (stream.device().is_cpu()) return;
   const Training training = training_of(state, rows, dims, options, workspace);
   row_of(dims, stream.device()).prepare.run(training, stream);
@@ -196,7 +208,7 @@ void fused_mlp_prepare(const FusedMlpState& state, std::int64_t rows, const Fuse
 void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t steps,
                      const FusedMlpDims& dims, const FusedMlpOptions& options, Workspace workspace,
                      const Stream& stream) {
-  check(state, rows, dims, options, workspace, stream.device());
+  check("fused_mlp_train", state, rows, dims, options, workspace, stream);
   if (steps <= 0) return;
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
