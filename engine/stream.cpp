@@ -94,7 +94,19 @@ struct StreamState {
 
   // Work of a CPU runs at once, in the thread that asks for it, and takes no lock by itself.
   Stream::Hold hold() {
-    return device.is_cpu() ? Stream::Hold() : Stream::Hold(mutex());
+    if (device.is_cpu()) return {};
+    select_gpu();
+    return Stream::Hold(mutex());
+  }
+
+  // Every thread starts with GPU 0, whatever GPU its streams are on.
+  void select_gpu() const {
+#ifdef WEFT_WITH_CUDA
+    int selected = device.index;
+    if (device.is_cuda() && cudaGetDevice(&selected) == cudaSuccess && selected != device.index) {
+      static_cast<void>(cudaSetDevice(device.index));
+    }
+#endif
   }
 
   std::recursive_mutex& mutex() {
@@ -164,6 +176,7 @@ unsigned long long* Stream::zeroed_words() const {
   return state_->zeroed;
 }
 Stream::Hold Stream::hold() const {
+  state_->select_gpu();
   return Hold(state_->mutex());
 }
 Stream::Scratch Stream::scratch() const {

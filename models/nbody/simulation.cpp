@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "kernels/catalogue.h"
 
 namespace weft::models {
 namespace {
@@ -96,6 +97,7 @@ NbodySimulation::NbodySimulation(const Bodies& bodies, const NbodyStep& step, co
       totals_(Shape{kernels::kNbodyTotals}, DType::f64, stream),
       workspace_(kernels::nbody_workspace_bytes(problem(), step.force.variant, stream.device()),
                  stream) {
+  step_.force.variant = kernels::rung_name("nbody", step.force.variant);  // not the caller's view
   accelerate();
   one_step_.emplace(stream_, [this] {
     move(step_.dt / 2, step_.dt);
