@@ -255,6 +255,12 @@ void Communicator::all_gather(float* values, std::int64_t count, std::int64_t un
   if (count > 0) reducer_->all_gather(values, count, unit, stream);
 }
 
+// Nothing is computed: a double moves as two floats.
+void Communicator::all_gather(double* values, std::int64_t count, std::int64_t unit,
+                              const Stream& stream) {
+  all_gather(reinterpret_cast<float*>(values), 2 * count, 2 * unit, stream);
+}
+
 Communicator& alone() {
   static Communicator alone;
   return alone;

@@ -87,8 +87,9 @@ class Communicator {
   // Device memory of the attached stream's device, in stream order. On a GPU they may be captured.
   void all_reduce(float* values, std::int64_t n, const Stream& stream);  // (n,), in place: sums
   // values is (count,) on every rank; that of rank r fills in its share_of(count) and gets the
-  // others'. `unit` floats belong together: shares are of count / unit units.
+  // others'. `unit` values belong together: shares are of count / unit units.
   void all_gather(float* values, std::int64_t count, std::int64_t unit, const Stream& stream);
+  void all_gather(double* values, std::int64_t count, std::int64_t unit, const Stream& stream);
 
   // Memory of all ranks' GPUs for kernels that exchange data themselves, or null where GPUs do not
   // reach each other or attach() was not left the choice. Every rank at once.

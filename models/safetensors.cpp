@@ -29,13 +29,13 @@ struct Entry {
   std::string name;
   Shape shape;
   std::uint64_t begin = 0, end = 0;
-  bool skipped = false;
+  bool skipped = false, is_f64 = false;
 };
 
 class HeaderReader {
  public:
-  HeaderReader(std::string where, std::uint64_t data_bytes)
-      : where_(std::move(where)), data_bytes_(data_bytes) {}
+  HeaderReader(std::string where, std::uint64_t data_bytes, SafetensorsDtypes dtypes)
+      : where_(std::move(where)), data_bytes_(data_bytes), dtypes_(dtypes) {}
 
   // Fills metadata and returns the entries in file order, their ranges without overlap or gap.
   std::vector<Entry> read(std::string_view text, std::map<std::string, std::string>& metadata) {
@@ -80,10 +80,11 @@ class HeaderReader {
     const std::string dtype = value["dtype"].get<std::string>();
     // PyTorch counts the steps of its batch norms, and has no other use for it.
     const bool counter = name.ends_with(".num_batches_tracked") && dtype == "I64";
-    if (dtype != "F32" && !counter)
+    const bool is_f64 = dtype == "F64" && dtypes_ == SafetensorsDtypes::f32_and_f64;
+    if (dtype != "F32" && !counter && !is_f64)
       fail(str(tensor, " holds ", in_quotes(dtype), ", expected F32"));
 
-    Entry entry{name, read_shape(value["shape"], tensor), 0, 0, counter};
+    Entry entry{name, read_shape(value["shape"], tensor), 0, 0, counter, is_f64};
     const std::vector<std::uint64_t> range = read_extents(value["data_offsets"], tensor, 2);
     if (range.size() != 2 || range[0] > range[1] || range[1] > data_bytes_) {
       fail(str(tensor, ": data_offsets ", value["data_offsets"].dump(),
@@ -94,10 +95,13 @@ class HeaderReader {
     // The range lies within the file, so a shape of this many bytes can be allocated.
     const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
     const std::uint64_t bytes = entry.end - entry.begin;
-    const std::uint64_t size = counter ? sizeof(std::int64_t) : sizeof(float);
+    const std::uint64_t size = counter || is_f64 ? sizeof(double) : sizeof(float);
     if (bytes % size != 0 || elements != bytes / size) {
       fail(str(tensor, ": shape ", entry.shape, " needs ", elements,
-               counter ? " integers, found " : " floats, found ", bytes, " bytes"));
+               counter  ? " integers, found "
+               : is_f64 ? " doubles, found "
+                        : " floats, found ",
+               bytes, " bytes"));
     }
     return entry;
   }
@@ -150,7 +154,14 @@ class HeaderReader {
 
   std::string where_;
   std::uint64_t data_bytes_;
+  SafetensorsDtypes dtypes_;
 };
+
+// What a tensor holds.
+std::span<const std::byte> bytes_of(const NamedTensor& tensor) {
+  if (tensor.doubles.empty()) return std::as_bytes(std::span(tensor.values));
+  return std::as_bytes(std::span(tensor.doubles));
+}
 
 }  // namespace
 
@@ -160,7 +171,7 @@ const NamedTensor* SafeTensors::find(std::string_view name) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-SafeTensors read_safetensors(const std::filesystem::path& path) {
+SafeTensors read_safetensors(const std::filesystem::path& path, SafetensorsDtypes dtypes) {
   const data::InputFile file(path);
   const std::string where = path.string();
   if (file.size() < kPrefixBytes) {
@@ -182,12 +193,19 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
 
   const std::uint64_t data_begin = kPrefixBytes + header_bytes;
   SafeTensors content;
-  HeaderReader reader(where, file.size() - data_begin);
+  HeaderReader reader(where, file.size() - data_begin, dtypes);
   for (Entry& entry : reader.read(header, content.metadata)) {
     if (entry.skipped) continue;
     NamedTensor tensor{std::move(entry.name), entry.shape, {}};
-    tensor.values.resize(static_cast<std::size_t>(entry.shape.elements()));
-    file.read(std::as_writable_bytes(std::span(tensor.values)), data_begin + entry.begin);
+    const auto read_into = [&](auto& values) {
+      values.resize(static_cast<std::size_t>(entry.shape.elements()));
+      file.read(std::as_writable_bytes(std::span(values)), data_begin + entry.begin);
+    };
+    if (entry.is_f64) {
+      read_into(tensor.doubles);
+    } else {
+      read_into(tensor.values);
+    }
     content.tensors.push_back(std::move(tensor));
   }
   return content;
@@ -202,13 +220,16 @@ std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
     if (!names.insert(tensor.name).second) {
       throw Error(ErrorKind::usage, str("two tensors named ", in_quotes(tensor.name)));
     }
-    if (static_cast<std::int64_t>(tensor.values.size()) != tensor.shape.elements()) {
-      throw Error(ErrorKind::usage, str("tensor ", in_quotes(tensor.name), ": ",
-                                        tensor.values.size(), " values for shape ", tensor.shape));
+    const bool is_f64 = !tensor.doubles.empty();
+    const std::size_t count = tensor.values.size() + tensor.doubles.size();
+    if (static_cast<std::int64_t>(count) != tensor.shape.elements()) {
+      throw Error(ErrorKind::usage, str("tensor ", in_quotes(tensor.name), ": ", count,
+                                        " values for shape ", tensor.shape));
     }
-    const std::uint64_t end = data_bytes + tensor.values.size() * sizeof(float);
-    header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape.extents()}, {"data_offsets", {data_bytes, end}}};
+    const std::uint64_t end = data_bytes + bytes_of(tensor).size();
+    header[tensor.name] = {{"dtype", is_f64 ? "F64" : "F32"},
+                           {"shape", tensor.shape.extents()},
+                           {"data_offsets", {data_bytes, end}}};
     data_bytes = end;
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -221,9 +242,9 @@ std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
   std::memcpy(out += kPrefixBytes, text.data(), text.size());
   out += text.size();
   for (const NamedTensor& tensor : content.tensors) {
-    const std::size_t size = tensor.values.size() * sizeof(float);
-    if (size > 0) std::memcpy(out, tensor.values.data(), size);
-    out += size;
+    const std::span<const std::byte> content_bytes = bytes_of(tensor);
+    if (!content_bytes.empty()) std::memcpy(out, content_bytes.data(), content_bytes.size());
+    out += content_bytes.size();
   }
   return bytes;
 }

@@ -5,7 +5,8 @@
 // The reader trusts nothing: header size, JSON (duplicate keys refused), dtypes, shapes times
 // element size against ranges, ranges that overlap, leave gaps or pass the end of the file are all
 // checked before anything is allocated from them. Failures throw Error{data} naming the file.
-// Tensors are F32. PyTorch's NAME.num_batches_tracked, an I64, is skipped.
+// Tensors are F32, or F64 where the caller takes doubles. PyTorch's NAME.num_batches_tracked, an
+// I64, is skipped.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ namespace weft::models {
 struct NamedTensor {
   std::string name;
   Shape shape;
-  std::vector<float> values;  // F32; other dtypes are refused by name, see above
+  std::vector<float> values;         // F32; other dtypes are refused by name, see above
+  std::vector<double> doubles = {};  // of an F64 tensor, which has no values
 };
 
 struct SafeTensors {
@@ -35,9 +37,11 @@ struct SafeTensors {
 inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kMaxSafetensorsFileBytes = std::uint64_t{2} << 30;
 
-SafeTensors read_safetensors(const std::filesystem::path& path);
+enum class SafetensorsDtypes { f32, f32_and_f64 };  // that a caller takes
+SafeTensors read_safetensors(const std::filesystem::path& path,
+                             SafetensorsDtypes dtypes = SafetensorsDtypes::f32);
 // Error{usage} for a name that appears twice, the name "__metadata__", or values that are not as
-// many as the shape says.
+// many as the shape says. A tensor with doubles is F64.
 std::vector<std::byte> safetensors_bytes(const SafeTensors& content);
 // Crash-safe, as write_file_atomically() is.
 void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -137,8 +138,9 @@ class Run {
   void sample(models::NbodySimulation& simulation) {
     const bool at_end = state_.step == state_.plan.steps;
     if (state_.plan.samples.falls_on(state_.step) || at_end) {
-      const models::NbodySample sample{state_.step, simulation.totals()};
+      models::NbodySample sample{state_.step, simulation.totals(), {}};
       if (!models::is_finite(sample.totals)) throw_diverged();
+      sample.centre = std::to_array(models::mass_sums(simulation.bodies()).centre);
       const bool first = state_.samples.empty();
       state_.samples.push_back(sample);
       const double interactions = kernels::nbody_interactions(state_.bodies.count()) *

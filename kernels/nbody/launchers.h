@@ -12,6 +12,11 @@ struct NbodyForce {
   float gravity;
 };
 
+struct NbodyForceWide {
+  double softening2;
+  double gravity;
+};
+
 // n is positive; the workspace is that of the rung's row.
 using NbodyLauncher = void(float* acceleration, const float* bodies, std::int64_t n,
                            const NbodyForce& force, void* workspace, const Stream& stream);
@@ -27,8 +32,15 @@ using NbodyPairsLauncher = void(float* acceleration, const float* bodies,
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                    float kick, float drift, const Stream& stream);
-void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                  const NbodyRange& range, const NbodyForce& force, void* workspace,
+void nbody_advance_wide(double* position, double* velocity, float* bodies,
+                        const float* acceleration, std::int64_t n, double kick, double drift,
+                        const Stream& stream);
+void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::int64_t steps,
+                     double dt, const NbodyForceWide& force, const Stream& stream);
+// Of fp32 or double.
+template <class T>
+void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n,
+                  const NbodyRange& range, const NbodyForceWide& force, void* workspace,
                   const Stream& stream);
 std::size_t nbody_totals_bytes(std::int64_t n);
 

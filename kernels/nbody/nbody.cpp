@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 
 #include "kernels/checks.h"
 #include "kernels/nbody/cpu/table.h"
@@ -112,7 +113,7 @@ constexpr Ladder kLadder("nbody", cuda::kNbodyRows, automatic);
 
 void check(std::string_view where, std::int64_t n, const NbodyOptions& options) {
   static_cast<void>(checked_elements(where, {n, 16}));
-  if (!(options.softening >= 1e-12f && options.softening <= 1e12f)) {  // also catches NaN
+  if (!(options.softening >= 1e-12f && options.softening <= 1e12)) {  // also catches NaN
     throw Error(ErrorKind::usage,
                 str(where, ": softening must lie in [1e-12, 1e12], found ", options.softening));
   }
@@ -134,6 +135,15 @@ std::size_t workspace_bytes(const cuda::NbodyRow& row, const NbodyProblem& probl
   if (!row.in_vectors) return totals;
   const std::int64_t floats = select_nbody_cpu().struct_of_arrays_scratch(n);
   return std::max(totals, static_cast<std::size_t>(floats) * sizeof(float));
+}
+
+cuda::NbodyForceWide wide_force(const NbodyOptions& options) {
+  return {options.softening * options.softening, options.gravity};
+}
+
+cuda::NbodyForce force_of(const NbodyOptions& options) {
+  const auto [softening2, gravity] = wide_force(options);
+  return {static_cast<float>(softening2), static_cast<float>(gravity)};
 }
 
 // Validates a call and finds the row that runs it.
@@ -169,6 +179,31 @@ void check(std::string_view where, const NbodyRange& range, std::int64_t n, bool
                                     ", expected a part of ", n));
 }
 
+template <class T>  // float or double
+void totals_of(double* totals, const T* bodies, const T* velocity, const NbodyProblem& problem,
+               const NbodyRange& range, const NbodyOptions& options, Workspace workspace,
+               const Stream& stream) {
+  static_cast<void>(checked("nbody_totals", problem, options, workspace, stream.device()));
+  check("nbody_totals", range, problem.n, false);
+  const cuda::NbodyForceWide force = wide_force(options);
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::nbody_totals(totals, bodies, velocity, problem.n, range, force, workspace.data,
+                              stream);
+  }
+#endif
+  const NbodyCpu& cpu = select_nbody_cpu();
+  const auto run = [&](const auto& function) {
+    function(totals, bodies, velocity, problem.n, range, force.softening2, force.gravity,
+             static_cast<double*>(workspace.data));
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    run(cpu.totals);
+  } else {
+    run(cpu.totals_wide);
+  }
+}
+
 }  // namespace
 
 std::size_t nbody_workspace_bytes(const NbodyProblem& problem, std::string_view variant,
@@ -182,14 +217,13 @@ void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t 
   const cuda::NbodyRow& row =
       checked("nbody_accelerations", {n}, options, workspace, stream.device());
   if (n == 0) return;
-  const float softening2 = options.softening * options.softening;
+  const cuda::NbodyForce force = force_of(options);
   if (stream.device().is_cuda()) {
-    return row.launcher.run(acceleration, bodies, n, {softening2, options.gravity}, workspace.data,
-                            stream);
+    return row.launcher.run(acceleration, bodies, n, force, workspace.data, stream);
   }
   const NbodyCpu& cpu = select_nbody_cpu();
-  if (!row.in_vectors) return cpu.naive(acceleration, bodies, n, softening2, options.gravity);
-  cpu.struct_of_arrays(acceleration, bodies, n, {{0, n}, {0, n}}, softening2, options.gravity,
+  if (!row.in_vectors) return cpu.naive(acceleration, bodies, n, force.softening2, force.gravity);
+  cpu.struct_of_arrays(acceleration, bodies, n, {{0, n}, {0, n}}, force.softening2, force.gravity,
                        static_cast<float*>(workspace.data));
 }
 
@@ -213,13 +247,12 @@ void nbody_part(float* acceleration, const float* bodies, const NbodyProblem& pr
     if (part.mode == GradientMode::overwrite) zero_bytes(acceleration, bytes, stream);
     return;
   }
-  const float softening2 = options.softening * options.softening;
+  const cuda::NbodyForce force = force_of(options);
   if (device.is_cuda()) {
-    return row.part.run(acceleration, bodies, problem, part, {softening2, options.gravity},
-                        workspace.data, stream);
+    return row.part.run(acceleration, bodies, problem, part, force, workspace.data, stream);
   }
-  select_nbody_cpu().struct_of_arrays(acceleration, bodies, n, part, softening2, options.gravity,
-                                      static_cast<float*>(workspace.data));
+  select_nbody_cpu().struct_of_arrays(acceleration, bodies, n, part, force.softening2,
+                                      force.gravity, static_cast<float*>(workspace.data));
 }
 
 void nbody_pairs(float* acceleration, const float* bodies, const NbodyProblem& problem, int rank,
@@ -231,9 +264,7 @@ void nbody_pairs(float* acceleration, const float* bodies, const NbodyProblem& p
     throw Error(ErrorKind::usage, str(kWhere, ": rank ", rank, " of ", problem.ranks));
   }
   if (problem.n == 0) return;
-  const float softening2 = options.softening * options.softening;
-  row.pairs.run(acceleration, bodies, problem, rank, {softening2, options.gravity}, workspace.data,
-                stream);
+  row.pairs.run(acceleration, bodies, problem, rank, force_of(options), workspace.data, stream);
 }
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
@@ -246,6 +277,38 @@ void nbody_advance(float* bodies, float* velocity, const float* acceleration, st
 #endif
   static_cast<void>(stream);
   select_nbody_cpu().advance(bodies, velocity, acceleration, n, kick, drift);
+}
+
+void nbody_advance_wide(double* position, double* velocity, float* bodies,
+                        const float* acceleration, std::int64_t n, double kick, double drift,
+                        const Stream& stream) {
+  if (checked_elements("nbody_advance_wide", {n, 32}) == 0) return;
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::nbody_advance_wide(position, velocity, bodies, acceleration, n, kick, drift,
+                                    stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_nbody_cpu().advance_wide(position, velocity, bodies, acceleration, n, kick, drift);
+}
+
+void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::int64_t steps,
+                     double dt, const NbodyOptions& options, const Stream& stream) {
+  check("nbody_few_steps", n, options);
+  if (n > kNbodyFew) {
+    throw Error(ErrorKind::usage,
+                str("nbody_few_steps: expected at most ", kNbodyFew, " bodies, found ", n));
+  }
+  if (n == 0) return;
+  const cuda::NbodyForceWide force = wide_force(options);
+#ifdef WEFT_WITH_CUDA
+  if (stream.device().is_cuda()) {
+    return cuda::nbody_few_steps(position, velocity, n, steps, dt, force, stream);
+  }
+#endif
+  static_cast<void>(stream);
+  select_nbody_cpu().few_steps(position, velocity, n, steps, dt, force.softening2, force.gravity);
 }
 
 void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_t n, float dt,
@@ -263,17 +326,13 @@ void nbody_totals(double* totals, const float* bodies, const float* velocity, st
 void nbody_totals_part(double* totals, const float* bodies, const float* velocity,
                        const NbodyProblem& problem, const NbodyRange& range,
                        const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  static_cast<void>(checked("nbody_totals", problem, options, workspace, stream.device()));
-  check("nbody_totals", range, problem.n, false);
-  const float softening2 = options.softening * options.softening;
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::nbody_totals(totals, bodies, velocity, problem.n, range,
-                              {softening2, options.gravity}, workspace.data, stream);
-  }
-#endif
-  select_nbody_cpu().totals(totals, bodies, velocity, problem.n, range, softening2, options.gravity,
-                            static_cast<double*>(workspace.data));
+  totals_of(totals, bodies, velocity, problem, range, options, workspace, stream);
+}
+
+void nbody_totals_wide(double* totals, const double* position, const double* velocity,
+                       const NbodyProblem& problem, const NbodyRange& range,
+                       const NbodyOptions& options, Workspace workspace, const Stream& stream) {
+  totals_of(totals, position, velocity, problem, range, options, workspace, stream);
 }
 
 NbodySplit nbody_split(std::string_view variant, const NbodyProblem& problem, Device device) {

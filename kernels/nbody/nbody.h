@@ -13,10 +13,12 @@
 // Several ranks can share the work, each on a device of its own with the positions of all bodies:
 // nbody_split() says how, and the functions that take an NbodyPart or a range do a rank's share.
 //
-// Arithmetic is fp32, energies and momenta are sums in double. Every order of summation is fixed by
-// n, the variant and the device. By convention an interaction counts as 20 operations; the kernels
-// execute 12 instructions on floats (18 operations, a multiply-add being two) and one reciprocal
-// square root.
+// Forces are computed in fp32. fp32 is too narrow for the state of a long run: a short step
+// vanishes in a large position. nbody_advance_wide() keeps positions and velocities in double, and
+// nbody_few_steps() computes forces in double as well. Energies and momenta are computed in double.
+// Every order of summation is fixed by n, the variant and the device. By convention an interaction
+// counts as 20 operations; the kernels execute 12 instructions on floats (18 operations, a
+// multiply-add being two) and one reciprocal square root.
 #pragma once
 
 #include "kernels/ladder.h"
@@ -25,8 +27,8 @@ namespace weft::kernels {
 
 struct NbodyOptions {
   std::string_view variant = kAutomatic;
-  float softening = 0.01f;  // eps, a length in [1e-12, 1e12]
-  float gravity = 1;        // G
+  double softening = 0.01;  // eps, a length in [1e-12, 1e12]
+  double gravity = 1;       // G
 };
 
 // What the choice of a rung depends on.
@@ -53,8 +55,25 @@ void nbody_advance(float* bodies,              // (n, 4)
                    const float* acceleration,  // (n, 4)
                    std::int64_t n, float kick, float drift, const Stream& stream);
 
-// One leapfrog step. `acceleration` belongs to `bodies` before the call and after it: fill it with
-// nbody_accelerations() once.
+// The same for a state in double. `bodies`, which the forces are computed from, becomes `position`
+// in fp32, unless drift is 0.
+void nbody_advance_wide(double* position,           // (n, 4): x, y, z, mass
+                        double* velocity,           // (n, 4)
+                        float* bodies,              // (n, 4)
+                        const float* acceleration,  // (n, 4)
+                        std::int64_t n, double kick, double drift, const Stream& stream);
+
+// `steps` leapfrog steps with forces in double, whatever options.variant says. On a GPU one kernel
+// takes them all. The same bits however the steps are divided over calls. Error{usage} for more
+// than kNbodyFew bodies.
+constexpr std::int64_t kNbodyFew = 64;
+void nbody_few_steps(double* position,  // (n, 4): x, y, z, mass
+                     double* velocity,  // (n, 4)
+                     std::int64_t n, std::int64_t steps, double dt, const NbodyOptions& options,
+                     const Stream& stream);
+
+// One leapfrog step in fp32. `acceleration` belongs to `bodies` before the call and after it: fill
+// it with nbody_accelerations() once.
 void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_t n, float dt,
                 const NbodyOptions& options, Workspace workspace, const Stream& stream);
 
@@ -110,10 +129,16 @@ void nbody_pairs(float* acceleration,  // (n, 4)
                  const NbodyProblem& problem, int rank, const NbodyOptions& options,
                  Workspace workspace, const Stream& stream);
 
-// The totals of a share of the bodies: sums over shares are those of nbody_totals().
+// The totals of a share of the bodies: sums over shares are those of nbody_totals(). The second
+// function takes a state in double.
 void nbody_totals_part(double* totals,         // (8,), zeros when range.count == 0
                        const float* bodies,    // (n, 4)
                        const float* velocity,  // (range.count, 4)
+                       const NbodyProblem& problem, const NbodyRange& range,
+                       const NbodyOptions& options, Workspace workspace, const Stream& stream);
+void nbody_totals_wide(double* totals,          // (8,), zeros when range.count == 0
+                       const double* position,  // (n, 4): x, y, z, mass
+                       const double* velocity,  // (range.count, 4)
                        const NbodyProblem& problem, const NbodyRange& range,
                        const NbodyOptions& options, Workspace workspace, const Stream& stream);
 

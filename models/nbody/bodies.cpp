@@ -56,15 +56,15 @@ Bodies bodies_from(const data::NpyArray& array, const std::string& where) {
 }
 
 data::NpyArray array_of(const Bodies& bodies) {
-  std::vector<float> rows;
+  std::vector<double> rows;
   rows.reserve(7 * bodies.group.size());
   for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
-    const float* x = bodies.position.data() + i;
-    const float* v = bodies.velocity.data() + i;
+    const double* x = bodies.position.data() + i;
+    const double* v = bodies.velocity.data() + i;
     rows.insert(rows.end(), {x[0], x[1], x[2], v[0], v[1], v[2], x[3]});
   }
   const std::span<const std::byte> bytes = std::as_bytes(std::span(rows));
-  return {"f4", {bodies.count(), 7}, {bytes.begin(), bytes.end()}};
+  return {"f8", {bodies.count(), 7}, {bytes.begin(), bytes.end()}};
 }
 
 }  // namespace
@@ -104,23 +104,23 @@ MassSums mass_sums(const Bodies& bodies) {
   MassSums sums;
   const auto walk = [&](const auto& visit) {
     for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
-      const float* x = bodies.position.data() + i;
-      visit(x, bodies.velocity.data() + i, static_cast<double>(x[3]));
+      const double* x = bodies.position.data() + i;
+      visit(x, bodies.velocity.data() + i, x[3]);
     }
   };
-  walk([&](const float*, const float*, double mass) { sums.mass += mass; });
+  walk([&](const double*, const double*, double mass) { sums.mass += mass; });
   const bool weighted = sums.mass > 0;
   const double total = weighted ? sums.mass : static_cast<double>(bodies.count());
-  walk([&](const float* x, const float* v, double mass) {
+  walk([&](const double* x, const double* v, double mass) {
     const double share = (weighted ? mass : 1) / total;
     for (int axis = 0; axis < 3; ++axis) {
-      sums.centre[axis] += share * static_cast<double>(x[axis]);
-      sums.velocity[axis] += share * static_cast<double>(v[axis]);
+      sums.centre[axis] += share * x[axis];
+      sums.velocity[axis] += share * v[axis];
     }
   });
-  walk([&](const float* x, const float*, double mass) {
+  walk([&](const double* x, const double*, double mass) {
     for (int axis = 0; axis < 3; ++axis) {
-      const double d = static_cast<double>(x[axis]) - sums.centre[axis];
+      const double d = x[axis] - sums.centre[axis];
       sums.inertia += mass * d * d;
     }
   });
@@ -128,7 +128,7 @@ MassSums mass_sums(const Bodies& bodies) {
 }
 
 bool is_finite(const Bodies& bodies) {
-  const auto finite = [](float value) { return std::isfinite(value); };
+  const auto finite = [](double value) { return std::isfinite(value); };
   return std::all_of(bodies.position.begin(), bodies.position.end(), finite) &&
          std::all_of(bodies.velocity.begin(), bodies.velocity.end(), finite);
 }
@@ -138,10 +138,8 @@ void centre(Bodies& bodies) {
   for (std::size_t i = 0; i < bodies.position.size(); ++i) {
     const std::size_t axis = i % 4;
     if (axis == 3) continue;
-    bodies.position[i] =
-        static_cast<float>(static_cast<double>(bodies.position[i]) - sums.centre[axis]);
-    bodies.velocity[i] =
-        static_cast<float>(static_cast<double>(bodies.velocity[i]) - sums.velocity[axis]);
+    bodies.position[i] -= sums.centre[axis];
+    bodies.velocity[i] -= sums.velocity[axis];
   }
 }
 

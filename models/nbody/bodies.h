@@ -5,7 +5,8 @@
 // A row of a file is x y z vx vy vz mass. A .npy file holds (n, 7) of f4 or f8. A CSV file holds
 // numbers separated by commas, semicolons or spaces; lines that begin with # and empty lines are
 // skipped; a first line of the seven names, in any order, names the columns. Positions and
-// velocities must be finite, masses finite and not negative; a mass of 0 makes a test particle.
+// velocities must be finite as floats, which forces are computed from; so must masses, which must
+// not be negative. A mass of 0 makes a test particle.
 // Everything that is wrong with a file is Error{data} in one line, with the row.
 #pragma once
 
@@ -27,13 +28,13 @@ struct Bodies {
 
   std::int64_t count() const { return static_cast<std::int64_t>(group.size()); }
 
-  std::vector<float> position;  // (n, 4): x, y, z, mass
-  std::vector<float> velocity;  // (n, 4): vx, vy, vz, 0
-  std::vector<float> group;     // (n,): 0, 1, ...: the galaxy that a body began in
+  std::vector<double> position;  // (n, 4): x, y, z, mass
+  std::vector<double> velocity;  // (n, 4): vx, vy, vz, 0
+  std::vector<float> group;      // (n,): 0, 1, ...: the galaxy that a body began in
 };
 
-// The format is told by the content, and when writing by the extension: .csv, else .npy (f4).
-// Floats survive the round trip exactly; groups are not stored.
+// The format is told by the content, and when writing by the extension: .csv, else .npy (f8).
+// Doubles survive the round trip exactly; groups are not stored.
 Bodies read_bodies(const std::filesystem::path& path);
 void write_bodies(const std::filesystem::path& path, const Bodies& bodies);
 

@@ -75,8 +75,8 @@ void set_body(Bodies& bodies, std::int64_t index, const double (&row)[7],
                                        ": expected a finite float, found ", value));
     }
     const bool is_velocity = column >= 3 && column < 6;
-    std::vector<float>& values = is_velocity ? bodies.velocity : bodies.position;
-    values[i + (column == 6 ? 3 : column % 3)] = static_cast<float>(value);
+    std::vector<double>& values = is_velocity ? bodies.velocity : bodies.position;
+    values[i + (column == 6 ? 3 : column % 3)] = value;
   }
   if (row[6] < 0) {
     throw Error(ErrorKind::data, str(where, ": mass: expected 0 or more, found ", row[6]));
@@ -160,8 +160,8 @@ Bodies parse_bodies_csv(std::string_view text, const std::string& where) {
 std::string bodies_csv(const Bodies& bodies) {
   std::string text = fmt::format("{}\n", fmt::join(kBodyColumns, ","));
   for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
-    const float* x = bodies.position.data() + i;
-    const float* v = bodies.velocity.data() + i;
+    const double* x = bodies.position.data() + i;
+    const double* v = bodies.velocity.data() + i;
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}\n", x[0], x[1], x[2], v[0], v[1],
                    v[2], x[3]);
   }

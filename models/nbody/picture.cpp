@@ -36,8 +36,8 @@ Colour mixed(const Colour& a, const Colour& b, float share) {
 
 Colour colour_of(const Bodies& bodies, std::size_t i, const Camera& camera, BodyColour by) {
   if (by == BodyColour::galaxy) return kGalaxyColours[bodies.group[i] > 0 ? 1 : 0];
-  const float* v = bodies.velocity.data() + 4 * i;
-  const double speed = std::hypot(double{v[0]}, double{v[1]}, double{v[2]}) / camera.speed;
+  const double* v = bodies.velocity.data() + 4 * i;
+  const double speed = std::hypot(v[0], v[1], v[2]) / camera.speed;
   const float place = static_cast<float>(std::min(speed, 2.0));
   return place < 1 ? mixed(kSlow, kMiddle, place) : mixed(kMiddle, kFast, place - 1);
 }
@@ -45,9 +45,9 @@ Colour colour_of(const Bodies& bodies, std::size_t i, const Camera& camera, Body
 void add_bodies(Light& light, const Bodies& bodies, const Camera& camera, BodyColour by) {
   const double half = 0.5 * static_cast<double>(light.size), scale = half / camera.half_width;
   for (std::size_t i = 0; i < bodies.group.size(); ++i) {
-    const float* position = bodies.position.data() + 4 * i;
-    const double x = half + (double{position[0]} - camera.x) * scale - 0.5;
-    const double y = half - (double{position[1]} - camera.y) * scale - 0.5;
+    const double* position = bodies.position.data() + 4 * i;
+    const double x = half + (position[0] - camera.x) * scale - 0.5;
+    const double y = half - (position[1] - camera.y) * scale - 0.5;
     const double last = static_cast<double>(light.size - 1);
     if (!(x >= 0 && x < last && y >= 0 && y < last)) continue;
     const std::int64_t column = static_cast<std::int64_t>(x), line = static_cast<std::int64_t>(y);
@@ -143,10 +143,9 @@ Camera fitted_camera(const Bodies& bodies, const PictureStyle& style) {
   camera.y = sums.centre[1];
   std::vector<double> offsets, speeds;
   for (std::size_t i = 0; i < bodies.group.size(); ++i) {
-    const float *x = bodies.position.data() + 4 * i, *v = bodies.velocity.data() + 4 * i;
-    offsets.push_back(
-        std::max(std::fabs(double{x[0]} - camera.x), std::fabs(double{x[1]} - camera.y)));
-    speeds.push_back(std::hypot(double{v[0]}, double{v[1]}, double{v[2]}));
+    const double *x = bodies.position.data() + 4 * i, *v = bodies.velocity.data() + 4 * i;
+    offsets.push_back(std::max(std::fabs(x[0] - camera.x), std::fabs(x[1] - camera.y)));
+    speeds.push_back(std::hypot(v[0], v[1], v[2]));
   }
   const double most = percentile(offsets, offsets.size() < 100 ? 1 : kInView);
   camera.half_width = std::min(kMargin * most, 3.2 * std::max(percentile(offsets, 0.5), most / 4));

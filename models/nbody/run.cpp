@@ -18,6 +18,7 @@ namespace weft::models {
 namespace {
 
 constexpr char kMetadata[] = "weft_nbody";
+constexpr char kPrecision[] = "precision";  // absent where dt, softening and G were floats
 constexpr std::int64_t kMostSteps = 1'000'000'000'000;
 constexpr std::int64_t kMaxTimes = 1'000'000;
 constexpr std::int64_t kMaxPictureSize = 8192;
@@ -60,9 +61,9 @@ Json json_of(const NbodyPlan& plan) {
   json["start"] = plan.start;
   json["seed"] = plan.seed;
   json["steps"] = plan.steps;
-  json["dt"] = shortest(plan.step.dt);
-  json["softening"] = shortest(force.softening);
-  json["gravity"] = shortest(force.gravity);
+  json["dt"] = plan.step.dt;
+  json["softening"] = force.softening;
+  json["gravity"] = force.gravity;
   json["kernel"] = force.variant;
   json["samples"] = json_of(plan.samples);
   json["frames"] = json_of(plan.frames);
@@ -81,15 +82,18 @@ Json json_of(const NbodyPlan& plan) {
   return json;
 }
 
-NbodyPlan plan_from(const Fields& fields) {
+NbodyPlan plan_from(const Fields& fields, bool of_doubles) {
   NbodyPlan plan;
+  const auto real = [&](const char* key) {
+    const double as_float = static_cast<double>(fields.single(key));  // checks the range too
+    return of_doubles ? fields.number(key) : as_float;
+  };
   plan.start = fields.text("start");
   plan.seed = fields.integer("seed", 0, INT64_MAX);
   plan.steps = fields.integer("steps", 0, kMostSteps);
-  plan.step.dt = fields.single("dt");
+  plan.step.dt = real("dt");
   const auto kernel = [](std::string_view name) { return kernels::rung_name("nbody", name); };
-  plan.step.force = {parsed(fields, "kernel", kernel), fields.single("softening"),
-                     fields.single("gravity")};
+  plan.step.force = {parsed(fields, "kernel", kernel), real("softening"), real("gravity")};
   plan.samples = pace_from(fields.object("samples"));
   plan.frames = pace_from(fields.object("frames"));
   const Fields picture = fields.object("picture");
@@ -108,11 +112,13 @@ NbodyPlan plan_from(const Fields& fields) {
 
 Json json_of(const NbodySample& sample) {
   const kernels::NbodyTotals& totals = sample.totals;
-  return {{"step", sample.step},
-          {"kinetic", totals.kinetic},
-          {"potential", totals.potential},
-          {"momentum", list(totals.momentum)},
-          {"angular_momentum", list(totals.angular_momentum)}};
+  Json json = {{"step", sample.step},
+               {"kinetic", totals.kinetic},
+               {"potential", totals.potential},
+               {"momentum", list(totals.momentum)},
+               {"angular_momentum", list(totals.angular_momentum)}};
+  if (sample.centre) json["centre"] = *sample.centre;
+  return json;
 }
 
 NbodySample sample_from(const Fields& fields) {
@@ -122,6 +128,11 @@ NbodySample sample_from(const Fields& fields) {
   sample.totals.potential = fields.number("potential");
   read_list(fields, "momentum", sample.totals.momentum);
   read_list(fields, "angular_momentum", sample.totals.angular_momentum);
+  if (fields.has("centre")) {
+    double centre[3];
+    read_list(fields, "centre", centre);
+    sample.centre = std::to_array(centre);
+  }
   return sample;
 }
 
@@ -129,6 +140,7 @@ NbodySample sample_from(const Fields& fields) {
 std::string metadata_of(const NbodyState& state) {
   Json json;
   json["schema_version"] = kSchemaVersion;
+  json[kPrecision] = "double";
   json["bodies"] = state.bodies.count();
   json["step"] = state.step;
   json["seconds"] = state.seconds;
@@ -141,7 +153,7 @@ std::string metadata_of(const NbodyState& state) {
 NbodyState state_from(const Fields& fields) {
   fields.check_schema();
   NbodyState state;
-  state.plan = plan_from(fields.object("plan"));
+  state.plan = plan_from(fields.object("plan"), fields.has(kPrecision));
   state.step = fields.integer("step", 0, state.plan.steps);
   state.seconds = fields.number("seconds");
   for (const Json& element : fields.array("history")) {
@@ -153,7 +165,7 @@ NbodyState state_from(const Fields& fields) {
   return state;
 }
 
-template <class Values>  // of bytes or floats
+template <class Values>  // of bytes, floats or doubles
 void share(Values& values, distributed::Communicator& ranks) {
   const auto own = std::as_bytes(std::span(values));
   distributed::Bytes bytes(own.begin(), own.end());
@@ -162,20 +174,23 @@ void share(Values& values, distributed::Communicator& ranks) {
   std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 
-const std::vector<float>& values_of(const SafeTensors& content, std::string_view name,
-                                    const Shape& shape, const std::string& where) {
+// F64, or F32 as older checkpoints have.
+std::vector<double> values_of(const SafeTensors& content, std::string_view name, const Shape& shape,
+                              const std::string& where) {
   const NamedTensor* tensor = content.find(name);
   if (tensor == nullptr) throw Error(ErrorKind::data, str(where, ": no tensor ", name));
   if (!(tensor->shape == shape)) {
     throw Error(ErrorKind::data, str(where, ": tensor ", name, ": expected the shape ", shape,
                                      ", found ", tensor->shape));
   }
-  for (const float value : tensor->values) {
+  std::vector<double> values = tensor->doubles;
+  values.insert(values.end(), tensor->values.begin(), tensor->values.end());
+  for (const double value : values) {
     if (!std::isfinite(value)) {
       throw Error(ErrorKind::data, str(where, ": tensor ", name, " holds ", value));
     }
   }
-  return tensor->values;
+  return values;
 }
 
 }  // namespace
@@ -194,13 +209,13 @@ bool Pace::falls_on(std::int64_t step) const {
 void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state) {
   const std::int64_t n = state.bodies.count();
   write_safetensors(path, {{{kMetadata, metadata_of(state)}},
-                           {{"position", Shape{n, 4}, state.bodies.position},
-                            {"velocity", Shape{n, 4}, state.bodies.velocity},
+                           {{"position", Shape{n, 4}, {}, state.bodies.position},
+                            {"velocity", Shape{n, 4}, {}, state.bodies.velocity},
                             {"group", Shape{n}, state.bodies.group}}});
 }
 
 NbodyState read_nbody_checkpoint(const std::filesystem::path& path) {
-  const SafeTensors content = read_safetensors(path);
+  const SafeTensors content = read_safetensors(path, SafetensorsDtypes::f32_and_f64);
   const std::string where = path.string();
   const auto metadata = content.metadata.find(kMetadata);
   if (metadata == content.metadata.end()) {
@@ -214,7 +229,9 @@ NbodyState read_nbody_checkpoint(const std::filesystem::path& path) {
   const std::int64_t n = fields.integer("bodies", 1, kMaxBodies);
   state.bodies.position = values_of(content, "position", Shape{n, 4}, where);
   state.bodies.velocity = values_of(content, "velocity", Shape{n, 4}, where);
-  state.bodies.group = values_of(content, "group", Shape{n}, where);
+  for (const double group : values_of(content, "group", Shape{n}, where)) {
+    state.bodies.group.push_back(static_cast<float>(group));
+  }
   return state;
 }
 
@@ -223,22 +240,22 @@ void share_state(NbodyState& state, distributed::Communicator& ranks) {
   std::string metadata = metadata_of(state);
   share(metadata, ranks);
   Bodies bodies = std::move(state.bodies);
-  for (std::vector<float>* values : {&bodies.position, &bodies.velocity, &bodies.group}) {
-    share(*values, ranks);
-  }
+  share(bodies.position, ranks);
+  share(bodies.velocity, ranks);
+  share(bodies.group, ranks);
   if (!ranks.is_first()) state = state_from(parse_fields(metadata, "the state of rank 0"));
   state.bodies = std::move(bodies);
 }
 
 std::string samples_csv(const NbodyState& state) {
-  std::string text = "step,time,kinetic,potential,energy,px,py,pz,lx,ly,lz\n";
-  const double dt = static_cast<double>(state.plan.step.dt);
+  std::string text = "step,time,kinetic,potential,energy,px,py,pz,lx,ly,lz,cx,cy,cz\n";
+  constexpr std::array<double, 3> kUnknown = {NAN, NAN, NAN};
   for (const NbodySample& sample : state.samples) {
     const kernels::NbodyTotals& totals = sample.totals;
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}\n", sample.step,
-                   dt * static_cast<double>(sample.step), totals.kinetic, totals.potential,
-                   totals.energy(), fmt::join(totals.momentum, ","),
-                   fmt::join(totals.angular_momentum, ","));
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{}\n", sample.step,
+                   state.time_of(sample.step), totals.kinetic, totals.potential, totals.energy(),
+                   fmt::join(totals.momentum, ","), fmt::join(totals.angular_momentum, ","),
+                   fmt::join(sample.centre.value_or(kUnknown), ","));
   }
   return text;
 }

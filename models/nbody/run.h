@@ -3,8 +3,10 @@
 // file from which it goes on bit for bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +41,12 @@ struct NbodyPlan {
 struct NbodySample {
   std::int64_t step = 0;
   kernels::NbodyTotals totals;
+  std::optional<std::array<double, 3>> centre;  // of mass; older checkpoints do not have it
 };
 
 struct NbodyState {
+  double time_of(std::int64_t at) const { return plan.step.dt * static_cast<double>(at); }
+
   NbodyPlan plan;
   std::int64_t step = 0;  // done, with its sample and its frame
   double seconds = 0;     // spent on steps
@@ -51,7 +56,8 @@ struct NbodyState {
 
 inline constexpr char kNbodyCheckpoint[] = "checkpoint.safetensors";  // in the folder of a run
 
-// Crash-safe. Reading throws Error{data}, naming the file, for anything that does not hold
+// Crash-safe. A checkpoint whose bodies are fp32, as before they were double, goes on from them.
+// Reading throws Error{data}, naming the file, for anything that does not hold
 // together.
 void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state);
 NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
@@ -59,7 +65,8 @@ NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
 // All ranks get the state of the first one. A call of all ranks; blocks.
 void share_state(NbodyState& state, distributed::Communicator& ranks);
 
-// The samples as a table for other programs: step, time, energies, momenta, one line each.
+// The samples as a table for other programs: step, time, energies, momenta and the centre of mass,
+// one line each.
 std::string samples_csv(const NbodyState& state);
 
 }  // namespace weft::models

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 #include "kernels/catalogue.h"
@@ -35,7 +36,7 @@ double extent(const Bodies& bodies) {
   double sum[3] = {}, squares = 0;
   for (std::size_t i = 0; i < bodies.position.size(); i += 4) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double x = static_cast<double>(bodies.position[i + axis]);
+      const double x = bodies.position[i + axis];
       sum[axis] += x;
       squares += x * x;
     }
@@ -46,22 +47,34 @@ double extent(const Bodies& bodies) {
 
 // The bodies that this rank moves.
 kernels::NbodyRange moved(kernels::NbodySplit split, const distributed::Communicator& ranks,
-                          std::int64_t n) {
-  if (split == kernels::NbodySplit::pairs) return {0, n};
+                          std::int64_t n, bool few) {
+  if (few || split == kernels::NbodySplit::pairs) return {0, n};
   const distributed::Share share = ranks.share_of(n);
   return {share.first, share.count};
 }
 
-std::span<const float> quads(const std::vector<float>& values, const kernels::NbodyRange& range) {
+std::span<const double> quads(const std::vector<double>& values, const kernels::NbodyRange& range) {
   return std::span(values).subspan(static_cast<std::size_t>(4 * range.first),
                                    static_cast<std::size_t>(4 * range.count));
 }
 
-float in_float_range(double value, double low, double high) {
-  return static_cast<float>(std::isfinite(value) ? std::clamp(value, low, high) : high);
+double in_range(double value, double low, double high) {
+  return std::isfinite(value) ? std::clamp(value, low, high) : high;
+}
+
+// Positions and masses as the forces read them.
+std::vector<float> rounded(const std::vector<double>& values) {
+  std::vector<float> floats;
+  floats.reserve(values.size());
+  for (const double value : values) floats.push_back(static_cast<float>(value));
+  return floats;
 }
 
 }  // namespace
+
+bool forces_in_double(const kernels::NbodyOptions& force, std::int64_t n) {
+  return force.variant == kernels::kAutomatic && n <= kernels::kNbodyFew;
+}
 
 void check_step(const Bodies& bodies, const NbodyStep& step) {
   const std::size_t n = bodies.group.size();
@@ -72,10 +85,11 @@ void check_step(const Bodies& bodies, const NbodyStep& step) {
                     n, ", ", bodies.position.size(), " and ", bodies.velocity.size()));
   }
   if (!std::isfinite(step.dt)) throw Error(ErrorKind::usage, "NbodySimulation: dt is not finite");
-  float heaviest = 0;
+  double heaviest = 0;
   for (std::size_t i = 0; i < n; ++i) heaviest = std::max(heaviest, bodies.position[4 * i + 3]);
-  const float eps = step.force.softening;
-  if (!std::isfinite(heaviest / eps / eps / eps * std::max(1.0f, step.force.gravity))) {
+  const double eps = step.force.softening;
+  const double largest = heaviest / eps / eps / eps * std::max(1.0, step.force.gravity);
+  if (!(largest <= static_cast<double>(std::numeric_limits<float>::max()))) {
     throw Error(ErrorKind::usage, str("the softening ", eps, " is too small for a body of mass ",
                                       heaviest, ": mass / softening^3 overflows"));
   }
@@ -88,16 +102,20 @@ NbodySimulation::NbodySimulation(const Bodies& bodies, const NbodyStep& step, co
       stream_(stream),
       gathering_(stream),
       group_(checked(bodies, step).group),
+      few_(forces_in_double(step.force, count())),
       split_(kernels::nbody_split(step.force.variant, problem(), stream.device())),
-      own_(moved(split_, ranks, count())),
-      position_(tensor_from_host<float>(Shape{count(), 4}, bodies.position, stream)),
+      own_(moved(split_, ranks, count(), few_)),
+      position_(tensor_from_host<double>(Shape{count(), 4}, bodies.position, stream)),
       velocity_(
-          tensor_from_host<float>(Shape{own_.count, 4}, quads(bodies.velocity, own_), stream)),
-      acceleration_(Shape{own_.count, 4}, DType::f32, stream),
+          tensor_from_host<double>(Shape{own_.count, 4}, quads(bodies.velocity, own_), stream)),
+      rounded_(Shape{few_ ? 0 : count(), 4}, DType::f32, stream),
+      acceleration_(Shape{few_ ? 0 : own_.count, 4}, DType::f32, stream),
       totals_(Shape{kernels::kNbodyTotals}, DType::f64, stream),
       workspace_(kernels::nbody_workspace_bytes(problem(), step.force.variant, stream.device()),
                  stream) {
   step_.force.variant = kernels::rung_name("nbody", step.force.variant);  // not the caller's view
+  if (few_) return;
+  copy_from_host(rounded_.view<float>(), rounded(bodies.position), stream);
   accelerate();
   one_step_.emplace(stream_, [this] {
     move(step_.dt / 2, step_.dt);
@@ -106,14 +124,15 @@ NbodySimulation::NbodySimulation(const Bodies& bodies, const NbodyStep& step, co
   });
 }
 
-void NbodySimulation::move(float kick, float drift) {
-  kernels::nbody_advance(position_.data<float>() + 4 * own_.first, velocity_.data<float>(),
-                         acceleration_.data<float>(), own_.count, kick, drift, stream_);
+void NbodySimulation::move(double kick, double drift) {
+  kernels::nbody_advance_wide(position_.data<double>() + 4 * own_.first, velocity_.data<double>(),
+                              rounded_.data<float>() + 4 * own_.first, acceleration_.data<float>(),
+                              own_.count, kick, drift, stream_);
 }
 
-// From the positions of the bodies that this rank moves.
+// From the rounded positions of the bodies that this rank moves.
 void NbodySimulation::accelerate() {
-  float *acceleration = acceleration_.data<float>(), *position = position_.data<float>();
+  float *acceleration = acceleration_.data<float>(), *position = rounded_.data<float>();
   const std::int64_t n = count();
   if (ranks_.size() == 1) {
     return kernels::nbody_accelerations(acceleration, position, n, step_.force, workspace(),
@@ -138,42 +157,57 @@ void NbodySimulation::accelerate() {
 }
 
 void NbodySimulation::advance(std::int64_t steps) {
+  if (few_) {
+    return kernels::nbody_few_steps(position_.data<double>(), velocity_.data<double>(), count(),
+                                    steps, step_.dt, step_.force, stream_);
+  }
   for (std::int64_t i = 0; i < steps; ++i) one_step_->launch();
 }
 
+void NbodySimulation::gather_positions() {
+  if (own_.count < count()) ranks_.all_gather(position_.data<double>(), 4 * count(), 4, stream_);
+}
+
+// A few bodies are those of the first rank, whatever the processors of the others are.
 kernels::NbodyTotals NbodySimulation::totals() {
+  gather_positions();
   const distributed::Share share = ranks_.share_of(count());
-  kernels::nbody_totals_part(totals_.data<double>(), position_.data<float>(),
-                             velocity_.data<float>() + 4 * (share.first - own_.first), problem(),
-                             {share.first, share.count}, step_.force, workspace(), stream_);
+  const kernels::NbodyRange part = !few_ ? kernels::NbodyRange{share.first, share.count}
+                                   : ranks_.is_first() ? kernels::NbodyRange{0, count()}
+                                                       : kernels::NbodyRange{};
+  kernels::nbody_totals_wide(totals_.data<double>(), position_.data<double>(),
+                             velocity_.data<double>() + 4 * (part.first - own_.first), problem(),
+                             part, step_.force, workspace(), stream_);
   std::vector<double> values = to_host(totals_.view<double>(), stream_);
   ranks_.all_reduce(std::span<double>(values));
   return {
       values[0], values[1], {values[2], values[3], values[4]}, {values[5], values[6], values[7]}};
 }
 
-Bodies NbodySimulation::bodies() const {
+Bodies NbodySimulation::bodies() {
+  gather_positions();
   Bodies bodies;
-  bodies.position = to_host(position_.view<float>(), stream_);
-  Tensor velocity(position_.shape(), DType::f32, stream_);
-  float* own = velocity.data<float>() + 4 * own_.first;
+  bodies.position = to_host(position_.view<double>(), stream_);
+  Tensor velocity(position_.shape(), DType::f64, stream_);
+  double* own = velocity.data<double>() + 4 * own_.first;
   copy_bytes(own, velocity.device(), velocity_.raw(), velocity.device(), velocity_.bytes(),
              stream_);
-  if (own_.count < count()) ranks_.all_gather(velocity.data<float>(), 4 * count(), 4, stream_);
-  bodies.velocity = to_host(velocity.view<float>(), stream_);
+  if (own_.count < count()) ranks_.all_gather(velocity.data<double>(), 4 * count(), 4, stream_);
+  bodies.velocity = to_host(velocity.view<double>(), stream_);
   bodies.group = group_;
   return bodies;
 }
 
-float suggested_softening(const Bodies& bodies) {
+double suggested_softening(const Bodies& bodies) {
   const double n = static_cast<double>(std::max<std::int64_t>(bodies.count(), 1));
   const double radius = extent(bodies);
-  return in_float_range(radius > 0 ? 0.02 * radius / std::cbrt(n) : 0.01, 1e-12, 1e12);
+  return in_range(radius > 0 ? 0.02 * radius / std::cbrt(n) : 0.01, 1e-12, 1e12);
 }
 
-float suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force, const Stream& stream) {
+double suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force,
+                    const Stream& stream) {
   const std::int64_t n = bodies.count();
-  const Tensor position = tensor_from_host<float>(Shape{n, 4}, bodies.position, stream);
+  const Tensor position = tensor_from_host<float>(Shape{n, 4}, rounded(bodies.position), stream);
   Tensor acceleration(Shape{n, 4}, DType::f32, stream);
   const Buffer scratch(kernels::nbody_workspace_bytes(n, force.variant, stream.device()), stream);
   kernels::nbody_accelerations(acceleration.data<float>(), position.data<float>(), n, force,
@@ -181,19 +215,17 @@ float suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force, con
   double largest = 0, fastest = 0;
   const std::vector<float> host = to_host(acceleration.view<float>(), stream);
   for (std::size_t i = 0; i < host.size(); i += 4) {
-    const float* v = bodies.velocity.data() + i;
     const double a[3] = {double{host[i]}, double{host[i + 1]}, double{host[i + 2]}};
-    const double speed[3] = {double{v[0]}, double{v[1]}, double{v[2]}};
     largest = std::max(largest, length(a));
-    fastest = std::max(fastest, length(speed));
+    fastest = std::max(fastest, length(bodies.velocity.data() + i));
   }
   double dt = 0.01;
   if (largest > 0) {
-    dt = std::sqrt(static_cast<double>(force.softening) / (20 * largest));
+    dt = std::sqrt(force.softening / (20 * largest));
   } else if (fastest > 0 && n > 1) {
     dt = 0.01 * extent(bodies) / fastest;
   }
-  return in_float_range(dt, 1e-30, 1e30);
+  return in_range(dt, 1e-30, 1e30);
 }
 
 double virial_ratio(const kernels::NbodyTotals& totals) {
@@ -208,6 +240,14 @@ NbodyDrift drift(const kernels::NbodyTotals& before, const kernels::NbodyTotals&
           ratio(change(before.momentum, now.momentum), std::sqrt(2 * kinetic * sums.mass)),
           ratio(change(before.angular_momentum, now.angular_momentum),
                 std::sqrt(2 * kinetic * sums.inertia))};
+}
+
+CentreMotion centre_motion(const MassSums& start, const double (&centre)[3], double time) {
+  double expected[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    expected[axis] = start.centre[axis] + time * start.velocity[axis];
+  }
+  return {change(start.centre, centre), change(expected, centre)};
 }
 
 bool is_finite(const kernels::NbodyTotals& totals) {

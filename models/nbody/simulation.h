@@ -7,15 +7,18 @@
 //   simulation.advance(100);
 //   const kernels::NbodyTotals totals = simulation.totals();
 //
+// Positions and velocities are double. Forces are fp32, from positions rounded to fp32. Up to
+// kernels::kNbodyFew bodies have forces in double, unless the step names a rung.
+//
 // The same bodies, options and device give the same bits however the steps are divided over calls,
 // and a simulation that starts from bodies() goes on as this one would.
 //
 // Ranks share a simulation in one of two ways (kernels::nbody_split()). By targets, a rank moves
 // its share of the bodies, and positions are gathered before the forces of each step; a GPU
 // meanwhile computes the forces between its own bodies. By pairs, a rank computes its share of the
-// pairs, the accelerations are added over the ranks, and every rank moves all bodies. The
-// trajectory is that of one rank to rounding; on CPUs with the same instructions it has the same
-// bits.
+// pairs, the accelerations are added over the ranks, and every rank moves all bodies. A few bodies
+// with forces in double are not shared: every rank moves all of them. The trajectory is that of one
+// rank to rounding; on CPUs with the same instructions it has the same bits.
 #pragma once
 
 #include <optional>
@@ -28,9 +31,12 @@
 namespace weft::models {
 
 struct NbodyStep {
-  float dt = 0.01f;  // negative: back in time
+  double dt = 0.01;  // negative: back in time
   kernels::NbodyOptions force{};
 };
+
+// Are the forces between n bodies computed in double?
+bool forces_in_double(const kernels::NbodyOptions& force, std::int64_t n);
 
 // Error{usage} for no bodies, a step that is not finite, or a softening so small that the force
 // between two bodies in one place would overflow.
@@ -50,23 +56,27 @@ class NbodySimulation {
   void advance(std::int64_t steps);  // queued on the stream
   // Both wait for the stream, and are of all bodies on every rank.
   kernels::NbodyTotals totals();
-  Bodies bodies() const;
+  Bodies bodies();
 
  private:
   kernels::Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
   kernels::NbodyProblem problem() const { return {count(), ranks_.size()}; }
-  void move(float kick, float drift);
+  void move(double kick, double drift);
   void accelerate();
+  void gather_positions();
 
   distributed::Communicator& ranks_;
   NbodyStep step_;
   Stream stream_;
   Branch gathering_;
   std::vector<float> group_;
+  bool few_;  // with forces in double
   kernels::NbodySplit split_;
-  kernels::NbodyRange own_;         // the bodies that this rank moves
-  Tensor position_;                 // (n, 4)
-  Tensor velocity_, acceleration_;  // (own_.count, 4)
+  kernels::NbodyRange own_;  // the bodies that this rank moves
+  Tensor position_;          // (n, 4), f64; those that others move are old
+  Tensor velocity_;          // (own_.count, 4), f64
+  Tensor rounded_;           // (n, 4): all positions in fp32, for the forces; empty for a few
+  Tensor acceleration_;      // (own_.count, 4); likewise
   Tensor totals_;
   Buffer workspace_;
   std::optional<Graph> one_step_;
@@ -76,8 +86,8 @@ class NbodySimulation {
 // of the mean distance between neighbours, from the root-mean-square radius. The step is dt =
 // sqrt(eps / (20 a)) with the largest acceleration a of the start (Power et al. 2003, with 2 eta =
 // 1/20), or a hundredth of the time in which a body crosses the radius when there is no force.
-float suggested_softening(const Bodies& bodies);
-float suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force, const Stream& stream);
+double suggested_softening(const Bodies& bodies);
+double suggested_dt(const Bodies& bodies, const kernels::NbodyOptions& force, const Stream& stream);
 
 // 2K / |U|: 1 for a system in equilibrium, below 1 for one that is about to collapse.
 double virial_ratio(const kernels::NbodyTotals& totals);
@@ -91,5 +101,12 @@ struct NbodyDrift {
 NbodyDrift drift(const kernels::NbodyTotals& before, const kernels::NbodyTotals& now,
                  const MassSums& sums);
 bool is_finite(const kernels::NbodyTotals& totals);
+
+// The centre of mass since a start with these sums: the length of its way, and the distance to
+// where its first velocity leads it in this time. Without outer forces it moves in a straight line.
+struct CentreMotion {
+  double moved = 0, off = 0;
+};
+CentreMotion centre_motion(const MassSums& start, const double (&centre)[3], double time);
 
 }  // namespace weft::models

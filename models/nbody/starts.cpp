@@ -60,10 +60,10 @@ void check_count(const char* where, std::int64_t n) {
 void store(Bodies& bodies, std::int64_t index, const Body& body, double mass, int group) {
   const std::size_t i = static_cast<std::size_t>(index);
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    bodies.position[4 * i + axis] = static_cast<float>(body.x[axis]);
-    bodies.velocity[4 * i + axis] = static_cast<float>(body.v[axis]);
+    bodies.position[4 * i + axis] = body.x[axis];
+    bodies.velocity[4 * i + axis] = body.v[axis];
   }
-  bodies.position[4 * i + 3] = static_cast<float>(mass);
+  bodies.position[4 * i + 3] = mass;
   bodies.group[i] = static_cast<float>(group);
 }
 

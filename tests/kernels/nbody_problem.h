@@ -31,10 +31,9 @@ inline std::vector<float> random_bodies(std::int64_t n, std::uint64_t seed) {
 inline std::vector<double> oracle(const std::vector<float>& bodies, const NbodyOptions& options) {
   const std::vector<double> exact = to_double(bodies);
   std::vector<double> acceleration(exact.size());
-  const double softening2 = static_cast<double>(options.softening * options.softening);
   cpu::nbody_naive<double>(acceleration.data(), exact.data(),
-                           static_cast<std::int64_t>(exact.size() / 4), softening2,
-                           static_cast<double>(options.gravity));
+                           static_cast<std::int64_t>(exact.size() / 4),
+                           options.softening * options.softening, options.gravity);
   return acceleration;
 }
 
@@ -43,7 +42,7 @@ inline std::vector<double> oracle(const std::vector<float>& bodies, const NbodyO
 inline std::vector<double> sums_of_pulls(const std::vector<float>& bodies,
                                          const NbodyOptions& options) {
   const std::int64_t n = static_cast<std::int64_t>(bodies.size()) / 4;
-  const double softening2 = static_cast<double>(options.softening * options.softening);
+  const double softening2 = options.softening * options.softening;
   std::vector<double> pulls(at(n));
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -53,7 +52,7 @@ inline std::vector<double> sums_of_pulls(const std::vector<float>& bodies,
                          static_cast<double>(bodies[at(4 * i + axis)]);
         d2 += d * d;
       }
-      pulls[at(i)] += static_cast<double>(std::fabs(options.gravity) * bodies[at(4 * j + 3)]) *
+      pulls[at(i)] += std::fabs(options.gravity) * static_cast<double>(bodies[at(4 * j + 3)]) *
                       std::sqrt(d2) / std::pow(d2 + softening2, 1.5);
     }
   }
@@ -106,8 +105,8 @@ class Nbody : public DeviceTest {
       ++variants;
       NbodyOptions options;
       options.variant = rung.name;
-      options.softening = 0.05f;
-      options.gravity = 0.75f;
+      options.softening = 0.05;
+      options.gravity = 0.75;
       body(std::string(rung.name), options);
     }
     EXPECT_GT(variants, 0);
@@ -131,7 +130,7 @@ class Nbody : public DeviceTest {
       if (!nbody_takes(rung.name, {1, 2}, device())) continue;
       if (nbody_split(rung.name, {1, 2}, device()) != split) continue;
       ++rungs;
-      body({.variant = rung.name, .softening = 0.05f, .gravity = 0.75f});
+      body({.variant = rung.name, .softening = 0.05, .gravity = 0.75});
     }
     EXPECT_GT(rungs, 0);
   }

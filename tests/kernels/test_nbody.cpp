@@ -59,7 +59,7 @@ TEST_P(Nbody, MatchesTheOracleAtEveryScale) {
     }
   }
   for_each_variant([&](const std::string& variant, NbodyOptions options) {
-    options.softening = 1e-3f;
+    options.softening = 1e-3;
     EXPECT_TRUE(close(accelerations(bodies, options), oracle(bodies, options),
                       sums_of_pulls(bodies, options), variant));
   });
@@ -110,7 +110,7 @@ TEST_P(Nbody, BodiesWithoutNeighboursOrInOnePlaceFeelNothing) {
 
 TEST_P(Nbody, TwoBodiesAttractEachOther) {
   for_each_variant([&](const std::string& variant, NbodyOptions options) {
-    options.softening = 1e-6f;
+    options.softening = 1e-6;
     options.gravity = 3;
     const std::vector<float> a = accelerations({0, 0, 0, 8, 0, 2, 0, 4}, options);
     const std::vector<double> expected = {0, 3, 0, 0, 0, -6, 0, 0};  // G m / 2^2
@@ -160,8 +160,8 @@ TEST_P(Nbody, TotalsMatchTheOracle) {
   for (const std::int64_t n : sizes_here({1, 2, 63, 64, 65, 127, 128, 129, 1009}, {1, 129})) {
     const std::vector<float> bodies = random_bodies(n, 7), velocity = random_floats(4 * n, 8);
     NbodyOptions options;
-    options.softening = 0.05f;
-    options.gravity = 0.75f;
+    options.softening = 0.05;
+    options.gravity = 0.75;
     const NbodyTotals found = totals(bodies, velocity, options);
     NbodyTotals expected;
     double scale = 0;
@@ -180,7 +180,7 @@ TEST_P(Nbody, TotalsMatchTheOracle) {
       }
       scale += m;
       for (std::int64_t j = 0; j < i; ++j) {
-        double d2 = static_cast<double>(options.softening * options.softening);
+        double d2 = options.softening * options.softening;
         for (std::size_t axis = 0; axis < 3; ++axis) {
           const double d = static_cast<double>(bodies[at(4 * j) + axis]) - p[axis];
           d2 += d * d;
@@ -190,7 +190,7 @@ TEST_P(Nbody, TotalsMatchTheOracle) {
     }
     EXPECT_TRUE(std::fabs(found.kinetic - expected.kinetic) <= 1e-12 * scale) << n;
     EXPECT_TRUE(std::fabs(found.potential - expected.potential) <=
-                8 * kEps * std::fabs(expected.potential))
+                1e-13 * std::fabs(expected.potential))
         << n << ": " << found.potential << ", expected " << expected.potential;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       EXPECT_TRUE(std::fabs(found.momentum[axis] - expected.momentum[axis]) <= 1e-12 * scale) << n;
@@ -203,7 +203,7 @@ TEST_P(Nbody, TotalsMatchTheOracle) {
 
 // All pairs are as far apart as the softening says, 1, and sums of the masses need more than the 24
 // bits of a float: what is added in float shows.
-TEST_P(Nbody, TheTotalsAreAddedInDouble) {
+TEST_P(Nbody, TheTotalsAreComputedInDouble) {
   const std::int64_t n = 300;
   const double mass = 1 + std::ldexp(1, -18);
   std::vector<float> bodies;
@@ -213,7 +213,7 @@ TEST_P(Nbody, TheTotalsAreAddedInDouble) {
   options.gravity = 1;
   const NbodyTotals found = totals(bodies, std::vector<float>(bodies.size(), 0.0f), options);
   const double expected = -0.5 * mass * mass * static_cast<double>(n * (n - 1));
-  EXPECT_TRUE(std::fabs(found.potential - expected) <= 1e-10 * std::fabs(expected))
+  EXPECT_TRUE(std::fabs(found.potential - expected) <= 1e-14 * std::fabs(expected))
       << found.potential << ", expected " << expected;
 }
 
@@ -226,7 +226,7 @@ TEST_P(Nbody, LeapfrogKeepsAnOrbit) {
   const std::vector<float> start_velocity = {0, speed, 0, 0, 0, -speed, 0, 0};
   const float period = 2 * 3.14159265f * 0.5f / speed;
   NbodyOptions options;
-  options.softening = 1e-4f;
+  options.softening = 1e-4;
   const auto error_after = [&](int steps) {
     Guarded<float> bodies(start, stream()), velocity(start_velocity, stream()), a(8, stream());
     Guarded<std::uint8_t> memory = scratch(2, options);
@@ -249,7 +249,7 @@ TEST_P(Nbody, LeapfrogKeepsAnOrbit) {
 }
 
 TEST_P(Nbody, RefusesWhatItCannotDo) {
-  const auto with = [](std::string_view variant, float softening) {
+  const auto with = [](std::string_view variant, double softening) {
     NbodyOptions options;
     options.variant = variant;
     options.softening = softening;
@@ -258,10 +258,10 @@ TEST_P(Nbody, RefusesWhatItCannotDo) {
   const auto run = [&](std::int64_t n, const NbodyOptions& options) {
     nbody_accelerations(nullptr, nullptr, n, options, {}, stream());
   };
-  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_USAGE_ERROR(run(-1, {}), "negative");
   EXPECT_USAGE_ERROR(run(std::int64_t{1} << 60, {}), "2^63");
-  for (const float softening : {0.0f, -1.0f, 1e13f, nan}) {
+  for (const double softening : {0.0, -1.0, 1e13, nan}) {
     EXPECT_USAGE_ERROR(run(1, with(kAutomatic, softening)), "softening");
   }
   EXPECT_USAGE_ERROR(run(1000, {}), "workspace");
@@ -276,18 +276,19 @@ WEFT_ON_EACH_DEVICE(Nbody);
 
 TEST(NbodyCpuIsas, MatchTheOracle) {
   NbodyOptions options;
-  options.softening = 0.05f;
+  options.softening = 0.05;
   for (const auto& [isa, table] : nbody_cpu_tables()) {
     for (const cases::NbodyCase& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
       const std::vector<float> bodies = random_bodies(c.n, 9);
       const std::vector<double> expected = oracle(bodies, options);
       const std::vector<double> pulls = sums_of_pulls(bodies, options);
-      const float softening2 = options.softening * options.softening;
+      const auto softening2 = static_cast<float>(options.softening * options.softening);
+      const auto gravity = static_cast<float>(options.gravity);
       std::vector<float> out(bodies.size()), scratch(at(table->struct_of_arrays_scratch(c.n)));
-      table->naive(out.data(), bodies.data(), c.n, softening2, options.gravity);
+      table->naive(out.data(), bodies.data(), c.n, softening2, gravity);
       EXPECT_TRUE(close(out, expected, pulls, str(isa, " naive")));
       table->struct_of_arrays(out.data(), bodies.data(), c.n, {{0, c.n}, {0, c.n}}, softening2,
-                              options.gravity, scratch.data());
+                              gravity, scratch.data());
       EXPECT_TRUE(close(out, expected, pulls, str(isa, " struct_of_arrays")));
     }
   }
@@ -307,7 +308,7 @@ TEST(NbodyCpu, DoesNotDependOnThreads) {
   EXPECT_TRUE(same_bits(one, three));
   const auto [totals_one, totals_three] = with_thread_counts([&] {
     std::vector<double> out(at(kNbodyTotals));
-    cpu.totals(out.data(), bodies.data(), velocity.data(), n, {0, n}, 0.01f, 1, partials.data());
+    cpu.totals(out.data(), bodies.data(), velocity.data(), n, {0, n}, 0.01, 1, partials.data());
     return out;
   });
   EXPECT_TRUE(same_bits(totals_one, totals_three));

@@ -18,8 +18,10 @@ using test::throws;
 
 Bodies random_bodies(std::int64_t n) {
   Bodies bodies(n);
-  bodies.position = test::random_floats(4 * n, 1, -1e3f, 1e3f);
-  bodies.velocity = test::random_floats(4 * n, 2, -1e-3f, 1e-3f);
+  bodies.position = test::to_double(test::random_floats(4 * n, 1, -1e3f, 1e3f));
+  bodies.velocity = test::to_double(test::random_floats(4 * n, 2, -1e-3f, 1e-3f));
+  for (double& x : bodies.position) x /= 3;  // more digits than a float has
+  for (double& v : bodies.velocity) v /= 3;
   for (std::size_t i = 3; i < bodies.position.size(); i += 4) {
     bodies.position[i] = std::abs(bodies.position[i]);
     bodies.velocity[i] = 0;
@@ -41,8 +43,8 @@ data::NpyArray array(const std::string& dtype, const std::vector<std::int64_t>& 
 TEST(NbodyFiles, BothFormatsKeepEveryBit) {
   const TemporaryFolder folder;
   Bodies bodies = random_bodies(37);
-  bodies.position[0] = std::numeric_limits<float>::denorm_min();
-  bodies.position[1] = std::numeric_limits<float>::max();
+  bodies.position[0] = std::numeric_limits<double>::denorm_min();
+  bodies.position[1] = double{std::numeric_limits<float>::max()} / 3;
   bodies.position[3] = 0;
   for (const char* name : {"a.npy", "a.csv"}) {
     write_bodies(folder / name, bodies);
@@ -53,22 +55,28 @@ TEST(NbodyFiles, BothFormatsKeepEveryBit) {
   }
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.csv", "a.npy"}));
   const data::NpyArray stored = data::read_npy((folder / "a.npy").string());
-  EXPECT_EQ(stored.dtype, "f4");
+  EXPECT_EQ(stored.dtype, "f8");
   EXPECT_EQ(stored.shape, (std::vector<std::int64_t>{37, 7}));
 }
 
-TEST(NbodyFiles, DoublesAreRounded) {
+TEST(NbodyFiles, DoublesStayDoublesAndFloatsAreRead) {
   const TemporaryFolder folder;
   data::write_npy((folder / "d.npy").string(),
-                  array<double>("f8", {1, 7}, {0.1, 2, 3, 4, 5, 6, 7}));
+                  array<double>("f8", {1, 7}, {0.1, 2, 3, 4, 0.7, 6, 7.3}));
+  data::write_npy((folder / "f.npy").string(),
+                  array<float>("f4", {1, 7}, {0.1f, 2, 3, 4, 0.7f, 6, 7.3f}));
   const Bodies bodies = read_bodies(folder / "d.npy");
-  EXPECT_EQ(bodies.position, (std::vector<float>{0.1f, 2, 3, 7}));
-  EXPECT_EQ(bodies.velocity, (std::vector<float>{4, 5, 6, 0}));
+  EXPECT_EQ(bodies.position, (std::vector<double>{0.1, 2, 3, 7.3}));
+  EXPECT_EQ(bodies.velocity, (std::vector<double>{4, 0.7, 6, 0}));
+  EXPECT_EQ(read_bodies(folder / "f.npy").position,
+            (std::vector<double>{double{0.1f}, 2, 3, double{7.3f}}));
+  EXPECT_EQ(parse_bodies_csv("0.1,2,3,4,0.7,6,7.3", "f").position, bodies.position);
+  EXPECT_EQ(parse_bodies_csv("0.1,2,3,4,0.7,6,7.3", "f").velocity, bodies.velocity);
 }
 
 TEST(NbodyFiles, CsvIsReadInManyForms) {
-  const std::vector<float> position = {1, 2, 3, 7, -1, -2.5f, 3e4f, 0};
-  const std::vector<float> velocity = {4, 5, 6, 0, 0.5f, 0, 1, 0};
+  const std::vector<double> position = {1, 2, 3, 7, -1, -2.5, 3e4, 0};
+  const std::vector<double> velocity = {4, 5, 6, 0, 0.5, 0, 1, 0};
   for (const char* text :
        {"1,2,3,4,5,6,7\n-1,-2.5,3e4,.5,0,1,0\n",
         "x,y,z,vx,vy,vz,mass\n1,2,3,4,5,6,7\n-1,-2.5,3e4,.5,0,1,0",
@@ -116,7 +124,7 @@ TEST(NbodyFiles, CsvMayArriveInParts) {
   for (std::size_t size = 1; size <= text.size(); ++size) {
     BodiesCsvReader reader("f.csv");
     for (std::size_t at = 0; at < text.size(); at += size) reader.feed(text.substr(at, size));
-    EXPECT_EQ(reader.finish().position, (std::vector<float>{1, 2, 3, 7, 8, 9, 10, 14})) << size;
+    EXPECT_EQ(reader.finish().position, (std::vector<double>{1, 2, 3, 7, 8, 9, 10, 14})) << size;
   }
 }
 

@@ -42,7 +42,7 @@ NbodyState example() {
   state.plan.start = "galaxies";
   state.plan.seed = 3;
   state.plan.steps = 40;
-  state.plan.step = {0.1f, {"naive", 0.03f, 1.5f}};
+  state.plan.step = {0.1, {"naive", 0.03, 1.5}};
   state.plan.samples = {40, 4};
   state.plan.frames = {40, 7};
   state.plan.style = {128, BodyColour::galaxy};
@@ -50,7 +50,8 @@ NbodyState example() {
   state.plan.sums = mass_sums(state.bodies);
   state.step = 10;
   state.seconds = 0.1;
-  state.samples = {{0, {1.0 / 3, -2, {1e-20, 0, 0}, {1, 2, 3}}}, {10, {1, -2.5, {}, {}}}};
+  state.samples = {{0, {1.0 / 3, -2, {1e-20, 0, 0}, {1, 2, 3}}, {{0.1, 0.2, 0.3}}},
+                   {10, {1, -2.5, {}, {}}, {{1e-3, 0, -7}}}};
   return state;
 }
 
@@ -65,9 +66,9 @@ TEST(NbodyCheckpoint, KeepsEverything) {
   EXPECT_EQ(read.step, 10);
   EXPECT_EQ(read.seconds, 0.1);
   EXPECT_EQ(read.plan.start, "galaxies");
-  EXPECT_EQ(read.plan.step.dt, 0.1f);
-  EXPECT_EQ(read.plan.step.force.softening, 0.03f);
-  EXPECT_EQ(read.plan.step.force.gravity, 1.5f);
+  EXPECT_EQ(read.plan.step.dt, 0.1);
+  EXPECT_EQ(read.plan.step.force.softening, 0.03);
+  EXPECT_EQ(read.plan.step.force.gravity, 1.5);
   EXPECT_EQ(read.plan.step.force.variant, "naive");
   EXPECT_EQ(read.plan.frames.times, 7);
   EXPECT_EQ(read.plan.style.colour, BodyColour::galaxy);
@@ -78,23 +79,59 @@ TEST(NbodyCheckpoint, KeepsEverything) {
   EXPECT_EQ(read.samples[0].totals.kinetic, 1.0 / 3);
   EXPECT_EQ(read.samples[0].totals.momentum[0], 1e-20);
   EXPECT_EQ(read.samples[1].step, 10);
+  EXPECT_EQ(read.samples[1].centre, state.samples[1].centre);
   // Written again it is the same file.
   write_nbody_checkpoint(folder / "d", read);
   EXPECT_TRUE(test::read_text(folder / "c") == test::read_text(folder / "d"));
 }
 
+// Bodies, dt, softening and gravity were floats, and samples had no centre of mass.
+TEST(NbodyCheckpoint, GoesOnFromOneOfFloats) {
+  const TemporaryFolder folder;
+  const NbodyState state = example();
+  write_nbody_checkpoint(folder / "c", state);
+  SafeTensors old = read_safetensors(folder / "c", SafetensorsDtypes::f32_and_f64);
+  for (NamedTensor& tensor : old.tensors) {
+    for (const double value : tensor.doubles) tensor.values.push_back(static_cast<float>(value));
+    tensor.doubles.clear();
+  }
+  std::string& json = old.metadata.begin()->second;
+  for (const std::string gone :
+       {"\"precision\":\"double\",", ",\"centre\":[0.1,0.2,0.3]", ",\"centre\":[0.001,0.0,-7.0]"}) {
+    const std::size_t at = json.find(gone);
+    ASSERT_NE(at, std::string::npos) << gone << " in " << json;
+    json.erase(at, gone.size());
+  }
+  write_safetensors(folder / "old", old);
+  const NbodyState read = read_nbody_checkpoint(folder / "old");
+  ASSERT_EQ(read.bodies.count(), 50);
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(read.bodies.position[i], double{static_cast<float>(state.bodies.position[i])});
+    EXPECT_EQ(read.bodies.velocity[i], double{static_cast<float>(state.bodies.velocity[i])});
+  }
+  EXPECT_EQ(read.plan.step.dt, double{0.1f});
+  EXPECT_EQ(read.plan.step.force.softening, double{0.03f});
+  EXPECT_FALSE(read.samples[1].centre.has_value());
+  EXPECT_NE(samples_csv(read).find(",nan,nan,nan\n"), std::string::npos);
+  // Written again it is a checkpoint of doubles with the same values.
+  write_nbody_checkpoint(folder / "new", read);
+  EXPECT_EQ(read_nbody_checkpoint(folder / "new").plan.step.dt, double{0.1f});
+}
+
 TEST(NbodyCheckpoint, SamplesMakeATable) {
   const std::string csv = samples_csv(example());
-  EXPECT_TRUE(csv.starts_with("step,time,kinetic,potential,energy,px,py,pz,lx,ly,lz\n0,0,0.333"));
+  EXPECT_TRUE(
+      csv.starts_with("step,time,kinetic,potential,energy,px,py,pz,lx,ly,lz,cx,cy,cz\n0,0,0.333"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 30);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), ','), 39);
+  EXPECT_NE(csv.find(",0.1,0.2,0.3\n"), std::string::npos) << csv;
 }
 
 TEST(NbodyCheckpoint, RefusesDamage) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "c";
   write_nbody_checkpoint(path, example());
-  const SafeTensors good = read_safetensors(path);
+  const SafeTensors good = read_safetensors(path, SafetensorsDtypes::f32_and_f64);
   const auto refused = [&](const std::string& part, const SafeTensors& content) {
     write_safetensors(path, content);
     return throws(ErrorKind::data, part, [&] { read_nbody_checkpoint(path); });
@@ -106,7 +143,7 @@ TEST(NbodyCheckpoint, RefusesDamage) {
   other.tensors.pop_back();
   EXPECT_TRUE(refused("no tensor", other));
   other = good;
-  other.tensors[0].values[5] = std::numeric_limits<float>::quiet_NaN();
+  other.tensors[0].doubles[5] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(refused("holds nan", other));
   const struct {
     const char *from, *to, *part;
@@ -121,6 +158,7 @@ TEST(NbodyCheckpoint, RefusesDamage) {
       {"\"times\":7", "\"times\":41", "times"},
       {"\"faint\":", "\"faint\":-", "faint"},
       {"\"dt\":0.1", "\"dt\":1e99", "dt"},
+      {"[0.1,0.2,0.3]", "[0.1,0.2]", "centre"},
       {"\"schema_version\":1", "\"schema_version\":9", "schema_version"},
       {"{", "[", "c"},
   };

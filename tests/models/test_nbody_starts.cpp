@@ -19,9 +19,8 @@ using test::throws;
 
 constexpr double kUnitRadius = 0.5890486225480862;  // a in Henon's units
 
-double radius(const float* x) {
-  return std::hypot(static_cast<double>(x[0]), static_cast<double>(x[1]),
-                    static_cast<double>(x[2]));
+double radius(const double* x) {
+  return std::hypot(x[0], x[1], x[2]);
 }
 
 // The radius that holds `part` of the bodies.
@@ -35,7 +34,7 @@ double radius_of(const Bodies& bodies, double part) {
 }
 
 kernels::NbodyTotals totals_of(const Bodies& bodies) {
-  return NbodySimulation(bodies, {0.01f, {.softening = 1e-3f}}, Stream(Device::cpu())).totals();
+  return NbodySimulation(bodies, {0.01, {.softening = 1e-3}}, Stream(Device::cpu())).totals();
 }
 
 TEST(Plummer, IsInEquilibriumInHenonsUnits) {
@@ -157,7 +156,7 @@ TEST(Galaxies, ALoneOneIsNearEquilibriumAndTurns) {
   EXPECT_NEAR(virial_ratio(totals), 1, 0.12);
   EXPECT_GT(totals.angular_momentum[2], 0.1);
   const double half = radius_of(bodies, 0.5);
-  NbodySimulation simulation(bodies, {0.025f, {.softening = 0.03f}}, Stream(Device::cpu()));
+  NbodySimulation simulation(bodies, {0.025, {.softening = 0.03}}, Stream(Device::cpu()));
   simulation.advance(100);
   EXPECT_NEAR(radius_of(simulation.bodies(), 0.5) / half, 1, 0.15);
 }

@@ -54,9 +54,9 @@ void check_save(const fs::path& path) {
 
 // Softening and step that suit each start at G = 1.
 struct Defaults {
-  float softening, dt;
+  double softening, dt;
 };
-constexpr Defaults kGalaxies{0.03f, 0.025f}, kPlummer{0.02f, 0.01f};
+constexpr Defaults kGalaxies{0.03, 0.025}, kPlummer{0.02, 0.01};
 
 models::Bodies initial_bodies(const NbodyFlags& flags) {
   const std::uint64_t seed = static_cast<std::uint64_t>(flags.seed);
@@ -186,8 +186,7 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
                            int ranks) {
   models::NbodyState state;
   models::NbodyPlan& plan = state.plan;
-  plan.step.force = {kernels::rung_name("nbody", flags.kernel), static_cast<float>(flags.softening),
-                     static_cast<float>(flags.gravity)};
+  plan.step.force = {kernels::rung_name("nbody", flags.kernel), flags.softening, flags.gravity};
   plan.start = flags.start;
   plan.seed = flags.seed;
   plan.steps = flags.steps;
@@ -207,11 +206,10 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
     plan.step.force.softening =
         from_file ? models::suggested_softening(state.bodies) : defaults.softening;
   }
-  plan.step.dt = static_cast<float>(flags.dt);
+  plan.step.dt = flags.dt;
   if (flags.dt == 0) {
-    plan.step.dt =
-        from_file ? models::suggested_dt(state.bodies, plan.step.force, stream)
-                  : static_cast<float>(static_cast<double>(defaults.dt) / std::sqrt(flags.gravity));
+    plan.step.dt = from_file ? models::suggested_dt(state.bodies, plan.step.force, stream)
+                             : defaults.dt / std::sqrt(flags.gravity);
   }
   models::check_step(state.bodies, plan.step);
   // Throws for a kernel that does not run here.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/draw.h"
@@ -27,12 +28,21 @@ double interactions(const models::NbodyState& state) {
   return kernels::nbody_interactions(state.bodies.count());
 }
 
-double time_of(const models::NbodyState& state, std::int64_t step) {
-  return static_cast<double>(state.plan.step.dt) * static_cast<double>(step);
-}
-
 models::NbodyDrift drift_of(const models::NbodyState& state, const models::NbodySample& sample) {
   return models::drift(state.samples.front().totals, sample.totals, state.plan.sums);
+}
+
+// Nothing where an older run did not store the centre.
+std::optional<models::CentreMotion> centre_motion_of(const models::NbodyState& state,
+                                                     const models::NbodySample& sample) {
+  if (!sample.centre) return std::nullopt;
+  const auto& [x, y, z] = *sample.centre;
+  return models::centre_motion(state.plan.sums, {x, y, z}, state.time_of(sample.step));
+}
+
+const char* arithmetic_of(const models::NbodyState& state) {
+  const kernels::NbodyOptions& force = state.plan.step.force;
+  return models::forces_in_double(force, state.bodies.count()) ? "fp64" : "fp32";
 }
 
 // JSON has no infinity: the energy may be 0.
@@ -50,6 +60,11 @@ void add_drift(nlohmann::ordered_json& event, const models::NbodyState& state,
   event["energy_drift"] = number_or_null(drift.energy);
   event["momentum_drift"] = number_or_null(drift.momentum);
   event["angular_momentum_drift"] = number_or_null(drift.angular_momentum);
+  if (const auto centre = centre_motion_of(state, sample)) {
+    event["centre_of_mass"] = *sample.centre;
+    event["centre_of_mass_moved"] = number_or_null(centre->moved);
+    event["centre_of_mass_off"] = number_or_null(centre->off);
+  }
   event["virial_ratio"] = number_or_null(models::virial_ratio(sample.totals));
 }
 
@@ -95,6 +110,7 @@ void NbodyReport::start(const NbodyFacts& facts) {
                           {"softening", force.softening},
                           {"gravity", force.gravity},
                           {"kernel", force.variant},
+                          {"arithmetic", arithmetic_of(state)},
                           {"device", to_string(facts.device)},
                           {"device_name", device_properties(facts.device).name},
                           {"ranks", facts.ranks.size()},
@@ -111,8 +127,9 @@ void NbodyReport::start(const NbodyFacts& facts) {
                    drawn ? fmt::format(", seed {}", plan.seed) : "")},
       {"device", device_text(facts.device)}};
   if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
-  pairs.emplace_back("force", fmt::format("all pairs, softening {:g}, G = {:g}, kernel {}",
-                                          force.softening, force.gravity, force.variant));
+  pairs.emplace_back(
+      "force", fmt::format("all pairs in {}, softening {:g}, G = {:g}, kernel {}",
+                           arithmetic_of(state), force.softening, force.gravity, force.variant));
   pairs.emplace_back("steps", fmt::format("{} of {:g} (leapfrog: kick, drift, kick)",
                                           format_count(plan.steps), plan.step.dt));
   pairs.emplace_back("pictures", frames == 0 ? "none"
@@ -129,7 +146,7 @@ void NbodyReport::sample(const models::NbodyState& state, double rate) {
   if (json_) {
     nlohmann::ordered_json event =
         json_event("sample", {{"step", sample.step},
-                              {"time", time_of(state, sample.step)},
+                              {"time", state.time_of(sample.step)},
                               {"kinetic", sample.totals.kinetic},
                               {"potential", sample.totals.potential},
                               {"energy", sample.totals.energy()},
@@ -141,7 +158,7 @@ void NbodyReport::sample(const models::NbodyState& state, double rate) {
     return;
   }
   write_out(format_row(
-      kColumns, {format_count(sample.step), fmt::format("{:.4g}", time_of(state, sample.step)),
+      kColumns, {format_count(sample.step), fmt::format("{:.4g}", state.time_of(sample.step)),
                  fmt::format("{:.6g}", sample.totals.energy()), fmt::format("{:.1e}", drift.energy),
                  fmt::format("{:.1e}", drift.momentum),
                  fmt::format("{:.3f}", models::virial_ratio(sample.totals)), rate_text(rate)}));
@@ -193,8 +210,13 @@ void NbodyReport::end(const NbodyFacts& facts, const NbodyEnd& end) {
   const models::NbodyDrift drift = drift_of(state, state.samples.back());
   text += fmt::format(
       "\nSince step 0 the energy drifted by {:.1e}, momentum by {:.1e}, angular momentum by {:.1e} "
-      "of their scales.\n\n",
+      "of their scales",
       drift.energy, drift.momentum, drift.angular_momentum);
+  if (const auto centre = centre_motion_of(state, state.samples.back())) {
+    text += fmt::format("; the centre of mass moved by {:.4g}, {:.1e} off its straight way",
+                        centre->moved, centre->off);
+  }
+  text += ".\n\n";
   std::vector<std::pair<std::string, std::string>> pairs;
   const auto add = [&](const char* name, const std::filesystem::path& path, const char* what) {
     if (!path.empty()) pairs.emplace_back(name, printable(path.string()) + what);

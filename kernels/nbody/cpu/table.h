@@ -17,8 +17,14 @@ struct NbodyCpu {
   std::int64_t (*struct_of_arrays_scratch)(std::int64_t sources);  // floats
   void (*advance)(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                   float kick, float drift);
+  void (*advance_wide)(double* position, double* velocity, float* bodies, const float* acceleration,
+                       std::int64_t n, double kick, double drift);
+  void (*few_steps)(double* position, double* velocity, std::int64_t n, std::int64_t steps,
+                    double dt, double softening2, double gravity);
   void (*totals)(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                 const NbodyRange& range, float softening2, float gravity, double* scratch);
+                 const NbodyRange& range, double softening2, double gravity, double* scratch);
+  void (*totals_wide)(double* totals, const double* bodies, const double* velocity, std::int64_t n,
+                      const NbodyRange& range, double softening2, double gravity, double* scratch);
 };
 
 // Bodies that one partial sum of totals() covers; its scratch is 8 doubles for each such chunk.

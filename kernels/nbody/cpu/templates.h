@@ -42,6 +42,20 @@ void nbody_advance(T* bodies, T* velocity, const T* acceleration, std::int64_t n
   }
 }
 
+inline void nbody_advance_wide(double* position, double* velocity, float* bodies,
+                               const float* acceleration, std::int64_t n, double kick,
+                               double drift) {
+#pragma omp parallel for schedule(static) if (n >= 16384)
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t axis = 4 * i; axis < 4 * i + 3; ++axis) {
+      velocity[axis] += kick * static_cast<double>(acceleration[axis]);
+      position[axis] += drift * velocity[axis];
+    }
+    if (drift == 0) continue;
+    for (std::int64_t k = 4 * i; k < 4 * i + 4; ++k) bodies[k] = static_cast<float>(position[k]);
+  }
+}
+
 namespace detail {
 
 // How many pairs count as body i's: those with as many bodies after it, on the ring of n bodies, so
@@ -55,35 +69,34 @@ inline std::int64_t pairs_of(std::int64_t i, std::int64_t n) {
 // copy of the bodies j serves the whole chunk with vectors of loads.
 template <class T>
 void add_potentials(double* pairs, const T* bodies, std::int64_t n, std::int64_t begin,
-                    std::int64_t end, std::int64_t first, T softening2) {
-  T xs[kNbodyChunk], ys[kNbodyChunk], zs[kNbodyChunk], masses[kNbodyChunk];
+                    std::int64_t end, std::int64_t first, double softening2) {
+  double xs[kNbodyChunk], ys[kNbodyChunk], zs[kNbodyChunk], masses[kNbodyChunk];
   const std::int64_t past = end + n / 2 - first, count = past < kNbodyChunk ? past : kNbodyChunk;
   for (std::int64_t k = 0; k < count; ++k) {
     const T* other = bodies + 4 * (first + k < n ? first + k : first + k - n);
     xs[k] = other[0], ys[k] = other[1], zs[k] = other[2], masses[k] = other[3];
   }
   for (std::int64_t i = begin; i < end; ++i) {
-    const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+    const double x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
     const std::int64_t next = i + 1 - first, last = next + pairs_of(i, n);
     const std::int64_t low = next < 0 ? 0 : next, high = last < count ? last : count;
-    T part = 0;
+    double part = 0;
 #pragma omp simd reduction(+ : part)
     for (std::int64_t k = low; k < high; ++k) {
-      const T dx = xs[k] - x, dy = ys[k] - y, dz = zs[k] - z;
+      const double dx = xs[k] - x, dy = ys[k] - y, dz = zs[k] - z;
       part += masses[k] / std::sqrt(dx * dx + dy * dy + dz * dz + softening2);
     }
-    pairs[i - begin] += static_cast<double>(part);
+    pairs[i - begin] += part;
   }
 }
 
 }  // namespace detail
 
-// Sums in double over chunks of kNbodyChunk bodies, added in order: the number of threads does not
-// matter. The terms of the potential are computed in T, a chunk of them is added in T. `velocity`
-// is that of the range.
-template <class T>
+// All is computed in double. Sums over chunks of kNbodyChunk bodies are added in order: the number
+// of threads does not matter. `velocity` is that of the range.
+template <class T>  // float or double: how the bodies are stored
 void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n,
-                  const NbodyRange& range, T softening2, T gravity, double* scratch) {
+                  const NbodyRange& range, double softening2, double gravity, double* scratch) {
   const std::int64_t chunks = divide_up(range.count, kNbodyChunk), last = range.first + range.count;
 #pragma omp parallel for schedule(dynamic) if (n >= 128)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -94,22 +107,18 @@ void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64
       detail::add_potentials(potentials, bodies, n, begin, end, first, softening2);
     }
     for (std::int64_t i = begin; i < end; ++i) {
-      const T x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
-      const double pairs = potentials[i - begin];
-      const double mass = static_cast<double>(bodies[4 * i + 3]);
-      const double px = static_cast<double>(x), py = static_cast<double>(y);
-      const double pz = static_cast<double>(z);
+      const double x = bodies[4 * i], y = bodies[4 * i + 1], z = bodies[4 * i + 2];
+      const double mass = bodies[4 * i + 3];
       const T* speed = velocity + 4 * (i - range.first);
-      const double vx = static_cast<double>(speed[0]), vy = static_cast<double>(speed[1]);
-      const double vz = static_cast<double>(speed[2]);
+      const double vx = speed[0], vy = speed[1], vz = speed[2];
       const double terms[kNbodyTotals] = {0.5 * mass * (vx * vx + vy * vy + vz * vz),
-                                          -static_cast<double>(gravity) * mass * pairs,
+                                          -gravity * mass * potentials[i - begin],
                                           mass * vx,
                                           mass * vy,
                                           mass * vz,
-                                          mass * (py * vz - pz * vy),
-                                          mass * (pz * vx - px * vz),
-                                          mass * (px * vy - py * vx)};
+                                          mass * (y * vz - z * vy),
+                                          mass * (z * vx - x * vz),
+                                          mass * (x * vy - y * vx)};
       for (std::int64_t k = 0; k < kNbodyTotals; ++k) sums[k] += terms[k];
     }
     for (std::int64_t k = 0; k < kNbodyTotals; ++k) scratch[chunk * kNbodyTotals + k] = sums[k];

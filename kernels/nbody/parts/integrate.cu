@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What moves the bodies, and what tells whether they moved well: the leapfrog's kick and drift, and
-// energy, momentum and angular momentum in double.
+// What moves the bodies, and what tells whether they moved well: the leapfrog's kick and drift,
+// whole steps of a few bodies, and energy, momentum and angular momentum.
 //
 // The totals take two kernels: blocks of 128 bodies write 8 partial sums each, one block adds them
-// in order. The potential walks over all pairs in tiles; a term is computed in fp32, 32 terms are
-// added in fp32, everything else in double, so that also GPUs with few double units keep up.
+// in order. The potential takes each pair once, as that of a body with one of the n / 2 bodies
+// after it on the ring of all bodies. Everything is double, because a small drift of the energy
+// would drown in the rounding of fp32.
+#include <algorithm>
+
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
 #include "kernels/nbody/launchers.h"
@@ -34,54 +37,140 @@ __global__ void __launch_bounds__(kThreads)
   bodies[i] = body;
 }
 
-constexpr int kTotalsThreads = 128;  // also the bodies of a tile
-constexpr int kRun = 32;             // terms that are added in fp32
+// A quad of fp32 or double, in double.
+struct Quad {
+  double x, y, z, w;
+};
 
-// Sum over j != i of mass[j] / sqrt(distance^2 + eps^2). All threads of the block call it.
-__device__ double potential_of(const float4& self, std::int64_t i,
-                               const float4* __restrict__ bodies, std::int64_t n, float softening2,
-                               float4 (&tile)[kTotalsThreads]) {
+__device__ __forceinline__ Quad load_quad(const float* quads, std::int64_t i) {
+  const float4 quad = reinterpret_cast<const float4*>(quads)[i];
+  return {quad.x, quad.y, quad.z, quad.w};
+}
+
+__device__ __forceinline__ Quad load_quad(const double* quads, std::int64_t i) {
+  const double2* halves = reinterpret_cast<const double2*>(quads) + 2 * i;
+  const double2 xy = halves[0], zw = halves[1];
+  return {xy.x, xy.y, zw.x, zw.y};
+}
+
+__device__ __forceinline__ void store_quad(double* quads, std::int64_t i, const Quad& quad) {
+  double2* halves = reinterpret_cast<double2*>(quads) + 2 * i;
+  halves[0] = make_double2(quad.x, quad.y);
+  halves[1] = make_double2(quad.z, quad.w);
+}
+
+// to += factor * a, but for the fourth value.
+template <class Vector>
+__device__ __forceinline__ void add_scaled(Quad& to, double factor, const Vector& a) {
+  to.x = fma(factor, static_cast<double>(a.x), to.x);
+  to.y = fma(factor, static_cast<double>(a.y), to.y);
+  to.z = fma(factor, static_cast<double>(a.z), to.z);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    advance_wide_kernel(double* __restrict__ position, double* __restrict__ velocity,
+                        float4* __restrict__ bodies, const float4* __restrict__ acceleration,
+                        std::int64_t n, double kick, double drift) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= n) return;
+  Quad v = load_quad(velocity, i);
+  add_scaled(v, kick, acceleration[i]);
+  store_quad(velocity, i, v);
+  if (drift == 0) return;
+  Quad body = load_quad(position, i);
+  add_scaled(body, drift, v);
+  store_quad(position, i, body);
+  bodies[i] = make_float4(static_cast<float>(body.x), static_cast<float>(body.y),
+                          static_cast<float>(body.z), static_cast<float>(body.w));
+}
+
+// One block with a thread for each body. The forces before the first step are computed again, so
+// that no acceleration has to be kept between calls.
+__global__ void __launch_bounds__(kNbodyFew)
+    few_steps_kernel(double* __restrict__ position, double* __restrict__ velocity,
+                     std::int64_t steps, double dt, NbodyForceWide force) {
+  __shared__ Quad tile[kNbodyFew];
+  const int i = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  Quad body = load_quad(position, i), v = load_quad(velocity, i);
+  for (std::int64_t step = 0;; ++step) {
+    __syncthreads();  // the positions before have been read
+    tile[i] = body;
+    __syncthreads();  // these are written
+    double3 a = {0, 0, 0};
+#pragma unroll 4
+    for (int j = 0; j < n; ++j) {
+      const double dx = tile[j].x - body.x, dy = tile[j].y - body.y, dz = tile[j].z - body.z;
+      const double inverse = rsqrt(fma(dx, dx, fma(dy, dy, fma(dz, dz, force.softening2))));
+      const double weight = (tile[j].w * inverse) * (inverse * inverse);
+      a.x = fma(weight, dx, a.x);
+      a.y = fma(weight, dy, a.y);
+      a.z = fma(weight, dz, a.z);
+    }
+    const double kick = 0.5 * dt * force.gravity;
+    if (step > 0) add_scaled(v, kick, a);
+    if (step == steps) break;
+    add_scaled(v, kick, a);
+    add_scaled(body, dt, v);
+  }
+  store_quad(position, i, body);
+  store_quad(velocity, i, v);
+}
+
+constexpr int kTotalsThreads = 128;  // also the bodies of a tile
+
+// How many pairs count as body i's: those with as many bodies after it on the ring.
+__device__ __forceinline__ std::int64_t pairs_of(std::int64_t i, std::int64_t n) {
+  return (n - 1) / 2 + (n % 2 == 0 && i < n / 2 ? 1 : 0);
+}
+
+// Sum of mass[j] / sqrt(distance^2 + eps^2) over the pairs of body i, which is one of the bodies
+// [begin, end) of this block, or none of them. All threads of the block call it.
+template <class T>
+__device__ double potential_of(const Quad& self, std::int64_t i, std::int64_t begin,
+                               std::int64_t end, const T* __restrict__ bodies, std::int64_t n,
+                               double softening2, Quad (&tile)[kTotalsThreads]) {
   double total = 0;
-  for (std::int64_t first = 0; first < n; first += kTotalsThreads) {
+  for (std::int64_t first = begin + 1; first < end + n / 2; first += kTotalsThreads) {
     const std::int64_t mine = first + threadIdx.x;
     __syncthreads();  // the tile before has been read
-    tile[threadIdx.x] = mine < n ? bodies[mine] : make_float4(0, 0, 0, 0);
+    if (mine < end + n / 2) tile[threadIdx.x] = load_quad(bodies, mine < n ? mine : mine - n);
     __syncthreads();  // this one is written
-    for (int run = 0; run < kTotalsThreads; run += kRun) {
-      float sum = 0;
-#pragma unroll 8
-      for (int k = run; k < run + kRun; ++k) {
-        const float4 other = tile[k];
-        const float dx = other.x - self.x, dy = other.y - self.y, dz = other.z - self.z;
-        const float term = other.w * rsqrtf(fmaf(dx, dx, fmaf(dy, dy, fmaf(dz, dz, softening2))));
-        sum += first + k == i ? 0.0f : term;
-      }
-      total += static_cast<double>(sum);
+    const std::int64_t next = i + 1 - first;
+    const int low = static_cast<int>(max(next, std::int64_t{0}));
+    const int high = static_cast<int>(
+        i < end ? min(next + pairs_of(i, n), std::int64_t{kTotalsThreads}) : std::int64_t{0});
+#pragma unroll 4
+    for (int k = low; k < high; ++k) {
+      const double dx = tile[k].x - self.x, dy = tile[k].y - self.y, dz = tile[k].z - self.z;
+      total = fma(tile[k].w, rsqrt(fma(dx, dx, fma(dy, dy, fma(dz, dz, softening2)))), total);
     }
   }
   return total;
 }
 
+template <class T>
 __global__ void __launch_bounds__(kTotalsThreads)
     totals_partials_kernel(double* __restrict__ partials,  // (gridDim.x, 8)
-                           const float4* __restrict__ bodies, const float4* __restrict__ velocity,
-                           std::int64_t n, NbodyRange range, NbodyForce force) {
-  __shared__ float4 tile[kTotalsThreads];
+                           const T* __restrict__ bodies, const T* __restrict__ velocity,
+                           std::int64_t n, NbodyRange range, NbodyForceWide force) {
+  __shared__ Quad tile[kTotalsThreads];
   __shared__ device::BlockReduceStorage<double, kTotalsThreads> storage;
-  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kTotalsThreads + threadIdx.x;
-  const std::int64_t i = range.first + k;
-  const float4 none = make_float4(0, 0, 0, 0);
-  const float4 self = k < range.count ? bodies[i] : none, v = k < range.count ? velocity[k] : none;
-  const double pairs = potential_of(self, i, bodies, n, force.softening2, tile);
-  const double m = self.w, x = self.x, y = self.y, z = self.z, vx = v.x, vy = v.y, vz = v.z;
-  const double terms[kNbodyTotals] = {0.5 * m * (vx * vx + vy * vy + vz * vz),
-                                      -0.5 * static_cast<double>(force.gravity) * m * pairs,
-                                      m * vx,
-                                      m * vy,
-                                      m * vz,
-                                      m * (y * vz - z * vy),
-                                      m * (z * vx - x * vz),
-                                      m * (x * vy - y * vx)};
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kTotalsThreads;
+  const std::int64_t k = first + threadIdx.x, i = range.first + k;
+  const std::int64_t begin = range.first + first;
+  const std::int64_t end = range.first + min(first + kTotalsThreads, range.count);
+  Quad self = {0, 0, 0, 0}, v = {0, 0, 0, 0};
+  if (i < end) self = load_quad(bodies, i), v = load_quad(velocity, k);
+  const double pairs = potential_of(self, i, begin, end, bodies, n, force.softening2, tile);
+  const double m = self.w;
+  const double terms[kNbodyTotals] = {0.5 * m * (v.x * v.x + v.y * v.y + v.z * v.z),
+                                      -force.gravity * m * pairs,
+                                      m * v.x,
+                                      m * v.y,
+                                      m * v.z,
+                                      m * (self.y * v.z - self.z * v.y),
+                                      m * (self.z * v.x - self.x * v.z),
+                                      m * (self.x * v.y - self.y * v.x)};
 #pragma unroll
   for (int k = 0; k < kNbodyTotals; ++k) {
     const double sum = device::block_reduce<kTotalsThreads>(terms[k], device::Add(), storage);
@@ -112,16 +201,39 @@ void nbody_advance(float* bodies, float* velocity, const float* acceleration, st
          reinterpret_cast<const float4*>(acceleration), n, kick, drift);
 }
 
-void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
-                  const NbodyRange& range, const NbodyForce& force, void* workspace,
+void nbody_advance_wide(double* position, double* velocity, float* bodies,
+                        const float* acceleration, std::int64_t n, double kick, double drift,
+                        const Stream& stream) {
+  launch(advance_wide_kernel, Launch{blocks_for(n, kThreads), kThreads, 0, stream}, position,
+         velocity, reinterpret_cast<float4*>(bodies), reinterpret_cast<const float4*>(acceleration),
+         n, kick, drift);
+}
+
+void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::int64_t steps,
+                     double dt, const NbodyForceWide& force, const Stream& stream) {
+  // A launch ends in time for a GPU that also draws a screen.
+  constexpr std::int64_t kStepsAtOnce = 100'000;
+  for (std::int64_t done = 0; done < steps; done += kStepsAtOnce) {
+    launch(few_steps_kernel, Launch{1, static_cast<unsigned>(n), 0, stream}, position, velocity,
+           std::min(kStepsAtOnce, steps - done), dt, force);
+  }
+}
+
+template <class T>
+void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n,
+                  const NbodyRange& range, const NbodyForceWide& force, void* workspace,
                   const Stream& stream) {
   double* partials = static_cast<double*>(workspace);
   const unsigned blocks = blocks_for(range.count, kTotalsThreads);
-  launch(totals_partials_kernel, Launch{blocks, kTotalsThreads, 0, stream}, partials,
-         reinterpret_cast<const float4*>(bodies), reinterpret_cast<const float4*>(velocity), n,
-         range, force);
+  launch(totals_partials_kernel<T>, Launch{blocks, kTotalsThreads, 0, stream}, partials, bodies,
+         velocity, n, range, force);
   launch(totals_kernel, Launch{1, kThreads, 0, stream}, totals, partials, std::int64_t{blocks});
 }
+
+template void nbody_totals(double*, const float*, const float*, std::int64_t, const NbodyRange&,
+                           const NbodyForceWide&, void*, const Stream&);
+template void nbody_totals(double*, const double*, const double*, std::int64_t, const NbodyRange&,
+                           const NbodyForceWide&, void*, const Stream&);
 
 std::size_t nbody_totals_bytes(std::int64_t n) {
   return blocks_for(n, kTotalsThreads) * kNbodyTotals * sizeof(double);
