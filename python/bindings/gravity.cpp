@@ -36,7 +36,8 @@ void copy_to(const TensorView<T>& out, const std::vector<double>& values, const 
 // Runs body(T{}) with T double for bodies in float64, else float.
 template <class Body>
 auto of_dtype(const Array& bodies, const Body& body) {
-  return bodies.dtype() == nb::dtype<double>() ? body(double{}) : body(float{});
+  const bool in_double = bodies.is_valid() && bodies.dtype() == nb::dtype<double>();
+  return in_double ? body(double{}) : body(float{});
 }
 
 Result nbody_accelerations(const Array& bodies, double softening, double gravity,

@@ -359,6 +359,25 @@ def test_nbody(on, rng):
     assert_array_equal(on.nbody(bodies, velocities, 0)[0], bodies)
 
 
+def test_nbody_keeps_what_float64_holds(on):
+    for count in (1, 65):  # forces in float64 and in float32
+        bodies, velocities = np.zeros((count, 4)), np.zeros((count, 4))
+        bodies[:, 0], velocities[:, 0] = 1000, 1
+        moved, speeds = on.nbody(bodies, velocities, 100, dt=1e-5)
+        assert moved.dtype == speeds.dtype == np.float64
+        assert_allclose(moved[:, 0], 1000.001, rtol=0, atol=1e-11)
+    bodies, velocities = (a.astype(np.float64) / 3 for a in on.plummer_sphere(100, seed=2))
+    whole = on.nbody(bodies, velocities, 5, dt=0.001)
+    parts = on.nbody(*on.nbody(bodies, velocities, 2, dt=0.001), 3, dt=0.001)
+    assert_array_equal(whole[0], parts[0])
+    assert_array_equal(whole[1], parts[1])
+    totals = on.nbody_totals(bodies, velocities)
+    kinetic = (bodies[:, 3] * (velocities[:, :3] ** 2).sum(1)).sum() / 2
+    assert abs(totals[0] - kinetic) < 1e-14 * kinetic
+    with pytest.raises(TypeError, match="velocities"):
+        on.nbody(bodies, velocities.astype(np.float32))
+
+
 def test_every_family_has_a_function():
     families = {one.family for one in weft.catalogue()}
     untested = {"fused_cnn", "fused_mlp", "all_reduce"}  # they run as a part of weft.train()
