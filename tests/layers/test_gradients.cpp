@@ -134,7 +134,7 @@ TEST_P(Gradients, FusedReLU) {
 
 // Convolution, ReLU and pooling as one call and apart, behind a ReLU and in front of one.
 TEST_P(Gradients, FusedPooling) {
-  const std::string_view any_shape = device().is_cpu() ? "staged_images" : "gather";
+  const std::string any_shape = device().is_cpu() ? "staged_images" : "gather";
   for (const bool fuse : {true, false}) {
     const layers::KernelChoice kernels{.conv_relu_pool = any_shape, .fuse = fuse};
     check({2, 9, 9},
@@ -252,7 +252,7 @@ TEST_P(Gradients, EveryKernelChoice) {
       return kernels::conv_takes(rung.name, {pass, conv, ComputeMode::fp32}, device());
     };
     if (!takes(forward) || !takes(backward_data) || !takes(backward_weights)) continue;
-    check_choice(str("conv ", rung.name), {.conv = rung.name});
+    check_choice(str("conv ", rung.name), {.conv = std::string(rung.name)});
   }
   for (const kernels::Rung& rung : kernels::gemm_rungs()) {
     const auto mode = rung.arithmetic.fp32 ? ComputeMode::fp32 : ComputeMode::tf32;
@@ -260,7 +260,7 @@ TEST_P(Gradients, EveryKernelChoice) {
       return kernels::gemm_takes(rung.name, {dims, kernels::GemmStorage::fp32, mode}, device());
     };
     if (!takes({4, 9, 96, false, true}) || !takes({4, 96, 9}) || !takes({9, 96, 4, true})) continue;
-    check_choice(str("gemm ", rung.name), {.mode = mode, .gemm = rung.name});
+    check_choice(str("gemm ", rung.name), {.mode = mode, .gemm = std::string(rung.name)});
   }
 }
 

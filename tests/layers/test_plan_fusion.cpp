@@ -16,7 +16,7 @@ using layers::Window;
 class PlanFusion : public PlanTest {
  protected:
   // A rung of conv_relu_pool that takes every shape here.
-  const std::string_view kAnyShape = device().is_cpu() ? "staged_images" : "gather";
+  const std::string kAnyShape = device().is_cpu() ? "staged_images" : "gather";
 
   // A step of the network with and without fusion, for several batch sizes, tails among them.
   void compare_fused(const Shape& sample, std::vector<ReferenceLayer> (*network)(),
@@ -70,7 +70,7 @@ std::vector<ReferenceLayer> two_convolutions() {
 }
 
 TEST_P(PlanFusion, ChangesResultsByRoundingOnly) {
-  for (const std::string_view rung : {kernels::kAutomatic, kAnyShape}) {
+  for (const std::string& rung : {std::string(kernels::kAutomatic), kAnyShape}) {
     const KernelChoice kernels{.conv_relu_pool = rung};
     compare_fused({20}, perceptron, kernels);
     compare_fused({1, 12, 12}, lenet, kernels);
