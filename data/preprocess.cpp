@@ -12,7 +12,6 @@
 namespace weft::data {
 namespace {
 
-constexpr std::int64_t kSide = 28, kBox = 20;
 constexpr std::int64_t kWorkingSide = 800;  // larger photos are shrunk to this before the search
 
 Plane to_plane(const GreyImage& image) {
@@ -35,25 +34,36 @@ std::vector<std::uint8_t> to_bytes(const Plane& plane) {
   return bytes;
 }
 
-// Scales so that the longer side becomes `longest`, the other one in proportion.
-Plane scale_longest_to(const Plane& plane, std::int64_t longest) {
-  const std::int64_t now = std::max(plane.width, plane.height);
+// Scales so that the picture fills the box in one direction, and keeps its proportions.
+Plane scale_into(const Plane& plane, PictureSize box) {
+  const bool is_wide = plane.width * box.height >= plane.height * box.width;
+  const std::int64_t now = is_wide ? plane.width : plane.height;
+  const std::int64_t wanted = is_wide ? box.width : box.height;
   const auto scaled = [&](std::int64_t side) {
-    return std::max<std::int64_t>(1, (side * longest + now / 2) / now);
+    return std::max<std::int64_t>(1, (side * wanted + now / 2) / now);
   };
   return resample(plane, scaled(plane.width), scaled(plane.height));
 }
 
-// Puts `source` on a 28 x 28 ground of `level`, its first pixel at (left, top).
-Plane put_on_ground(const Plane& source, std::int64_t left, std::int64_t top, float level) {
-  Plane result(kSide, kSide, level);
+// Puts `source` on a ground of `level`, its first pixel at (left, top).
+Plane put_on_ground(const Plane& source, std::int64_t left, std::int64_t top, float level,
+                    PictureSize size) {
+  Plane result(size.width, size.height, level);
   for (std::int64_t y = 0; y < source.height; ++y) {
     for (std::int64_t x = 0; x < source.width; ++x) result.at(left + x, top + y) = source.at(x, y);
   }
   return result;
 }
 
-Plane place_like_mnist(Plane digit) {
+// MNIST's box is 20 of 28 pixels.
+PictureSize box_in(PictureSize size) {
+  const auto part = [](std::int64_t side) {
+    return std::max<std::int64_t>(1, (20 * side + 14) / 28);
+  };
+  return {part(size.height), part(size.width)};
+}
+
+Plane place_like_mnist(Plane digit, PictureSize size) {
   // Hair lines fade when they shrink; bring the strokes back to full ink.
   const float top = *std::max_element(digit.values.begin(), digit.values.end());
   if (top < 250) {
@@ -68,12 +78,13 @@ Plane place_like_mnist(Plane digit) {
       sum_y += ink * static_cast<double>(y);
     }
   }
-  // Whole pixels, as MNIST: the centre of mass comes within half a pixel of (14, 14).
-  const auto offset = [&](double sum, std::int64_t side) {
-    const double centred = std::floor(static_cast<double>(kSide) / 2 - sum / mass + 0.5);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(centred), 0, kSide - side);
+  // Whole pixels, as MNIST: the centre of mass comes within half a pixel of the middle.
+  const auto offset = [&](double sum, std::int64_t side, std::int64_t whole) {
+    const double centred = std::floor(static_cast<double>(whole) / 2 - sum / mass + 0.5);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(centred), 0, whole - side);
   };
-  return put_on_ground(digit, offset(sum_x, digit.width), offset(sum_y, digit.height), 0);
+  return put_on_ground(digit, offset(sum_x, digit.width, size.width),
+                       offset(sum_y, digit.height, size.height), 0, size);
 }
 
 void check_size(const GreyImage& image, const std::string& name) {
@@ -116,8 +127,8 @@ Finding find_in(const GreyImage& image, Invert invert, const std::string& name) 
 }
 
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
-                                  const GreyImage& image) {
-  return {to_bytes(place_like_mnist(scale_longest_to(mark.ink, kBox))), found.is_inverted,
+                                  const GreyImage& image, PictureSize size) {
+  return {to_bytes(place_like_mnist(scale_into(mark.ink, box_in(size)), size)), found.is_inverted,
           in_picture(mark.box, found.plane, image), mark.row, marks};
 }
 
@@ -137,25 +148,27 @@ bool takes_in(Mark& outer, const Mark& inner) {
   return true;
 }
 
-PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::string& name) {
-  if (image.width != kSide || image.height != kSide) {
-    throw Error(ErrorKind::data, str(name, ": without preprocessing a picture must be 28 x 28, ",
-                                     "found ", image.width, " x ", image.height));
+PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::string& name,
+                         PictureSize size) {
+  if (image.width != size.width || image.height != size.height) {
+    throw Error(ErrorKind::data,
+                str(name, ": without preprocessing a picture must be ", size.width, " x ",
+                    size.height, ", found ", image.width, " x ", image.height));
   }
-  PreparedImage result{image.pixels, is_inverted, {0, 0, kSide, kSide}, 0, 1};
+  PreparedImage result{image.pixels, is_inverted, {0, 0, size.width, size.height}, 0, 1};
   if (!is_inverted) return result;
   for (std::uint8_t& pixel : result.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
   return result;
 }
 
-PreparedImage resized(const GreyImage& image, Invert invert) {
+PreparedImage resized(const GreyImage& image, Invert invert, PictureSize size) {
   Plane plane = to_plane(image);
   PreparedImage result{{}, must_invert(plane, invert), {0, 0, image.width, image.height}, 0, 1};
   if (result.inverted) invert_values(plane);
   const float ground = border_level(plane);
-  const Plane scaled = scale_longest_to(plane, kSide);
-  result.pixels = to_bytes(
-      put_on_ground(scaled, (kSide - scaled.width) / 2, (kSide - scaled.height) / 2, ground));
+  const Plane scaled = scale_into(plane, size);
+  result.pixels = to_bytes(put_on_ground(scaled, (size.width - scaled.width) / 2,
+                                         (size.height - scaled.height) / 2, ground, size));
   return result;
 }
 
@@ -174,20 +187,20 @@ Invert parse_invert(std::string_view text) {
 }
 
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
-                                         const std::string& name) {
+                                         const std::string& name, PictureSize size) {
   const Finding found = find_in(image, invert, name);
   std::vector<PreparedImage> prepared;
   for (const Mark& mark : found.marks) {
-    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, image));
+    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, image, size));
   }
   return prepared;
 }
 
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
-                            const std::string& name) {
+                            const std::string& name, PictureSize size) {
   check_size(image, name);
-  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name);
-  if (preprocess == Preprocess::resize) return resized(image, invert);
+  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name, size);
+  if (preprocess == Preprocess::resize) return resized(image, invert, size);
   Finding found = find_in(image, invert, name);
   // A mark at the border may be something beside the sheet, so it counts less.
   const auto weight = [&](const Mark& mark) {
@@ -203,7 +216,7 @@ PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Inver
   found.marks.erase(largest);
   // Without its eyes and mouth a face would be a zero.
   std::erase_if(found.marks, [&](const Mark& other) { return takes_in(mark, other); });
-  return prepared_like_mnist(mark, found.marks.size() + 1, found, image);
+  return prepared_like_mnist(mark, found.marks.size() + 1, found, image, size);
 }
 
 }  // namespace weft::data

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a picture of any size to the 28 x 28 bytes that a network of the MNIST family reads.
+// From a picture of any size to the bytes that a network for drawn characters reads: 28 x 28 of
+// them in the MNIST family.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,10 @@
 namespace weft::data {
 
 enum class Preprocess {
-  mnist,  // find the ink and place it as MNIST's makers did: 20 x 20 box, centre of mass in 28 x 28
-  resize,  // the whole picture, scaled to 28 x 28 and padded to a square
-  none,    // must be 28 x 28 already
+  mnist,   // find the ink and place it as MNIST's makers did: in a box of 20/28 of each side, with
+           // its centre of mass in the middle
+  resize,  // the whole picture, scaled to the size and padded
+  none,    // must have the size already
 };
 
 enum class Invert {
@@ -27,8 +29,13 @@ enum class Invert {
 Preprocess parse_preprocess(std::string_view text);
 Invert parse_invert(std::string_view text);
 
+// What the network reads, in pixels.
+struct PictureSize {
+  std::int64_t height = 28, width = 28;
+};
+
 struct PreparedImage {
-  std::vector<std::uint8_t> pixels;  // (28, 28); 0 background, 255 ink
+  std::vector<std::uint8_t> pixels;  // (height, width); 0 background, 255 ink
   bool inverted = false;
   InkBox box;             // where it is in the picture, in the picture's pixels
   std::int64_t row = 0;   // of the writing, from 0
@@ -40,10 +47,10 @@ struct PreparedImage {
 // there is no contrast to find ink in (mnist), or the size is wrong (none). `name` is for the
 // message.
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
-                            const std::string& name);
+                            const std::string& name, PictureSize size = {});
 
 // Every mark of the picture in reading order, at least one, each as `mnist` prepares it.
 std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
-                                         const std::string& name);
+                                         const std::string& name, PictureSize size = {});
 
 }  // namespace weft::data

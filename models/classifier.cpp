@@ -11,6 +11,15 @@
 
 namespace weft::models {
 
+std::vector<double> probabilities_of(std::span<const float> logits, const ModelInfo& info) {
+  const double temperature = info.calibration.temperature;
+  if (info.output == Output::softmax) return softmax(logits, temperature);
+  std::vector<double> probabilities;
+  for (const float logit : logits)
+    probabilities.push_back(1 / (1 + std::exp(-logit / temperature)));
+  return probabilities;
+}
+
 std::vector<float> normalized(std::span<const std::uint8_t> pixels, const ModelInfo& info) {
   const std::size_t plane = pixels.size() / info.mean.size();
   std::vector<float> x;
@@ -44,8 +53,9 @@ Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
     plan_->forward(stream_);
     answer.logits = to_host(plan_->output(), stream_);
   }
-  answer.probabilities = softmax(answer.logits, info_.calibration.temperature);
-  if (!std::isfinite(answer.probabilities.front())) {
+  answer.probabilities = probabilities_of(answer.logits, info_);
+  const auto is_number = [](double probability) { return std::isfinite(probability); };
+  if (!std::ranges::all_of(answer.probabilities, is_number)) {
     throw Error(ErrorKind::data, "the model's answer is not a number: its weights are damaged");
   }
   answer.familiarity = familiarity(

@@ -16,11 +16,14 @@ namespace weft::models {
 
 struct Answer {
   std::vector<float> logits;
-  std::vector<double> probabilities;  // their softmax at the model's temperature
+  std::vector<double> probabilities;  // probabilities_of() them
   std::vector<std::size_t> ranking;   // the classes, the most probable first
   double familiarity = 0;             // of the picture; models/calibration.h
   bool unsure = false;                // it is below the model's threshold
 };
+
+// (classes,): the softmax of an image's logits at the model's temperature, or the sigmoid of each.
+std::vector<double> probabilities_of(std::span<const float> logits, const ModelInfo& info);
 
 // What a network reads of an image (channels, height, width): (pixel / 255 - mean) / stddev with
 // the numbers of the channel, the bits that kernels::gather_batch() makes of it.

@@ -2,12 +2,14 @@
 #include "models/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/extent.h"
 #include "engine/timer.h"
 #include "engine/timings.h"
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/softmax/softmax.h"
+#include "models/classifier.h"
 #include "models/device_totals.h"
 #include "models/fused_cnn.h"
 
@@ -208,6 +210,23 @@ kernels::MetricTotals Evaluator::totals(const Outputs& outputs, const Stream& st
   return state.totals.read(stream);
 }
 
+namespace {
+
+// Of independent sigmoids: the cross-entropy of a class against all others, as a mean over the
+// classes and images.
+double sigmoid_loss(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  const std::size_t classes = logits.size() / labels.size();
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const double z = logits[i];
+    const bool is_label = static_cast<std::int32_t>(i % classes) == labels[i / classes];
+    sum += std::max(z, 0.0) - (is_label ? z : 0) + std::log1p(std::exp(-std::fabs(z)));
+  }
+  return sum / static_cast<double>(logits.size());
+}
+
+}  // namespace
+
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
                     const layers::KernelChoice& kernels, const Stream& stream,
                     std::uint64_t device_data_limit) {
@@ -241,7 +260,7 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   for (std::int64_t i = 0; i < set.count; ++i) {
     const auto first = static_cast<std::size_t>(i) * classes;
     const auto row = std::span(logits).subspan(first, classes);
-    std::ranges::transform(softmax(row, model.info.calibration.temperature),
+    std::ranges::transform(probabilities_of(row, model.info),
                            result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
                            [](double probability) { return static_cast<float>(probability); });
     const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
@@ -249,6 +268,9 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
     unsure += seen < model.info.calibration.threshold ? 1 : 0;
   }
   result.unsure = unsure;
+  if (model.info.output == Output::sigmoid) {
+    result.metrics.loss = sigmoid_loss(logits, set.labels);
+  }
   result.calibration_error = expected_calibration_error(result.probabilities, set.labels);
   result.confusion.assign(static_cast<std::size_t>(network.classes * network.classes), 0);
   for (std::size_t image = 0; image < result.predictions.size(); ++image) {

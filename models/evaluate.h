@@ -19,9 +19,10 @@ namespace weft::models {
 
 // What an evaluation learned beyond two numbers.
 struct Evaluation {
-  Metrics metrics;
+  Metrics
+      metrics;  // the loss is a sigmoid's cross-entropy, a mean over classes, where Output says so
   std::vector<std::int32_t> predictions;  // (images,)
-  std::vector<float> probabilities;       // (images, classes), softmax at the model's temperature
+  std::vector<float> probabilities;       // (images, classes), probabilities_of()
   double calibration_error = 0;           // expected_calibration_error() of them
   std::int64_t unsure = 0;                // images below the model's threshold
   std::vector<std::int64_t> confusion;    // (classes, classes), row: true label

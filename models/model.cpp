@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr Named<Output> kOutputs[] = {{"softmax", Output::softmax}, {"sigmoid", Output::sigmoid}};
+constexpr Named<NormalisationSource> kSources[] = {{"training", NormalisationSource::training},
+                                                   {"file", NormalisationSource::file},
+                                                   {"flags", NormalisationSource::flags},
+                                                   {"measured", NormalisationSource::measured},
+                                                   {"assumed", NormalisationSource::assumed}};
+
 constexpr const char* kInfoKey = "weft";
 constexpr std::int64_t kMaxChannels = 1024;
 
@@ -77,6 +84,9 @@ ModelInfo recognise(const SafeTensors& content, const std::string& where) {
   ModelInfo info;
   info.network = by_shape.value_or(*by_name);
   info.recognised = true;
+  info.mean = {0.1307f};
+  info.stddev = {0.3081f};
+  info.normalisation = NormalisationSource::assumed;
   const auto channels = static_cast<std::size_t>(info.network.channels);
   info.mean.resize(channels, info.mean.front());
   info.stddev.resize(channels, info.stddev.front());
@@ -95,6 +105,22 @@ std::unique_ptr<layers::Sequential> network_of(const ModelInfo& info, const std:
 }
 
 }  // namespace
+
+Output parse_output(std::string_view text) {
+  return row_named(kOutputs, "output", text).value;
+}
+
+std::string_view name_of(Output output) {
+  return name_in(kOutputs, output);
+}
+
+NormalisationSource parse_normalisation(std::string_view text) {
+  return row_named(kSources, "normalisation", text).value;
+}
+
+std::string_view name_of(NormalisationSource source) {
+  return name_in(kSources, source);
+}
 
 ModelInfo info_of(const data::Dataset& dataset) {
   ModelInfo info;

@@ -4,7 +4,8 @@
 // Tensors carry PyTorch's names ("conv1.weight"). The metadata entry "weft" is a JSON object with
 // everything predict and eval need besides the values: network, input size, class names,
 // normalisation, data set, and how it was trained. A state dict saved from PyTorch has no such
-// entry: the network is then recognised from names and shapes, with MNIST's normalisation.
+// entry: the network is then recognised from names and shapes, and MNIST's normalisation is
+// assumed.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +21,34 @@
 
 namespace weft::models {
 
+// How probabilities come of a network's last values, its logits.
+enum class Output {
+  softmax,  // of all of them: a picture shows one class
+  sigmoid,  // of each alone: several classes may be above 50 %, or none
+};
+// "softmax", "sigmoid"; throws usage for other text.
+Output parse_output(std::string_view text);
+std::string_view name_of(Output output);
+
+// Who says a model's mean and stddev.
+enum class NormalisationSource {
+  training,  // Weft trained the model with them
+  file,      // the operators at the input of the file that it was imported from
+  flags,     // the user who imported it
+  measured,  // labelled pictures, which it reads best so
+  assumed,   // nobody
+};
+// "training", "file", "flags", "measured", "assumed"; throws usage for other text.
+NormalisationSource parse_normalisation(std::string_view text);
+std::string_view name_of(NormalisationSource source);
+
 struct ModelInfo {
   NetworkOptions network;
-  std::string dataset = "mnist";
-  std::vector<std::string> class_names;                     // classes of them
-  std::vector<float> mean = {0.1307f}, stddev = {0.3081f};  // of pixel / 255, one for each channel
+  std::string dataset = {};                     // empty: not known
+  std::vector<std::string> class_names;         // classes of them
+  std::vector<float> mean = {0}, stddev = {1};  // of pixel / 255, one for each channel
+  NormalisationSource normalisation = NormalisationSource::training;
+  Output output = Output::softmax;
   bool recognised = false;               // true: no weft metadata, the network was inferred
   data::Fit fit = data::Fit::letterbox;  // how a picture of another size is brought to this one
   bool own_data = false;  // trained on data of the user's own: a picture is taken whole, as it is

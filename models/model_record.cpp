@@ -89,6 +89,10 @@ std::string to_json(const ModelInfo& info) {
   if (info.own_data) json["own_data"] = true;
   json["mean"] = json_of_channels(info.mean);
   json["stddev"] = json_of_channels(info.stddev);
+  if (info.normalisation != NormalisationSource::training) {
+    json["normalisation"] = name_of(info.normalisation);
+  }
+  if (info.output != Output::softmax) json["output"] = name_of(info.output);
   if (info.fit != data::Fit::letterbox) json["fit"] = data::name_of(info.fit);
   json["epochs"] = info.epochs;
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
@@ -114,6 +118,10 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where) 
   for (const float stddev : info.stddev) {
     if (!(stddev > 0)) fields.fail("expected a stddev > 0");
   }
+  if (fields.has("normalisation")) {
+    info.normalisation = parsed(fields, "normalisation", parse_normalisation);
+  }
+  if (fields.has("output")) info.output = parsed(fields, "output", parse_output);
   if (fields.has("fit")) info.fit = parsed(fields, "fit", data::parse_fit);
   info.epochs = static_cast<int>(fields.integer("epochs", 0, INT32_MAX));
   if (fields.has("test_accuracy")) {

@@ -133,6 +133,8 @@ class Builder {
     }
   }
 
+  Shape shape() const { return Shape(shape_.extents().subspan(1)); }  // of one image
+
   std::unique_ptr<layers::Sequential> finish() {
     if (shape_ != Shape{1, options_.classes}) {
       throw Error(ErrorKind::data, str("expected ", options_.classes,
@@ -289,7 +291,11 @@ bool takes_dropout(const NetworkOptions& options) {
   return has_rate(parse_network(definition_of(options), where_of(options)));
 }
 
-std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) {
+namespace {
+
+// What `finish` makes of the layers of a network.
+template <class Finish>
+auto built(const NetworkOptions& options, Finish finish) {
   const std::string_view text = definition_of(options);
   check(options);
   const std::string where = where_of(options);
@@ -305,11 +311,21 @@ std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) 
       at = &line;
       net.add(line);
     }
-    return net.finish();
+    return finish(net);
   } catch (const Error& error) {
     throw Error(options.definition.empty() ? ErrorKind::usage : ErrorKind::data,
                 str(where, ":", at->line, ":", at->column, ": ", error.what()));
   }
+}
+
+}  // namespace
+
+std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options) {
+  return built(options, [](Builder& net) { return net.finish(); });
+}
+
+Shape output_shape(const NetworkOptions& options) {
+  return built(options, [](const Builder& net) { return net.shape(); });
 }
 
 }  // namespace weft::models

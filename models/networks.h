@@ -57,4 +57,8 @@ bool takes_dropout(const NetworkOptions& options);
 // the text asks for in layers: tensors are only counted.
 std::unique_ptr<layers::Sequential> make_network(const NetworkOptions& options);
 
+// What the last layer gives for each image, whether these are the classes or not. Throws as
+// make_network() does for the layers.
+Shape output_shape(const NetworkOptions& options);
+
 }  // namespace weft::models

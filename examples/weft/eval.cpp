@@ -7,8 +7,9 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/input/load_data.h"
+#include "examples/weft/input/labelled_data.h"
 #include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
 #include "models/trainer.h"
@@ -25,48 +26,9 @@ struct EvalFlags {
   bool all_pictures = false;
 };
 
-// The model's own shape of pictures, from the folder of --data. The labels become the model's.
-data::Dataset load_own_for(const models::Model& model, const EvalFlags& flags) {
-  const models::NetworkOptions& network = model.info.network;
-  const models::OwnData start{flags.data.own.path,
-                              {network.channels, network.height, network.width, model.info.fit},
-                              false};
-  data::Dataset dataset =
-      load_own(own_data_from(flags.data.own, start), flags.data.own,
-               flags.all_pictures ? data::Holding::nothing : data::Holding::tenth,
-               flags.json ? "off" : "auto");
-  std::vector<std::int32_t> labels;
-  for (const std::string& name : dataset.class_names) {
-    const auto& known = model.info.class_names;
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) {
-      throw Error(ErrorKind::data,
-                  fmt::format("{}: the model knows no class {}", dataset.source, printable(name)));
-    }
-    labels.push_back(static_cast<std::int32_t>(found - known.begin()));
-  }
-  for (std::int32_t& label : dataset.test.labels) label = labels[static_cast<std::size_t>(label)];
-  dataset.class_names = model.info.class_names;
-  return dataset;
-}
-
-void check_fit(const models::Model& model, const data::Dataset& dataset) {
-  const models::NetworkOptions& network = model.info.network;
-  const data::ImageSet& test = dataset.test;
-  const std::int64_t classes = static_cast<std::int64_t>(dataset.class_names.size());
-  if (test.channels == network.channels && test.height == network.height &&
-      test.width == network.width && classes <= network.classes) {
-    return;
-  }
-  throw Error(ErrorKind::usage,
-              fmt::format("{} has {} classes of {} x {} x {} images; the model takes {} classes of "
-                          "{} x {} x {}",
-                          dataset.name, classes, test.channels, test.height, test.width,
-                          network.classes, network.channels, network.height, network.width));
-}
-
 std::string as_json(const EvalFlags& flags, const data::Dataset& dataset, Device device,
-                    const models::Evaluation& evaluation, const Classes& classes) {
+                    const models::Evaluation& evaluation, const models::ModelInfo& info) {
+  const Classes classes(info.class_names);
   const models::Metrics& metrics = evaluation.metrics;
   nlohmann::ordered_json event =
       json_event("eval", {{"model", flags.model},
@@ -80,7 +42,8 @@ std::string as_json(const EvalFlags& flags, const data::Dataset& dataset, Device
                           {"calibration_error", evaluation.calibration_error},
                           {"calibration_bins", models::kCalibrationBins},
                           {"unsure", evaluation.unsure},
-                          {"seconds", evaluation.seconds}});
+                          {"seconds", evaluation.seconds},
+                          {"normalisation", models::name_of(info.normalisation)}});
   const std::vector<ClassScores> scores = class_scores(evaluation);
   if (flags.confusion) {
     for (std::size_t row = 0; row < scores.size(); ++row) {
@@ -124,12 +87,33 @@ std::string unsure_text(const models::Calibration& calibration,
                      calibration.threshold);
 }
 
+// The name of the data set that is asked for or that the model was trained on.
+std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) {
+  if (!flags.data.dataset.empty()) return flags.data.dataset;
+  if (!model.dataset.empty()) return model.dataset;
+  const models::NetworkOptions& network = model.network;
+  const DatasetShape mnist = standard_shape(kDefaultDataset);
+  const bool may_be_mnist = network.channels == mnist.channels && network.height == mnist.height &&
+                            network.width == mnist.width && network.classes == mnist.classes;
+  if (!may_be_mnist) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} does not say what it was trained on: say --dataset NAME or "
+                            "--data DIR",
+                            flags.model));
+  }
+  print_notice(
+      fmt::format("{}: {} is assumed, because the file does not say what it was trained "
+                  "on; --dataset NAME and --data DIR say another",
+                  printable(flags.model), kDefaultDataset));
+  return kDefaultDataset;
+}
+
 int run_eval(const EvalFlags& flags) {
   const models::Model model = models::load_model(flags.model);
-  const std::string name = flags.data.dataset.empty() ? model.info.dataset : flags.data.dataset;
   check_data_flags(flags.data);
   own_data_from(flags.data.own);
   const bool own = !flags.data.own.path.empty();
+  const std::string name = own ? "" : dataset_for(model.info, flags);
   if (flags.all_pictures && !own) {
     throw Error(ErrorKind::usage, "--all-pictures goes with --data DIR only");
   }
@@ -140,7 +124,10 @@ int run_eval(const EvalFlags& flags) {
   }
   const std::uint64_t limit = device_data_limit(flags.device);
   const auto load = [&] {
-    return own ? load_own_for(model, flags) : load_images(name, flags.data.data_dir, 1, true);
+    return own ? load_own_for(model.info, flags.data.own,
+                              flags.all_pictures ? data::Holding::nothing : data::Holding::tenth,
+                              flags.json ? "off" : "auto")
+               : load_images(name, flags.data.data_dir, 1, true);
   };
   std::future<data::Dataset> loading;
   if (!own && flags.device.device != "host-cuda" && is_here(name, flags.data.data_dir)) {
@@ -151,14 +138,15 @@ int run_eval(const EvalFlags& flags) {
   announce_device(flags.device, device);
   const Stream stream(device);
   const data::Dataset dataset = loading.valid() ? loading.get() : load();
-  check_fit(model, dataset);
+  check_fit(model.info, dataset);
+  notice_assumption(model.info, flags.model);
   const models::Evaluation evaluation =
       models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
-  const Classes classes(model.info.class_names);
   if (flags.json) {
-    write_out(as_json(flags, dataset, device, evaluation, classes));
+    write_out(as_json(flags, dataset, device, evaluation, model.info));
     return 0;
   }
+  const Classes classes(model.info.class_names);
   const Terminal terminal = detect_terminal(kStdout);
   const models::Metrics& metrics = evaluation.metrics;
   const double rate =

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "engine/error.h"
+#include "examples/weft/import/measure.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/normalisation.h"
+#include "examples/weft/output/tables.h"
 #include "models/onnx/onnx.h"
 #include "models/run_directory.h"
 
@@ -19,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ImportFlags {
-  std::string file, out, input, classes;
+  std::string file, out, input, output, classes, range, measure;
   std::vector<double> mean, stddev;
   bool json = false;
 };
@@ -31,13 +34,57 @@ std::vector<std::string> names_in(const std::string& text) {
   return names;
 }
 
-models::OnnxImport options_of(const ImportFlags& flags) {
+// --range in the words of --mean and --stddev, of which one kind alone may be given.
+models::PixelScale pixels_of(const ImportFlags& flags) {
+  const bool has_numbers = !flags.mean.empty() || !flags.stddev.empty();
+  if (int{has_numbers} + int{!flags.range.empty()} + int{!flags.measure.empty()} > 1) {
+    throw Error(ErrorKind::usage,
+                "--mean and --stddev, --range and --measure say the same: give one of the three");
+  }
+  if (!flags.range.empty()) return models::parse_range(flags.range);
+  return {flags.mean, flags.stddev};
+}
+
+bool is_model_of_weft(const fs::path& file) {
+  std::error_code ignored;
+  return file.extension() == ".safetensors" || fs::is_directory(file, ignored);
+}
+
+// A model.safetensors is read to be told how it reads pixels, or what its classes are called.
+models::OnnxModel read_safetensors_model(const ImportFlags& flags,
+                                         const models::OnnxImport& options) {
+  if (!flags.input.empty() || !flags.output.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{}: --input and --output go with ONNX files only",
+                                              printable(flags.file)));
+  }
+  models::OnnxModel found;
+  found.model = models::load_model(flags.file);
+  models::ModelInfo& info = found.model.info;
+  if (!options.class_names.empty()) info.class_names = options.class_names;
+  if (std::ssize(info.class_names) != info.network.classes) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: the network has {} classes, and there are {} names for them",
+                            printable(flags.file), info.network.classes, info.class_names.size()));
+  }
+  if (options.mean.empty() && options.stddev.empty()) return found;
+  models::PixelScale pixels{{info.mean.begin(), info.mean.end()},
+                            {info.stddev.begin(), info.stddev.end()}};
+  if (!options.mean.empty()) pixels.mean = options.mean;
+  if (!options.stddev.empty()) pixels.stddev = options.stddev;
+  models::set_normalisation(info, pixels, {}, models::NormalisationSource::flags, flags.file);
+  return found;
+}
+
+models::OnnxModel read_model(const ImportFlags& flags) {
   models::OnnxImport options;
   if (!flags.input.empty()) options.input = parse_image_extents("--input", flags.input);
-  options.mean.assign(flags.mean.begin(), flags.mean.end());
-  options.stddev.assign(flags.stddev.begin(), flags.stddev.end());
+  const models::PixelScale pixels = pixels_of(flags);
+  options.mean = pixels.mean;
+  options.stddev = pixels.stddev;
   options.class_names = names_in(flags.classes);
-  return options;
+  options.output = flags.output;
+  return is_model_of_weft(flags.file) ? read_safetensors_model(flags, options)
+                                      : models::read_onnx(flags.file, options);
 }
 
 // The file itself, or model.safetensors in a new folder.
@@ -50,26 +97,74 @@ fs::path output_path(const ImportFlags& flags) {
   return out / "model.safetensors";
 }
 
+std::string table_of(const Measurement& measured, const Terminal& terminal) {
+  std::vector<std::vector<std::string>> cells;
+  for (const MeasuredScale& one : measured.scales) {
+    const bool is_best = &one == &measured.scales[measured.best];
+    cells.push_back(
+        {one.scale.name, fmt::format("{:.2f} %", 100 * one.accuracy), is_best ? "taken" : ""});
+  }
+  return format_table({{"normalisation", Align::left}, {"accuracy"}, {"", Align::left}}, cells,
+                      terminal) +
+         fmt::format("of {} pictures of {}\n\n", format_count(measured.images),
+                     printable(measured.data));
+}
+
+void notice_measurement(const Measurement& measured) {
+  const double best = measured.scales[measured.best].accuracy;
+  if (best < 0.5) {
+    print_notice(
+        fmt::format("the best normalisation reads {:.2f} % of the pictures: it may be "
+                    "another one, or the pictures or the order of their classes differ",
+                    100 * best));
+  }
+}
+
+std::string as_json(const ImportFlags& flags, const fs::path& out, const models::OnnxModel& found,
+                    const std::optional<Measurement>& measured) {
+  const models::ModelInfo& info = found.model.info;
+  nlohmann::ordered_json event =
+      json_event("import", {{"file", flags.file},
+                            {"model_path", out.string()},
+                            {"network", info.network.name},
+                            {"parameters", found.model.net->parameter_count()},
+                            {"softmax_dropped", found.softmax_dropped},
+                            {"output", models::name_of(info.output)},
+                            {"class_names", info.class_names},
+                            {"normalisation", models::name_of(info.normalisation)},
+                            {"mean", info.mean},
+                            {"stddev", info.stddev},
+                            {"notices", found.notices}});
+  if (measured) {
+    for (const MeasuredScale& one : measured->scales) {
+      event["measured"].push_back({{"normalisation", one.scale.name}, {"accuracy", one.accuracy}});
+    }
+  }
+  return json_line(event);
+}
+
 int run_import(const ImportFlags& flags) {
   const fs::path out = output_path(flags);
-  const auto [model, softmax_dropped] = models::read_onnx(flags.file, options_of(flags));
+  models::OnnxModel found = read_model(flags);
+  models::Model& model = found.model;
+  std::optional<Measurement> measured;
+  if (!flags.measure.empty()) {
+    measured = measure_scales(model, found.scale, flags.measure, flags.json ? "off" : "auto");
+  }
   if (out != flags.out) models::create_run_folder(flags.out, out.filename().string());
   models::write_safetensors(out, models::model_content(model));
-  const std::int64_t parameters = model.net->parameter_count();
-  if (softmax_dropped) {
-    print_notice("the softmax at the end is left out: predict takes it of the logits");
-  }
+  for (const std::string& notice : found.notices) print_notice(notice);
+  if (measured) notice_measurement(*measured);
+  notice_assumption(model.info, flags.file);
   if (flags.json) {
-    print_event("import", {{"file", flags.file},
-                           {"model_path", out.string()},
-                           {"network", model.info.network.name},
-                           {"parameters", parameters},
-                           {"softmax_dropped", softmax_dropped}});
+    write_out(as_json(flags, out, found, measured));
     return 0;
   }
+  if (measured) write_out(table_of(*measured, detect_terminal(kStdout)));
   write_out(fmt::format("{} has {}, {} parameters\nLook at it: {} inspect {}\n",
                         printable(out.string()), printable(model.info.network.name),
-                        format_count(parameters), program_name(), shell_quoted(flags.out)));
+                        format_count(model.net->parameter_count()), program_name(),
+                        shell_quoted(flags.out)));
   return 0;
 }
 
@@ -78,7 +173,8 @@ int run_import(const ImportFlags& flags) {
 void add_import(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ImportFlags>();
   CLI::App* sub = app.add_subcommand("import", "Make a model of an ONNX file");
-  sub->add_option("FILE.onnx", flags->file, "a network of layers that Weft has; docs/onnx.md")
+  sub->add_option("FILE.onnx", flags->file,
+                  "a network of layers that Weft has; docs/onnx.md. Or a .safetensors file")
       ->type_name("")
       ->required();
   sub->add_option("--out", flags->out, "a new folder for the model, or a .safetensors file")
@@ -86,9 +182,18 @@ void add_import(CLI::App& app, Action& action) {
       ->required();
   sub->add_option("--input", flags->input, "one image, where the file does not say it")
       ->type_name("CxHxW");
+  sub->add_option("--output", flags->output,
+                  "of several outputs, this one; default the first that is a vector of classes")
+      ->type_name("NAME");
+  add_choice(*sub, "--range", flags->range, {"0..1", "-1..1", "0..255"},
+             "what it reads the pixels 0 to 255 as; default what its own operators say, or 0..1");
   add_reals(*sub, "--mean", flags->mean, -1e6, 1e6,
-            "of pixel / 255, one for each channel or one for all; default the file's, or 0.1307");
-  add_reals(*sub, "--stddev", flags->stddev, 1e-6, 1e6, "of it; default the file's, or 0.3081");
+            "or (pixel / 255 - mean) / stddev, a number for each channel or one for all");
+  add_reals(*sub, "--stddev", flags->stddev, 1e-6, 1e6, "of --mean");
+  sub->add_option("--measure", flags->measure,
+                  "or what reads these labelled pictures best: a data set, or a folder as of "
+                  "eval --data")
+      ->type_name("NAME|DIR");
   sub->add_option("--classes", flags->classes,
                   "their names, with commas; default the file's, or 0,1,2,...")
       ->type_name("NAMES");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft inspect: the layers of a model file or of a network, their cost, and the memory that running
 // them takes. Nothing of that memory is taken.
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
 #include "models/model.h"
@@ -83,7 +84,7 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   const models::ModelInfo& info = model.info;
   event["network"] = info.network.name;
   event["recognised"] = info.recognised;
-  event["dataset"] = info.dataset;
+  event["dataset"] = or_null(!info.dataset.empty(), info.dataset);
   event["class_names"] = info.class_names;
   event["definition"] = models::definition_of(info.network);
   event["channels"] = info.network.channels;
@@ -91,6 +92,8 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   event["width"] = info.network.width;
   event["mean"] = info.mean;
   event["stddev"] = info.stddev;
+  event["normalisation"] = models::name_of(info.normalisation);
+  event["output"] = models::name_of(info.output);
   event["epochs"] = info.epochs;
   event["test_accuracy"] = or_null(info.test_accuracy >= 0, info.test_accuracy);
   event["parameters"] = model.net->parameter_count();
@@ -117,12 +120,6 @@ std::string as_json(const models::Model& model, const std::vector<LayerRow>& row
   return json_line(event);
 }
 
-// "0.1307", or "(0.4914, 0.4822, 0.4465)".
-std::string channels_text(const std::vector<float>& values) {
-  const std::string list = fmt::format("{:.4f}", fmt::join(values, ", "));
-  return values.size() == 1 ? list : "(" + list + ")";
-}
-
 std::string facts(const models::Model& model, const Terminal& terminal) {
   const models::ModelInfo& info = model.info;
   std::string classes;
@@ -134,6 +131,8 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
     trained += fmt::format(", test accuracy {:.2f} %", 100 * info.test_accuracy);
   }
   const models::NetworkOptions& network = info.network;
+  const char* is_assumed =
+      info.normalisation == models::NormalisationSource::assumed ? ", assumed" : "";
   const std::string image =
       fmt::format("{} x {} x {} pixels", network.channels, network.height, network.width);
   if (info.class_names.empty()) {
@@ -144,10 +143,12 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
   }
   return format_pairs(
       {{"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
-       {"data", printable(info.dataset)},
+       {"data", info.dataset.empty() ? "not known" : printable(info.dataset)},
        {"classes", classes},
-       {"input", fmt::format("{}, (pixel / 255 - {}) / {}", image, channels_text(info.mean),
-                             channels_text(info.stddev))},
+       {"input", fmt::format("{}, {}{}", image, normalisation_text(info), is_assumed)},
+       {"output", info.output == models::Output::sigmoid
+                      ? "a sigmoid for each class: several may be above 50 %"
+                      : "softmax"},
        {"trained", trained}},
       terminal);
 }
@@ -233,6 +234,7 @@ int run_inspect(const InspectFlags& flags) {
     write_out(std::string(models::definition_of(model.info.network)));
     return 0;
   }
+  notice_assumption(model.info, flags.model);
   const std::vector<LayerRow> rows = layer_rows(*model.net);
   const std::vector<PlanMemory> memory = {
       plan_memory(*model.net, 1, layers::Phase::inference),

@@ -14,6 +14,7 @@
 #include "examples/weft/input/picture_model.h"
 #include "examples/weft/output/draw.h"
 #include "examples/weft/output/json_lines.h"
+#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/predict/csv.h"
 #include "examples/weft/predict/inputs.h"
@@ -34,7 +35,8 @@ struct PredictFlags {
 };
 
 std::string as_json(const std::string& path, const models::Answer& answer, const Classes& classes,
-                    std::size_t top_k, const data::PreparedImage& prepared) {
+                    std::size_t top_k, const data::PreparedImage& prepared,
+                    const models::ModelInfo& info) {
   const auto entry = [&](std::size_t label) {
     return nlohmann::ordered_json{{"label", label},
                                   {"class", classes.name(static_cast<std::int64_t>(label))},
@@ -47,6 +49,9 @@ std::string as_json(const std::string& path, const models::Answer& answer, const
   event["inverted"] = prepared.inverted;
   event["marks"] = prepared.marks;
   event["logits"] = answer.logits;
+  event["probabilities"] = answer.probabilities;
+  event["output"] = models::name_of(info.output);
+  event["normalisation"] = models::name_of(info.normalisation);
   for (std::size_t i = 0; i < std::min(top_k, answer.ranking.size()); ++i) {
     event["top_k"].push_back(entry(answer.ranking[i]));
   }
@@ -82,10 +87,11 @@ void print_drawing(const std::string& drawing, bool json) {
 
 // Every mark of one picture: the text, then a line for each.
 void print_marks(const PredictFlags& flags, const std::string& path, const data::GreyImage& image,
-                 const std::vector<ReadMark>& marks, const Classes& classes) {
+                 const std::vector<ReadMark>& marks, const Classes& classes,
+                 const models::ModelInfo& info) {
   const Terminal terminal = detect_terminal(flags.json ? kStderr : kStdout);
   if (flags.json) {
-    write_out(marks_as_json(path, marks, classes));
+    write_out(marks_as_json(path, marks, classes, info));
   } else {
     write_out(printable(path) + "\n" + paint(terminal, "1", text_of(marks, classes)) + "\n");
     int width = 0;
@@ -97,7 +103,8 @@ void print_marks(const PredictFlags& flags, const std::string& path, const data:
                         static_cast<std::size_t>(flags.top_k), terminal));
     }
   }
-  if (flags.show) print_drawing(draw_marks(image, marks, classes, terminal), flags.json);
+  if (flags.show)
+    print_drawing(draw_marks(image, marks, classes, picture_size(info), terminal), flags.json);
 }
 
 data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input,
@@ -110,7 +117,7 @@ data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input
   return data::prepare_image(image,
                              flags.preprocess.empty() ? preprocess_for(info, image)
                                                       : data::parse_preprocess(flags.preprocess),
-                             invert, input_name(input.path));
+                             invert, input_name(input.path), picture_size(info));
 }
 
 int run_predict(const PredictFlags& flags) {
@@ -125,6 +132,7 @@ int run_predict(const PredictFlags& flags) {
   if (flags.all || !flags.preprocess.empty()) check_reads_marks(model.info, flags.model);
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
+  notice_assumption(model.info, flags.model);
   // For one image at a time, waking more threads costs more than it saves.
   if (flags.device.threads == 0) omp_set_num_threads(1);
   models::Classifier classifier(model, Stream(device), select_kernels(flags.device, device));
@@ -146,7 +154,8 @@ int run_predict(const PredictFlags& flags) {
     try {
       if (flags.all) {
         image = load_input(input);
-        marks = read_marks(image, data::parse_invert(flags.invert), path, classifier);
+        marks = read_marks(image, data::parse_invert(flags.invert), path, classifier,
+                           picture_size(model.info));
       } else {
         prepared = prepare(flags, input, model.info);
       }
@@ -157,7 +166,7 @@ int run_predict(const PredictFlags& flags) {
       continue;
     }
     if (flags.all) {
-      print_marks(flags, path, image, marks, classes);
+      print_marks(flags, path, image, marks, classes, model.info);
       continue;
     }
     if (prepared.marks > 1) {
@@ -166,7 +175,7 @@ int run_predict(const PredictFlags& flags) {
     }
     const models::Answer answer = classifier.classify(prepared.pixels);
     if (table) table->add(path, answer, classes, prepared.inverted);
-    write_out(flags.json ? as_json(path, answer, classes, top_k, prepared)
+    write_out(flags.json ? as_json(path, answer, classes, top_k, prepared, model.info)
                          : as_line(printable(path), path_width, answer, classes, top_k, terminal));
     if (!flags.show) continue;
     const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
@@ -197,9 +206,11 @@ void add_predict(CLI::App& app, Action& action) {
                       "standard input")
       ->type_name("")
       ->required();
-  add_choice(*sub, "--preprocess", flags->preprocess, {"mnist", "resize", "none"},
-             "mnist: find and centre the ink; resize: the whole picture; none: 28 x 28 already. "
-             "Default: as trained");
+  add_choice(
+      *sub, "--preprocess", flags->preprocess, {"mnist", "resize", "none"},
+      "mnist: find and centre the ink; resize: the whole picture; none: of the network's size "
+      "already. "
+      "Default: as trained");
   add_choice(*sub, "--invert", flags->invert, {"auto", "yes", "no"},
              "whether the ink is darker than the paper")
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
 #include "examples/weft/input/picture_model.h"
+#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/serve/server.h"
 
@@ -27,7 +28,8 @@ int run_serve(const ServeFlags& flags) {
                             "do; the page is for drawn digits, and {} predict reads pictures",
                             flags.model, program_name()));
   }
-  Reader reader(model);
+  notice_assumption(model.info, flags.model);
+  Reader reader(model, assumption_of(model.info, flags.model));
   serve(reader, static_cast<int>(flags.port), catch_interrupts(), [](int port) {
     write_out(fmt::format("Draw a digit at http://127.0.0.1:{}/ in a browser. Ctrl-C ends this.\n",
                           port));

@@ -72,6 +72,8 @@ class GraphWriter {
     if (!layer.traits().identity_in_inference) add_layer(layer, input);
   }
 
+  void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class"); }
+
   // Gives what the last layer makes this name.
   void finish(const std::string& output) {
     if (graph_.node_size() == 0) add_node("Identity", "output");
@@ -201,13 +203,16 @@ void write_onnx(const std::filesystem::path& path, const Model& model) {
   onnx::GraphProto& graph = *file.mutable_graph();
   graph.set_name(model.info.network.name);
   set_value(*graph.add_input(), "input", net.input_shape(1));
-  set_value(*graph.add_output(), "logits", net.output_shape(1));
+  const bool is_sigmoid = model.info.output == Output::sigmoid;
+  const char* output = is_sigmoid ? "probabilities" : "logits";
+  set_value(*graph.add_output(), output, net.output_shape(1));
   GraphWriter writer(graph, "input");
   const std::vector<Shape> shapes = net.output_shapes(1);
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     writer.add(*net.layers()[i], i == 0 ? net.input_shape(1) : shapes[i - 1]);
   }
-  writer.finish("logits");
+  if (is_sigmoid) writer.add_sigmoid();
+  writer.finish(output);
   {
     const SafeTensors content = model_content(model);
     for (const NamedTensor& tensor : content.tensors) add_initializer(graph, tensor);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/onnx/graph.h"
 
+#include <set>
+
 #include "engine/error.h"
 #include "models/json_check.h"
 #include "models/network_text.h"
@@ -14,12 +16,31 @@ namespace {
 constexpr int kMostNodes = 8 * static_cast<int>(kMostNetworkLayers);
 constexpr std::int64_t kLeastOpset = 7;  // which gave Add and BatchNormalization their meaning
 
+// The nodes that the value of this name depends on.
+std::set<const onnx::NodeProto*> nodes_for(const std::string& value,
+                                           const onnx::GraphProto& graph) {
+  std::map<std::string_view, const onnx::NodeProto*> makers;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) makers.emplace(output, &node);
+  }
+  std::set<const onnx::NodeProto*> needed;
+  std::vector<std::string_view> open = {value};
+  while (!open.empty()) {
+    const auto maker = makers.find(open.back());
+    open.pop_back();
+    if (maker == makers.end() || !needed.insert(maker->second).second) continue;
+    open.insert(open.end(), maker->second->input().begin(), maker->second->input().end());
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::string place_of(const onnx::NodeProto& node, const std::string& where) {
   const std::string& name =
       node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
-  return str(where, ": node ", in_quotes(name), " (", in_quotes(node.op_type()), ")");
+  const std::string domain = is_onnx_domain(node.domain()) ? "" : " of " + in_quotes(node.domain());
+  return str(where, ": node ", in_quotes(name), " (", in_quotes(node.op_type()), domain, ")");
 }
 
 void refuse_node(const onnx::NodeProto& node, const std::string& where,
@@ -27,23 +48,36 @@ void refuse_node(const onnx::NodeProto& node, const std::string& where,
   throw Error(ErrorKind::data, str(place_of(node, where), ": ", problem));
 }
 
-OnnxGraph::OnnxGraph(const onnx::ModelProto& model, std::string where) : where_(std::move(where)) {
+OnnxGraph::OnnxGraph(const onnx::ModelProto& model, std::string where, int output)
+    : where_(std::move(where)) {
   const onnx::GraphProto& graph = model.graph();
-  check_opset(model);
+  find_opset(model);
   if (graph.node_size() > kMostNodes) {
     fail(str("expected at most ", kMostNodes, " nodes, found ", graph.node_size()));
   }
   add_initializers(graph);
   find_input(graph);
-  for (const onnx::NodeProto& node : graph.node()) add_node(node);
-  if (graph.output_size() != 1) {
-    fail(str("expected a graph with one output, found ", graph.output_size()));
+  check_outputs(graph);
+  if (output >= graph.output_size()) fail("expected a graph with an output, found none");
+  output_info_ = &graph.output(output);
+  const std::set<const onnx::NodeProto*> needed = nodes_for(output_info_->name(), graph);
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (needed.contains(&node)) add_node(node);
   }
-  const auto output = values_.find(graph.output(0).name());
-  if (output == values_.end()) {
-    fail(str("no node makes the output ", in_quotes(graph.output(0).name())));
+  const auto value = values_.find(output_info_->name());
+  if (value == values_.end()) {
+    fail(str("no node makes the output ", in_quotes(output_info_->name())));
   }
-  output_ = output->second;
+  output_ = value->second;
+}
+
+std::int64_t OnnxGraph::batch() const {
+  const auto& shape = input_->type().tensor_type().shape();
+  return shape.dim_size() > 0 ? shape.dim(0).dim_value() : 0;
+}
+
+const onnx::TensorShapeProto& OnnxGraph::output_shape() const {
+  return output_info_->type().tensor_type().shape();
 }
 
 const onnx::TensorProto* OnnxGraph::constant(const std::string& name) const {
@@ -55,10 +89,11 @@ void OnnxGraph::fail(const std::string& problem) const {
   throw Error(ErrorKind::data, str(where_, ": ", problem));
 }
 
-void OnnxGraph::check_opset(const onnx::ModelProto& model) const {
+void OnnxGraph::find_opset(const onnx::ModelProto& model) {
   for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
-    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
-    if (opset.version() >= kLeastOpset) return;
+    if (!is_onnx_domain(opset.domain())) continue;
+    opset_ = opset.version();
+    if (opset_ >= kLeastOpset) return;
     fail(str("expected operators of set ", kLeastOpset, " or later, found ", opset.version()));
   }
   fail("does not say which set of ONNX operators it has");
@@ -84,21 +119,37 @@ void OnnxGraph::find_input(const onnx::GraphProto& graph) {
   }
   if (input_ == nullptr) fail("expected a graph with one input, found none");
   const onnx::TypeProto& type = input_->type();
-  if (!type.has_tensor_type() || type.tensor_type().elem_type() != onnx::TensorProto::FLOAT) {
-    fail(str("expected the input ", in_quotes(input_->name()), " to be of FLOAT"));
+  const int element = type.has_tensor_type() ? type.tensor_type().elem_type() : 0;
+  if (element != onnx::TensorProto::FLOAT && element != onnx::TensorProto::UINT8) {
+    fail(str("expected the input ", in_quotes(input_->name()), " to be of FLOAT or UINT8"));
   }
   values_.emplace(input_->name(), 0);
   steps_.push_back({});
 }
 
+// Of all nodes, whether they lead to the output or not.
+void OnnxGraph::check_outputs(const onnx::GraphProto& graph) const {
+  std::set<std::string_view> made;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.output_size() == 0 || node.output(0).empty()) {
+      refuse_node(node, where_, "has no output");
+    }
+    const std::string& name = node.output(0);
+    if (constants_.contains(name) || values_.contains(name) || !made.insert(name).second) {
+      refuse_node(node, where_, str("its output ", in_quotes(name), " is there already"));
+    }
+  }
+}
+
 void OnnxGraph::add_node(const onnx::NodeProto& node) {
-  if (node.output_size() == 0 || node.output(0).empty()) {
-    refuse_node(node, where_, "has no output");
+  if (!is_operator_known(node)) {
+    const bool is_fused = node.domain().starts_with("com.microsoft");
+    refuse_node(node, where_,
+                str("Weft has no layer for this operator",
+                    is_fused ? ", which onnxruntime makes of others: import the file from before "
+                               "its optimisation"
+                             : ""));
   }
-  if (constants_.contains(node.output(0)) || values_.contains(node.output(0))) {
-    refuse_node(node, where_, str("its output ", in_quotes(node.output(0)), " is there already"));
-  }
-  if (!is_operator_known(node)) refuse_node(node, where_, "Weft has no layer for this operator");
   if (node.op_type() == "Constant") {
     if (node.attribute_size() != 1 || !node.attribute(0).has_t()) {
       refuse_node(node, where_, "expected one tensor as its value");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The graph of an ONNX file as steps from its one input to its one output: each makes a value of
-// one other value, or adds two.
+// The graph of an ONNX file as steps from its one input to one of its outputs: each makes a value
+// of one other value, or adds two.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -16,7 +16,8 @@
 
 namespace weft::models {
 
-// The node in a message: "FILE: node \"conv1\" (Conv)".
+// The node in a message: "FILE: node \"conv1\" (\"Conv\")", or (\"FusedConv\" of
+// \"com.microsoft\").
 std::string place_of(const onnx::NodeProto& node, const std::string& where);
 [[noreturn]] void refuse_node(const onnx::NodeProto& node, const std::string& where,
                               const std::string& problem);
@@ -34,13 +35,18 @@ struct OnnxStep {
 
 class OnnxGraph {
  public:
-  // Throws Error{data}, prefixed by `where`, for a graph of another kind. `model` must outlive
-  // this.
-  OnnxGraph(const onnx::ModelProto& model, std::string where);
+  // What leads to the output of this index, and nothing else of the graph. Throws Error{data},
+  // prefixed by `where`, for a graph of another kind. `model` must outlive this.
+  OnnxGraph(const onnx::ModelProto& model, std::string where, int output = 0);
 
   const std::string& where() const { return where_; }
   const onnx::ValueInfoProto& input() const { return *input_; }
-  // Step 0 is the input. A step comes behind those that it reads. Some may lead to no output.
+  // The number of images that the file is for, where it says one; else 0.
+  std::int64_t batch() const;
+  std::int64_t opset() const { return opset_; }
+  const std::string& output_name() const { return output_info_->name(); }
+  const onnx::TensorShapeProto& output_shape() const;  // of no extents where the file has none
+  // Step 0 is the input. A step comes behind those that it reads.
   std::span<const OnnxStep> steps() const { return steps_; }
   int output() const { return output_; }
   // The tensor that an input of a node names, an initializer or a Constant; null for any other.
@@ -48,7 +54,8 @@ class OnnxGraph {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const;
-  void check_opset(const onnx::ModelProto& model) const;
+  void find_opset(const onnx::ModelProto& model);
+  void check_outputs(const onnx::GraphProto& graph) const;
   void add_initializers(const onnx::GraphProto& graph);
   void find_input(const onnx::GraphProto& graph);
   void add_node(const onnx::NodeProto& node);
@@ -56,7 +63,8 @@ class OnnxGraph {
   int common_dominator(int a, int b) const;
 
   std::string where_;
-  const onnx::ValueInfoProto* input_ = nullptr;
+  std::int64_t opset_ = 0;
+  const onnx::ValueInfoProto *input_ = nullptr, *output_info_ = nullptr;
   std::map<std::string, const onnx::TensorProto*, std::less<>> constants_;
   std::map<std::string, int, std::less<>> values_;  // the step that makes each
   std::vector<OnnxStep> steps_;

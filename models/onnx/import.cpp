@@ -2,6 +2,7 @@
 // A model of an ONNX file: the graph as a network, its tensors as parameters.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "data/file_io.h"
@@ -30,44 +31,6 @@ std::string network_name(const fs::path& path) {
   return stem + ".net";
 }
 
-std::string to_text(const std::vector<std::int64_t>& extents) {
-  std::string text;
-  for (const std::int64_t extent : extents) {
-    text += str(text.empty() ? "" : ", ", extent > 0 ? str(extent) : "?");
-  }
-  return "(" + text + ")";
-}
-
-// One image, from the shape of the graph's input or from the options.
-Image image_of(const OnnxGraph& graph, const std::optional<Image>& wanted) {
-  std::vector<std::int64_t> extents;  // without the batch; 0: not known
-  const auto& shape = graph.input().type().tensor_type().shape();
-  for (int i = 1; i < shape.dim_size(); ++i) extents.push_back(shape.dim(i).dim_value());
-  const bool known = !extents.empty() && std::ranges::all_of(extents, [](auto e) { return e > 0; });
-  if (!wanted) {
-    if (known && extents.size() == 3) return {extents[0], extents[1], extents[2]};
-    throw Error(ErrorKind::usage,
-                str(graph.where(), ": its input is ", to_text(extents),
-                    " for each image; say with --input CxHxW what image that is"));
-  }
-  std::int64_t values = (*wanted)[0] * (*wanted)[1] * (*wanted)[2];
-  bool fits = true;
-  if (extents.size() == 3) {
-    for (std::size_t i = 0; i < 3; ++i)
-      fits = fits && (extents[i] <= 0 || extents[i] == (*wanted)[i]);
-  } else if (known) {
-    for (const std::int64_t extent : extents) {
-      fits = fits && values % extent == 0;
-      if (fits) values /= extent;
-    }
-    fits = fits && values == 1;
-  }
-  if (fits) return *wanted;
-  throw Error(ErrorKind::usage,
-              str(graph.where(), ": --input ", (*wanted)[0], "x", (*wanted)[1], "x", (*wanted)[2],
-                  " is not the input of the file, ", to_text(extents), " for each image"));
-}
-
 // What is wrong with a line of the text is wrong with its node: "NAME:LINE:COLUMN: problem".
 [[noreturn]] void refuse_line(const Error& error, const NetworkOptions& network,
                               const OnnxText& text, const std::string& where) {
@@ -84,10 +47,12 @@ Image image_of(const OnnxGraph& graph, const std::optional<Image>& wanted) {
   refuse_node(*text.nodes[line - 1], where, std::string(message.substr(end + 2)));
 }
 
-std::unique_ptr<layers::Sequential> network_of(const NetworkOptions& network, const OnnxText& text,
-                                               const std::string& where) {
+// make_network() or output_shape() of a text.
+template <class Make>
+auto made_of(Make make, const NetworkOptions& network, const OnnxText& text,
+             const std::string& where) {
   try {
-    return make_network(network);
+    return make(network);
   } catch (const Error& error) {
     refuse_line(error, network, text, where);
   }
@@ -105,6 +70,63 @@ bool same_layers(const layers::Sequential& a, const layers::Sequential& b) {
   return names(a) == names(b);
 }
 
+std::string to_text(const std::vector<std::int64_t>& extents) {
+  std::string text;
+  for (const std::int64_t extent : extents) text += str(text.empty() ? "" : ", ", extent);
+  return "(" + text + ")";
+}
+
+// (rows, columns) of (columns, rows).
+std::vector<float> transposed(const std::vector<float>& from, const Shape& shape) {
+  const auto rows = static_cast<std::size_t>(shape[0]),
+             columns = static_cast<std::size_t>(shape[1]);
+  std::vector<float> values(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) values[i] = from[i % columns * rows + i / columns];
+  return values;
+}
+
+// The columns of a weight (out, in) that reads (height, width, channels), as one that reads
+// (channels, height, width) has them.
+std::vector<float> channels_first(const std::vector<float>& from, const Image& image) {
+  const auto channels = static_cast<std::size_t>(image[0]);
+  const auto plane = static_cast<std::size_t>(image[1] * image[2]), row = channels * plane;
+  std::vector<float> values(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t channel = i % row / plane, pixel = i % plane;
+    values[i] = from[i / row * row + pixel * channels + channel];
+  }
+  return values;
+}
+
+// The values of a tensor in Weft's order, once its extents are those of `shape`.
+std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const OnnxLayer& layer,
+                             const std::string& where) {
+  if (tensor.tensor == nullptr) return tensor.values;
+  const onnx::TensorProto& found = *tensor.tensor;
+  const Shape stored = tensor.transposed ? Shape{shape[1], shape[0]} : shape;
+  const std::vector<std::int64_t> extents(found.dims().begin(), found.dims().end());
+  if (!std::ranges::equal(extents, stored.extents())) {
+    refuse_node(*layer.node, where,
+                str("expected the tensor ", in_quotes(found.name()), " to be ", to_string(stored),
+                    ", found ", to_text(extents)));
+  }
+  std::vector<float> values = floats_of(found);
+  if (tensor.transposed) values = transposed(values, shape);
+  if (tensor.pixels) values = channels_first(values, *tensor.pixels);
+  if (tensor.variance == nullptr) return values;
+  const std::vector<float> variance = values_of({tensor.variance}, shape, layer, where);
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const double here = double{variance[c]} + layer.epsilon;
+    const double weft = double{variance[c]} + double{kBatchNormEpsilon};
+    values[c] = static_cast<float>(values[c] * std::sqrt(weft / here));
+    if (std::isfinite(values[c])) continue;
+    refuse_node(*layer.node, where,
+                str("channel ", c, " has a variance of ", variance[c], " and an epsilon of ",
+                    layer.epsilon, ": no float holds its weight over the root of their sum"));
+  }
+  return values;
+}
+
 // The tensors under the names of the network's.
 SafeTensors content_of(const layers::Sequential& net, const OnnxText& text,
                        const std::string& where) {
@@ -115,28 +137,8 @@ SafeTensors content_of(const layers::Sequential& net, const OnnxText& text,
     const OnnxLayer& source = *next++;  // the text has one for each
     auto tensor = source.tensors.begin();
     const auto add = [&](const std::string& name, const Shape& shape) {
-      const onnx::TensorProto& found = *tensor->tensor;
-      const bool transposed = tensor->transposed;
-      const Shape stored = transposed ? Shape{shape[1], shape[0]} : shape;
-      const std::vector<std::int64_t> extents(found.dims().begin(), found.dims().end());
-      if (!std::ranges::equal(extents, stored.extents())) {
-        refuse_node(*source.node, where,
-                    str("expected the tensor ", in_quotes(found.name()), " to be ",
-                        to_string(stored), ", found ", to_text(extents)));
-      }
-      std::vector<float> values = floats_of(found);
-      if (transposed) {
-        const std::vector<float> from = std::exchange(values, std::vector<float>(values.size()));
-        const auto rows = static_cast<std::size_t>(shape[0]);
-        const auto columns = static_cast<std::size_t>(shape[1]);
-        for (std::size_t i = 0; i < from.size(); ++i)
-          values[i] = from[i % columns * rows + i / columns];
-      }
-      if (tensor->added != 0) {
-        for (float& value : values) value += tensor->added;
-      }
-      content.tensors.push_back({layer->name() + "." + name, shape, std::move(values)});
-      ++tensor;
+      content.tensors.push_back(
+          {layer->name() + "." + name, shape, values_of(*tensor++, shape, source, where)});
     };
     for (const auto& spec : layer->parameters()) add(spec.name, spec.shape);
     for (const auto& spec : layer->buffers()) add(spec.name, spec.shape);
@@ -153,18 +155,30 @@ std::optional<ModelInfo> written_info(const onnx::ModelProto& file, const std::s
 }
 
 // The only place that knows of pixels.
-void set_normalisation(ModelInfo& info, const OnnxImport& options, const std::string& where) {
-  const auto channels = static_cast<std::size_t>(info.network.channels);
-  const auto set = [&](std::vector<float>& values, const std::vector<float>& asked) {
-    if (!asked.empty()) values = asked;
-    if (values.size() == 1) values.assign(channels, values[0]);
-    if (values.size() == channels) return;
-    throw Error(ErrorKind::usage,
-                str(where, ": images have ", channels, " channels, and there are ", values.size(),
-                    " numbers to normalise them"));
-  };
-  set(info.mean, options.mean);
-  set(info.stddev, options.stddev);
+void set_pixels(OnnxModel& found, const OnnxInput& input, const OnnxImport& options,
+                bool is_written, const std::string& where) {
+  ModelInfo& info = found.model.info;
+  PixelScale pixels = input.pixels.value_or(PixelScale{});
+  auto source = input.pixels ? NormalisationSource::file : NormalisationSource::assumed;
+  if (is_written) {
+    pixels = {{info.mean.begin(), info.mean.end()}, {info.stddev.begin(), info.stddev.end()}};
+    source = info.normalisation;
+  }
+  if (!options.mean.empty() || !options.stddev.empty()) {
+    if (!is_written && (options.mean.empty() || options.stddev.empty())) {
+      throw Error(ErrorKind::usage,
+                  str(where, ": --mean and --stddev go together: the file has neither of them"));
+    }
+    if (!options.mean.empty()) pixels.mean = options.mean;
+    if (!options.stddev.empty()) pixels.stddev = options.stddev;
+    source = NormalisationSource::flags;
+  }
+  found.scale = input.scale;
+  set_normalisation(info, pixels, input.scale, source, where);
+  if (source == NormalisationSource::file) {
+    found.notices.push_back(str("its first operators scale the image, and what they say is taken: ",
+                                "pixels are read from 0 to ", pixels.stddev[0] < 1 ? 255 : 1));
+  }
 }
 
 void set_classes(ModelInfo& info, const OnnxImport& options, const std::string& where) {
@@ -180,6 +194,139 @@ void set_classes(ModelInfo& info, const OnnxImport& options, const std::string& 
   }
 }
 
+// One output of a file, with all that leads to it.
+struct Part {
+  Part(const onnx::ModelProto& file, const std::string& where, int output,
+       const std::optional<Image>& image, bool is_written)
+      : graph(file, where, output),
+        input(onnx_input(graph, image, is_written)),
+        ending(ending_of(graph)),
+        text(onnx_text(graph, input, ending)) {}
+
+  OnnxGraph graph;
+  OnnxInput input;
+  OnnxEnding ending;
+  OnnxText text;
+  NetworkOptions network = {};
+  OutputMeaning meaning = {};
+};
+
+// What no operator of the file says, but a layer of Weft's needs.
+void complete(Part& part, const std::string& where) {
+  OnnxText& text = part.text;
+  const onnx::NodeProto& last = *text.nodes.back();
+  if (part.input.is_row_of_pixels) {
+    const std::string& definition = text.definition;
+    const bool leads_to_linear = !text.layers.empty() &&
+                                 text.layers.front().words.starts_with("linear") &&
+                                 definition.find("residual") > definition.find("linear");
+    if (!leads_to_linear) {
+      refuse_node(last, where, "its input has its channels last, and no linear layer reads them");
+    }
+    text.layers.front().tensors.front().pixels = part.input.image;
+  }
+  if (part.meaning.is_one_logit) {
+    text.layers.push_back({.node = &last, .tensors = {{.values = {0, 1}}}});
+  }
+  text.definition += part.meaning.lines;
+  for (const char c : part.meaning.lines) {
+    if (c == '\n') text.nodes.push_back(&last);
+  }
+  part.network.definition = text.definition;
+  part.network.classes = part.meaning.classes;
+}
+
+// Could it be a number for each class, by what the file says of it?
+bool may_be_classes(const onnx::ValueInfoProto& output) {
+  const auto& type = output.type().tensor_type();
+  if (type.elem_type() != onnx::TensorProto::FLOAT && type.elem_type() != 0) return false;
+  if (!type.has_shape()) return true;
+  const auto& shape = type.shape();
+  const auto may_be_one = [&](int axis) {
+    return !shape.dim(axis).has_dim_value() || shape.dim(axis).dim_value() == 1;
+  };
+  return shape.dim_size() == 2 || (shape.dim_size() == 4 && may_be_one(2) && may_be_one(3));
+}
+
+std::string names_of(const onnx::GraphProto& graph, int but) {
+  std::string names;
+  for (int i = 0; i < graph.output_size(); ++i) {
+    if (i == but) continue;
+    names += str(names.empty() ? "" : ", ", in_quotes(graph.output(i).name()));
+  }
+  return names;
+}
+
+// The outputs that are tried, in their order.
+std::vector<int> outputs_of(const onnx::GraphProto& graph, const std::string& wanted,
+                            const std::string& where) {
+  std::vector<int> outputs;
+  for (int i = 0; i < graph.output_size(); ++i) {
+    const onnx::ValueInfoProto& output = graph.output(i);
+    if (wanted.empty() ? graph.output_size() == 1 || may_be_classes(output)
+                       : output.name() == wanted) {
+      outputs.push_back(i);
+    }
+  }
+  if (outputs.empty() && !wanted.empty()) {
+    throw Error(ErrorKind::usage, str(where, ": no output is named ", in_quotes(wanted),
+                                      "; there are ", names_of(graph, -1)));
+  }
+  if (outputs.empty() && graph.output_size() > 1) {
+    throw Error(ErrorKind::data,
+                str(where, ": none of its outputs is a vector of classes: ", names_of(graph, -1)));
+  }
+  if (outputs.empty()) outputs.push_back(0);  // which is not there
+  return outputs;
+}
+
+// The first output that is a vector of classes.
+Part chosen_part(const onnx::ModelProto& file, const OnnxImport& options,
+                 const std::optional<ModelInfo>& written, const std::string& name,
+                 const std::string& where, std::vector<std::string>& notices) {
+  const std::vector<int> outputs = outputs_of(file.graph(), options.output, where);
+  std::optional<Image> image = options.input;
+  if (written && !image) {
+    image = {written->network.channels, written->network.height, written->network.width};
+  }
+  for (const int output : outputs) {
+    Part part(file, where, output, image, written.has_value());
+    part.network.name = name;
+    part.network.definition = part.text.definition;
+    part.network.channels = part.input.image[0];
+    part.network.height = part.input.image[1];
+    part.network.width = part.input.image[2];
+    if (part.text.classes > 0) part.network.classes = part.text.classes;
+    const Shape values = made_of(output_shape, part.network, part.text, where);
+    if (part.text.row > 0 && part.text.row != values.elements()) {
+      refuse_node(
+          *part.text.nodes.back(), where,
+          str("expected ", part.text.row, " values of each image, found ", to_string(values)));
+    }
+    const onnx::ValueInfoProto& info = file.graph().output(output);
+    try {
+      const bool has_one_class = written && written->network.classes == 1 && values == Shape{1};
+      part.meaning = has_one_class
+                         ? OutputMeaning{.classes = 1}
+                         : meaning_of(part.ending.kind, values, options.class_names.size() == 2,
+                                      str(where, ": its output ", in_quotes(info.name())));
+    } catch (const Error&) {
+      if (output != outputs.back()) continue;
+      throw;
+    }
+    complete(part, where);
+    if (file.graph().output_size() > 1) {
+      notices.push_back(str("its output ", in_quotes(info.name()), " is read, and not ",
+                            names_of(file.graph(), output), "; --output NAME takes another"));
+    }
+    for (const std::string& notice : {part.input.notice, part.meaning.notice}) {
+      if (!notice.empty()) notices.push_back(notice);
+    }
+    return part;
+  }
+  throw Error(ErrorKind::data, str(where, ": holds no output"));  // one is always tried
+}
+
 }  // namespace
 
 bool knows_onnx() {
@@ -189,37 +336,29 @@ bool knows_onnx() {
 OnnxModel read_onnx(const fs::path& path, const OnnxImport& options) {
   const std::string where = path.string();
   const onnx::ModelProto file = read_onnx_file(path);
-  const OnnxGraph graph(file, where);
-  const OnnxText text = onnx_text(graph);
-
-  NetworkOptions network;
-  network.name = network_name(path);
-  network.definition = text.definition;
-  const Image image = image_of(graph, options.input);
-  network.channels = image[0];
-  network.height = image[1];
-  network.width = image[2];
-  network.classes = text.classes > 0 ? text.classes : image[0] * image[1] * image[2];
+  const std::optional<ModelInfo> written = written_info(file, where);
   OnnxModel found;
-  found.softmax_dropped = text.softmax_dropped;
+  Part part = chosen_part(file, options, written, network_name(path), where, found.notices);
+  found.softmax_dropped = part.ending.kind == OnnxEnding::Kind::softmax;
   Model& model = found.model;
-  model.net = network_of(network, text, where);
-  if (const auto info = written_info(file, where)) {
-    model.info = *info;
+  model.net = made_of(make_network, part.network, part.text, where);
+  if (written) {
+    model.info = *written;
     // The graph is what other programs run, so it decides. Where the text that the file was made
     // from says the same, that text is kept, with its comments and dropout.
-    std::unique_ptr<layers::Sequential> written;
+    std::unique_ptr<layers::Sequential> net;
     try {
-      written = make_network(info->network);
+      net = make_network(written->network);
     } catch (const Error&) {
     }
-    const bool same = written != nullptr && same_layers(*written, *model.net);
-    if (same) model.net = std::move(written);
-    if (!same) model.info.network = network;
+    const bool same = net != nullptr && same_layers(*net, *model.net);
+    if (same) model.net = std::move(net);
+    if (!same) model.info.network = part.network;
   } else {
-    model.info.network = network;
+    model.info.network = part.network;
   }
-  set_normalisation(model.info, options, where);
+  model.info.output = part.meaning.output;
+  set_pixels(found, part.input, options, written.has_value(), where);
   set_classes(model.info, options, where);
   model_info_from_json(to_json(model.info), where);  // what is written can be read
 
@@ -230,7 +369,7 @@ OnnxModel read_onnx(const fs::path& path, const OnnxImport& options) {
     throw Error(ErrorKind::data,
                 str(where, ": a network of ", values, " numbers in a file of ", bytes, " bytes"));
   }
-  const SafeTensors content = content_of(*model.net, text, where);
+  const SafeTensors content = content_of(*model.net, part.text, where);
   model.parameters = flat_values(content, "", *model.net, SliceKind::parameters, where);
   model.buffers = flat_values(content, "", *model.net, SliceKind::buffers, where);
   return found;

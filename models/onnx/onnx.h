@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "models/normalisation.h"
 
 namespace weft::models {
 
@@ -23,24 +24,30 @@ inline constexpr std::int64_t kOnnxOpset = 17;
 bool knows_onnx();
 
 // The network in inference: the input "input" is (batch, channels, height, width) of normalised
-// pixels, and the output "logits" is (batch, classes). Tensors have the names that they have in
-// model.safetensors. The metadata entry "weft" is that of model.safetensors, and "definition" the
-// network's text. Crash-safe as write_file_atomically() is. Throws usage for a model whose file
-// would have 2 GiB or more, which no protobuf file can have.
+// pixels, and the output "logits" is (batch, classes). It is "probabilities", behind a Sigmoid, of
+// a model whose Output that is. Tensors have the names that they have in model.safetensors. The
+// metadata entry "weft" is that of model.safetensors, and "definition" the network's text.
+// Crash-safe as write_file_atomically() is. Throws usage for a model whose file would have 2 GiB or
+// more, which no protobuf file can have.
 void write_onnx(const std::filesystem::path& path, const Model& model);
 
 // What a file that Weft did not write leaves open.
 struct OnnxImport {
   // Of one image: channels, height, width. Needed where the file's input is no image of fixed size.
   std::optional<std::array<std::int64_t, 3>> input = {};
-  // One for each channel, or one for all; none: those of the file, or MNIST's.
-  std::vector<float> mean = {}, stddev = {};
+  // What the file reads of a pixel: (pixel / 255 - mean) / stddev, with a number for each channel
+  // or one for all. None: what the file's own operators tell, or pixel / 255, which is then
+  // assumed.
+  std::vector<double> mean = {}, stddev = {};
   std::vector<std::string> class_names = {};  // else those of the file, or "0", "1", ...
+  std::string output = {};  // its name; else the first that is a vector of classes
 };
 
 struct OnnxModel {
   Model model;
-  bool softmax_dropped = false;  // the graph ended in one; Weft's probabilities come after logits
+  InputScale scale = {};         // that the file applies itself, and the model's numbers hold
+  bool softmax_dropped = false;  // the graph ended in one
+  std::vector<std::string> notices = {};  // what people should know, a sentence each
 };
 
 // Throws data for a file that is damaged or no network of Weft's layers, naming the node and its

@@ -5,131 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
-#include <type_traits>
 
 #include "engine/error.h"
 #include "models/json_check.h"
+#include "models/onnx/node_reader.h"
 
 namespace weft::models {
 
 namespace {
 
-using onnx::AttributeProto;
-
-// One node: its attributes, each of which has to be asked for, and its tensors.
-class Reader {
- public:
-  Reader(const onnx::NodeProto& node, const OnnxGraph& graph) : node_(node), graph_(graph) {}
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    refuse_node(node_, graph_.where(), problem);
-  }
-  const onnx::NodeProto& node() const { return node_; }
-
-  std::int64_t number(const char* name, std::int64_t otherwise) {
-    const AttributeProto* attribute = find(name, AttributeProto::INT);
-    return attribute == nullptr ? otherwise : attribute->i();
-  }
-  float real(const char* name, float otherwise) {
-    const AttributeProto* attribute = find(name, AttributeProto::FLOAT);
-    return attribute == nullptr ? otherwise : attribute->f();
-  }
-  std::vector<std::int64_t> numbers(const char* name, std::vector<std::int64_t> otherwise) {
-    const AttributeProto* attribute = find(name, AttributeProto::INTS);
-    if (attribute == nullptr) return otherwise;
-    if (attribute->ints_size() != static_cast<int>(otherwise.size())) {
-      fail(str("expected ", otherwise.size(), " numbers as ", name, ", found ",
-               attribute->ints_size()));
-    }
-    return {attribute->ints().begin(), attribute->ints().end()};
-  }
-  std::string text(const char* name, const std::string& otherwise) {
-    const AttributeProto* attribute = find(name, AttributeProto::STRING);
-    return attribute == nullptr ? otherwise : attribute->s();
-  }
-  void require(const char* name, std::int64_t value) {
-    if (const std::int64_t found = number(name, value); found != value) {
-      fail(str("expected ", name, " ", value, ", found ", found));
-    }
-  }
-  void require_ones(const char* name) {
-    for (const std::int64_t value : numbers(name, {1, 1})) {
-      if (value != 1) fail(str("expected ", name, " of 1, found ", value));
-    }
-  }
-  void ignore(const char* name) { known_.insert(name); }
-
-  // Throws for an attribute that nobody asked for: it may mean anything.
-  void finish() const {
-    for (const AttributeProto& attribute : node_.attribute()) {
-      if (!known_.contains(attribute.name())) {
-        fail(str("Weft does not know its attribute ", in_quotes(attribute.name())));
-      }
-    }
-  }
-
-  // The number of images that the file is for, where it says one; else 0.
-  std::int64_t batch() const {
-    const auto& shape = graph_.input().type().tensor_type().shape();
-    return shape.dim_size() > 0 ? shape.dim(0).dim_value() : 0;
-  }
-
-  bool has_input(int index) const {
-    return index < node_.input_size() && !node_.input(index).empty();
-  }
-  bool is_tensor(int index) const {
-    return has_input(index) && graph_.constant(node_.input(index)) != nullptr;
-  }
-  const onnx::TensorProto& tensor(int index, onnx::TensorProto::DataType type) const {
-    if (!is_tensor(index)) fail(str("expected a tensor of the file as its input ", index));
-    const onnx::TensorProto& found = *graph_.constant(node_.input(index));
-    checked_extents(found, type, place_of(node_, graph_.where()));
-    return found;
-  }
-  // The numbers of a tensor that says something of the node itself.
-  template <class Number>
-  std::vector<Number> few_numbers(int index) const {
-    constexpr bool is_float = std::is_same_v<Number, float>;
-    const onnx::TensorProto& found =
-        tensor(index, is_float ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64);
-    std::int64_t count = 1;
-    for (const std::int64_t extent : found.dims()) count *= extent;  // checked above
-    if (count > 8) fail(str("expected at most 8 numbers as its input ", index, ", found ", count));
-    if constexpr (is_float) {
-      return floats_of(found);
-    } else {
-      return integers_of(found);
-    }
-  }
-  // One of float numbers and this rank.
-  const onnx::TensorProto& parameter(int index, int rank) const {
-    const onnx::TensorProto& found = tensor(index, onnx::TensorProto::FLOAT);
-    if (found.dims_size() != rank) {
-      fail(str("expected the tensor ", in_quotes(found.name()), " to have ", rank,
-               " dimensions, found ", found.dims_size()));
-    }
-    return found;
-  }
-
- private:
-  const AttributeProto* find(const char* name, AttributeProto::AttributeType type) {
-    known_.insert(name);
-    for (const AttributeProto& attribute : node_.attribute()) {
-      if (attribute.name() != name) continue;
-      if (attribute.type() != type) {
-        fail(str("expected its attribute ", name, " to be of ",
-                 AttributeProto::AttributeType_Name(type)));
-      }
-      return &attribute;
-    }
-    return nullptr;
-  }
-
-  const onnx::NodeProto& node_;
-  const OnnxGraph& graph_;
-  std::set<std::string, std::less<>> known_;
-};
+using Reader = NodeReader;
 
 std::string extents_text(std::int64_t rows, std::int64_t columns) {
   return rows == columns ? str(rows) : str(rows, "x", columns);
@@ -217,14 +102,13 @@ OnnxLayer bias(Reader& reader) {
 }
 
 OnnxLayer batch_norm(Reader& reader) {
-  constexpr float kEpsilon = 1e-5f;  // of Weft's layer, and the default of ONNX
   OnnxLayer layer;
   layer.words = "batch_norm";
   for (int i = 1; i <= 4; ++i) layer.tensors.push_back({&reader.parameter(i, 1)});
-  const float epsilon = reader.real("epsilon", kEpsilon);
+  const float epsilon = reader.real("epsilon", kBatchNormEpsilon);
   if (!(epsilon >= 0 && epsilon <= 1)) reader.fail("expected an epsilon from 0 to 1");
-  // Only the sum of the variance and epsilon counts.
-  layer.tensors[3].added = epsilon - kEpsilon;
+  layer.epsilon = epsilon;
+  if (epsilon != kBatchNormEpsilon) layer.tensors[0].variance = layer.tensors[3].tensor;
   reader.require("training_mode", 0);
   reader.require("spatial", 1);
   reader.ignore("momentum");
@@ -274,7 +158,7 @@ OnnxLayer reshape(Reader& reader) {
   const bool rows = shape.size() == 2 && shape[1] != 0 && shape[1] >= -1 &&
                     (shape[0] == 0    ? zero_copies
                      : shape[0] == -1 ? shape[1] > 0
-                                      : shape[0] == reader.batch());
+                                      : shape[0] == reader.graph().batch());
   if (!rows) reader.fail("expected one row for each image: a shape of (0, -1) or (-1, features)");
   if (shape[1] > 0) layer.features = shape[1];
   return layer;
@@ -291,10 +175,12 @@ OnnxLayer dropout(Reader& reader) {
   return {.words = fmt::format("dropout {}", rate)};
 }
 
-OnnxLayer softmax(Reader& reader) {
-  const std::int64_t axis = reader.number("axis", -1);
-  if (axis != -1 && axis != 1) reader.fail(str("expected axis 1 or -1, found ", axis));
-  return {.is_softmax = true};
+OnnxLayer only_at_the_end(Reader& reader) {
+  reader.fail("expected this operator to be the last");
+}
+
+OnnxLayer only_at_the_input(Reader& reader) {
+  reader.fail("Weft has this operator only in front of the first layer, where it scales the image");
 }
 
 template <const auto& words>
@@ -313,32 +199,43 @@ constexpr std::array kOperators = {
     Operator{"Add", bias},  // of two values it is a residual block
     Operator{"AveragePool", [](Reader& reader) { return pool(reader, "avg_pool"); }},
     Operator{"BatchNormalization", batch_norm},
+    Operator{"Cast", only_at_the_input},
     Operator{"Constant", nullptr},
     Operator{"Conv", conv},
+    Operator{"Div", only_at_the_input},
     Operator{"Dropout", dropout},
     Operator{"Flatten", flatten},
     Operator{"Gemm", gemm},
     Operator{"GlobalAveragePool", plain<kGlobalAverage>},
     Operator{"GlobalMaxPool", plain<kGlobalMax>},
     Operator{"Identity", nullptr},
+    Operator{"Log", only_at_the_end},
+    Operator{"LogSoftmax", only_at_the_end},
     Operator{"MatMul", product},
     Operator{"MaxPool", [](Reader& reader) { return pool(reader, "max_pool"); }},
+    Operator{"Mul", only_at_the_input},
     Operator{"ReduceMean", mean},
     Operator{"Relu", plain<kRelu>},
     Operator{"Reshape", reshape},
     Operator{"Sigmoid", plain<kSigmoid>},
-    Operator{"Softmax", softmax},
+    Operator{"Softmax", only_at_the_end},
+    Operator{"Sub", only_at_the_input},
     Operator{"Tanh", plain<kTanh>},
+    Operator{"Transpose", only_at_the_input},
 };
 
 const Operator* find_operator(const onnx::NodeProto& node) {
-  if (!node.domain().empty() && node.domain() != "ai.onnx") return nullptr;
+  if (!is_onnx_domain(node.domain())) return nullptr;
   const auto found =
       std::ranges::find(kOperators, std::string_view(node.op_type()), &Operator::name);
   return found == kOperators.end() ? nullptr : &*found;
 }
 
 }  // namespace
+
+bool is_onnx_domain(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
 
 bool is_operator_known(const onnx::NodeProto& node) {
   return find_operator(node) != nullptr;

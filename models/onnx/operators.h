@@ -4,6 +4,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,20 +16,30 @@ namespace weft::models {
 // A tensor of a layer, where it is found in the file.
 struct OnnxTensor {
   const onnx::TensorProto* tensor = nullptr;
-  bool transposed = false;  // the file has (in, out) for Weft's (out, in)
-  float added = 0;          // to each value
+  bool transposed = false;         // the file has (in, out) for Weft's (out, in)
+  std::vector<float> values = {};  // where no tensor of the file has them
+  // Of a weight whose columns are (height, width, channels): that image, channels first.
+  std::optional<std::array<std::int64_t, 3>> pixels = {};
+  // Of a batch normalisation with another epsilon than Weft's: its variance. The weight takes what
+  // the root of their sum lacks.
+  const onnx::TensorProto* variance = nullptr;
 };
+
+inline constexpr float kBatchNormEpsilon = 1e-5f;  // of Weft's layer, and the default of ONNX
 
 // What a node says.
 struct OnnxLayer {
   const onnx::NodeProto* node = nullptr;
-  std::string words = {};                // "conv 6 5x5 pad 2"; empty for a Softmax
+  std::string words = {};                // "conv 6 5x5 pad 2"
   std::vector<OnnxTensor> tensors = {};  // the layer's parameters, then its buffers
   std::int64_t features = 0;             // that come out, where the node says it
   bool takes_bias = false;               // a product: an Add of a tensor behind it is its bias
   bool is_bias = false;                  // such an Add; its tensor is the only one of `tensors`
-  bool is_softmax = false;
+  double epsilon = 0;                    // of a batch normalisation
 };
+
+// Does this domain name ONNX's own operators?
+bool is_onnx_domain(std::string_view domain);
 
 // Is there a layer for this operator, or is it Constant or Identity?
 bool is_operator_known(const onnx::NodeProto& node);

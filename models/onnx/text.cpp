@@ -14,19 +14,21 @@ namespace {
 // sum's dominator: the last step that both ways to the sum lead through.
 class TextWriter {
  public:
-  explicit TextWriter(const OnnxGraph& graph)
-      : graph_(graph), written_(graph.steps().size(), false) {}
+  TextWriter(const OnnxGraph& graph, const OnnxInput& input, const OnnxEnding& ending)
+      : graph_(graph), input_(input), ending_(ending), written_(graph.steps().size(), false) {}
 
   OnnxText write() {
-    if (graph_.output() == 0) {
-      throw Error(ErrorKind::data, str(graph_.where(), ": its output is its input"));
-    }
-    write_between(0, graph_.output());
-    if (open_.words.starts_with("linear ")) {  // the last one: another data set may have others
+    write_between(input_.first, graph_.output());
+    if (open_.words.starts_with("linear ") && open_.features != 1) {
+      // The last one: another data set may have other classes.
       const std::string number = std::to_string(open_.features);
       open_.words.replace(open_.words.find(number), number.size(), "classes");
     }
     flush();
+    if (lines_.empty()) {
+      throw Error(ErrorKind::data,
+                  str(graph_.where(), ": its output is its input, without a layer"));
+    }
     for (const Line& line : lines_) {
       text_.definition += line.words + "\n";
       text_.nodes.push_back(line.node);
@@ -85,14 +87,8 @@ class TextWriter {
 
   void write_layer(int at) {
     const OnnxStep& here = step(at);
+    if (std::ranges::count(ending_.steps, at) > 0) return;
     OnnxLayer layer = onnx_layer(*here.node, graph_);
-    if (layer.is_softmax) {
-      if (at != graph_.output()) {
-        fail(here, "expected the softmax to be the last operator");
-      }
-      text_.softmax_dropped = true;
-      return;
-    }
     if (layer.is_bias) {
       if (!open_.takes_bias) fail(here, "expected a MatMul in front of the Add of a tensor");
       open_.words.resize(open_.words.rfind(" no_bias"));
@@ -101,7 +97,11 @@ class TextWriter {
       return;
     }
     flush();
-    if (layer.features > 0) text_.classes = layer.features;
+    if (layer.features > 0) {
+      const bool is_row = layer.words == "flatten";
+      (is_row ? text_.row : text_.classes) = layer.features;
+      if (!is_row) text_.row = 0;
+    }
     open_ = std::move(layer);
   }
 
@@ -119,6 +119,8 @@ class TextWriter {
   }
 
   const OnnxGraph& graph_;
+  const OnnxInput& input_;
+  const OnnxEnding& ending_;
   std::vector<bool> written_;
   std::vector<Line> lines_;
   OnnxLayer open_;
@@ -128,8 +130,8 @@ class TextWriter {
 
 }  // namespace
 
-OnnxText onnx_text(const OnnxGraph& graph) {
-  return TextWriter(graph).write();
+OnnxText onnx_text(const OnnxGraph& graph, const OnnxInput& input, const OnnxEnding& ending) {
+  return TextWriter(graph, input, ending).write();
 }
 
 }  // namespace weft::models

@@ -73,10 +73,11 @@ std::unique_ptr<Network> load_network(const std::string& path, const std::string
   }
   models::OnnxImport options;
   options.input = extents;
-  options.mean.assign(mean.begin(), mean.end());
-  options.stddev.assign(stddev.begin(), stddev.end());
+  options.mean = mean;
+  options.stddev = stddev;
   options.class_names = class_names;
-  return std::make_unique<Network>(models::read_onnx(path, options).model, stream);
+  models::OnnxModel found = models::read_onnx(path, options);
+  return std::make_unique<Network>(std::move(found.model), stream, std::move(found.notices));
 }
 
 }  // namespace

@@ -18,8 +18,9 @@
 
 namespace weft::python {
 
-Network::Network(models::Model model, const Stream& stream)
+Network::Network(models::Model model, const Stream& stream, std::vector<std::string> notices)
     : model_(std::move(model)),
+      notices_(std::move(notices)),
       stream_(stream),
       weights_(*model_.net, stream, layers::Phase::inference) {
   upload();
@@ -239,34 +240,32 @@ void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::an
   network.load(std::move(parameters), std::move(buffers));
 }
 
-// One picture as the network wants it: (28, 28) bytes.
+// One picture as the network wants it: (height, width) bytes.
 std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                    const std::filesystem::path& path) {
   const data::GreyImage image = data::load_grey_image(path);
   return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
-                             path.string())
+                             path.string(), cli::picture_size(info))
       .pixels;
 }
 
 NumpyResult prepare(const Network& network, const std::vector<std::string>& paths) {
-  const std::int64_t side = cli::kPictureSide;
-  const Shape sample = network.model().net->sample_shape();
-  if (sample.elements() != side * side) {
-    throw Error(ErrorKind::usage, str("model: pictures are prepared as (", side, ", ", side,
-                                      "); this network reads ", sample, ": pass arrays"));
-  }
+  const models::ModelInfo& info = network.model().info;
+  cli::check_reads_marks(info, "model");
+  const data::PictureSize size = cli::picture_size(info);
   Call call("prepare");
-  auto* pixels = call.output<std::uint8_t>({static_cast<std::int64_t>(paths.size()), side, side});
+  auto* pixels =
+      call.output<std::uint8_t>({static_cast<std::int64_t>(paths.size()), size.height, size.width});
   call.run([&](const Stream&) {
     for (const std::string& path : paths) {
-      const std::vector<std::uint8_t> one = prepared(network.model().info, path);
+      const std::vector<std::uint8_t> one = prepared(info, path);
       pixels = std::copy(one.begin(), one.end(), pixels);
     }
   });
   return nb::steal<NumpyResult>(call.result().release());
 }
 
-// Of each image: the logits' softmax at the model's temperature, and whether it is unsure.
+// Of each image: its probabilities, and whether it is unsure.
 nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x,
                                                        const std::optional<std::string>& layout) {
   const models::ModelInfo& info = network.model().info;
@@ -284,7 +283,7 @@ nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const A
     const std::vector<float> all = network.logits(input.values.data(), n);
     for (std::int64_t i = 0; i < n; ++i) {
       const std::vector<float> row(all.begin() + i * classes, all.begin() + (i + 1) * classes);
-      const std::vector<double> shares = models::softmax(row, info.calibration.temperature);
+      const std::vector<double> shares = models::probabilities_of(row, info);
       std::copy(shares.begin(), shares.end(), probabilities + i * classes);
       const std::span image(input.pixels.data() + i * elements, static_cast<std::size_t>(elements));
       const double familiarity = models::familiarity(
@@ -306,6 +305,7 @@ void bind_model(nb::module_& m) {
       .def("prepare", &prepare, "paths"_a)
       .def("answers", &answers, "x"_a, "layout"_a = nb::none())
       .def("device", [](const Network& self) { return to_string(self.device()); })
+      .def("notices", &Network::notices)
       .def("info", [](const Network& self) { return models::to_json(self.model().info); })
       .def("layers",
            [](const Network& self) {

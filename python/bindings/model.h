@@ -14,9 +14,11 @@ namespace weft::python {
 // Threads may call it at once; they take turns.
 class Network {
  public:
-  Network(models::Model model, const Stream& stream);
+  // notices: sentences on the file that the model was made of, for people to read.
+  Network(models::Model model, const Stream& stream, std::vector<std::string> notices = {});
 
   const models::Model& model() const { return model_; }
+  const std::vector<std::string>& notices() const { return notices_; }
   Device device() const { return stream_.device(); }
   std::int64_t sample_elements() const { return model_.net->sample_shape().elements(); }
 
@@ -31,6 +33,7 @@ class Network {
   void upload();
 
   models::Model model_;
+  std::vector<std::string> notices_;
   Stream stream_;
   layers::Weights weights_;
   std::mutex mutex_;

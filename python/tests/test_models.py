@@ -128,6 +128,10 @@ def test_onnx_files(trained, images, tmp_path):
     assert (model.info["mean"], model.info["stddev"]) == (0.5, 0.25)
     normal = (images / np.float32(255) - np.float32(0.5)) / np.float32(0.25)
     np.testing.assert_allclose(model.logits(normal), model.logits(images), rtol=1e-4, atol=1e-4)
+    assert model.info["normalisation"] == "flags"
+    with pytest.warns(UserWarning, match="is assumed, because nothing says how it reads pixels"):
+        assumed = weft.load(files / "plain-foreign.onnx")
+    assert (assumed.info["mean"], assumed.info["stddev"]) == (0, 1)
     with pytest.raises(ValueError, match="no ONNX file"):
         weft.load(files / "text.onnx")
     trained.save(tmp_path / "model.safetensors")

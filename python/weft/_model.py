@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from weft import _core
@@ -184,12 +185,23 @@ def load(
 
     The others are for what an .onnx file does not say, as of `weft import`: mean, stddev of
     pixel / 255, one number or one for each channel; input_shape (channels, height, width) of one
-    image. A package that was built without ONNX refuses the file, and says how to get it.
+    image. A package that was built without ONNX refuses the file, and says how to get it. What is
+    assumed of the file, and what it means, is said in warnings.
     """
     network = _core.load_network(
         path_text("path", path), device, _numbers(mean), _numbers(stddev), input_shape, list(class_names)
     )
-    return Model(network)
+    for notice in network.notices():
+        warnings.warn(f"{os.fspath(path)}: {notice}", stacklevel=2)
+    model = Model(network)
+    if model.info.get("normalisation") == "assumed":
+        formula = f"(pixel / 255 - {model.info['mean']}) / {model.info['stddev']}"
+        warnings.warn(
+            f"{os.fspath(path)}: {formula} is assumed, because nothing says how it reads pixels; "
+            "mean= and stddev= for an .onnx file, or `weft import`, say another",
+            stacklevel=2,
+        )
+    return model
 
 
 def _numbers(given: float | Sequence[float] | None) -> list[float]:

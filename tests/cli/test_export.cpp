@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft export and weft import: where files go, and what is refused.
+#include <fmt/format.h>
+
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"
 
@@ -77,7 +79,8 @@ TEST_F(Export, OnnxComesBack) {
   expect_error(weft({"import", "run/model.onnx", "--out", "back"}), 2, "back");
   expect_error(weft({"import", "run/model.onnx"}), 2, "--out");
   expect_error(weft({"import", "gone.onnx", "--out", "new"}), 3, "gone.onnx");
-  expect_error(weft({"import", "run/model.safetensors", "--out", "new"}), 3, "no ONNX file");
+  write("text.onnx", "this is no model");
+  expect_error(weft({"import", "text.onnx", "--out", "new"}), 3, "no ONNX file");
   expect_error(weft({"import", "run/model.onnx", "--out", "new", "--classes", "a,b"}), 2,
                "10 classes");
   expect_error(weft({"import", "run/model.onnx", "--out", "new", "--input", "3x32"}), 2, "--input");
@@ -101,6 +104,118 @@ TEST_F(Export, OnnxComesBack) {
   EXPECT_EQ(event.at("network"), "lenet5");
   EXPECT_EQ(event.at("parameters"), 61706);
   EXPECT_EQ(event.at("softmax_dropped"), false);
+  EXPECT_EQ(event.at("normalisation"), "training");
+}
+
+// A model that says nothing of its pixels: each command that uses it repeats what is assumed.
+class Assumed : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    models::Model model = untrained_model();
+    model.info.normalisation = models::NormalisationSource::assumed;
+    models::write_safetensors(folder() / "m.safetensors", models::model_content(model));
+    write("0.pgm", "P5\n28 28\n255\n" + std::string(28 * 14, '\0') + std::string(28 * 14, '\xff'));
+  }
+
+  static void expect_line(const Outcome& outcome, const std::string& model = "m.safetensors") {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find(model + ": pixel / 255 is assumed"), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("--range, --mean and --stddev, or --measure"), std::string::npos);
+  }
+};
+
+TEST_F(Assumed, EveryCommandSaysSo) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"predict", "m.safetensors", "0.pgm", "--preprocess", "none"},
+      {"eval", "m.safetensors", "--dataset", "digits", "--device", "cpu"},
+      {"inspect", "m.safetensors"},
+      {"import", "m.safetensors", "--out", "copy.safetensors"}};
+  for (const std::vector<std::string>& command : commands) {
+    SCOPED_TRACE(command[0]);
+    expect_line(weft(command));
+    if (command[0] == "import") continue;
+    std::vector<std::string> as_json = command;
+    as_json.push_back("--json");
+    const Outcome outcome = weft(as_json);
+    EXPECT_EQ(json_lines(outcome.out).at(0).at("normalisation"), "assumed") << outcome.out;
+  }
+}
+
+TEST_F(Assumed, InspectAndEvalNameNoDataSetThatTheFileDoesNot) {
+  const Outcome text = weft({"inspect", "m.safetensors"});
+  EXPECT_EQ(text.out.find("mnist"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("pixel / 255, assumed"), std::string::npos) << text.out;
+  EXPECT_TRUE(
+      json_lines(weft({"inspect", "m.safetensors", "--json"}).out).at(0).at("dataset").is_null());
+  models::Model model = untrained_model();
+  model.info.network.classes = 3;
+  model.info.class_names.resize(3);
+  model.net = models::make_network(model.info.network);
+  model.parameters = model.net->initial_parameters(1);
+  models::write_safetensors(folder() / "three.safetensors", models::model_content(model));
+  expect_error(weft({"eval", "three.safetensors"}), 2, "--dataset NAME or --data DIR");
+}
+
+TEST_F(Assumed, ImportSaysAnother) {
+  for (const auto& [range, mean, stddev] :
+       {std::tuple("0..1", 0.0f, 1.0f), {"-1..1", 0.5f, 0.5f}, {"0..255", 0.0f, 1.0f / 255}}) {
+    const Outcome outcome =
+        weft({"import", "m.safetensors", "--out", "new.safetensors", "--range", range});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    const models::ModelInfo info = models::load_model(folder() / "new.safetensors").info;
+    EXPECT_EQ(info.mean, std::vector{mean});
+    EXPECT_EQ(info.stddev, std::vector{stddev});
+    EXPECT_EQ(info.normalisation, models::NormalisationSource::flags);
+  }
+  expect_error(weft({"import", "m.safetensors", "--out", "x", "--range", "0..2"}), 2, "0..2");
+  expect_error(weft({"import", "m.safetensors", "--out", "x", "--range", "0..1", "--mean", "0"}), 2,
+               "give one of the three");
+  expect_error(weft({"import", "m.safetensors", "--out", "x", "--measure", "nowhere"}), 3,
+               "nowhere");
+  expect_error(weft({"import", "m.safetensors", "--out", "x", "--output", "y"}), 2, "ONNX");
+  EXPECT_FALSE(fs::exists(folder() / "x"));
+}
+
+// One weight tells the brightness of an image, which -1..1 alone parts at one half.
+TEST_F(Assumed, MeasureTakesWhatReadsThePicturesBest) {
+  models::Model model;
+  models::NetworkOptions& network = model.info.network;
+  network = {.name = "light.net",
+             .height = 4,
+             .width = 4,
+             .classes = 2,
+             .definition = "linear classes no_bias\n"};
+  model.info.class_names = {"dark", "light"};
+  model.net = models::make_network(network);
+  model.parameters.assign(32, 0);
+  for (std::size_t i = 16; i < 32; ++i) model.parameters[i] = 1;
+  model.info.normalisation = models::NormalisationSource::assumed;
+  models::write_safetensors(folder() / "light.safetensors", models::model_content(model));
+  for (const char* name : {"dark", "light"}) {
+    fs::create_directories(folder() / "pictures" / name);
+    for (char i = 0; i < 10; ++i) {
+      const auto level = static_cast<char>(name[0] == 'd' ? 60 + i : 180 + i);
+      write(fmt::format("pictures/{}/{}.pgm", name, int{i}),
+            "P5\n4 4\n255\n" + std::string(16, level));
+    }
+  }
+  const Outcome outcome = weft({"import", "light.safetensors", "--out", "new.safetensors",
+                                "--measure", "pictures", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json event = json_lines(outcome.out).at(0);
+  EXPECT_EQ(event.at("normalisation"), "measured");
+  EXPECT_EQ(event.at("mean"), std::vector{0.5f});
+  ASSERT_GE(event.at("measured").size(), 3u);
+  EXPECT_EQ(event.at("measured")[0].at("accuracy"), 0.5);
+  EXPECT_EQ(event.at("measured")[1].at("normalisation"), "-1..1");
+  EXPECT_EQ(event.at("measured")[1].at("accuracy"), 1);
+  const Outcome text =
+      weft({"import", "light.safetensors", "--out", "text.safetensors", "--measure", "pictures"});
+  EXPECT_NE(text.out.find("100.00 %"), std::string::npos) << text.out;
+  EXPECT_EQ(read("text.safetensors"), read("new.safetensors"));
 }
 
 }  // namespace

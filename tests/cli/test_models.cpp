@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // weft eval, predict and inspect on a small trained model, and on files that are not one.
+#include <algorithm>
+#include <cmath>
+
 #include "data/image.h"
 #include "models/model.h"
 #include "tests/cli/program.h"
+#include "tests/cli/untrained_model.h"
 
 namespace weft::test {
 namespace {
@@ -278,6 +282,68 @@ TEST_F(Models, DamagedModelsAreOneLineAndExitThree) {
     }
   }
   expect_error(weft({"train", "--resume", "no-run"}), 3, "no-run");
+}
+
+// A network of 32 x 32 finds the ink of a page as one of 28 x 28 does.
+class OtherSizes : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    models::Model model = untrained_model(32);
+    models::write_safetensors(folder() / "m.safetensors", models::model_content(model));
+    model.info.output = models::Output::sigmoid;
+    models::write_safetensors(folder() / "sigmoid.safetensors", models::model_content(model));
+    // Two bars on a page, dark on light.
+    std::vector<std::uint8_t> page(200 * 100, 230);
+    for (std::size_t y = 20; y < 80; ++y) {
+      for (const std::size_t left : {40, 140}) std::fill_n(page.begin() + y * 200 + left, 9, 20);
+    }
+    data::write_png(folder() / "page.png", page, 200, 100, 1);
+    for (std::uint8_t& pixel : page) pixel = static_cast<std::uint8_t>(255 - pixel);
+    data::write_png(folder() / "inverted.png", page, 200, 100, 1);
+  }
+
+  nlohmann::json read_page(std::vector<std::string> flags, const std::string& page = "page.png",
+                           const std::string& model = "m.safetensors") {
+    flags.insert(flags.begin(), {"predict", model, page, "--json"});
+    const Outcome outcome = weft(flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json_lines(outcome.out).at(0);
+  }
+};
+
+TEST_F(OtherSizes, InkIsFoundAndInverted) {
+  const nlohmann::json dark = read_page({}), light = read_page({}, "inverted.png");
+  EXPECT_EQ(dark.at("inverted"), true);
+  EXPECT_EQ(light.at("inverted"), false);
+  EXPECT_EQ(dark.at("marks"), 2);
+  EXPECT_EQ(dark.at("logits"), light.at("logits"));
+  EXPECT_EQ(dark.at("logits"), read_page({"--invert", "yes"}).at("logits"));
+  EXPECT_NE(dark.at("logits"), read_page({"--preprocess", "resize"}).at("logits"));
+  EXPECT_EQ(read_page({"--all"}).at("marks").size(), 2u);
+  expect_error(weft({"predict", "m.safetensors", "page.png", "--preprocess", "none"}), 3,
+               "must be 32 x 32, found 200 x 100");
+  const Outcome shown = weft({"predict", "m.safetensors", "page.png", "--show"});
+  EXPECT_EQ(lines_of(shown.out).size(), 1u + 18u) << shown.out;  // 16 lines in a frame
+}
+
+TEST_F(OtherSizes, SmallerAndLargerImagesAreTakenWhole) {
+  models::write_safetensors(folder() / "large.safetensors",
+                            models::model_content(untrained_model(65)));
+  EXPECT_EQ(read_page({}, "page.png", "large.safetensors").at("inverted"), false);
+  expect_error(weft({"predict", "large.safetensors", "page.png", "--all"}), 2, "14 to 64 pixels");
+}
+
+TEST_F(OtherSizes, SigmoidsAreNotMadeASoftmax) {
+  const nlohmann::json event = read_page({}, "page.png", "sigmoid.safetensors");
+  EXPECT_EQ(event.at("output"), "sigmoid");
+  for (std::size_t c = 0; c < 10; ++c) {
+    const double logit = event.at("logits")[c].get<double>();
+    EXPECT_NEAR(event.at("probabilities")[c].get<double>(), 1 / (1 + std::exp(-logit)), 1e-6);
+  }
+  EXPECT_EQ(event.at("logits"), read_page({}).at("logits"));
+  const Outcome text = weft({"inspect", "sigmoid.safetensors"});
+  EXPECT_NE(text.out.find("a sigmoid for each class"), std::string::npos) << text.out;
 }
 
 }  // namespace

@@ -9,8 +9,9 @@
 
 namespace weft::test {
 
-inline models::Model untrained_model() {
+inline models::Model untrained_model(std::int64_t side = 28) {
   models::Model model;
+  model.info.network.height = model.info.network.width = side;
   for (int label = 0; label < 10; ++label) model.info.class_names.push_back(std::to_string(label));
   model.net = models::make_network(model.info.network);
   model.parameters = model.net->initial_parameters(1);

@@ -109,6 +109,49 @@ PreparedImage prepare(const GreyImage& image, Invert invert = Invert::automatic)
   return prepare_image(image, Preprocess::mnist, invert, "x");
 }
 
+// Networks for drawn characters of other sizes see the same picture, larger or smaller.
+TEST(Preprocess, OtherSizesAreScaledAlike) {
+  for (const auto& [height, width] : {std::pair{14, 14}, {32, 32}, {64, 64}, {32, 48}}) {
+    for (const int digit : {0, 7}) {
+      SCOPED_TRACE(std::to_string(height) + "x" + std::to_string(width) + ": " +
+                   std::to_string(digit));
+      const GreyImage picture =
+          inverted(shifted(scaled(digit_image(digit, 3), 140, 140), 200, 50, 9));
+      const PictureSize size{height, width};
+      const PreparedImage prepared =
+          prepare_image(picture, Preprocess::mnist, Invert::automatic, "x", size);
+      EXPECT_TRUE(prepared.inverted);
+      ASSERT_EQ(std::ssize(prepared.pixels), height * width);
+      double mass = 0, x = 0, y = 0;
+      int left = width, right = -1, top = height, bottom = -1;
+      for (int at = 0; at < height * width; ++at) {
+        const int ink = prepared.pixels[static_cast<std::size_t>(at)];
+        mass += ink;
+        x += ink * (at % width);
+        y += ink * (at / width);
+        if (ink == 0) continue;
+        left = std::min(left, at % width);
+        right = std::max(right, at % width);
+        top = std::min(top, at / width);
+        bottom = std::max(bottom, at / width);
+      }
+      EXPECT_NEAR(x / mass, width / 2.0, 0.51);
+      EXPECT_NEAR(y / mass, height / 2.0, 0.51);
+      EXPECT_NEAR(
+          std::max(28.0 / 20 * (right - left + 1) / width, 28.0 / 20 * (bottom - top + 1) / height),
+          1, 0.12);
+      EXPECT_EQ(prepare_marks(picture, Invert::automatic, "x", size).at(0).pixels, prepared.pixels);
+      const PreparedImage whole =
+          prepare_image(picture, Preprocess::resize, Invert::automatic, "x", size);
+      EXPECT_EQ(whole.pixels.size(), prepared.pixels.size());
+      EXPECT_TRUE(whole.inverted);
+      expect_error(ErrorKind::data,
+                   {"must be " + std::to_string(width) + " x " + std::to_string(height)},
+                   [&] { prepare_image(picture, Preprocess::none, Invert::no, "x", size); });
+    }
+  }
+}
+
 void expect_mnist_geometry(const std::vector<std::uint8_t>& pixels, const std::string& what) {
   ASSERT_EQ(pixels.size(), static_cast<std::size_t>(kInputSide * kInputSide));
   const Geometry g = measure(pixels);

@@ -11,6 +11,9 @@ For every built-in network, and two of files with residual blocks, with random n
   weft -> npz       numpy.load gives the same tensors
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
+For small graphs that the onnx package makes, of what other programs do at their input and output:
+  graph -> weft     `weft predict` of an imported file gives the probabilities of onnxruntime's output
+                    on the same pixels, to %(limit).0e
 For files that PyTorch 2.15 exported, with both of its exporters, tests/interop/pytorch_files/*.onnx:
   file -> weft      `weft predict` of an imported file gives onnxruntime's logits, to %(limit).0e
 Where there is PyTorch (and it is said when there is none):
@@ -151,6 +154,101 @@ def check_import(report, weft, name, model, file, pictures, logits):
     report.row(same and np.array_equal(found, logits), "onnx -> weft", name, "the graph alone")
 
 
+def graphs():
+    """Name, graph, what onnxruntime is fed of pixels (n, 1, 28, 28), and the flags of `weft import`."""
+    random = np.random.default_rng(5)
+    helper = onnx.helper
+
+    def tensor(name, values):
+        return onnx.numpy_helper.from_array(np.asarray(values, np.float32), name)
+
+    def graph(nodes, tensors, shape, classes, planes=()):
+        value = helper.make_tensor_value_info
+        return helper.make_model(helper.make_graph(
+            nodes, "g", [value("x", onnx.TensorProto.FLOAT, ["n", *shape])],
+            [value("y", onnx.TensorProto.FLOAT, ["n", classes, *planes])], tensors),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    def linear(classes):
+        return [tensor("w", random.normal(0, 0.1, (classes, 784))), tensor("b", random.normal(0, 1, classes))]
+
+    node = helper.make_node
+    layer = [node("Flatten", ["x"], ["row"]), node("Gemm", ["row", "w", "b"], ["z"], transB=1)]
+    half = ["--range", "-1..1"]
+
+    def centred(pixels):
+        return pixels / 127.5 - 1
+
+    for classes, ending in (10, "Softmax"), (10, "Sigmoid"), (1, "Sigmoid"):
+        yield (f"{ending.lower()}-{classes}", graph([*layer, node(ending, ["z"], ["y"])], linear(classes), (1, 28, 28),
+                                                   classes), centred, half)
+    log = graph([*layer, node("LogSoftmax", ["z"], ["log"], axis=1), node("Exp", ["log"], ["y"])], linear(10),
+                (1, 28, 28), 10)
+    log.graph.output.insert(0, helper.make_tensor_value_info("log", onnx.TensorProto.FLOAT, ["n", 10]))
+    yield "log-softmax", log, centred, half
+    scaled = [node("Mul", ["x", "m"], ["scaled"]), node("Sub", ["scaled", "s"], ["moved"]),
+              node("Flatten", ["moved"], ["row"]), layer[1], node("Softmax", ["z"], ["y"])]
+    rest = [tensor("m", 1 / 127.5), tensor("s", [1])]
+    yield "rescaling", graph(scaled, [*linear(10), *rest], (1, 28, 28), 10), np.float32, []
+    yield ("channels-last", graph([*layer, node("Softmax", ["z"], ["y"])], linear(10), (28, 28, 1), 10),
+           lambda pixels: centred(pixels).transpose(0, 2, 3, 1), half)
+    convolution = [tensor("k", random.normal(0, 1, (4, 1, 3, 3))), tensor("w", random.normal(0, 0.1, (10, 4 * 26 * 26)))]
+    transposed = [node("Transpose", ["x"], ["image"], perm=[0, 3, 1, 2]), node("Conv", ["image", "k"], ["c"]),
+                  node("BatchNormalization", ["c", "s", "o", "o", "v"], ["n"], epsilon=1e-12),
+                  node("Flatten", ["n"], ["row"]), node("Gemm", ["row", "w"], ["z"], transB=1),
+                  node("Softmax", ["z"], ["y"])]
+    norm = [tensor("s", [1e-7, 0.1, 0.1, 3e-6]), tensor("o", [0, 0.1, 0, 0]), tensor("v", [0, 1, 2, 1e-9])]
+    yield ("transposed", graph(transposed, [*convolution, *norm], (28, 28, 1), 10),
+           lambda pixels: centred(pixels).transpose(0, 2, 3, 1), half)
+    pooled = [node("Conv", ["x", "k"], ["c"]), node("GlobalAveragePool", ["c"], ["z"]),
+              node("Softmax", ["z"], ["y"], axis=1)]
+    planes = graph(pooled, [tensor("k", random.normal(0, 1, (10, 1, 3, 3)))], (1, 28, 28), 10, [1, 1])
+    del planes.graph.output[0].type.tensor_type.shape.dim[:]
+    yield "planes", planes, centred, half
+
+
+def check_graphs(report, weft, folder, pictures, pixels):
+    for name, file, fed, flags in graphs():
+        path = folder / f"graph-{name}.onnx"
+        onnx.save(file, path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        answer = session.run(None, {"x": fed(pixels.astype(np.float32)).astype(np.float32)})[-1]
+        expected = answer.reshape(PICTURES, -1).astype(np.float64)
+        if expected.shape[1] == 1:
+            expected = np.hstack([1 - expected, expected])
+        model = path.with_suffix(".safetensors")
+        run(weft, "import", path, "--out", model, *flags)
+        out = run(weft, "predict", model, *pictures, "--preprocess", "none", "--invert", "no", "--top-k", 10, "--json")
+        found = np.zeros_like(expected)
+        for row, line in zip(found, out.splitlines()):
+            for entry in json.loads(line)["top_k"]:
+                row[entry["label"]] = entry["probability"]
+        error = distance(found, expected)
+        report.row(error <= LIMIT and np.ptp(expected) > 100 * LIMIT, "graph -> weft", name,
+                   f"largest error {error:.1e}, limit {LIMIT:.0e}")
+
+
+CASES = ROOT.parent / "shared" / "cases" / "interop"  # where they are, more files with their right answers
+
+
+def check_cases(report, weft, folder):
+    for name in ("onnx-sigmoid-last", "onnx-batchnorm-eps-1e-12", "onnx-nhwc-input-one-channel", "onnx-second-output",
+                 "onnx-nhwc-input-one-channel-flag", "onnx-mul-input-1-255", "onnx-global-pool-as-output"):
+        case = CASES / name
+        if not case.is_dir():
+            continue
+        said = json.loads((case / "EXPECTED.json").read_text())
+        flags = said["command"].split(";")[0].split()[5:]  # behind "weft import m.onnx --out run"
+        key, = (key for key in said if key.startswith("onnxruntime_output_"))
+        model = folder / f"{name}.safetensors"
+        run(weft, "import", case / "m.onnx", "--out", model, *flags)
+        out = run(weft, "predict", model, case / "0.pgm", case / "1.pgm", "--json").splitlines()
+        field = "probabilities" if key.endswith("sigmoids") else "logits"
+        found, expected = np.array([json.loads(line)[field] for line in out]), np.array(said[key])
+        error = np.abs(found - expected).max() / max(1, np.abs(expected).max())
+        report.row(error <= LIMIT, "case", name, f"largest error {error:.1e}, limit {LIMIT:.0e}")
+
+
 def torch_modules():
     from torch import nn
 
@@ -276,6 +374,8 @@ def main():
             run(options.random_model.resolve(), network, model)
             file, logits = check_export(report, weft, label, model, pictures, pixels)
             check_import(report, weft, label, model, file, pictures, logits)
+        check_graphs(report, weft, folder, pictures, pixels)
+        check_cases(report, weft, folder)
         images = ((pixels / 255 - 0.5) / 0.25).astype(np.float32)
         check_torch_files(report, weft, folder, pictures, images)
         if torch is None:

@@ -104,6 +104,12 @@ inline onnx::TensorProto& tensor_named(onnx::ModelProto& file, const std::string
   throw std::runtime_error("no tensor " + name);
 }
 
+inline void set_floats(onnx::TensorProto& tensor, const std::vector<float>& values) {
+  tensor.clear_raw_data();
+  tensor.clear_float_data();
+  for (const float value : values) tensor.add_float_data(value);
+}
+
 inline onnx::AttributeProto& attribute_named(onnx::NodeProto& node, const std::string& name) {
   for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
     if (attribute.name() == name) return attribute;

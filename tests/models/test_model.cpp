@@ -36,6 +36,8 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
   model.info.dataset = "fashion-mnist";
   model.info.mean = {0.2860406f};
   model.info.stddev = {0.35302424f};
+  model.info.normalisation = NormalisationSource::measured;
+  model.info.output = Output::sigmoid;
   model.info.epochs = 4;
   model.info.test_accuracy = 0.1 + 0.2;
   model.info.test_images = 10'000;
@@ -53,6 +55,8 @@ TEST_P(EachNetwork, RoundTripKeepsEverything) {
     EXPECT_EQ(read.info.dataset, model.info.dataset);
     EXPECT_EQ(read.info.mean, model.info.mean);
     EXPECT_EQ(read.info.stddev, model.info.stddev);
+    EXPECT_EQ(read.info.normalisation, NormalisationSource::measured);
+    EXPECT_EQ(read.info.output, Output::sigmoid);
     EXPECT_EQ(read.info.epochs, 4);
     EXPECT_EQ(read.info.test_accuracy, model.info.test_accuracy);
     EXPECT_EQ(read.info.test_images, 10'000);
@@ -77,6 +81,8 @@ TEST_P(EachNetwork, IsRecognisedFromNamesAndShapes) {
     EXPECT_EQ(read.info.network.classes, classes);
     EXPECT_EQ(static_cast<std::int64_t>(read.info.class_names.size()), classes);
     EXPECT_TRUE(read.info.recognised);
+    EXPECT_EQ(read.info.normalisation, NormalisationSource::assumed);
+    EXPECT_EQ(read.info.dataset, "");
     EXPECT_LT(read.info.test_accuracy, 0);
     EXPECT_EQ(read.info.calibration.temperature, 1);
     EXPECT_EQ(read.info.calibration.images, 0);
@@ -275,6 +281,8 @@ TEST_F(ModelFile, DamagedMetadataIsRefused) {
   EXPECT_TRUE(refuses_change("\"classes\"", [](J& j) { j["classes"] = 1e300; }));
   EXPECT_TRUE(refuses_change("class names", [](J& j) { j["classes"] = 11; }));
   EXPECT_TRUE(refuses_change("stddev", [](J& j) { j["stddev"] = 0; }));
+  EXPECT_TRUE(refuses_change("guessed", [](J& j) { j["normalisation"] = "guessed"; }));
+  EXPECT_TRUE(refuses_change("tanh", [](J& j) { j["output"] = "tanh"; }));
   EXPECT_TRUE(refuses_change("\"mean\"", [](J& j) { j["mean"] = 1e300; }));
   EXPECT_TRUE(refuses_change("\"mean\" is missing", [](J& j) { j.erase("mean"); }));
   EXPECT_TRUE(refuses_change("test_accuracy", [](J& j) { j["test_accuracy"] = 1.5; }));

@@ -198,29 +198,50 @@ TEST(Onnx, ImportTakesAMeanOfThePlaneAsGlobalPooling) {
   EXPECT_TRUE(throws(ErrorKind::data, "axes 2 and 3", [&] { read(file); }));
 }
 
-TEST(Onnx, ImportAddsToTheVarianceWhatEpsilonLacks) {
-  onnx::ModelProto file = small_file();
-  const std::vector<float> before = read(file).model.buffers;
-  set_real(node_named(file, "bn1"), "epsilon", 1e-3f);
-  const std::vector<float> after = read(file).model.buffers;
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(after[i], before[i]);
-    EXPECT_NEAR(after[4 + i], before[4 + i] + 1e-3 - 1e-5, 1e-7);
+// The values of a tensor of a model, by its name.
+std::vector<float> values_of(const Model& model, const std::string& name) {
+  for (const NamedTensor& tensor : model_content(model).tensors) {
+    if (tensor.name == name) return tensor.values;
   }
+  throw std::runtime_error("no tensor " + name);
+}
+
+// The sum of a variance and epsilon may be as small as 1e-12, which no float can add to 1e-5.
+TEST(Onnx, ImportFoldsEpsilonIntoTheWeight) {
+  for (const float epsilon : {1e-3f, 1e-7f, 1e-12f}) {
+    SCOPED_TRACE(epsilon);
+    onnx::ModelProto file = small_file();
+    set_floats(tensor_named(file, "bn1.running_var"), {0, 1e-9f, 1e-5f, 2});
+    set_floats(tensor_named(file, "bn1.weight"), {0.001f, -0.002f, 3, 0});
+    set_real(node_named(file, "bn1"), "epsilon", epsilon);
+    const Model found = read(file).model;
+    const std::vector<float> weight = values_of(found, "bn1.weight");
+    const std::vector<float> variance = values_of(found, "bn1.running_var");
+    const std::vector<float> written = {0.001f, -0.002f, 3, 0}, spread = {0, 1e-9f, 1e-5f, 2};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double expected = double{written[i]} / std::sqrt(double{spread[i]} + double{epsilon});
+      const double scale = double{weight[i]} / std::sqrt(double{variance[i]} + double{1e-5f});
+      EXPECT_NEAR(scale, expected, 3e-7 * std::fabs(expected)) << i;
+    }
+  }
+  onnx::ModelProto file = small_file();
+  set_floats(tensor_named(file, "bn1.running_var"), {0, 1, 1, 1});
+  set_real(node_named(file, "bn1"), "epsilon", 0);
+  EXPECT_TRUE(throws(ErrorKind::data, "channel 0 has a variance of 0", [&] { read(file); }));
 }
 
 TEST(Onnx, ImportTakesTheImageAndItsMeaningFromOptions) {
   onnx::ModelProto file = small_file();
   OnnxImport options;
-  options.mean = {0.5f};
-  options.stddev = {0.25f};
+  options.mean = {0.5};
+  options.stddev = {0.25};
   options.class_names = {"a", "b", "c"};
   const ModelInfo info = read(file, options).model.info;
   const auto channels = static_cast<std::size_t>(info.network.channels);
   EXPECT_EQ(info.mean, std::vector(channels, 0.5f));
   EXPECT_EQ(info.stddev, std::vector(channels, 0.25f));
   OnnxImport too_many = options;
-  too_many.mean.assign(channels + 1, 0.5f);
+  too_many.mean.assign(channels + 1, 0.5);
   EXPECT_TRUE(throws(ErrorKind::usage, "numbers to normalise", [&] { read(file, too_many); }));
   EXPECT_EQ(info.class_names, options.class_names);
   options.class_names.pop_back();

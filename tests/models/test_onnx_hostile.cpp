@@ -47,7 +47,7 @@ TEST(OnnxHostile, GraphsThatAreNone) {
          input.set_name("mask");
          *file.mutable_graph()->add_input() = input;
        }},
-      {"input \"input\" to be of FLOAT",
+      {"input \"input\" to be of FLOAT or UINT8",
        [](auto& file) {
          file.mutable_graph()
              ->mutable_input(0)
@@ -55,7 +55,7 @@ TEST(OnnxHostile, GraphsThatAreNone) {
              ->mutable_tensor_type()
              ->set_elem_type(onnx::TensorProto::FLOAT16);
        }},
-      {"one output, found 0", [](auto& file) { file.mutable_graph()->clear_output(); }},
+      {"an output, found none", [](auto& file) { file.mutable_graph()->clear_output(); }},
       {"no node makes the output \"nothing\"",
        [](auto& file) { file.mutable_graph()->mutable_output(0)->set_name("nothing"); }},
       {"its output is its input",
@@ -106,8 +106,15 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
   expect_refused({
       {"node \"relu1\" (\"LeakyRelu\"): Weft has no layer",
        [](auto& file) { node_named(file, "relu1").set_op_type("LeakyRelu"); }},
-      {"(\"Relu\"): Weft has no layer",
+      {"(\"Relu\" of \"com.example\"): Weft has no layer",
        [](auto& file) { node_named(file, "relu1").set_domain("com.example"); }},
+      {"node \"conv1\" (\"FusedConv\" of \"com.microsoft\"): Weft has no layer for this operator, "
+       "which "
+       "onnxruntime makes of others",
+       [](auto& file) {
+         node_named(file, "conv1").set_op_type("FusedConv");
+         node_named(file, "conv1").set_domain("com.microsoft");
+       }},
       {"(\"\\u001b[2J\\n\")",
        [](auto& file) { node_named(file, "relu1").set_op_type("\x1b[2J\n"); }},
       {"expected group 1, found 2",
@@ -183,10 +190,23 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
        [](auto& file) { set_number(node_named(file, "relu1"), "strange", 1); }},
       {"expected axis 1, found 2",
        [](auto& file) { set_number(node_named(file, "flatten"), "axis", 2); }},
-      {"softmax to be the last", [](auto& file) { insert_behind(file, "fc1", "Softmax"); }},
+      {"node \"new\" (\"Softmax\"): expected this operator to be the last",
+       [](auto& file) { insert_behind(file, "fc1", "Softmax"); }},
+      {"expected this operator to be the last",
+       [](auto& file) { insert_behind(file, "fc1", "LogSoftmax"); }},
+      {"expected this operator to be the last",
+       [](auto& file) { insert_behind(file, "logits", "Log"); }},
+      {"only in front of the first layer",
+       [](auto& file) { insert_behind(file, "fc1", "Mul").add_input("fc1.bias"); }},
       {"a share from 0 to less than 1",
        [](auto& file) { set_real(insert_behind(file, "relu1", "Dropout"), "ratio", NAN); }},
-      {"one tensor as its value", [](auto& file) { add_node(file, "Constant", {}, "c"); }},
+      {"one tensor as its value",
+       [](auto& file) {
+         add_node(file, "Constant", {}, "c");
+         auto& nodes = *file.mutable_graph()->mutable_node();
+         nodes.SwapElements(0, nodes.size() - 1);
+         node_named(file, "fc2").set_input(2, "c");
+       }},
       {"a MatMul in front of the Add",
        [](auto& file) { insert_behind(file, "fc1", "Add").add_input("fc1.bias"); }},
       {"no residual block",
@@ -258,7 +278,7 @@ TEST(OnnxHostile, MeansSharesAndAxesOfOtherThings) {
       {"expected one ratio, found 4",
        [](auto& file) { insert_behind(file, "relu1", "Dropout").add_input("bn1.bias"); }},
       {"expected axis 1 or -1, found 0",
-       [](auto& file) { set_number(insert_behind(file, "fc1", "Softmax"), "axis", 0); }},
+       [](auto& file) { set_number(insert_behind(file, "logits", "Softmax"), "axis", 0); }},
       {"an epsilon from 0 to 1",
        [](auto& file) { set_real(node_named(file, "bn1"), "epsilon", 1.5f); }},
   });

@@ -7,6 +7,16 @@
 #include "engine/error.h"
 
 namespace weft::cli {
+namespace {
+
+bool may_be_mark(const models::NetworkOptions& network) {
+  const auto within = [](std::int64_t side) {
+    return side >= kLeastMarkSide && side <= kMostMarkSide;
+  };
+  return network.channels == 1 && within(network.height) && within(network.width);
+}
+
+}  // namespace
 
 models::Model load_picture_model(const std::string& path) {
   models::Model model = models::load_model(path);
@@ -20,9 +30,7 @@ models::Model load_picture_model(const std::string& path) {
 }
 
 bool takes_whole_pictures(const models::ModelInfo& info) {
-  const models::NetworkOptions& network = info.network;
-  return info.own_data || network.channels != 1 || network.height != kPictureSide ||
-         network.width != kPictureSide;
+  return info.own_data || !may_be_mark(info.network);
 }
 
 data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::RgbImage& image,
@@ -41,21 +49,24 @@ data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::Rgb
 
 void check_reads_marks(const models::ModelInfo& info, const std::string& path) {
   const models::NetworkOptions& network = info.network;
-  if (network.channels == 1 && network.height == kPictureSide && network.width == kPictureSide) {
-    return;
-  }
-  throw Error(
-      ErrorKind::usage,
-      fmt::format("{}: the network reads pictures of {} x {} with {}; this is for drawn "
-                  "characters, {} x {} in grey",
-                  path, network.height, network.width,
-                  network.channels == 1 ? "1 channel" : "3 channels", kPictureSide, kPictureSide));
+  if (may_be_mark(network)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: the network reads pictures of {} x {} with {}; this is for drawn "
+                          "characters in grey, {} to {} pixels a side",
+                          path, network.height, network.width,
+                          network.channels == 1 ? "1 channel" : "3 channels", kLeastMarkSide,
+                          kMostMarkSide));
+}
+
+data::PictureSize picture_size(const models::ModelInfo& info) {
+  return {info.network.height, info.network.width};
 }
 
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image) {
   if (info.dataset != "fashion-mnist") return data::Preprocess::mnist;
-  return image.width == kPictureSide && image.height == kPictureSide ? data::Preprocess::none
-                                                                     : data::Preprocess::resize;
+  const data::PictureSize size = picture_size(info);
+  return image.width == size.width && image.height == size.height ? data::Preprocess::none
+                                                                  : data::Preprocess::resize;
 }
 
 }  // namespace weft::cli

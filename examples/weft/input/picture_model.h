@@ -7,21 +7,25 @@
 
 namespace weft::cli {
 
-inline constexpr std::int64_t kPictureSide = 28;  // what data::prepare_image delivers
+// Sides, in pixels, of the grey inputs in which ink is looked for.
+inline constexpr std::int64_t kLeastMarkSide = 14, kMostMarkSide = 64;
 
 // Does the model read a picture as it is, all of it? True after training on data of the user's own,
-// and for every input but kPictureSide x kPictureSide in grey, in which ink is looked for.
+// and for every input that is no drawn character: in colour, smaller or larger.
 bool takes_whole_pictures(const models::ModelInfo& info);
 
 // Throws usage for a model that reads neither grey pictures nor coloured ones.
 models::Model load_picture_model(const std::string& path);
-// Throws usage unless the network's input is kPictureSide x kPictureSide in grey.
+// Throws usage unless the network's input may be a drawn character.
 void check_reads_marks(const models::ModelInfo& info, const std::string& path);
 
 // The whole picture as the model was trained to see such ones: its size, its channels and its fit.
 // `inverts` swaps black and white.
 data::PreparedImage prepare_whole(const models::ModelInfo& info, const data::RgbImage& image,
                                   bool inverts);
+
+// What data::prepare_image() has to deliver.
+data::PictureSize picture_size(const models::ModelInfo& info);
 
 // Centring ink as MNIST's makers did suits written characters, not pictures of clothes.
 data::Preprocess preprocess_for(const models::ModelInfo& info, const data::GreyImage& image);

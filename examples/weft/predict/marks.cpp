@@ -55,9 +55,10 @@ data::GreyImage framed(const data::GreyImage& image, const std::vector<ReadMark>
 }  // namespace
 
 std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert invert,
-                                 const std::string& path, models::Classifier& classifier) {
+                                 const std::string& path, models::Classifier& classifier,
+                                 data::PictureSize size) {
   std::vector<ReadMark> marks;
-  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path)) {
+  for (data::PreparedImage& prepared : data::prepare_marks(image, invert, path, size)) {
     models::Answer answer = classifier.classify(prepared.pixels);
     marks.push_back({std::move(prepared), std::move(answer)});
   }
@@ -86,10 +87,12 @@ std::string box_text(const data::InkBox& box) {
 }
 
 std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& marks,
-                          const Classes& classes) {
+                          const Classes& classes, const models::ModelInfo& info) {
   nlohmann::ordered_json event = json_event("predict_all", {{"image", path}});
   event["text"] = text_of(marks, classes);
   event["inverted"] = marks.front().prepared.inverted;
+  event["output"] = models::name_of(info.output);
+  event["normalisation"] = models::name_of(info.normalisation);
   for (const ReadMark& mark : marks) {
     const data::InkBox& box = mark.prepared.box;
     event["marks"].push_back(
@@ -106,15 +109,14 @@ std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& 
 }
 
 std::string draw_marks(const data::GreyImage& image, const std::vector<ReadMark>& marks,
-                       const Classes& classes, const Terminal& terminal) {
+                       const Classes& classes, data::PictureSize size, const Terminal& terminal) {
   const data::GreyImage page = framed(image, marks, terminal.width - 2);
   std::string text = draw_picture(
       {page.pixels, static_cast<int>(page.height), static_cast<int>(page.width), ""}, terminal);
-  constexpr int kSide = 28;
   std::vector<Picture> pictures;
   for (const ReadMark& mark : marks) {
     pictures.push_back(
-        {mark.prepared.pixels, kSide, kSide,
+        {mark.prepared.pixels, static_cast<int>(size.height), static_cast<int>(size.width),
          fmt::format("{} {}", name_of(mark, classes), format_probability(certainty(mark)))});
   }
   return text + draw_side_by_side(pictures, static_cast<int>(pictures.size()), terminal);

@@ -18,7 +18,8 @@ struct ReadMark {
 
 // In reading order. Throws data when there is no ink; `path` is for the message.
 std::vector<ReadMark> read_marks(const data::GreyImage& image, data::Invert invert,
-                                 const std::string& path, models::Classifier& classifier);
+                                 const std::string& path, models::Classifier& classifier,
+                                 data::PictureSize size);
 
 // What the marks say, a line for each row of the writing: "0171\n4711".
 std::string text_of(const std::vector<ReadMark>& marks, const Classes& classes);
@@ -28,10 +29,10 @@ std::string box_text(const data::InkBox& box);
 
 // One line of JSON with the text and, for each mark, its class, probability, logits and box.
 std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& marks,
-                          const Classes& classes);
+                          const Classes& classes, const models::ModelInfo& info);
 
 // The whole picture with a frame around each mark, then what the network saw of each.
 std::string draw_marks(const data::GreyImage& image, const std::vector<ReadMark>& marks,
-                       const Classes& classes, const Terminal& terminal);
+                       const Classes& classes, data::PictureSize size, const Terminal& terminal);
 
 }  // namespace weft::cli

@@ -33,8 +33,10 @@ float append_bytes(std::string& bytes, const std::vector<float>& values) {
 
 }  // namespace
 
-Reader::Reader(const models::Model& model)
-    : model_(model), classifier_(model, Stream(Device::cpu()), {.fuse = false}) {
+Reader::Reader(const models::Model& model, std::string notice)
+    : model_(model),
+      notice_(std::move(notice)),
+      classifier_(model, Stream(Device::cpu()), {.fuse = false}) {
   const auto layers = model.net->layers();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const layers::LayerTraits traits = layers[i]->traits();
@@ -45,11 +47,17 @@ Reader::Reader(const models::Model& model)
 }
 
 std::string Reader::describe() const {
-  nlohmann::ordered_json event = json_event("model", {{"network", model_.info.network.name},
-                                                      {"dataset", model_.info.dataset},
-                                                      {"parameters", model_.net->parameter_count()},
-                                                      {"classes", nlohmann::ordered_json::array()},
-                                                      {"layers", nlohmann::ordered_json::array()}});
+  nlohmann::ordered_json event =
+      json_event("model", {{"network", model_.info.network.name},
+                           {"dataset", model_.info.dataset},
+                           {"height", model_.info.network.height},
+                           {"width", model_.info.network.width},
+                           {"parameters", model_.net->parameter_count()},
+                           {"output", models::name_of(model_.info.output)},
+                           {"normalisation", models::name_of(model_.info.normalisation)},
+                           {"notice", notice_},
+                           {"classes", nlohmann::ordered_json::array()},
+                           {"layers", nlohmann::ordered_json::array()}});
   const Classes classes(model_.info.class_names);
   for (const std::string& name : classes.names) event["classes"].push_back(name);
   const std::vector<Shape> shapes = model_.net->output_shapes(1);
@@ -72,7 +80,8 @@ std::string Reader::read(std::span<const std::uint8_t> picture) {
   const std::string name = "the picture";
   const data::GreyImage image = data::decode_grey_image(picture, name);
   const data::PreparedImage prepared =
-      data::prepare_image(image, preprocess_for(model_.info, image), data::Invert::automatic, name);
+      data::prepare_image(image, preprocess_for(model_.info, image), data::Invert::automatic, name,
+                          picture_size(model_.info));
   const models::Answer answer = classifier_.classify(prepared.pixels);
   nlohmann::ordered_json event = json_event("read", {{"label", answer.ranking.front()},
                                                      {"probabilities", answer.probabilities},

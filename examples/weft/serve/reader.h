@@ -15,20 +15,21 @@ namespace weft::cli {
 class Reader {
  public:
   // Computes on the CPU, where one image takes about a millisecond. `model` must outlive the
-  // reader.
-  explicit Reader(const models::Model& model);
+  // reader. `notice` is what people should know of it, or empty.
+  explicit Reader(const models::Model& model, std::string notice = {});
 
   // The model as a line of JSON: its name, its classes, and its layers with their shapes.
   std::string describe() const;
 
   // Reads the digit in a picture file. One line of JSON holds the probability of each class and
-  // the `scale` of each layer. Bytes follow: the 28 x 28 that the network saw (0 background, 255
+  // the `scale` of each layer. Bytes follow: the pixels that the network saw (0 background, 255
   // ink), then the output of each layer of describe(), as 128 + 127 * value / scale.
   // Throws data when the bytes are no picture, or no ink is found. May be called by many threads.
   std::string read(std::span<const std::uint8_t> picture);
 
  private:
   const models::Model& model_;
+  std::string notice_;
   std::mutex one_at_a_time_;
   models::Classifier classifier_;     // layer by layer, so that every output exists
   std::vector<std::size_t> visible_;  // the layers that compute something in inference

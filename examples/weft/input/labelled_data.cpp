@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "examples/weft/input/labelled_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "examples/weft/output/terminal.h"
+
+namespace weft::cli {
+
+data::Dataset load_own_for(const models::ModelInfo& model, const OwnDataFlags& flags,
+                           data::Holding holding, const std::string& progress) {
+  const models::NetworkOptions& network = model.network;
+  const models::OwnData start{
+      flags.path, {network.channels, network.height, network.width, model.fit}, false};
+  data::Dataset dataset = load_own(own_data_from(flags, start), flags, holding, progress);
+  std::vector<std::int32_t> labels;
+  for (const std::string& name : dataset.class_names) {
+    const auto& known = model.class_names;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: the model knows no class {}", dataset.source, printable(name)));
+    }
+    labels.push_back(static_cast<std::int32_t>(found - known.begin()));
+  }
+  for (std::int32_t& label : dataset.test.labels) label = labels[static_cast<std::size_t>(label)];
+  dataset.class_names = model.class_names;
+  return dataset;
+}
+
+void check_fit(const models::ModelInfo& model, const data::Dataset& dataset) {
+  const models::NetworkOptions& network = model.network;
+  const data::ImageSet& test = dataset.test;
+  const std::int64_t classes = static_cast<std::int64_t>(dataset.class_names.size());
+  if (test.channels == network.channels && test.height == network.height &&
+      test.width == network.width && classes <= network.classes) {
+    return;
+  }
+  throw Error(ErrorKind::usage,
+              fmt::format("{} has {} classes of {} x {} x {} images; the model takes {} classes of "
+                          "{} x {} x {}",
+                          dataset.name, classes, test.channels, test.height, test.width,
+                          network.classes, network.channels, network.height, network.width));
+}
+
+}  // namespace weft::cli

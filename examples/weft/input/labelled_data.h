@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Labelled pictures in the shape and with the classes of a model that is there already.
+#pragma once
+
+#include "examples/weft/input/load_data.h"
+#include "models/model.h"
+
+namespace weft::cli {
+
+// Of a folder: brought to the model's size, channels and fit; the labels become the model's. Throws
+// data for a class that the model does not know.
+data::Dataset load_own_for(const models::ModelInfo& model, const OwnDataFlags& flags,
+                           data::Holding holding, const std::string& progress);
+
+// Throws usage unless the images of the test set fit the model.
+void check_fit(const models::ModelInfo& model, const data::Dataset& dataset);
+
+}  // namespace weft::cli
