@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <memory>
+#include <sstream>
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"
@@ -36,14 +38,27 @@ std::vector<std::string> words_of(const CLI::Option& flag) {
   return names;
 }
 
-bool takes_value(const CLI::Option& flag) {
-  return flag.get_items_expected_max() != 0;
-}
+// What an option may be, from its type: auto|on|off are words, FILE and N stand for other values.
+struct Choices {
+  std::string words;  // "auto on off", each as a shell reads it: row\>col; empty: none
+  bool others = false;
+};
 
-// "auto on off" of an option of add_choice(), else "".
-std::string choices_of(const CLI::Option& flag) {
-  const std::string type = flag.get_type_name();
-  return type.find('|') == std::string::npos ? "" : replaced(type, "|", " ");
+Choices choices_of(const CLI::Option& flag) {
+  Choices choices;
+  std::istringstream type(flag.get_type_name());
+  for (std::string word; std::getline(type, word, '|');) {
+    if (std::ranges::any_of(word, [](unsigned char c) { return std::isupper(c); })) {
+      choices.others = true;
+      continue;
+    }
+    if (!choices.words.empty()) choices.words += ' ';
+    for (const char c : word) {
+      const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+      choices.words += plain ? std::string{c} : std::string{'\\', c};
+    }
+  }
+  return choices;
 }
 
 std::string first_line(const std::string& text) {
@@ -77,7 +92,8 @@ std::string bash_script(const CLI::App& app) {
       for (const std::string& name : words_of(*flag)) {
         words += name + " ";
         if (takes_value(*flag)) {
-          values += fmt::format("    \"{} {}\") words=\"{}\" ;;\n", path, name, choices_of(*flag));
+          values += fmt::format("    \"{} {}\") words={} ;;\n", path, name,
+                                shell_quoted(choices_of(*flag).words));
         }
       }
     }
@@ -98,7 +114,8 @@ _weft() {{
 {1}  esac
   case "$path $last" in
 {2}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  for i in "${{!COMPREPLY[@]}}"; do printf -v "COMPREPLY[i]" %q "${{COMPREPLY[i]}}"; done
 }}
 complete -o default -F _weft weft
 )",
@@ -123,8 +140,10 @@ std::string zsh_script(const CLI::App& app) {
         specs += fmt::format(" \\\n    '{}{}[{}]", name, takes_value(*flag) ? "=" : "",
                              zsh_quoted(first_line(flag->get_description())));
         if (takes_value(*flag)) {
-          const std::string choices = choices_of(*flag);
-          specs += choices.empty() ? ":value:_files" : fmt::format(":value:({})", choices);
+          const Choices choices = choices_of(*flag);
+          specs += choices.words.empty() ? ":value:_files"
+                   : choices.others ? fmt::format(":value:{{compadd {}; _files}}", choices.words)
+                                    : fmt::format(":value:({})", choices.words);
         }
         specs += "'";
       }
@@ -151,7 +170,9 @@ std::string zsh_script(const CLI::App& app) {
                              function, commands, specs);
   });
   return "#compdef weft\n# Completion of weft for zsh, written by: weft completion zsh\n" +
-         functions + "compdef _weft weft\n";
+         functions +
+         // zsh itself loads a file of its folder for completions when _weft is first called.
+         "if [ \"$funcstack[1]\" = _weft ]; then _weft \"$@\"; else compdef _weft weft; fi\n";
 }
 
 std::string fish_quoted(const std::string& text) {
@@ -179,12 +200,9 @@ end
       text += here;
       for (const std::string& name : flag->get_lnames()) text += " -l " + name;
       for (const std::string& name : flag->get_snames()) text += " -s " + name;
-      const std::string choices = choices_of(*flag);
-      if (!choices.empty()) {
-        text += " -x -a " + fish_quoted(choices);
-      } else if (takes_value(*flag)) {
-        text += " -r";
-      }
+      const Choices choices = choices_of(*flag);
+      if (takes_value(*flag)) text += choices.words.empty() || choices.others ? " -r" : " -x";
+      if (!choices.words.empty()) text += " -a " + fish_quoted(choices.words);
       text += " -d " + fish_quoted(first_line(flag->get_description())) + "\n";
     }
   });

@@ -114,6 +114,7 @@ int run(std::vector<std::string> arguments) {
   add_commands(app, action);
   app.footer("weft COMMAND --help says more.");
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
+  require_values(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);

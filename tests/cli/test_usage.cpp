@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Help, versions, misspelt words and values that make no sense: what a command line can get wrong.
-#include <regex>
+#include <iterator>
 #include <set>
+#include <sstream>
 
+#include "tests/cli/manual.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {
@@ -112,6 +114,45 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
   EXPECT_FALSE(fs::exists(folder() / "runs"));
 }
 
+// CLI11 takes whatever follows for the value.
+TEST_F(Usage, AFlagWithoutItsValueSaysSo) {
+  int checked = 0;
+  for (const ManualFlag& flag : flags_of_manual(weft({"man"}).out)) {
+    if (flag.type.empty()) continue;
+    std::vector<std::string> words;
+    std::istringstream command(flag.command);
+    for (std::string word; command >> word;) words.push_back(word);
+    SCOPED_TRACE(flag.command + " " + flag.name);
+    const auto with = [&](std::vector<std::string> more) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), more.begin(), more.end());
+      return weft(all);
+    };
+    const std::string line = flag.name + " needs a value";
+    expect_error(with({flag.name, ++checked % 2 == 0 ? "--json" : "-h"}), 2, line + ", found '-");
+    expect_error(with({flag.name + (flag.name.starts_with("--") ? "=" : "")}), 2, line);
+    expect_error(with({flag.name, ""}), 2, line);
+  }
+  EXPECT_GT(checked, 100);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder()), {}), 2);  // bin and io alone
+  expect_error(weft({"train", "--out", "--"}), 2, "--out needs a value, found '--'");
+  expect_error(weft({"train", "--epochs=", "3"}), 2, "--epochs needs a value");
+  expect_error(weft({"train", "--out", "--x", "--json"}), 2, "--out=--x if that is the value");
+  for (const char* command : {"eval", "inspect", "histogram", "scan"}) {
+    expect_error(weft({command, ""}), 2, std::string(command) + " expects no empty word");
+    expect_error(weft({command, "--", ""}), 2, std::string(command) + " expects no empty word");
+  }
+  // Values that begin with a dash.
+  expect_error(weft({"train", "--epochs", "-3"}), 2, "found '-3'");
+  expect_error(weft({"train", "--lr", "-.5"}), 2, "found '-.5'");
+  expect_error(weft({"train", "--lr", "-inf"}), 2, "found '-inf'");
+  expect_error(weft({"train", "--config=--x"}), 3, "--x");
+  expect_error(weft({"train", "--config", "./--x"}), 3, "./--x");
+  write("numbers.txt", "-1\n0\n1\n");
+  const Outcome outcome = weft({"histogram", "numbers.txt", "--lower", "-1", "--upper", "1.5"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_F(Usage, DoctorNamesTheLibrariesAndTheirVersions) {
   const Outcome versions = weft({"doctor", "--versions", "--json"});
   ASSERT_EQ(versions.exit_code, 0) << versions.err;
@@ -198,90 +239,6 @@ TEST_F(Usage, TheLabSaysAtOnceWhatIsMissing) {
   // Neither nvidia-smi nor a compiler is on this PATH.
   expect_error(weft({"lab", "run", "--device", "cuda", "empty.cu"}), 4, "needs a GPU");
   expect_error(weft({"lab", "run", "gone.cu", "more.cpp", "--", "word"}), 3, "gone.cu");
-}
-
-// What bash offers after `words`, the last of which is begun.
-class Completion : public ProgramTest {
- protected:
-  std::vector<std::string> offered(const std::string& words) {
-    const Outcome outcome = shell("source <(\"$WEFT\" completion bash); COMP_WORDS=(weft " + words +
-                                  "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weft; printf '%s\\n' "
-                                  "\"${COMPREPLY[@]}\"");
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_EQ(outcome.err, "");
-    return lines_of(outcome.out);
-  }
-};
-
-TEST_F(Completion, BashOffersCommandsFlagsAndChoices) {
-  using Words = std::vector<std::string>;
-  EXPECT_EQ(offered("tr"), Words{"train"});
-  EXPECT_EQ(offered("kernel sh"), Words{"show"});
-  EXPECT_EQ(offered("train --weight"), Words{"--weight-decay"});
-  EXPECT_EQ(offered("train --lr-schedule co"), (Words{"constant", "cosine"}));
-  EXPECT_EQ(offered("train --lr-schedule = co"), (Words{"constant", "cosine"}));
-  EXPECT_EQ(offered("train --lr-schedule ="), (Words{"constant", "step", "cosine", "one-cycle"}));
-  EXPECT_EQ(offered("bench train --see"), Words{"--seeds"});  // not those of weft train
-  EXPECT_EQ(offered("bench train --epo"), Words{""});
-  EXPECT_EQ(offered("train --json --weight"), Words{"--weight-decay"});  // a flag takes no value
-  EXPECT_EQ(offered("train --config a"), Words{""});                     // then bash offers files
-}
-
-TEST_F(Completion, OtherShellsAcceptTheirScripts) {
-  write("show.zsh",
-        "compdef() { :; }; source <($WEFT completion zsh); _arguments() { print -rl -- $@; }\n"
-        "words=(show); _weft_kernel_show; print $+functions[_weft_bench_train]\n");
-  write("show.fish",
-        "$WEFT completion fish | source; complete -C 'weft kernel sh'\n"
-        "complete -C 'weft train --lr-schedule co'\n"
-        "complete -C 'weft bench train --se'\n");
-  bool tried = false;
-  for (const std::string name : {"zsh", "fish"}) {
-    const std::string program = "/usr/bin/" + name;
-    if (!fs::exists(program)) continue;
-    tried = true;
-    const Outcome outcome =
-        shell(program + (name == "zsh" ? " -f" : " --no-config") + " show." + name);
-    EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_EQ(outcome.err, "");
-    const std::vector<std::string> parts =
-        name == "zsh" ? std::vector<std::string>{"--size=[size of the problem", "1\n"}
-                      : std::vector<std::string>{"show\t", "constant\t", "cosine\t", "--seeds\t"};
-    for (const std::string& part : parts) {
-      EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
-    }
-  }
-  if (!tried) GTEST_SKIP() << "neither zsh nor fish is installed";
-}
-
-// What zsh and fish themselves would read, where they are not installed too.
-TEST_F(Completion, EveryShellHearsOfEveryCommandAndItsFlags) {
-  const std::string zsh = weft({"completion", "zsh"}).out, fish = weft({"completion", "fish"}).out;
-  for (const char* part :
-       {"#compdef weft\n", "_weft_kernel_show() {\n", "'--lr-schedule=[", ":value:(constant step ",
-        "'--config=[", ":value:_files'", "'scan:", "compdef _weft weft\n"}) {
-    EXPECT_NE(zsh.find(part), std::string::npos) << part;
-  }
-  for (const char* part :
-       {"complete -c weft -n \"__weft_at ' kernel'\" -f -a show -d '",
-        " -l lr-schedule -x -a 'constant step ", " -l config -r -d '", "and set path"}) {
-    EXPECT_NE(fish.find(part), std::string::npos) << part;
-  }
-}
-
-TEST_F(Completion, TheManualPageTellsEveryCommandAndFlag) {
-  const Outcome page = weft({"man"});
-  ASSERT_EQ(page.exit_code, 0) << page.err;
-  for (const char* part : {".TH WEFT 1", ".SS \"weft\\& kernel show\"", "\\-\\-val\\-split",
-                           ".SH EXIT STATUS", "weft scan lengths.npy"}) {
-    EXPECT_NE(page.out.find(part), std::string::npos) << part;
-  }
-  if (!fs::exists("/usr/bin/groff")) GTEST_SKIP() << "groff is not installed";
-  write("weft.1", page.out);
-  const Outcome shown = shell("PATH=/usr/bin:/bin groff -ww -k -man -Tutf8 weft.1");
-  EXPECT_EQ(shown.err, "");
-  const std::string words = std::regex_replace(shown.out, std::regex("\\s+"), " ");
-  EXPECT_NE(words.find("passes over the data"), std::string::npos);
 }
 
 TEST_F(Usage, AClosedPipeIsQuiet) {

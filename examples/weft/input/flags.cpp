@@ -61,6 +61,22 @@ std::vector<std::string> subcommand_names(const CLI::App* app) {
   return names;
 }
 
+// "--json", "-h" and "--", but neither "-", which is standard input, nor "-1", "-.5" and "-inf".
+bool looks_like_flag(std::string_view word) {
+  if (!word.starts_with('-') || word == "-") return false;
+  double number = 0;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  const bool is_number = error == std::errc{} && stop == end;
+  return !is_number && std::string_view("0123456789.").find(word[1]) == word.npos;
+}
+
+const CLI::App* find_subcommand(const CLI::App* app, const std::string& name) {
+  const auto found =
+      app->get_subcommands([&](const CLI::App* sub) { return sub->check_name(name); });
+  return found.empty() ? nullptr : found.front();
+}
+
 std::string did_you_mean(const std::string& guess, const std::string& otherwise) {
   return guess.empty() ? otherwise : fmt::format("; did you mean '{}'?", guess);
 }
@@ -70,6 +86,10 @@ std::string did_you_mean(const std::string& guess, const std::string& otherwise)
 std::string program_name() {
   const char* name = std::getenv("WEFT_PROGRAM");
   return name == nullptr || *name == '\0' ? "weft" : shell_quoted(name);
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() != 0;
 }
 
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
@@ -105,6 +125,42 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
       ->type_name(joined(choices, "|"));
 }
 
+void require_values(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  bool flags_end = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string see = fmt::format("; see {} --help", full_name(command));
+    if (word.empty()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} expects no empty word, found ''{}", full_name(command), see));
+    }
+    if (flags_end || !looks_like_flag(word)) {
+      if (command->get_prefix_command()) return;  // what follows is another program's
+      if (const CLI::App* sub = find_subcommand(command, word)) command = sub;
+      continue;
+    }
+    flags_end = word == "--";
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : word.npos;
+    const std::string name = word.substr(0, equals);
+    const CLI::Option* flag = command->get_option_no_throw(name);
+    if (flag == nullptr || !takes_value(*flag)) continue;
+    std::string found = see;
+    if (equals != word.npos) {
+      if (equals + 1 < word.size()) continue;
+    } else if (++i < words.size() && !words[i].empty()) {
+      if (!looks_like_flag(words[i])) continue;
+      found = fmt::format(", found '{}'", printable(words[i]));
+      const bool is_flag =
+          command->get_option_no_throw(words[i].substr(0, words[i].find('='))) != nullptr;
+      found += is_flag || !name.starts_with("--")
+                   ? see
+                   : fmt::format("; {}={} if that is the value", name, printable(words[i]));
+    }
+    throw Error(ErrorKind::usage, fmt::format("{} needs a value{}", name, found));
+  }
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* sub = deepest(&app);
   const std::string see = fmt::format("; see {} --help", full_name(sub));
@@ -124,10 +180,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unexpected argument '{}' of {}{}", word, full_name(sub), see);
   }
   std::string text = error.what();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    text = text.substr(0, text.find(':')) + " needs a value";
-  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-             !subcommand_names(sub).empty()) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      !subcommand_names(sub).empty()) {
     text = fmt::format("{} needs one of: {}", full_name(sub), joined(subcommand_names(sub)));
   }
   return text + see;

@@ -80,6 +80,11 @@ std::filesystem::path this_program();  // empty when that cannot be told
 // The option that names a trained model.
 void add_model(CLI::App& app, std::string& model);
 
+bool takes_value(const CLI::Option& option);  // --epochs does, --json does not
+// Throws usage for a flag that takes a value and has none: at the end of the words, before another
+// flag, or an empty one. CLI11 takes the next word for the value, whatever it is. The same for an
+// empty word in the place of a name. What follows the file of `lab run` is not looked at.
+void require_values(const CLI::App& app, const std::vector<std::string>& words);
 // One line for a command line that CLI11 refused, with a suggestion for a misspelt word.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
