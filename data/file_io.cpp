@@ -184,6 +184,25 @@ void create_folder(const fs::path& folder, std::error_code& code) {
   }
 }
 
+bool is_folder(const fs::path& folder, std::error_code& code) {
+  fs::path at = folder;  // or what is there of the folders above it
+  struct stat found {};
+  while (::lstat(at.c_str(), &found) != 0 && errno == ENOENT) {
+    at = at.has_parent_path() ? at.parent_path() : fs::path(".");
+  }
+  const bool is_there = at == folder;
+  int failed = 0;
+  if (::stat(at.c_str(), &found) != 0) {
+    failed = errno == ENOENT ? EEXIST : errno;  // a link that leads nowhere
+  } else if (!S_ISDIR(found.st_mode)) {
+    failed = ENOTDIR;
+  } else if (!is_there && ::access(at.c_str(), W_OK | X_OK) != 0) {
+    failed = errno;
+  }
+  if (failed != 0) code.assign(failed, std::system_category());
+  return is_there && failed == 0;
+}
+
 void write_file(const fs::path& path, std::span<const std::byte> bytes) {
   const int file = uninterrupted(
       [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });

@@ -55,6 +55,8 @@ std::vector<std::byte> bytes_of(std::string_view text);
 // Creates the folder, and those above it that are missing, so that it outlives a power cut. `code`
 // tells what failed.
 void create_folder(const std::filesystem::path& folder, std::error_code& code);
+// Is the folder there? If not, `code` tells what create_folder() would fail with. Writes nothing.
+bool is_folder(const std::filesystem::path& folder, std::error_code& code);
 
 // Writes a file that need not outlive a power cut, such as one of thousands in a folder that gets
 // its name when all are there. Error{data} names the path and the system's reason.

@@ -4,10 +4,30 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "models/evaluate.h"
+#include "models/run_directory.h"
 #include "models/state_dict.h"
 
 namespace weft::models {
+
+namespace {
+
+// An image that is moved by its own size, or covered by a square of it, has nothing left to see.
+void check_augmentation(const TrainConfig& config) {
+  const kernels::Augmentation& augmentation = config.augmentation;
+  const std::int64_t height = config.network.height, width = config.network.width;
+  const auto require_below = [&](const char* what, auto pixels, std::int64_t side) {
+    if (pixels < static_cast<decltype(pixels)>(side) || pixels == 0) return;
+    throw Error(ErrorKind::usage, str("expected a ", what, " of less than ", side, " pixels for ",
+                                      "images of ", height, "x", width, ", found ", pixels));
+  };
+  require_below("shift", augmentation.shift, std::min(height, width));
+  require_below("crop", augmentation.crop, std::min(height, width));
+  require_below("cutout", augmentation.cutout, std::max(height, width));
+}
+
+}  // namespace
 
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
   check_images(dataset.train, config.network, "training");
@@ -28,6 +48,67 @@ void check_dataset(const data::Dataset& dataset, const TrainConfig& config) {
     throw Error(ErrorKind::usage, str(dataset.name, ": expected a finite mean and a stddev > 0 of ",
                                       "the pixels of each of ", channels, " channels"));
   }
+}
+
+NewRun check_new_run(const TrainConfig& config, const data::Dataset& dataset,
+                     std::optional<PreparedData> prepared) {
+  validate(config);
+  NewRun run{make_network(config.network), {}};
+  check_dataset(dataset, config);
+  check_augmentation(config);
+  run.prepared = prepared ? std::move(*prepared) : prepare(dataset, config);
+  return run;
+}
+
+Checkpoint check_resume(const SafeTensors& content, const layers::Sequential& net,
+                        const std::string& where, const std::filesystem::path& run_dir,
+                        const data::Dataset& dataset, int epochs) {
+  Checkpoint start = checkpoint_of(content, net, where);
+  const TrainConfig& config = start.state.config;
+  check_dataset(dataset, config);
+  if (dataset.name != config.dataset || fingerprint_of(dataset) != start.state.data) {
+    throw Error(ErrorKind::usage,
+                str("the run in ", run_dir.string(), " was trained on ", config.dataset, " with ",
+                    start.state.data.train_images, " + ", start.state.data.test_images,
+                    " images, found ", dataset.name, " with ", dataset.train.count, " + ",
+                    dataset.test.count, dataset.name == config.dataset ? " other" : "", " images"));
+  }
+  replace_epochs(start.state, epochs);
+  return start;
+}
+
+namespace {
+
+RunPreview preview_of(const TrainConfig& config, const data::Dataset& dataset,
+                      const std::optional<TrainSplit>& split) {
+  RunPreview run{config, images_used(dataset, config)};
+  if (split) run.train_images = split->train.count;
+  if (split) run.held_out_images = split->validation.count;
+  return run;
+}
+
+}  // namespace
+
+RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& dataset,
+                           const std::filesystem::path& run_dir,
+                           std::optional<PreparedData> prepared) {
+  const NewRun run = check_new_run(config, dataset, std::move(prepared));
+  RunDirectory::check_new(run_dir);
+  return preview_of(config, dataset, run.prepared.split);
+}
+
+RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
+                          int epochs) {
+  const RunDirectory directory = RunDirectory::open(run_dir);
+  RunLock::require_free(run_dir);
+  const SafeTensors content = directory.read();
+  const std::string where = directory.checkpoint_path().string();
+  const auto net = make_network(run_state_of(content, where).config.network);
+  const RunState state = check_resume(content, *net, where, run_dir, dataset, epochs).state;
+  RunPreview run = preview_of(state.config, dataset, split_of(dataset, state.config));
+  check_position(state, divide_up(run.train_images, state.config.batch_size), "the run");
+  run.steps_done = state.step;
+  return run;
 }
 
 void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where) {

@@ -3,15 +3,51 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "data/dataset.h"
+#include "layers/sequential.h"
+#include "models/checkpoint.h"
 #include "models/records.h"
+#include "models/split.h"
 
 namespace weft::models {
 
 // Do the images, the classes and the normalisation suit the network?
 void check_dataset(const data::Dataset& dataset, const TrainConfig& config);
+
+// A run that may begin: its network, and its data as they are split.
+struct NewRun {
+  std::unique_ptr<layers::Sequential> net;
+  PreparedData prepared;
+};
+// All that can be told before a new run needs a device or a folder: do the settings make sense,
+// suit the images, and leave images to train on? `prepared`: as for Trainer.
+NewRun check_new_run(const TrainConfig& config, const data::Dataset& dataset,
+                     std::optional<PreparedData> prepared = std::nullopt);
+
+// The checkpoint of the run in `run_dir`, to be gone on with: is it whole, Error{data} if not, were
+// its images those of `dataset`, and may it have so many epochs (replace_epochs)? `where`: the
+// file that `content` comes from.
+Checkpoint check_resume(const SafeTensors& content, const layers::Sequential& net,
+                        const std::string& where, const std::filesystem::path& run_dir,
+                        const data::Dataset& dataset, int epochs);
+
+// What a run would do, told without writing anything. Both throw what the run itself would throw
+// before its first step, but for a lack of memory.
+struct RunPreview {
+  TrainConfig config;
+  std::int64_t train_images = 0, held_out_images = 0;  // of an epoch
+  std::int64_t steps_done = 0;
+};
+RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& dataset,
+                           const std::filesystem::path& run_dir,
+                           std::optional<PreparedData> prepared = std::nullopt);
+RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
+                          int epochs);
 
 // Does the step follow from the history, as Trainer::run() relies on? Error{data}, prefixed by
 // `where`, if not: the state may come from a file.

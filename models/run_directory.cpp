@@ -63,16 +63,16 @@ std::string progress_json(const RunState& state) {
 
 }  // namespace
 
-RunLock create_run_folder(const fs::path& path, const std::string& checkpoint) {
+namespace {
+
+void check_created(const fs::path& path, const std::error_code& code) {
+  if (!code) return;
+  throw Error(ErrorKind::data,
+              str("could not create the folder ", path.string(), ": ", code.message()));
+}
+
+void require_empty(const fs::path& path, const std::string& checkpoint) {
   std::error_code code;
-  const auto check = [&] {
-    if (!code) return;
-    throw Error(ErrorKind::data,
-                str("could not create the folder ", path.string(), ": ", code.message()));
-  };
-  data::create_folder(path, code);
-  check();
-  RunLock lock(path);
   if (fs::exists(path / checkpoint, code)) {
     throw Error(ErrorKind::usage,
                 str(path.string(), " already holds a run: resume it (--resume), or choose another ",
@@ -85,8 +85,28 @@ RunLock create_run_folder(const fs::path& path, const std::string& checkpoint) {
     throw Error(ErrorKind::usage,
                 str("expected an empty folder for the run, found ", name, " in ", path.string()));
   }
-  check();
+  check_created(path, code);
+}
+
+}  // namespace
+
+RunLock create_run_folder(const fs::path& path, const std::string& checkpoint) {
+  std::error_code code;
+  data::create_folder(path, code);
+  check_created(path, code);
+  RunLock lock(path);
+  require_empty(path, checkpoint);
   return lock;
+}
+
+void RunDirectory::check_new(const fs::path& path) {
+  if (path.empty()) return;
+  std::error_code code;
+  if (data::is_folder(path, code)) {
+    RunLock::require_free(path);
+    require_empty(path, RunDirectory(path).checkpoint_path().filename().string());
+  }
+  check_created(path, code);
 }
 
 RunDirectory RunDirectory::create(const fs::path& path) {

@@ -24,6 +24,8 @@ class RunDirectory {
   RunDirectory() = default;
   // As create_run_folder().
   static RunDirectory create(const std::filesystem::path& path);
+  // Throws what create() would throw, and writes nothing.
+  static void check_new(const std::filesystem::path& path);
   // The folder of an existing run; Error{data} when it holds none.
   static RunDirectory open(const std::filesystem::path& path);
   // The same, locked for as long as this object lives; Error{usage} when another process writes

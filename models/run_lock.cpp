@@ -49,6 +49,11 @@ void write_holder(int descriptor, const std::filesystem::path& path) {
   }
 }
 
+[[noreturn]] void fail_held(const std::filesystem::path& folder, const std::string& holder) {
+  throw Error(ErrorKind::usage, str(folder.string(), " is being written by ", holder,
+                                    ": wait until it ends, or choose another folder (--out)"));
+}
+
 // Is it still the file of this name? Its last holder may have removed it in between.
 bool is_current(int descriptor, const std::filesystem::path& path) {
   struct stat mine {
@@ -78,8 +83,7 @@ RunLock::RunLock(const std::filesystem::path& folder) {
         return;
       }
       if (!is_held) fail(lock.path_, code);
-      throw Error(ErrorKind::usage, str(folder.string(), " is being written by ", holder,
-                                        ": wait until it ends, or choose another folder (--out)"));
+      fail_held(folder, holder);
     }
     if (!is_current(file, lock.path_)) {
       ::close(file);
@@ -90,6 +94,20 @@ RunLock::RunLock(const std::filesystem::path& folder) {
     *this = std::move(lock);
     return;
   }
+}
+
+void RunLock::require_free(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kFileName;
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    const bool could_be_made = errno == ENOENT && ::access(folder.c_str(), W_OK | X_OK) == 0;
+    if (!could_be_made) fail(path, errno);
+    return;
+  }
+  const bool is_held = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::string holder = holder_of(file);
+  ::close(file);
+  if (is_held) fail_held(folder, holder);
 }
 
 RunLock::~RunLock() {

@@ -20,6 +20,8 @@ class RunLock {
   // Error{usage} with the process and the host that hold it already; Error{data} when the file
   // cannot be made.
   explicit RunLock(const std::filesystem::path& folder);
+  // Throws what the constructor would throw, and writes nothing.
+  static void require_free(const std::filesystem::path& folder);
   RunLock(RunLock&& other) noexcept { *this = std::move(other); }
   RunLock& operator=(RunLock&& other) noexcept {
     std::swap(path_, other.path_);

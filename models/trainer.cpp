@@ -301,17 +301,14 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
                  const std::filesystem::path& run_dir, const Stream& stream,
                  std::uint64_t device_data_limit, distributed::Communicator& ranks,
                  std::optional<PreparedData> prepared) {
-  validate(config);
-  auto net = make_network(config.network);
-  check_dataset(dataset, config);
-  if (!prepared) prepared = prepare(dataset, config);
-  Checkpoint start = fresh_checkpoint(config, prepared->fingerprint, *net);
+  NewRun run = check_new_run(config, dataset, std::move(prepared));
+  Checkpoint start = fresh_checkpoint(config, run.prepared.fingerprint, *run.net);
   require_same_run(ranks, start.state, stream.device());
   RunDirectory directory;
   if (ranks.is_first()) directory = RunDirectory::create(run_dir);
-  state_ =
-      std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(prepared->split),
-                              std::move(directory), stream, device_data_limit, ranks);
+  state_ = std::make_unique<State>(std::move(start), std::move(run.net), dataset,
+                                   std::move(run.prepared.split), std::move(directory), stream,
+                                   device_data_limit, ranks);
   state_->commit(state_->checkpoint);
 }
 
@@ -322,17 +319,7 @@ Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Datase
   const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
   auto net = make_network(run_state_of(content, where).config.network);
-  Checkpoint start = checkpoint_of(content, *net, where);
-  const TrainConfig& config = start.state.config;
-  check_dataset(dataset, config);
-  if (dataset.name != config.dataset || fingerprint_of(dataset) != start.state.data) {
-    throw Error(ErrorKind::usage,
-                str("the run in ", run_dir.string(), " was trained on ", config.dataset, " with ",
-                    start.state.data.train_images, " + ", start.state.data.test_images,
-                    " images, found ", dataset.name, " with ", dataset.train.count, " + ",
-                    dataset.test.count, dataset.name == config.dataset ? " other" : "", " images"));
-  }
-  replace_epochs(start.state, epochs);
+  Checkpoint start = check_resume(content, *net, where, run_dir, dataset, epochs);
   require_same_run(ranks, start.state, stream.device());
   std::optional<TrainSplit> split = split_of(dataset, start.state.config);
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(split),

@@ -124,6 +124,12 @@ int run_train(TrainFlags flags) {
     const Stream stream(device);
     const data::Dataset dataset = loading.get();
     ranks.attach(stream, reduction_of(flags.ranks));
+    if (flags.dry_run) {
+      print_plan(flags,
+                 models::preview_resume(flags.resume, dataset, static_cast<int>(flags.epochs)),
+                 dataset, device);
+      return 0;
+    }
     return with_memory_plan(config, dataset, device, [&] {
       models::Trainer trainer =
           models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
@@ -148,19 +154,13 @@ int run_train(TrainFlags flags) {
     return loaded;
   };
   std::future<Loaded> loading;
-  if (config.own_data.path.empty() && !flags.dry_run && flags.device.device != "host-cuda" &&
+  if (config.own_data.path.empty() && flags.device.device != "host-cuda" &&
       is_here(config.dataset, flags.data.data_dir)) {
     loading = in_the_background(load_and_prepare);
   }
   const Device device = select_device(flags.device);
   config.kernels = kernels_from(flags, config, device);
   announce_device(flags.device, device);
-  if (flags.dry_run) {
-    if (config.own_data.path.empty()) return dry_run(flags, config, device, nullptr);
-    const data::Dataset own = load();
-    adopt_data_set(config, flags, own);
-    return dry_run(flags, config, device, &own);
-  }
   if (!loading.valid()) {
     loading = in_the_background([&] { return Loaded{load(), std::nullopt}; });
   }
@@ -174,6 +174,11 @@ int run_train(TrainFlags flags) {
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
   ranks.attach(stream, reduction_of(flags.ranks));
+  if (flags.dry_run) {
+    print_plan(flags, models::preview_new_run(config, dataset, run_dir, std::move(loaded.prepared)),
+               dataset, device);
+    return 0;
+  }
   return with_memory_plan(config, dataset, device, [&] {
     models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device),
                             ranks, std::move(loaded.prepared));

@@ -78,7 +78,8 @@ TEST_F(Colour, DryRunKnowsTheShape) {
       {"train", "--dataset", "shapes", "--model", "resnet9", "--dry-run", "--augment", "--json"});
   ASSERT_EQ(dry.exit_code, 0) << dry.err;
   EXPECT_EQ(json_lines(dry.out).at(0).at("bytes").at("images"), 20000 * 3 * 32 * 32);
-  const Outcome text = weft({"train", "--dataset", "digits", "--dry-run", "--flip", "--crop", "2"});
+  const Outcome text = weft({"train", "--dataset", "digits", "--limit-train", "3000", "--dry-run",
+                             "--flip", "--crop", "2"});
   EXPECT_NE(text.out.find("flip, crop 2 px"), std::string::npos) << text.out;
   expect_error(weft({"train", "--flip", "--no-augment"}), 2, "exclude each other");
   expect_error(weft({"train", "--crop", "-1"}), 2, "--crop");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // weft train over ranks: --devices, mpirun, --rank; the same training, and ends that are told.
+#include <sched.h>
+
 #include <algorithm>
 
+#include "engine/device.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {
@@ -102,6 +105,36 @@ TEST_F(RanksTest, DevicesFollowOneRank) {
   EXPECT_EQ(two.err, one.err) << "other ranks say nothing";
   for (const char* file : {"config.json", "metrics.jsonl", "model.safetensors", "report.html"}) {
     EXPECT_TRUE(fs::exists(folder() / "two" / file)) << file;
+  }
+}
+
+TEST_F(RanksTest, MoreProcessesThanCoresAreWarnedOf) {
+  const auto notices = [&](const std::string& devices) {
+    const Outcome outcome =
+        weft({"train", "--dataset", "digits", "--limit-train", "500", "--device", "cpu",
+              "--devices", devices, "--rank-timeout", "30", "--dry-run"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return lines_of(outcome.err);
+  };
+  cpu_set_t cores;
+  ASSERT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
+  const int here = CPU_COUNT(&cores);
+  if (here <= 16) {  // processes are started, each with its own data
+    const std::string more = std::to_string(here + 1);
+    const std::vector<std::string> lines = notices(more);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0], "weft: --devices " + more + ": this machine has " + std::to_string(here) +
+                            (here == 1 ? " core" : " cores") + ", which the processes share");
+  }
+  EXPECT_TRUE(notices(std::to_string(std::min(here, 2))).empty());
+}
+
+TEST_F(RanksTest, MoreGpusThanThereAreAreRefused) {
+  if (cuda_status().device_count == 0) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
+  for (const char* device : {"auto", "cuda"}) {
+    expect_error(weft({"train", "--dataset", "digits", "--limit-train", "500", "--device", device,
+                       "--devices", "99", "--dry-run"}),
+                 2, "--devices 99: there ");
   }
 }
 

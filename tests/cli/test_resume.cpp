@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // weft train: runs that were stopped, killed or cut short by a full disk, and how they go on.
 #include <chrono>
+#include <set>
 #include <thread>
 
+#include "tests/cli/manual.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {
@@ -104,6 +106,25 @@ TEST_F(Resume, AResumeInAnEpochSaysWhereItGoesOn) {
       json_lines(interrupted({"--resume", "run", "--json"}, "\"event\":\"start\"", 0));
   EXPECT_EQ(events.at(0).at("images_before"), images);
   if (images_done() > 0) interrupted({"--resume", "run"}, "run, goes on in epoch ", 0);
+}
+
+// A new flag is refused until it is known to leave the run's settings alone.
+TEST_F(Resume, OnlyAFewFlagsGoWithIt) {
+  const std::set<std::string> may_change = {
+      "--resume",     "--model",      "--epochs",        "--stop-after", "--dry-run",
+      "--data-dir",   "--data",       "--skip-broken",   "--no-cache",   "--device",
+      "--threads",    "--timings",    "--deterministic", "--devices",    "--rank",
+      "--world-size", "--rendezvous", "--rank-timeout",  "--reduction",  "--device-data-limit",
+      "--progress",   "--json",       "--help"};
+  int refused = 0;
+  for (const ManualFlag& flag : flags_of_manual(weft({"man"}).out)) {
+    if (flag.command != "train" || may_change.contains(flag.name)) continue;
+    std::vector<std::string> words = {"train", "--resume", "run", flag.name};
+    if (!flag.type.empty()) words.push_back(flag.value());
+    expect_error(weft(words), 2, flag.name + " cannot be combined with --resume");
+    ++refused;
+  }
+  EXPECT_GE(refused, 39);
 }
 
 TEST_F(Resume, AFullDiskKeepsTheLastCheckpoint) {

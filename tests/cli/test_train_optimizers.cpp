@@ -24,8 +24,8 @@ TEST_F(TrainOptimizers, AdamwReachesWhatSgdReaches) {
 
 TEST_F(TrainOptimizers, AdamwHasItsOwnDefaultsAndFlags) {
   const auto plan_of = [&](std::vector<std::string> more) {
-    more.insert(more.begin(),
-                {"train", "--dataset", "digits", "--device", "cpu", "--dry-run", "--json"});
+    more.insert(more.begin(), {"train", "--dataset", "digits", "--limit-train", "3000", "--device",
+                               "cpu", "--dry-run", "--json"});
     const Outcome outcome = weft(more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return json_lines(outcome.out).at(0);

@@ -107,11 +107,6 @@ DatasetShape shape_of(const data::Dataset& dataset) {
   return {train.count, train.channels, train.height, train.width, std::ssize(dataset.class_names)};
 }
 
-DatasetShape standard_shape(std::string_view name) {
-  if (name == "shapes") return {data::ShapesOptions().train, 3, 32, 32, 10};
-  return {name == "emnist-digits" ? 240'000 : 60'000, 1, 28, 28, 10};
-}
-
 void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset) {
   if (limit <= images) return;
   print_notice(fmt::format("--limit-train {}: {} has {} training images, and all are used", limit,

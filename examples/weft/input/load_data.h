@@ -60,8 +60,6 @@ struct DatasetShape {
   std::int64_t train_images, channels, height, width, classes;
 };
 DatasetShape shape_of(const data::Dataset& dataset);
-// That of a data set with this name, without looking at any file.
-DatasetShape standard_shape(std::string_view name);
 
 // One line on stderr when --limit-train asks for more images than there are.
 void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset);

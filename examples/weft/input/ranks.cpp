@@ -17,10 +17,12 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "distributed/mpi.h"
 #include "distributed/tcp.h"
 #include "engine/error.h"
+#include "examples/weft/output/tables.h"
 #include "examples/weft/output/terminal.h"
 
 namespace weft::cli {
@@ -198,8 +200,13 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
     device.device = devices.front();
     return nullptr;
   }
+  const int cores = usable_cores();
+  if (!devices.front().starts_with("cuda") && std::cmp_greater(devices.size(), cores)) {
+    print_notice(fmt::format("--devices {}: this machine has {}, which the processes share",
+                             devices.size(), counted(cores, "core")));
+  }
   if (device.threads == 0) {
-    device.threads = std::max(1, usable_cores() / static_cast<int>(devices.size()));
+    device.threads = std::max(1, cores / static_cast<int>(devices.size()));
   }
   setenv(kToken, fmt::format("{:x}", std::random_device()() + 1ull).c_str(), 1);
   setenv(kParent, fmt::format("{}", getpid()).c_str(), 1);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 
 #include "data/file_io.h"
 #include "engine/error.h"
@@ -23,6 +25,18 @@ constexpr const char* kModel = "lenet5";
 
 constexpr double kCalibrationSplit = 0.05;
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
+
+// What may change when a run goes on: where it runs, where its data lies, how far it goes and what
+// is printed. --model and the data must be those of the run, which is checked.
+bool may_change(const std::string& flag) {
+  constexpr std::array<std::string_view, 23> kFlags = {
+      "--resume",     "--model",         "--epochs",      "--stop-after",   "--dry-run",
+      "--data-dir",   "--data",          "--skip-broken", "--no-cache",     "--device",
+      "--threads",    "--deterministic", "--timings",     "--devices",      "--rank",
+      "--world-size", "--rendezvous",    "--reduction",   "--rank-timeout", "--device-data-limit",
+      "--progress",   "--json",          "--help"};
+  return std::ranges::count(kFlags, flag) > 0;
+}
 
 // The settings where no flag and no file says otherwise.
 models::TrainConfig unasked(models::TrainConfig config) {
@@ -159,7 +173,8 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
       ->type_name("RUN");
   add_whole(app, "--stop-after", flags.stop_after, 1, 100'000,
             "end after epoch N of the schedule, to be resumed later");
-  app.add_flag("--dry-run", flags.dry_run, "show settings, steps and memory; train nothing");
+  app.add_flag("--dry-run", flags.dry_run,
+               "show settings, steps and memory: read and check what the run would, train nothing");
   add_whole(
       app, "--log-every", flags.log_every, 1, 1'000'000'000,
       "steps at least between two rows of metrics.csv, default 100; a row never makes a GPU wait");
@@ -173,55 +188,13 @@ void check_train_flags(const CLI::App& app, const TrainFlags& flags) {
   device_data_limit(flags.device);
   const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
   if (given("--resume")) {
-    for (const char* name : {"--image-size",
-                             "--channels",
-                             "--fit",
-                             "--config",
-                             "--log-every",
-                             "--calibration-split",
-                             "--recipe",
-                             "--dataset",
-                             "--limit-train",
-                             "--val-split",
-                             "--augment",
-                             "--no-augment",
-                             "--flip",
-                             "--crop",
-                             "--brightness",
-                             "--contrast",
-                             "--cutout",
-                             "--batch-size",
-                             "--lr",
-                             "--lr-schedule",
-                             "--warmup",
-                             "--momentum",
-                             "--optimizer",
-                             "--beta1",
-                             "--beta2",
-                             "--epsilon",
-                             "--clip-norm",
-                             "--nesterov",
-                             "--no-nesterov",
-                             "--weight-decay",
-                             "--label-smoothing",
-                             "--init-gain",
-                             "--ema",
-                             "--dropout",
-                             "--seed",
-                             "--precision",
-                             "--impl",
-                             "--out",
-                             "--dry-run"}) {
-      if (!given(name)) continue;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} cannot be combined with --resume: the run keeps its settings", name));
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() == 0 || may_change(option->get_name())) continue;
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} cannot be combined with --resume: the run keeps its settings",
+                              option->get_name()));
     }
-    if (flags.resume.empty()) throw Error(ErrorKind::usage, "--resume needs a run directory");
     return;
-  }
-  if (given("--out") && flags.out.empty()) {
-    throw Error(ErrorKind::usage, "--out needs a run directory");
   }
   if (given("--recipe") && given("--config")) {
     throw Error(ErrorKind::usage, "--recipe and --config exclude each other");

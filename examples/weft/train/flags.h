@@ -10,6 +10,7 @@
 #include "examples/weft/input/ranks.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/train/augmentation.h"
+#include "models/run_checks.h"
 #include "models/trainer.h"
 
 namespace weft::cli {
@@ -53,14 +54,13 @@ layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainCo
 void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
                     const data::Dataset& dataset);
 
-// Prints configuration, steps and memory; trains nothing and writes nothing. `own` is the user's
-// own data, which decides the shape of the images, or null.
 // What training takes of the device's memory, with all images there, and how to take less, as a
 // clause: "training takes 1.5 GiB: ...".
 std::string memory_clause(const models::TrainConfig& config, const data::Dataset& dataset,
                           Device device);
 
-int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
-            const data::Dataset* own);
+// Prints configuration, steps and memory of a run that was checked; trains and writes nothing.
+void print_plan(const TrainFlags& flags, const models::RunPreview& run,
+                const data::Dataset& dataset, Device device);
 
 }  // namespace weft::cli

@@ -45,21 +45,17 @@ std::string bytes_text(std::size_t n) {
   return format_bytes(static_cast<double>(n));
 }
 
-void fit_to_images(models::TrainConfig& config, const TrainFlags& flags,
-                   const DatasetShape& shape) {
-  config.network.channels = shape.channels;
-  config.network.height = shape.height;
-  config.network.width = shape.width;
-  config.network.classes = shape.classes;
-  config.augmentation = augmentation_from(flags.augment, config.augmentation, shape.channels);
-}
-
 }  // namespace
 
 void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
                     const data::Dataset& dataset) {
   config.dataset = dataset.name;
-  fit_to_images(config, flags, shape_of(dataset));
+  const DatasetShape shape = shape_of(dataset);
+  config.network.channels = shape.channels;
+  config.network.height = shape.height;
+  config.network.width = shape.width;
+  config.network.classes = shape.classes;
+  config.augmentation = augmentation_from(flags.augment, config.augmentation, shape.channels);
   if (!dataset.own_data) return;
   const bool from_file = !flags.config.empty();
   models::suit_own_data(config, dataset,
@@ -82,22 +78,14 @@ std::string memory_clause(const models::TrainConfig& config, const data::Dataset
       bytes_text(plan.step.workspace + plan.step.caches), bytes_text(plan.images));
 }
 
-int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
-            const data::Dataset* own) {
-  if (config.dataset.empty()) config.dataset = kDefaultDataset;
-  const DatasetShape shape = own != nullptr ? shape_of(*own) : standard_shape(config.dataset);
-  fit_to_images(config, flags, shape);
+void print_plan(const TrainFlags& flags, const models::RunPreview& run,
+                const data::Dataset& dataset, Device device) {
+  const models::TrainConfig& config = run.config;
+  const DatasetShape shape = shape_of(dataset);
   const std::unique_ptr<layers::Sequential> net = models::make_network(config.network);
-  const std::int64_t available = shape.train_images;
-  notice_limit(config.limit_train, available, config.dataset);
-  const std::int64_t limited =
-      config.limit_train > 0 ? std::min(config.limit_train, available) : available;
-  const std::int64_t given = own != nullptr ? own->validation.count : 0;
-  const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, limited);
-  const std::int64_t images = given > 0 ? limited : limited - held_out;
+  const std::int64_t images = run.train_images;
   const std::int64_t steps = divide_up(images, config.batch_size);
-
-  const MemoryPlan memory = plan_memory(*net, config, images, available,
+  const MemoryPlan memory = plan_memory(*net, config, images, shape.train_images,
                                         shape.channels * shape.height * shape.width, device);
   const layers::PlanBytes& plan = memory.step;
   if (flags.json) {
@@ -120,8 +108,15 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
     event["bytes"] = {{"weights", memory.weights},   {"activations", plan.activations},
                       {"gradients", plan.gradients}, {"workspace", plan.workspace},
                       {"cache", plan.caches},        {"images", memory.images}};
+    if (run.steps_done > 0) event["steps_done"] = run.steps_done;
     write_out(json_line(event));
-    return 0;
+    return;
+  }
+  const std::string& folder = flags.resume.empty() ? flags.out : flags.resume;
+  std::string run_text = "nothing is written by --dry-run";
+  if (!folder.empty()) run_text = printable(folder) + " (not written by --dry-run)";
+  if (run.steps_done > 0) {
+    run_text += fmt::format(", goes on after {}", counted(run.steps_done, "step"));
   }
   const Terminal terminal = detect_terminal(kStdout);
   write_out(format_pairs(
@@ -129,7 +124,7 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
                              format_count(net->parameter_count()))},
        {"device", device_text(device)},
        {"data", fmt::format("{}: {} images to train on, {} held out", config.dataset,
-                            format_count(images), format_count(held_out))},
+                            format_count(images), format_count(run.held_out_images))},
        {"steps",
         fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
                     counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
@@ -143,10 +138,8 @@ int dry_run(const TrainFlags& flags, models::TrainConfig config, Device device,
        {"activations", bytes_text(plan.activations + plan.gradients) + " with their gradients"},
        {"workspace", bytes_text(plan.workspace + plan.caches)},
        {"images", bytes_text(memory.images)},
-       {"run", flags.out.empty() ? "nothing is written by --dry-run"
-                                 : printable(flags.out) + " (not written by --dry-run)"}},
+       {"run", run_text}},
       terminal));
-  return 0;
 }
 
 }  // namespace weft::cli
