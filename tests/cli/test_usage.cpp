@@ -116,6 +116,7 @@ TEST_F(Usage, MistakesAreOneLineAndExitTwo) {
 
 // CLI11 takes whatever follows for the value.
 TEST_F(Usage, AFlagWithoutItsValueSaysSo) {
+  environment_["GOMP_SPINCOUNT"] = "2000";  // else the program starts itself once more to set it
   int checked = 0;
   for (const ManualFlag& flag : flags_of_manual(weft({"man"}).out)) {
     if (flag.type.empty()) continue;
@@ -130,8 +131,9 @@ TEST_F(Usage, AFlagWithoutItsValueSaysSo) {
     };
     const std::string line = flag.name + " needs a value";
     expect_error(with({flag.name, ++checked % 2 == 0 ? "--json" : "-h"}), 2, line + ", found '-");
-    expect_error(with({flag.name + (flag.name.starts_with("--") ? "=" : "")}), 2, line);
-    expect_error(with({flag.name, ""}), 2, line);
+    const bool is_long = flag.name.starts_with("--");
+    expect_error(checked % 2 == 0 && is_long ? with({flag.name + "="}) : with({flag.name, ""}), 2,
+                 line);
   }
   EXPECT_GT(checked, 100);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder()), {}), 2);  // bin and io alone
@@ -148,9 +150,7 @@ TEST_F(Usage, AFlagWithoutItsValueSaysSo) {
   expect_error(weft({"train", "--lr", "-inf"}), 2, "found '-inf'");
   expect_error(weft({"train", "--config=--x"}), 3, "--x");
   expect_error(weft({"train", "--config", "./--x"}), 3, "./--x");
-  write("numbers.txt", "-1\n0\n1\n");
-  const Outcome outcome = weft({"histogram", "numbers.txt", "--lower", "-1", "--upper", "1.5"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_error(weft({"import", "none.onnx", "--out", "m", "--mean", "-0.5"}), 3, "none.onnx");
 }
 
 TEST_F(Usage, DoctorNamesTheLibrariesAndTheirVersions) {

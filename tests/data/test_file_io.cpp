@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Atomic writing: the old content or the new, no temporaries left, errors that name the path.
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -150,6 +153,24 @@ TEST(AtomicWrite, RemovesTemporariesOfDeadProcessesOnly) {
   EXPECT_TRUE(is_temporary_name(dead));
   EXPECT_FALSE(is_temporary_name(".weft-x.tmp"));
   EXPECT_FALSE(is_temporary_name("model.safetensors"));
+}
+
+// What create_folder() would fail with, without a folder being made.
+TEST(IsFolder, TellsWhatCreateFolderWouldTell) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "x");
+  std::filesystem::create_symlink("nowhere", folder / "link");
+  for (const std::string name :
+       {"new", "new/a/b", "new/", "file", "file/a", "link", ".", std::string(300, 'x')}) {
+    SCOPED_TRACE(name);
+    std::error_code told, failed;
+    const bool is_there = is_folder(folder / name, told);
+    EXPECT_EQ(is_there, name == ".");
+    EXPECT_EQ(folder.names().size(), 2u);
+    create_folder(folder / name, failed);
+    EXPECT_EQ(told.value(), failed.value()) << told.message() << ", " << failed.message();
+    std::filesystem::remove_all(folder / "new");
+  }
 }
 
 TEST(InputFile, RefusesWhatIsNoRegularFile) {

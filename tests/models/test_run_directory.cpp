@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/run_checks.h"
 #include "models/run_lock.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
@@ -112,10 +113,14 @@ TEST_F(RunDirectoryTest, OneProcessWritesAtATime) {
     const Trainer trainer(config_, dataset_, run(), stream_);
     EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { resume(); }));
     EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { train(); }));
+    EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { preview_resume(run(), dataset_, 0); }));
+    EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { preview_new_run(config_, dataset_, run()); }));
     EXPECT_EQ(Trainer::config_of(run()).batch_size, 32) << "reading needs no lock";
   }
   EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
   write_text(run() / RunLock::kFileName, "process 1 on a host, killed");
+  EXPECT_EQ(preview_resume(run(), dataset_, 0).steps_done, 0);
+  EXPECT_TRUE(std::filesystem::exists(run() / RunLock::kFileName)) << "a preview writes nothing";
   EXPECT_NO_THROW(resume());
   EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
 }
