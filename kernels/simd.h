@@ -43,6 +43,18 @@ inline FloatVector broadcast(float value) {
   return FloatVector{} + value;
 }
 
+// a * b + c. Where the instruction set can round that once, it always is: a compiler that is left
+// the choice rounds twice in some loops, and then bits depend on the shape of a tile.
+inline FloatVector multiply_add(float a, FloatVector b, FloatVector c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 // The first n lanes, 0 <= n <= kLanes: memory past them is not touched, lanes past them are 0.
 inline FloatVector load_first(const float* p, std::int64_t n) {
 #if defined(__AVX512F__)

@@ -158,7 +158,9 @@ void multiply_tile(const Result& tile, const float* const* a, AStride a_stride, 
     for (int i = 0; i < kRows; ++i) {
       const float factor = row[i / kSpan][a_offset + (i % kSpan) * a_stride];
 #pragma GCC unroll 3
-      for (int v = 0; v < kVectors; ++v) sum[i][v] += factor * value[v];
+      for (int v = 0; v < kVectors; ++v) {
+        sum[i][v] = simd::multiply_add(factor, value[v], sum[i][v]);
+      }
     }
   }
   tile.finish(sum);
