@@ -145,7 +145,7 @@ class InputReader {
                   str(graph_.where(), ": --input ", c, "x", h, "x", w,
                       " is not the input of the file, ", to_text(extents), " for each image"));
     }
-    if (extents.size() == 2 && is_known(extents)) {
+    if (extents.size() == 2 && std::ranges::all_of(extents, [](auto e) { return e > 1; })) {
       found_.image = {1, extents[0], extents[1]};
       layout_ = Layout::plane;
     } else if (extents.size() < 2 && target.size() == 3 && is_known(extents)) {

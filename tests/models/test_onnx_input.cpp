@@ -246,6 +246,9 @@ TEST(OnnxInput, ARowOfPixelsHasItsChannelsLast) {
   }
   set_input(last, {8, 8});
   EXPECT_EQ(logits_of(read(last).model, pixels), expected);
+  set_input(last, {64, 1});  // is no picture of one column
+  EXPECT_TRUE(throws(ErrorKind::usage, "(64, 1) for each image", [&] { read(last); }));
+  EXPECT_EQ(logits_of(read(last, {.input = {{1, 8, 8}}}).model, pixels), expected);
 
   // With three channels the columns of the first weight are in another order.
   const std::size_t plane = 6 * 8;
