@@ -160,8 +160,8 @@ TEST(IsFolder, TellsWhatCreateFolderWouldTell) {
   const TemporaryFolder folder;
   write_text(folder / "file", "x");
   std::filesystem::create_symlink("nowhere", folder / "link");
-  for (const std::string name :
-       {"new", "new/a/b", "new/", "file", "file/a", "link", ".", std::string(300, 'x')}) {
+  for (const std::string& name :
+       Names{"new", "new/a/b", "new/", "file", "file/a", "link", ".", std::string(300, 'x')}) {
     SCOPED_TRACE(name);
     std::error_code told, failed;
     const bool is_there = is_folder(folder / name, told);
