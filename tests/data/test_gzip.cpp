@@ -116,7 +116,10 @@ TEST(ReadFile, WithoutPermission) {
   constexpr uid_t kNobody = 65534;
   const TempFolder folder;
   write_bytes(folder.path() / "secret", Bytes(10));
-  std::filesystem::permissions(folder.path() / "secret", std::filesystem::perms::none);
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder.path(),
+                               perms::owner_all | perms::group_exec | perms::others_exec);
+  std::filesystem::permissions(folder.path() / "secret", perms::none);
   const bool is_root = geteuid() == 0;  // who may read everything
   if (is_root && seteuid(kNobody) != 0) GTEST_SKIP() << "root cannot become another user here";
   expect_error(ErrorKind::data, {"secret", "could not open", "ermission"},
