@@ -17,6 +17,10 @@ Shape::Shape(std::span<const std::int64_t> extents) : rank_(static_cast<int>(ext
   }
 }
 
+void Shape::throw_no_axis(int axis) const {
+  throw Error(ErrorKind::usage, str("shape ", *this, " has no axis ", axis));
+}
+
 Shape Shape::with_batch(std::int64_t batch) const {
   if (rank_ == 0) throw Error(ErrorKind::usage, "a scalar has no batch axis");
   std::array<std::int64_t, kMaxRank> extents = extents_;

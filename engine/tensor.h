@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/device.h"
@@ -29,7 +30,10 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> extents);
 
   int rank() const { return rank_; }
-  std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  std::int64_t operator[](int axis) const {  // throws usage unless 0 <= axis < rank()
+    if (axis < 0 || axis >= rank_) throw_no_axis(axis);
+    return extents_[static_cast<std::size_t>(axis)];
+  }
   std::int64_t elements() const { return elements_; }
   std::span<const std::int64_t> extents() const {
     return {extents_.data(), static_cast<std::size_t>(rank_)};
@@ -41,6 +45,8 @@ class Shape {
   }
 
  private:
+  [[noreturn]] void throw_no_axis(int axis) const;
+
   std::array<std::int64_t, kMaxRank> extents_{};
   int rank_ = 0;
   std::int64_t elements_ = 1;
@@ -94,10 +100,15 @@ struct TensorView {
 };
 
 // Owns dense memory on one device. Move-only: copies between tensors are explicit calls below.
-// The elements of a new tensor are uninitialised.
+// The elements of a new tensor are uninitialised. One that was moved from has shape (0,).
 class Tensor {
  public:
   Tensor() = default;
+  Tensor(Tensor&& other) noexcept : Tensor() { swap(other); }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor(std::move(other)).swap(*this);
+    return *this;
+  }
   Tensor(const Shape& shape, DType dtype, const Stream& stream)
       : shape_(shape),
         dtype_(dtype),
@@ -130,6 +141,12 @@ class Tensor {
 
  private:
   void* checked(DType wanted) const;  // throws usage when the dtype is another
+  void swap(Tensor& other) noexcept {
+    std::swap(shape_, other.shape_);
+    std::swap(dtype_, other.dtype_);
+    std::swap(device_, other.device_);
+    std::swap(buffer_, other.buffer_);
+  }
 
   Shape shape_{0};
   DType dtype_ = DType::f32;

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Checks that the dispatchers of all families (kernels/FAMILY/FAMILY.cpp) share. They take no
-// memory and some 10 ns; all throw usage in one line, which names the function and the argument.
+// memory and 10 to 40 ns; all throw usage in one line, which names the function and the argument.
+//
+// Every public function refuses, before any work, invalid dimensions, an unsupported variant, a
+// value that is no enumerator, and a number that is not finite. check_call() refuses a pointer to
+// at least one byte that
+//   is null, unless the contract allows it
+//   is not aligned to its type, or as the contract says; a workspace is aligned to 16 bytes
+//   is on a GPU an address of the host's, unless the GPU reaches such memory (engine/reach.h)
+//   shares a byte with what is written, unless the contract says that one may be the other: then it
+//   is exactly the other
 #pragma once
 
 #include <cstddef>
@@ -117,11 +126,7 @@ constexpr Argument scratch(Workspace workspace, std::size_t needed,
   return {"workspace", workspace.data, needed, needed, needed, alignment, true};
 }
 
-// Throws usage unless every argument that has elements
-//   is not null, if it must not be
-//   is aligned to its type, and fits in the address space
-//   is, on a GPU, memory that its kernels reach (engine/reach.h)
-//   shares no byte with another, if it is written, unless it is its twin.
+// Throws usage unless the arguments are as said above.
 void check_call(std::string_view function, const Stream& stream,
                 std::span<const Argument> arguments);
 inline void check_call(std::string_view function, const Stream& stream,

@@ -3,9 +3,9 @@
 //
 // Every function of kernels/*/NAME.h runs on the device of its Stream, in stream order, and takes
 // pointers to memory of that device. Destinations come first, then inputs, dimensions, options and
-// the Stream. An extent of 0 is valid: nothing is launched and nothing is written, unless a
-// contract says otherwise. Buffers must not overlap unless a contract allows it. Invalid
-// dimensions or an unsupported variant throw Error{usage}; a failed launch throws Error{device}.
+// the Stream. An extent of 0 is valid: nothing is launched or written unless a contract says so.
+// What is written overlaps nothing, unless a contract says that it may be another: exactly that.
+// Wrong arguments throw Error{usage} before any work (checks.h), a failed launch Error{device}.
 // All results are deterministic: the same bits for the same inputs, device and binary, and on the
 // CPU whatever the number of threads.
 #pragma once

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "kernels/ladder.h"
+#include "kernels/windows.h"
 
 namespace weft::kernels {
 
@@ -27,8 +28,9 @@ struct ConvDims {
   std::int64_t oc = 0, kh = 1, kw = 1;      // filters (oc, c, kh, kw)
   std::int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
 
-  std::int64_t oh() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
-  std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+  // Of the output; throw usage when the stride is below 1.
+  std::int64_t oh() const { return window_positions(h + 2 * pad_h - kh, stride_h); }
+  std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
 };
 
 enum class ConvPass { forward, backward_data, backward_weights };

@@ -30,7 +30,7 @@ struct GemmDims {
 struct GemmOptions {
   std::string_view variant = kAutomatic;
   ComputeMode mode = ComputeMode::fp32;
-  float alpha = 1;
+  float alpha = 1;  // finite, as beta is
   float beta = 0;
   Epilogue epilogue = Epilogue::none;
   // The next two are for floats only and must not overlap C. Backward of a ReLU whose output is the

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "kernels/ladder.h"
+#include "kernels/windows.h"
 
 namespace weft::kernels {
 
@@ -24,8 +25,9 @@ struct PoolDims {
   std::int64_t n = 0, c = 0, h = 0, w = 0;
   std::int64_t kh = 2, kw = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
 
-  std::int64_t oh() const { return (h + 2 * pad_h - kh) / stride_h + 1; }
-  std::int64_t ow() const { return (w + 2 * pad_w - kw) / stride_w + 1; }
+  // Of the output; throw usage when the stride is below 1.
+  std::int64_t oh() const { return window_positions(h + 2 * pad_h - kh, stride_h); }
+  std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
 };
 
 Rungs pool_rungs();                               // in teaching order

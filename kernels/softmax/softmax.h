@@ -8,7 +8,7 @@
 //                  target[r,c] = (1 - smoothing) (c == label_r) + smoothing / cols
 //
 // The row maximum is subtracted, so no finite input overflows. cols == 0 is Error{usage} unless
-// rows == 0.
+// rows == 0. Of forward y may be x, of backward dx may be dy.
 #pragma once
 
 #include "kernels/ladder.h"

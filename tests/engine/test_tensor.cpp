@@ -55,6 +55,14 @@ TEST(Shape, RefusesWhatCannotBe) {
   EXPECT_EQ(kind_of_error([&] { Shape{large, large}; }), ErrorKind::usage);
 }
 
+TEST(Shape, HasNoOtherAxes) {
+  const Shape shape{2, 3};
+  EXPECT_EQ(shape[1], 3);
+  for (const int axis : {2, 5, 6, 77, -1}) {
+    EXPECT_EQ(kind_of_error([&] { static_cast<void>(shape[axis]); }), ErrorKind::usage) << axis;
+  }
+}
+
 TEST(DType, HasASizeAndAName) {
   EXPECT_EQ(size_of(DType::f32), 4u);
   EXPECT_EQ(size_of(DType::f64), 8u);
@@ -85,6 +93,22 @@ TEST_P(TensorTest, MovesWithItsMemory) {
   Tensor c;
   c = std::move(b);
   EXPECT_EQ(to_host(c.view<std::int32_t>(), stream()), (std::vector<std::int32_t>{7, 8, 9}));
+}
+
+TEST_P(TensorTest, IsEmptyOnceMovedFrom) {
+  Tensor a({2, 3}, DType::i32, stream());
+  const Tensor b = std::move(a);
+  Tensor c({4}, DType::f32, stream());
+  Tensor d;
+  d = std::move(c);
+  for (const Tensor* from : {&a, &c}) {  // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(from->shape(), Shape{0});
+    EXPECT_EQ(from->elements(), 0);
+    EXPECT_EQ(from->raw(), nullptr);
+    EXPECT_EQ(from->view<float>().elements(), 0);
+  }
+  EXPECT_EQ(b.shape(), (Shape{2, 3}));
+  EXPECT_EQ(d.elements(), 4);
 }
 
 TEST_P(TensorTest, KnowsItsType) {

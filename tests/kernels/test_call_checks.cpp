@@ -185,5 +185,12 @@ TEST(CallCheck, MessagesSayWhatWasExpectedAndFound) {
                      "gemm: beta must be finite, found inf");
 }
 
+TEST(CallCheck, OutputExtentsRefuseAStrideOfZero) {
+  const kernels::ConvDims conv{.n = 1, .c = 1, .h = 8, .w = 8, .oc = 1, .stride_h = 0};
+  EXPECT_USAGE_ERROR(static_cast<void>(conv.oh()), "a window moves by 0");
+  const kernels::PoolDims pool{.h = 8, .w = 8, .stride_w = 0};
+  EXPECT_USAGE_ERROR(static_cast<void>(pool.ow()), "a window moves by 0");
+}
+
 }  // namespace
 }  // namespace weft::test

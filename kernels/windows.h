@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// How many windows of a convolution or a pooling lie side by side.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/error.h"
+
+namespace weft::kernels {
+
+// Windows that are `stride` apart, where the last may begin `room` elements behind the first.
+inline std::int64_t window_positions(std::int64_t room, std::int64_t stride) {
+  if (stride < 1) {
+    throw Error(ErrorKind::usage, str("a window moves by ", stride, ", expected 1 or more"));
+  }
+  return room / stride + 1;
+}
+
+}  // namespace weft::kernels
