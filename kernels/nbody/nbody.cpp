@@ -117,6 +117,14 @@ void check(std::string_view where, std::int64_t n, const NbodyOptions& options) 
     throw Error(ErrorKind::usage,
                 str(where, ": softening must lie in [1e-12, 1e12], found ", options.softening));
   }
+  check_finite(where, "gravity", options.gravity);
+}
+
+// n quads (x, y, z and one more). Those of floats are aligned to 16 bytes.
+template <class T>
+Argument quads(const char* name, T* data, std::int64_t n) {
+  return dense_argument(name, data, 4 * n, sizeof(T), !std::is_const_v<T>)
+      .aligned_to(sizeof(T) == sizeof(float) ? 16 : sizeof(T));
 }
 
 std::size_t workspace_bytes(const cuda::NbodyRow& row, const NbodyProblem& problem, Device device) {
@@ -146,9 +154,15 @@ cuda::NbodyForce force_of(const NbodyOptions& options) {
   return {static_cast<float>(softening2), static_cast<float>(gravity)};
 }
 
-// Validates a call and finds the row that runs it.
-const cuda::NbodyRow& checked(std::string_view where, const NbodyProblem& problem,
-                              const NbodyOptions& options, Workspace workspace, Device device) {
+// What a call needs: the row that runs it, and its part of the workspace.
+struct Checked {
+  const cuda::NbodyRow& row;
+  Argument workspace;
+};
+
+// Validates all of a call but its pointers.
+Checked checked(std::string_view where, const NbodyProblem& problem, const NbodyOptions& options,
+                Workspace workspace, Device device) {
   check(where, problem.n, options);
   if (problem.ranks < 1) throw Error(ErrorKind::usage, str(where, ": ", problem.ranks, " ranks"));
   const cuda::NbodyRow& row = kLadder.select(options.variant, problem, device);
@@ -157,18 +171,15 @@ const cuda::NbodyRow& checked(std::string_view where, const NbodyProblem& proble
     throw Error(ErrorKind::usage, str(where, ": ", problem.n, " bodies need ", needed,
                                       " bytes of workspace, found ", workspace.bytes));
   }
-  return row;
+  return {row, scratch(workspace, needed)};
 }
 
 // The row of a call that does a rank's share.
-const cuda::NbodyRow& checked(std::string_view where, const NbodyProblem& problem,
-                              const NbodyOptions& options, Workspace workspace, Device device,
-                              NbodySplit split) {
-  const cuda::NbodyRow& row = checked(where, problem, options, workspace, device);
-  if (row.split(device) != split) {
-    throw Error(ErrorKind::usage, str(where, ": ", row.rung.name, " does not share its work so"));
-  }
-  return row;
+Checked checked(std::string_view where, const NbodyProblem& problem, const NbodyOptions& options,
+                Workspace workspace, Device device, NbodySplit split) {
+  const Checked c = checked(where, problem, options, workspace, device);
+  if (c.row.split(device) == split) return c;
+  throw Error(ErrorKind::usage, str(where, ": ", c.row.rung.name, " does not share its work so"));
 }
 
 // Of a range of n bodies, which may go on with body 0 when it `wraps`.
@@ -180,11 +191,15 @@ void check(std::string_view where, const NbodyRange& range, std::int64_t n, bool
 }
 
 template <class T>  // float or double
-void totals_of(double* totals, const T* bodies, const T* velocity, const NbodyProblem& problem,
-               const NbodyRange& range, const NbodyOptions& options, Workspace workspace,
-               const Stream& stream) {
-  static_cast<void>(checked("nbody_totals", problem, options, workspace, stream.device()));
-  check("nbody_totals", range, problem.n, false);
+void totals_of(std::string_view where, double* totals, const T* bodies, const T* velocity,
+               const NbodyProblem& problem, const NbodyRange& range, const NbodyOptions& options,
+               Workspace workspace, const Stream& stream) {
+  const Checked call = checked(where, problem, options, workspace, stream.device());
+  check(where, range, problem.n, false);
+  constexpr const char* kBodies = std::is_same_v<T, float> ? "bodies" : "position";
+  check_call(where, stream,
+             {writes("totals", totals, kNbodyTotals), quads(kBodies, bodies, problem.n),
+              quads("velocity", velocity, range.count), call.workspace});
   const cuda::NbodyForceWide force = wide_force(options);
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
@@ -214,9 +229,11 @@ std::size_t nbody_workspace_bytes(const NbodyProblem& problem, std::string_view 
 
 void nbody_accelerations(float* acceleration, const float* bodies, std::int64_t n,
                          const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  const cuda::NbodyRow& row =
-      checked("nbody_accelerations", {n}, options, workspace, stream.device());
+  constexpr std::string_view kWhere = "nbody_accelerations";
+  const auto& [row, scratch] = checked(kWhere, {n}, options, workspace, stream.device());
   if (n == 0) return;
+  check_call(kWhere, stream,
+             {quads("acceleration", acceleration, n), quads("bodies", bodies, n), scratch});
   const cuda::NbodyForce force = force_of(options);
   if (stream.device().is_cuda()) {
     return row.launcher.run(acceleration, bodies, n, force, workspace.data, stream);
@@ -232,7 +249,8 @@ void nbody_part(float* acceleration, const float* bodies, const NbodyProblem& pr
                 const Stream& stream) {
   constexpr std::string_view kWhere = "nbody_part";
   const Device device = stream.device();
-  const cuda::NbodyRow& row =
+  check_mode(kWhere, part.mode);
+  const auto& [row, scratch] =
       checked(kWhere, problem, options, workspace, device, NbodySplit::targets);
   const std::int64_t n = problem.n, most = divide_up(n, problem.ranks);
   check(kWhere, part.targets, n, false);
@@ -242,6 +260,9 @@ void nbody_part(float* acceleration, const float* bodies, const NbodyProblem& pr
                                       " at most for one of ", problem.ranks, " ranks"));
   }
   if (part.targets.count == 0) return;
+  check_call(kWhere, stream,
+             {quads("acceleration", acceleration, part.targets.count), quads("bodies", bodies, n),
+              scratch});
   if (part.sources.count == 0) {
     const auto bytes = static_cast<std::size_t>(part.targets.count) * 4 * sizeof(float);
     if (part.mode == GradientMode::overwrite) zero_bytes(acceleration, bytes, stream);
@@ -258,18 +279,27 @@ void nbody_part(float* acceleration, const float* bodies, const NbodyProblem& pr
 void nbody_pairs(float* acceleration, const float* bodies, const NbodyProblem& problem, int rank,
                  const NbodyOptions& options, Workspace workspace, const Stream& stream) {
   constexpr std::string_view kWhere = "nbody_pairs";
-  const cuda::NbodyRow& row =
+  const auto& [row, scratch] =
       checked(kWhere, problem, options, workspace, stream.device(), NbodySplit::pairs);
   if (rank < 0 || rank >= problem.ranks) {
     throw Error(ErrorKind::usage, str(kWhere, ": rank ", rank, " of ", problem.ranks));
   }
   if (problem.n == 0) return;
+  check_call(kWhere, stream,
+             {quads("acceleration", acceleration, problem.n), quads("bodies", bodies, problem.n),
+              scratch});
   row.pairs.run(acceleration, bodies, problem, rank, force_of(options), workspace.data, stream);
 }
 
 void nbody_advance(float* bodies, float* velocity, const float* acceleration, std::int64_t n,
                    float kick, float drift, const Stream& stream) {
-  if (checked_elements("nbody_advance", {n, 16}) == 0) return;
+  constexpr std::string_view kWhere = "nbody_advance";
+  check_finite(kWhere, "kick", kick);
+  check_finite(kWhere, "drift", drift);
+  if (checked_elements(kWhere, {n, 16}) == 0) return;
+  check_call(kWhere, stream,
+             {quads("bodies", bodies, n), quads("velocity", velocity, n),
+              quads("acceleration", acceleration, n)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return cuda::nbody_advance(bodies, velocity, acceleration, n, kick, drift, stream);
@@ -282,7 +312,13 @@ void nbody_advance(float* bodies, float* velocity, const float* acceleration, st
 void nbody_advance_wide(double* position, double* velocity, float* bodies,
                         const float* acceleration, std::int64_t n, double kick, double drift,
                         const Stream& stream) {
-  if (checked_elements("nbody_advance_wide", {n, 32}) == 0) return;
+  constexpr std::string_view kWhere = "nbody_advance_wide";
+  check_finite(kWhere, "kick", kick);
+  check_finite(kWhere, "drift", drift);
+  if (checked_elements(kWhere, {n, 32}) == 0) return;
+  check_call(kWhere, stream,
+             {quads("position", position, n), quads("velocity", velocity, n),
+              quads("bodies", bodies, n), quads("acceleration", acceleration, n)});
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return cuda::nbody_advance_wide(position, velocity, bodies, acceleration, n, kick, drift,
@@ -296,11 +332,14 @@ void nbody_advance_wide(double* position, double* velocity, float* bodies,
 void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::int64_t steps,
                      double dt, const NbodyOptions& options, const Stream& stream) {
   check("nbody_few_steps", n, options);
+  check_finite("nbody_few_steps", "dt", dt);
   if (n > kNbodyFew) {
     throw Error(ErrorKind::usage,
                 str("nbody_few_steps: expected at most ", kNbodyFew, " bodies, found ", n));
   }
   if (n == 0) return;
+  check_call("nbody_few_steps", stream,
+             {quads("position", position, n), quads("velocity", velocity, n)});
   const cuda::NbodyForceWide force = wide_force(options);
 #ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
@@ -313,6 +352,11 @@ void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::in
 
 void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_t n, float dt,
                 const NbodyOptions& options, Workspace workspace, const Stream& stream) {
+  check_finite("nbody_step", "dt", dt);
+  const Checked call = checked("nbody_step", {n}, options, workspace, stream.device());
+  check_call("nbody_step", stream,
+             {quads("bodies", bodies, n), quads("velocity", velocity, n),
+              quads("acceleration", acceleration, n), call.workspace});
   nbody_advance(bodies, velocity, acceleration, n, dt / 2, dt, stream);
   nbody_accelerations(acceleration, bodies, n, options, workspace, stream);
   nbody_advance(bodies, velocity, acceleration, n, dt / 2, 0, stream);
@@ -320,19 +364,21 @@ void nbody_step(float* bodies, float* velocity, float* acceleration, std::int64_
 
 void nbody_totals(double* totals, const float* bodies, const float* velocity, std::int64_t n,
                   const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  nbody_totals_part(totals, bodies, velocity, {n}, {0, n}, options, workspace, stream);
+  totals_of("nbody_totals", totals, bodies, velocity, {n}, {0, n}, options, workspace, stream);
 }
 
 void nbody_totals_part(double* totals, const float* bodies, const float* velocity,
                        const NbodyProblem& problem, const NbodyRange& range,
                        const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  totals_of(totals, bodies, velocity, problem, range, options, workspace, stream);
+  totals_of("nbody_totals_part", totals, bodies, velocity, problem, range, options, workspace,
+            stream);
 }
 
 void nbody_totals_wide(double* totals, const double* position, const double* velocity,
                        const NbodyProblem& problem, const NbodyRange& range,
                        const NbodyOptions& options, Workspace workspace, const Stream& stream) {
-  totals_of(totals, position, velocity, problem, range, options, workspace, stream);
+  totals_of("nbody_totals_wide", totals, position, velocity, problem, range, options, workspace,
+            stream);
 }
 
 NbodySplit nbody_split(std::string_view variant, const NbodyProblem& problem, Device device) {
