@@ -92,9 +92,8 @@ std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) 
   if (!flags.data.dataset.empty()) return flags.data.dataset;
   if (!model.dataset.empty()) return model.dataset;
   const models::NetworkOptions& network = model.network;
-  const DatasetShape mnist = standard_shape(kDefaultDataset);
-  const bool may_be_mnist = network.channels == mnist.channels && network.height == mnist.height &&
-                            network.width == mnist.width && network.classes == mnist.classes;
+  const bool may_be_mnist = network.channels == 1 && network.height == 28 && network.width == 28 &&
+                            network.classes == 10;
   if (!may_be_mnist) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} does not say what it was trained on: say --dataset NAME or "
