@@ -335,7 +335,9 @@ struct type_caster<weft::python::Described<Base>> {
   }
 };
 
-template <class Base>  // None comes to from_python(), too
+#if NB_VERSION_MAJOR >= 3
+template <class Base>  // None comes to from_python(), too; older ones refuse it in their own words
 struct has_arg_defaults<weft::python::Described<Base>> : std::true_type {};
+#endif
 
 }  // namespace nanobind::detail
