@@ -238,8 +238,7 @@ void Call::check_shape(const char* what, const Shape& found, const Shape& expect
 bool Call::Range::allows(const Range& other) const {
   if (end <= other.begin || other.end <= begin) return true;
   if (!written && !other.written) return true;
-  const bool same = begin == other.begin && end == other.end;
-  return same && (written ? may_alias && !other.written : other.may_alias);
+  return may_alias && !other.written && begin == other.begin && end == other.end;
 }
 
 void Call::add_range(const Range& range) {
@@ -250,10 +249,10 @@ void Call::add_range(const Range& range) {
 }
 
 const void* Call::stage(const void* data, const Shape& shape, std::size_t size, const Array& array,
-                        bool written, bool may_alias) {
+                        bool written) {
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
   const char* begin = static_cast<const char*>(data);
-  add_range({current_, begin, begin + bytes, written, may_alias});
+  add_range({current_, begin, begin + bytes, written});
   kept_.push_back(array);
   if (!locked_) return data;
   buffers_.emplace_back(bytes, *stream_);
@@ -264,11 +263,10 @@ const void* Call::stage(const void* data, const Shape& shape, std::size_t size, 
 }
 
 void* Call::stage_in_place(const char* what, const Writable& array, const Shape& shape,
-                           std::size_t size, bool may_alias) {
+                           std::size_t size) {
   require_mutable(what, array);
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size;
-  void* staged =
-      const_cast<void*>(stage(array.data(), shape, size, readable(array), true, may_alias));
+  void* staged = const_cast<void*>(stage(array.data(), shape, size, readable(array), true));
   in_place_.push_back({array.source, false, array.data(), staged, bytes});
   return staged;
 }

@@ -135,18 +135,16 @@ class Call {
   const T* optional_input(const char* what, const OptionalArray& array, const Shape& expected) {
     return array ? input<T>(what, *array, expected).data : nullptr;
   }
-  // An array that the call reads and changes. It may not overlap another one; with `may_alias` it
-  // may be one that the call only reads, element for element.
+  // An array that the call reads and changes. It may not overlap another one.
   template <class T>
-  View<T> in_place(const char* what, const Writable& array, bool may_alias = false) {
+  View<T> in_place(const char* what, const Writable& array) {
     const Shape shape = check(what, readable(array), nb::dtype<T>(), -1, true);
-    return {static_cast<T*>(stage_in_place(what, array, shape, sizeof(T), may_alias)), shape};
+    return {static_cast<T*>(stage_in_place(what, array, shape, sizeof(T))), shape};
   }
   template <class T>
-  T* in_place(const char* what, const Writable& array, const Shape& expected,
-              bool may_alias = false) {
+  T* in_place(const char* what, const Writable& array, const Shape& expected) {
     check_shape(what, check(what, readable(array), nb::dtype<T>(), -1, true), expected);
-    return static_cast<T*>(stage_in_place(what, array, expected, sizeof(T), may_alias));
+    return static_cast<T*>(stage_in_place(what, array, expected, sizeof(T)));
   }
 
   // The next result: `out` when it is not None, which must then have this shape, or a new array.
@@ -226,9 +224,9 @@ class Call {
   void choose_device(const char* what, const Array& array);
   void add_range(const Range& range);  // throws ValueError when it overlaps another one
   const void* stage(const void* data, const Shape& shape, std::size_t size, const Array& array,
-                    bool written = false, bool may_alias = false);
+                    bool written = false);
   void* stage_in_place(const char* what, const Writable& array, const Shape& shape,
-                       std::size_t size, bool may_alias);
+                       std::size_t size);
   void* new_output(const Shape& shape, nb::dlpack::dtype dtype, std::size_t size,
                    const nb::object& out, bool may_alias);
   const void* new_constant(const void* value, std::size_t bytes, std::size_t before);

@@ -240,9 +240,12 @@ void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::an
   network.load(std::move(parameters), std::move(buffers));
 }
 
-// One picture as the network wants it: (height, width) bytes.
+// One picture as the network wants it, in the way of `weft predict`: (channels, height, width).
 std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                    const std::filesystem::path& path) {
+  if (cli::takes_whole_pictures(info)) {
+    return cli::prepare_whole(info, data::load_rgb_image(path), false).pixels;
+  }
   const data::GreyImage image = data::load_grey_image(path);
   return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
                              path.string(), cli::picture_size(info))
@@ -251,15 +254,18 @@ std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
 
 NumpyResult prepare(const Network& network, const std::vector<std::string>& paths) {
   const models::ModelInfo& info = network.model().info;
-  cli::check_reads_marks(info, "model");
-  const data::PictureSize size = cli::picture_size(info);
+  const Pictures one = one_of(info);
   Call call("prepare");
+  call.require(one.channels == 1 || one.channels == 3, "the network reads ", one.channels,
+               " channels, and pictures have 1 or 3; pass arrays");
+  const std::int64_t n = std::ssize(paths);
   auto* pixels =
-      call.output<std::uint8_t>({static_cast<std::int64_t>(paths.size()), size.height, size.width});
+      call.output<std::uint8_t>(one.channels == 1 ? Shape{n, one.height, one.width}
+                                                  : Shape{n, one.channels, one.height, one.width});
   call.run([&](const Stream&) {
     for (const std::string& path : paths) {
-      const std::vector<std::uint8_t> one = prepared(info, path);
-      pixels = std::copy(one.begin(), one.end(), pixels);
+      const std::vector<std::uint8_t> bytes = prepared(info, path);
+      pixels = std::copy(bytes.begin(), bytes.end(), pixels);
     }
   });
   return nb::steal<NumpyResult>(call.result().release());

@@ -17,11 +17,11 @@ void sgd_update(const Writable& parameters, const Array& gradients,
                 const std::optional<Writable>& velocity, float lr, float momentum,
                 float weight_decay, bool nesterov) {
   Call call("sgd_update");
-  const auto values = call.in_place<float>("parameters", parameters, true);
+  const auto values = call.in_place<float>("parameters", parameters);
   const float* g = call.input<float>("gradients", gradients, values.shape).data;
   call.require(momentum == 0 || velocity.has_value(), "a momentum needs a velocity, ",
                values.shape);
-  float* v = velocity ? call.in_place<float>("velocity", *velocity, values.shape, true) : nullptr;
+  float* v = velocity ? call.in_place<float>("velocity", *velocity, values.shape) : nullptr;
   const float* rate = call.constant(lr);
   const auto* step = call.constant(std::int64_t{0});
   const kernels::SgdOptions options{momentum, weight_decay, nesterov};
@@ -35,7 +35,7 @@ void adamw_update(const Writable& parameters, const Array& gradients, const Writ
                   double epsilon, double weight_decay, const std::string& variant) {
   Call call("adamw_update");
   call.require(step >= 0 && step < 1 << 20, "step is ", step, ", expected 0 to 2^20 - 1");
-  const auto values = call.in_place<float>("parameters", parameters, true);
+  const auto values = call.in_place<float>("parameters", parameters);
   const float* g = call.input<float>("gradients", gradients, values.shape).data;
   float* moment = call.in_place<float>("first", first, values.shape);
   float* square = call.in_place<float>("second", second, values.shape);
@@ -50,7 +50,7 @@ void adamw_update(const Writable& parameters, const Array& gradients, const Writ
 
 void ema_update(const Writable& average, const Array& values, float decay, std::int64_t step) {
   Call call("ema_update");
-  const auto kept = call.in_place<float>("average", average, true);
+  const auto kept = call.in_place<float>("average", average);
   const float* now = call.input<float>("values", values, kept.shape).data;
   const auto* steps = call.constant(step);
   call.run(

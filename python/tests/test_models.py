@@ -315,6 +315,31 @@ def test_a_folder_of_pictures(folder, tmp_path, monkeypatch, request):
     assert weft.data("bars").x.shape == (64, 16, 16)
 
 
+def test_pictures_are_prepared_as_by_the_program(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    files = sorted((folder / "test").rglob("*.pgm"))[:3]
+    colour = tmp_path / "colour"
+    rng = np.random.default_rng(7)
+    for i in range(40):
+        pixels = rng.integers(0, 60, (12, 20, 3), np.uint8)
+        pixels[..., i % 2] += 150
+        path = colour / "red green".split()[i % 2] / f"{i}.ppm"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"P6 20 12 255\n" + pixels.tobytes())
+    for data, pictures in [(folder, files), (colour, sorted(colour.rglob("*.ppm"))[18:22])]:
+        model = weft.train("mlp", data, epochs=2, device="cpu")
+        model.save(tmp_path / "model.safetensors")
+        done = subprocess.run(
+            [sys.executable, "-m", "weft", "predict", str(tmp_path / "model.safetensors"), "--device", "cpu",
+             "--json", *map(str, pictures)], check=True, capture_output=True, text=True)  # fmt: skip
+        for answer, line in zip(model.predict(pictures), done.stdout.splitlines(), strict=True):
+            event = json.loads(line)
+            assert event["label"] == answer.label
+            assert abs(event["probability"] - answer.probability) < 1e-9
+    whole = np.frombuffer(files[0].read_bytes()[-256:], np.uint8).reshape(16, 16)
+    assert_array_equal(weft.train("mlp", folder, epochs=1, device="cpu").prepare(files[0])[0], whole)
+
+
 def test_places_that_are_no_data(folder, tmp_path):
     for data, words in [
         (tmp_path / "nothing", "nothing is not there, expected a folder"),

@@ -102,7 +102,11 @@ class Model:
         ]
 
     def prepare(self, *paths: Path) -> NDArray[numpy.uint8]:
-        """Pictures as the network reads them: (n, height, width), cut out, centred and scaled."""
+        """Pictures as the network reads them: (n, height, width), or (n, 3, height, width) in colour.
+
+        Drawn characters are cut out, centred and scaled, as `weft predict` does it; other pictures are
+        brought to the size of the network.
+        """
         return self._network.prepare([path_text("path", path) for path in paths])
 
     def logits(self, x: Any, *, layout: str | None = None) -> NDArray[numpy.float32]:
