@@ -333,9 +333,9 @@ void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::in
                      double dt, const NbodyOptions& options, const Stream& stream) {
   check("nbody_few_steps", n, options);
   check_finite("nbody_few_steps", "dt", dt);
-  if (n > kNbodyFew) {
-    throw Error(ErrorKind::usage,
-                str("nbody_few_steps: expected at most ", kNbodyFew, " bodies, found ", n));
+  if (n > kNbodyFew || steps < 0) {
+    throw Error(ErrorKind::usage, str("nbody_few_steps: expected at most ", kNbodyFew,
+                                      " bodies, found ", n, "; and no steps < 0, found ", steps));
   }
   if (n == 0) return;
   check_call("nbody_few_steps", stream,

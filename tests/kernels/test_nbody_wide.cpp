@@ -111,6 +111,7 @@ TEST_P(NbodyWide, FewStepsRefuseMany) {
   EXPECT_USAGE_ERROR(run(65, {}), "expected at most 64 bodies, found 65");
   EXPECT_USAGE_ERROR(run(-1, {}), "negative");
   EXPECT_USAGE_ERROR(run(2, {.softening = 0}), "softening");
+  EXPECT_USAGE_ERROR(nbody_few_steps(nullptr, nullptr, 1, -1, 0.1, {}, stream()), "found -1");
   run(0, {});
 }
 
