@@ -3,6 +3,7 @@
 #include "data/download.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,9 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/leftovers.h"
 
 namespace weft::data {
 namespace {
@@ -84,12 +87,14 @@ std::string download_with_curl(const std::string& url, const std::filesystem::pa
     return failure == ENOENT ? "the program curl is not installed"
                              : str("curl: ", std::strerror(failure));
   }
+  std::optional<ChildProcess> curl(std::in_place, pid, SIGTERM);
   const std::string said = one_line(read_all(pipe_ends[0]));
   close(pipe_ends[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return str("curl: ", std::strerror(errno));
   }
+  curl.reset();
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
   if (!said.empty()) return said;
   return WIFEXITED(status) ? str("curl ended with exit code ", WEXITSTATUS(status))

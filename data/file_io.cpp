@@ -102,6 +102,7 @@ AtomicFile::AtomicFile(const fs::path& path)
   }
   remove_stale_temporaries(folder_);
   temporary_ = folder_ / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
+  leftover_.emplace(temporary_.string());
   ::unlink(temporary_.c_str());  // left by a killed process that had this one's number
   descriptor_ = uninterrupted(
       [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });

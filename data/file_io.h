@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "engine/leftovers.h"
 
 namespace weft::data {
 
@@ -16,7 +19,7 @@ namespace weft::data {
 // Readers see the old content or the new, whatever happens. When it fails (no space, no permission)
 // the temporary is removed and Error{data} names the path and the system's reason. What is there
 // and is no regular file, as /dev/stdout, is refused: it would be replaced. Temporaries that a
-// killed process left in the same folder are removed as well.
+// killed process left in the same folder are removed as well; remove_leftovers() removes this one.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
@@ -39,6 +42,7 @@ class AtomicFile {
   void rename();
 
   std::filesystem::path path_, folder_, temporary_;
+  std::optional<TemporaryPath> leftover_;
   int descriptor_ = -1;
   bool committed_ = false;
 };

@@ -15,6 +15,7 @@
 #include "data/shapes.h"
 #include "data/statistics.h"
 #include "engine/error.h"
+#include "engine/leftovers.h"
 #include "engine/names.h"
 #include "engine/timings.h"
 
@@ -115,6 +116,7 @@ Dataset load_files(const Located& found, const FamilyMember& member, bool test_o
 std::string download_checked(const std::string& url, const fs::path& target,
                              std::string_view expected) {
   const fs::path part = str(target.string(), ".", getpid(), ".part");
+  const TemporaryPath leftover(part.string());
   std::string failure = download_with_curl(url, part, kMaxDownload);
   std::error_code code;
   if (failure.empty()) {

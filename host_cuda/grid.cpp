@@ -7,8 +7,10 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "engine/error.h"
+#include "engine/stop.h"
 #include "host_cuda/checks/checks.h"
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/statics.h"
@@ -31,8 +33,9 @@ namespace {
 
 constexpr int kPatience = 10000;  // rounds in which threads only poll
 
-std::string failure;                 // why the grid ended early
-bool (*stop_requested)() = nullptr;  // of set_stop()
+std::string failure;                    // why the grid ended early
+bool stopped = false;                   // was that a wish?
+StopQuestion stop_requested = nullptr;  // of set_stop()
 
 // Numbers for schedules; splitmix64.
 class Shuffler {
@@ -89,6 +92,7 @@ class Runner {
     while (next < total || !blocks_.empty()) {
       if (stop_requested != nullptr && stop_requested()) {
         failure = "stopped";
+        stopped = true;
         return;
       }
       while (next < total && blocks_.size() < at_once) start_block(order[next++]);
@@ -306,10 +310,6 @@ std::string where(const Thread& thread) {
              phase == 1 ? " barrier" : " barriers");
 }
 
-void set_stop(bool (*asked)()) {
-  stop_requested = asked;
-}
-
 void set_failure(const std::string& message) {
   if (failure.empty()) failure = message;
 }
@@ -327,6 +327,7 @@ void yield() {
 
 void run_grid(const Grid& grid, std::uint64_t schedule) {
   failure.clear();
+  stopped = false;
   running_grid = &grid;
   block_shape = grid.block;
   grid_shape = grid.grid;
@@ -342,7 +343,12 @@ void run_grid(const Grid& grid, std::uint64_t schedule) {
   }
   running_grid = nullptr;
   if (failure.empty()) return;
+  if (stopped) throw Stopped("host-cuda: stopped");
   throw Error(ErrorKind::check_failed, "host-cuda: " + failure);
 }
 
 }  // namespace weft::host_cuda
+
+weft::StopQuestion weft::set_stop(StopQuestion asked) {
+  return std::exchange(host_cuda::stop_requested, asked);
+}

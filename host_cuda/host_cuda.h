@@ -17,8 +17,5 @@ int multiprocessors();
 // The most blocks that a kernel gets which loops over the rest (blocks_for() of engine/launch.h):
 // WEFT_HOST_CUDA_MOST_BLOCKS, or 2^31 - 1, as many as a GPU has.
 std::int64_t most_blocks();
-// A function that is asked, each time that the threads of a grid take turns, whether the grid shall
-// end. A grid that ends so throws Error{check_failed}. Null, as at the start: none is asked.
-void set_stop(bool (*stop_requested)());
 
 }  // namespace weft::host_cuda

@@ -10,6 +10,8 @@
 #include <fstream>
 
 #include "distributed/program.h"
+#include "engine/stop.h"
+#include "engine/timer.h"
 #include "kernels/isa.h"
 #include "models/evaluate.h"
 
@@ -150,13 +152,15 @@ SharedEvaluator::SharedEvaluator(distributed::Communicator& ranks, const layers:
                                  layers::Weights& weights, const data::ImageSet& set,
                                  std::span<const kernels::Normalization> normalization,
                                  const layers::KernelChoice& kernels, std::int64_t classes,
-                                 const Stream& stream, bool streams, bool keeps_logits)
-    : ranks_(ranks), rows_(ranks.share_of(set.count).count) {
+                                 const Stream& stream, bool streams, bool keeps_logits,
+                                 std::int64_t batch_size)
+    : ranks_(ranks), count_(set.count), rows_(ranks.share_of(set.count).count) {
   if (keeps_logits) logits_ = Tensor(Shape{rows_, classes}, DType::f32, stream);
   if (rows_ == 0) return;
   const auto prepare = [&](const data::ImageSet& images) {
-    evaluator_.emplace(net, weights, images, evaluation_batch(stream.device()), normalization,
-                       kernels, stream, streams);
+    evaluator_.emplace(net, weights, images,
+                       batch_size > 0 ? batch_size : evaluation_batch(stream.device()),
+                       normalization, kernels, stream, streams);
   };
   if (ranks.size() == 1) {
     prepare(set);
@@ -166,11 +170,26 @@ SharedEvaluator::SharedEvaluator(distributed::Communicator& ranks, const layers:
   }
 }
 
-Metrics SharedEvaluator::run(const Stream& stream) {
-  kernels::MetricTotals totals;
-  float* logits = logits_.elements() > 0 ? logits_.data<float>() : nullptr;
-  if (evaluator_) totals = evaluator_->totals({.logits = logits}, stream);
-  return metrics_of(sum_of(ranks_.gather(totals)));
+Metrics SharedEvaluator::run(const Stream& stream, const EvaluationWatch& watch,
+                             Evaluator::Outputs outputs) {
+  if (logits_.elements() > 0) outputs.logits = logits_.data<float>();
+  if (evaluator_) evaluator_->begin(stream);
+  if (watch.progress) watch.progress(0, count_);
+  for (;;) {
+    Progress mine;
+    const Timer since_look;
+    if (evaluator_) {
+      evaluator_->advance(interval_, outputs, stream);
+      mine.totals = evaluator_->totals(stream);
+    }
+    mine.stop = watch.stop != nullptr && *watch.stop;
+    mine.sync_interval = batches_until_look(interval_, interval_, since_look.seconds());
+    const Progress all = agree(ranks_, mine);
+    interval_ = all.sync_interval;
+    if (watch.progress) watch.progress(all.totals.rows, count_);
+    if (all.totals.rows >= count_) return metrics_of(all.totals);
+    if (all.stop) throw Stopped("the evaluation was stopped");
+  }
 }
 
 std::vector<float> SharedEvaluator::logits(const Stream& stream) const {

@@ -10,6 +10,7 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/softmax/softmax.h"
 #include "models/classifier.h"
+#include "models/data_parallel.h"
 #include "models/device_totals.h"
 #include "models/fused_cnn.h"
 
@@ -82,8 +83,16 @@ std::vector<kernels::Normalization> normalization_of(const ModelInfo& info) {
 }
 
 // On the CPU a batch should leave the activations in the cache; on a GPU it should fill the device.
+// On host-cuda it should end soon.
 std::int64_t evaluation_batch(Device device) {
-  return device.is_cpu() ? 200 : 1000;
+  if (device.is_cpu()) return 200;
+  return built_for_host_cuda() ? 50 : 1000;
+}
+
+std::int64_t batches_until_look(std::int64_t last, std::int64_t count, double seconds) {
+  constexpr double kSecondsBetween = 0.05;
+  const double wanted = kSecondsBetween * static_cast<double>(count) / seconds;
+  return std::clamp(static_cast<std::int64_t>(std::min(wanted, 1e6)), std::int64_t{1}, 2 * last);
 }
 
 namespace {
@@ -180,6 +189,7 @@ struct Evaluator::State {
   Buffer workspace;                             // of the fused kernel
   Tensor all_logits;                            // (images, classes), of the fused kernel
   std::vector<std::unique_ptr<Batch>> batches;  // the full one, then the tail if there is one
+  std::int64_t next = 0;                        // the image that comes next
 };
 
 Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
@@ -191,23 +201,34 @@ Evaluator::Evaluator(const layers::Sequential& net, layers::Weights& weights,
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
-kernels::MetricTotals Evaluator::totals(const Outputs& outputs, const Stream& stream) {
+void Evaluator::begin(const Stream& stream) {
   State& state = *state_;
   state.totals.write({}, stream);
   zero_bytes(state.step.raw(), state.step.bytes(), stream);
-  auto& streamed = state.images.streamed;
-  if (streamed) streamed->seek(0);
+  if (state.images.streamed) state.images.streamed->seek(0);
+  state.next = 0;
+}
+
+void Evaluator::advance(std::int64_t batches, const Outputs& outputs, const Stream& stream) {
+  State& state = *state_;
+  const std::int64_t count = state.order.count, batch = state.order.batch;
   if (state.fused) {
-    state.queue_fused(outputs, stream);
-    return state.totals.read(stream);
+    if (state.next < count) state.queue_fused(outputs, stream);
+    state.next = count;
+    return;
   }
-  for (std::int64_t first = 0; first < state.order.count; first += state.order.batch) {
-    const bool full = first + state.order.batch <= state.order.count;
+  auto& streamed = state.images.streamed;
+  for (; batches > 0 && state.next < count; --batches) {
+    const bool full = state.next + batch <= count;
     if (streamed) streamed->begin();
-    state.queue(full ? *state.batches.front() : *state.batches.back(), first, outputs, stream);
+    state.queue(full ? *state.batches.front() : *state.batches.back(), state.next, outputs, stream);
     if (streamed) streamed->end();
+    state.next += batch;
   }
-  return state.totals.read(stream);
+}
+
+kernels::MetricTotals Evaluator::totals(const Stream& stream) const {
+  return state_->totals.read(stream);
 }
 
 namespace {
@@ -229,7 +250,7 @@ double sigmoid_loss(std::span<const float> logits, std::span<const std::int32_t>
 
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
                     const layers::KernelChoice& kernels, const Stream& stream,
-                    std::uint64_t device_data_limit) {
+                    std::uint64_t device_data_limit, const EvaluationWatch& watch) {
   const NetworkOptions& network = model.info.network;
   if (batch_size < 1) {
     throw Error(ErrorKind::usage, str("expected a batch size >= 1, found ", batch_size));
@@ -239,16 +260,17 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   layers::Weights weights(*model.net, stream, layers::Phase::inference);
   copy_from_host(weights.parameters.view<float>(), std::span(model.parameters), stream);
   copy_from_host(weights.buffers.view<float>(), std::span(model.buffers), stream);
-  Evaluator evaluator(*model.net, weights, set, batch_size, normalization_of(model.info), kernels,
-                      stream,
-                      streams_images(set.images.size(), device_data_limit, stream.device()));
+  SharedEvaluator evaluator(distributed::alone(), *model.net, weights, set,
+                            normalization_of(model.info), kernels, network.classes, stream,
+                            streams_images(set.images.size(), device_data_limit, stream.device()),
+                            false, batch_size);
   Tensor predictions(Shape{set.count}, DType::i32, stream);
   Tensor all_logits(Shape{set.count, network.classes}, DType::f32, stream);
 
   Evaluation result;
   const Timer timer;
   result.metrics =
-      evaluator.run({predictions.data<std::int32_t>(), all_logits.data<float>()}, stream);
+      evaluator.run(stream, watch, {predictions.data<std::int32_t>(), all_logits.data<float>()});
   result.seconds = timer.seconds();
   result.predictions = to_host(predictions.view<std::int32_t>(), stream);
   const std::vector<float> logits = to_host(all_logits.view<float>(), stream);

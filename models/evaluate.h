@@ -2,7 +2,9 @@
 // Evaluation of a network on a labelled set of images that lives on the device.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,11 +31,17 @@ struct Evaluation {
   double seconds = 0;
 };
 
+// What an evaluation asks and tells at its start and between batches, about twenty times a second.
+struct EvaluationWatch {
+  const std::atomic<bool>* stop = nullptr;  // once it is true the evaluation throws Stopped
+  std::function<void(std::int64_t images_done, std::int64_t images_total)> progress = {};
+};
+
 // Evaluates on `set`; all labels of `set` must be < classes (Error{usage}). The images are streamed
 // where streams_images() says so for this limit in bytes.
 Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t batch_size,
                     const layers::KernelChoice& kernels, const Stream& stream,
-                    std::uint64_t device_data_limit = 0);
+                    std::uint64_t device_data_limit = 0, const EvaluationWatch& watch = {});
 
 // Throws usage unless sizes agree with each other and with the network's input, the set is not
 // empty and every label is below the number of classes. `what` names the set in the message.
@@ -57,6 +65,10 @@ struct DeviceImages {
 // Batch size that suits evaluation on this device.
 std::int64_t evaluation_batch(Device device);
 
+// How many batches to queue before the next look at the totals, after `count` of them took so many
+// seconds: about twenty looks a second, and at most twice as many batches as `last` time.
+std::int64_t batches_until_look(std::int64_t last, std::int64_t count, double seconds);
+
 // Everything needed to evaluate the same weights on the same images again and again, by one thread
 // at a time.
 class Evaluator {
@@ -74,11 +86,12 @@ class Evaluator {
     std::int32_t* predictions = nullptr;
     float* logits = nullptr;
   };
-  // Both block until the totals are there.
-  kernels::MetricTotals totals(const Outputs& outputs, const Stream& stream);
-  Metrics run(const Outputs& outputs, const Stream& stream) {
-    return metrics_of(totals(outputs, stream));
-  }
+  // From the first image again.
+  void begin(const Stream& stream);
+  // Queues at most so many further batches.
+  void advance(std::int64_t batches, const Outputs& outputs, const Stream& stream);
+  // Of the images since begin(); blocks until they are there.
+  kernels::MetricTotals totals(const Stream& stream) const;
 
  private:
   struct State;

@@ -83,6 +83,7 @@ Json json_of(const TrainConfig& config) {
   json["validation_split"] = config.validation_split;
   json["calibration_split"] = config.calibration_split;
   json["limit_train"] = config.limit_train;
+  json["limit_test"] = config.limit_test;
   json["log_every"] = config.log_every;
   json["sync_batch_norm"] = config.sync_batch_norm;
   json["precision"] = name_of(config.kernels.mode);
@@ -156,6 +157,9 @@ TrainConfig config_from(const Fields& fields) {
     config.calibration_split = fields.number("calibration_split");
   }
   config.limit_train = fields.integer("limit_train", 0, kMaxCount);
+  if (fields.has("limit_test")) {  // not in older runs
+    config.limit_test = fields.integer("limit_test", 0, kMaxCount);
+  }
   if (fields.has("log_every")) config.log_every = fields.integer("log_every", 1, kMaxCount);
   config.kernels.mode = parsed(fields, "precision", parse_mode);
   const auto read_rung = [&](const char* family, std::string& chosen) {

@@ -106,20 +106,21 @@ RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Data
   const auto net = make_network(run_state_of(content, where).config.network);
   const RunState state = check_resume(content, *net, where, run_dir, dataset, epochs).state;
   RunPreview run = preview_of(state.config, dataset, split_of(dataset, state.config));
-  check_position(state, divide_up(run.train_images, state.config.batch_size), "the run");
+  check_position(state, run.train_images, "the run");
   run.steps_done = state.step;
   return run;
 }
 
-void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where) {
-  const auto first = static_cast<std::int64_t>(state.history.size()) * steps_per_epoch;
+void check_position(const RunState& state, std::int64_t images, const std::string& where) {
+  const std::int64_t batch = state.config.batch_size, steps = divide_up(images, batch);
+  const auto first = static_cast<std::int64_t>(state.history.size()) * steps;
   const std::int64_t within = state.step - first;
-  const bool has_room = first < state.config.epochs * steps_per_epoch || within == 0;
-  if (within < 0 || within >= steps_per_epoch || !has_room ||
-      state.totals.rows != within * state.config.batch_size) {
+  const bool has_room = first < state.config.epochs * steps || within == 0;
+  if (within < 0 || within > steps || !has_room ||
+      state.totals.rows != std::min(within * batch, images)) {
     throw Error(ErrorKind::data,
                 str(where, ": step ", state.step, " with ", state.totals.rows, " images done does ",
-                    "not follow ", state.history.size(), " epochs of ", steps_per_epoch, " steps"));
+                    "not follow ", state.history.size(), " epochs of ", steps, " steps"));
   }
 }
 

@@ -49,9 +49,10 @@ RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& datas
 RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
                           int epochs);
 
-// Does the step follow from the history, as Trainer::run() relies on? Error{data}, prefixed by
-// `where`, if not: the state may come from a file.
-void check_position(const RunState& state, std::int64_t steps_per_epoch, const std::string& where);
+// Does the step follow from the history, of epochs of so many images, as Trainer::run() relies on?
+// All steps of an epoch may be done before its evaluation is. Error{data}, prefixed by `where`, if
+// not: the state may come from a file.
+void check_position(const RunState& state, std::int64_t images, const std::string& where);
 
 // Makes the run end after so many epochs, as far as its schedule allows it; 0: as before.
 void replace_epochs(RunState& state, int epochs);

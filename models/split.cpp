@@ -20,15 +20,6 @@ void append(data::ImageSet& to, const data::ImageSet& from, std::int64_t image) 
   ++to.count;
 }
 
-TrainSplit first_images(const data::ImageSet& set, std::int64_t count,
-                        const data::ImageSet& validation) {
-  TrainSplit split{set, validation};
-  split.train.count = count;
-  split.train.images.resize(static_cast<std::size_t>(count * set.pixels()));
-  split.train.labels.resize(static_cast<std::size_t>(count));
-  return split;
-}
-
 }  // namespace
 
 TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double share,
@@ -61,9 +52,20 @@ std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config
   return config.limit_train > 0 ? std::min(config.limit_train, all) : all;
 }
 
+void keep_first(data::ImageSet& set, std::int64_t count) {
+  if (count == 0 || count >= set.count) return;
+  set.count = count;
+  set.images.resize(static_cast<std::size_t>(count * set.pixels()));
+  set.labels.resize(static_cast<std::size_t>(count));
+}
+
 std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {
   const std::int64_t images = images_used(dataset, config);
-  if (dataset.validation.count > 0) return first_images(dataset.train, images, dataset.validation);
+  if (dataset.validation.count > 0) {
+    TrainSplit split{dataset.train, dataset.validation};
+    keep_first(split.train, images);
+    return split;
+  }
   if (config.validation_split == 0 && held_out_images(config, images) == 0) return std::nullopt;
   return split_images(dataset.train, images, held_out_share(config), config.seed);
 }

@@ -37,6 +37,7 @@ void validate(const TrainConfig& config) {
   require_range("a validation split", config.validation_split, 0.0, 0.9);
   require_range("a calibration split", config.calibration_split, 0.0, 0.9);
   require_range<std::int64_t>("a limit of training images", config.limit_train, 0, INT64_MAX);
+  require_range<std::int64_t>("a limit of test images", config.limit_test, 0, INT64_MAX);
   require_range<std::int64_t>("steps between two rows of the log", config.log_every, 1, INT64_MAX);
   require_range("a dropout", config.network.dropout, 0.0f, std::nextafter(1.0f, 0.0f));
   const kernels::Augmentation& augmentation = config.augmentation;

@@ -45,6 +45,7 @@ struct TrainConfig {
   double validation_split = 0;   // share of the training images held out, 0..0.9
   double calibration_split = 0;  // the same without choosing the best epoch; for the Calibration
   std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
+  std::int64_t limit_test = 0;   // the same of the test images
   std::int64_t log_every = 100;  // steps at least between two rows of metrics.csv
   bool sync_batch_norm = false;  // statistics over the batch of all ranks, not of each
   layers::KernelChoice kernels;

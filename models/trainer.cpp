@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/extent.h"
+#include "engine/stop.h"
 #include "engine/timer.h"
 #include "engine/timings.h"
 #include "models/checkpoint.h"
@@ -20,11 +21,8 @@
 namespace weft::models {
 
 namespace {
-
-constexpr double kSyncSeconds = 0.05;    // of queued work between two looks at the totals
 constexpr double kCommitSeconds = 0.25;  // that a kill may cost, or an epoch if that is more
-
-}  // namespace
+}
 
 struct Trainer::State {
   State(Checkpoint start, std::unique_ptr<layers::Sequential> network, const data::Dataset& dataset,
@@ -35,7 +33,7 @@ struct Trainer::State {
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
                  int stop_after_epoch);
   bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
-  void finish_epoch();
+  void finish_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void commit(const Checkpoint& what);
 
   void launch(std::int64_t count);
@@ -59,6 +57,7 @@ struct Trainer::State {
   StepOptions options;
   std::vector<float> lr;
   std::optional<TrainSplit> split;  // kept where its images are streamed
+  data::ImageSet few_test_images;   // where there is a limit_test
   std::unique_ptr<TrainMemory> memory;
   std::unique_ptr<TrainStep> full_step, tail_step;  // null when an epoch has no such batch
   std::optional<SharedEvaluator> held_out, test;
@@ -83,7 +82,9 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
-  const std::int64_t all = images + dataset.test.count + (split ? split->validation.count : 0);
+  if (config().limit_test > 0) keep_first(few_test_images = dataset.test, config().limit_test);
+  const data::ImageSet& test_images = few_test_images.count > 0 ? few_test_images : dataset.test;
+  const std::int64_t all = images + test_images.count + (split ? split->validation.count : 0);
   const bool streams = streams_images(static_cast<std::uint64_t>(all * train.pixels()),
                                       device_data_limit, stream.device());
   if (streams) options.order.staged_steps = StreamedImages::kSlots;
@@ -99,7 +100,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   options.kernels = config().kernels;
   options.seed = config().seed;
   options.sync_batch_norm = config().sync_batch_norm;
-  check_position(checkpoint.state, steps_per_epoch(), "the run");
+  check_position(checkpoint.state, images, "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
   {
@@ -135,7 +136,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
       held_out_variation.push_back(total_variation(image, held.height, held.width));
     }
   }
-  prepare(test, dataset.test, false);
+  prepare(test, test_images, false);
   memory->write(checkpoint, ranks.is_first(), stream);
   if (!streams) split.reset();
 }
@@ -171,19 +172,28 @@ TrainEnd Trainer::State::train(const TrainObserver& observer, const std::atomic<
     if (ranks.any(stop) || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
       return TrainEnd::interrupted;
     }
-    if (!train_epoch(observer, stop)) {
+    bool is_whole = false;
+    try {
+      is_whole = train_epoch(observer, stop);
+      if (is_whole) finish_epoch(observer, stop);
+    } catch (const Stopped&) {  // in an evaluation, or in a step on host-cuda
+      is_whole = false;
+      memory->write(checkpoint, ranks.is_first(), stream);
+    }
+    if (!is_whole) {
       read_weights();
       commit(checkpoint);
       return TrainEnd::interrupted;
     }
-    finish_epoch();
     if (observer.epoch_done) observer.epoch_done(checkpoint.state.history.back());
   }
   return TrainEnd::finished;
 }
 
-// Queues the next `count` steps, which lie in one epoch.
+// Queues the next `count` steps, which lie in one epoch. When they are given up, the checkpoint is
+// that of before.
 void Trainer::State::launch(std::int64_t count) {
+  if (built_for_host_cuda() && stream.device().is_cuda()) memory->read(checkpoint, stream);
   const std::int64_t first = checkpoint.state.step;
   const bool tail = tail_step && (first + count) % steps_per_epoch() == 0;
   if (count > tail) full_step->launch(count - tail);
@@ -204,9 +214,7 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
     const Timer since_sync;
     launch(count);
     const kernels::MetricTotals totals = memory->totals.read(stream);
-    const double per_step = since_sync.seconds() / static_cast<double>(count);
-    const auto wanted = static_cast<std::int64_t>(std::min(kSyncSeconds / per_step, 1e6));
-    const std::int64_t next = std::clamp(wanted, std::int64_t{1}, 2 * sync_interval);
+    const std::int64_t next = batches_until_look(sync_interval, count, since_sync.seconds());
     const Progress all = agree(ranks, {totals, stop, next});
     sync_interval = all.sync_interval;
     state.totals = all.totals;
@@ -224,23 +232,25 @@ bool Trainer::State::train_epoch(const TrainObserver& observer, const std::atomi
   return true;
 }
 
-void Trainer::State::finish_epoch() {
+// Throws Stopped, with the steps of the epoch in the checkpoint, when its evaluation is given up.
+void Trainer::State::finish_epoch(const TrainObserver& observer, const std::atomic<bool>& stop) {
   const TimedScope timed("end an epoch");
   RunState& state = checkpoint.state;
   read_weights();
+  const EvaluationWatch watch{&stop, observer.evaluating};
   EpochRecord record;
   record.epoch = epochs_done() + 1;
   record.train = metrics_of(state.totals);
   record.seconds = state.partial_seconds;
   record.lr = lr[static_cast<std::size_t>(state.step - 1)];
   if (held_out) {
-    const Metrics metrics = held_out->run(stream);
+    const Metrics metrics = held_out->run(stream, watch);
     check_totals("the validation loss", metrics.loss);
     if (has_validation) record.validation = metrics;
     record.calibration =
         fit_calibration(held_out->logits(stream), held_out_labels, held_out_variation);
   }
-  record.test = test->run(stream);
+  record.test = test->run(stream, watch);
   check_totals("the test loss", record.test.loss);
   state.history.push_back(record);
   state.totals = {};

@@ -31,6 +31,8 @@ struct TrainObserver {
   std::function<void(int epoch, std::int64_t images_done, std::int64_t images_total)> progress;
   std::function<void(const EpochRecord&)> epoch_done;  // may be empty
   std::function<void()> committed = {};  // after the run directory was written; may be empty
+  // As EvaluationWatch::progress, at the end of an epoch, of the held-out and of the test images.
+  std::function<void(std::int64_t images_done, std::int64_t images_total)> evaluating = {};
 };
 
 enum class TrainEnd { finished, interrupted };
@@ -81,10 +83,11 @@ class Trainer {
   // Trains the remaining epochs. When `stop` becomes true (a signal handler may set it) training
   // ends after the steps that are queued, about a twentieth of a second of work at most; a
   // checkpoint of exactly that step is committed, and interrupted is returned; a resume goes on in
-  // the middle of the epoch. A loss, or a weight about to be saved,
-  // that is not finite throws Error{check_failed} naming the first layer whose output was not
-  // finite; the last good checkpoint is kept. `stop_after_epoch` > 0 ends after that epoch, as if
-  // interrupted there (for tests and --stop-after).
+  // the middle of the epoch. An evaluation is given up between two batches, and made by the resume.
+  // Where host-cuda is asked to stop (engine/stop.h) a step is given up too. A loss, or a weight
+  // about to be saved, that is not finite throws Error{check_failed} naming the first layer whose
+  // output was not finite; the last good checkpoint is kept. `stop_after_epoch` > 0 ends after that
+  // epoch, as if interrupted there (for tests and --stop-after).
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop,
                int stop_after_epoch = 0);
 

@@ -5,6 +5,7 @@
 #include "data/file_io.h"
 #include "data/folder.h"
 #include "engine/error.h"
+#include "engine/leftovers.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -38,6 +39,7 @@ void write_folder(const Dataset& dataset, const fs::path& folder) {
   }
   const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
   const fs::path part = parent / str(".weft-", ::getpid(), "-", folder.filename().string());
+  const TemporaryPath leftover(part.string());
   try {
     write_set(dataset.train, dataset.class_names, part / "train");
     write_set(dataset.test, dataset.class_names, part / "test");

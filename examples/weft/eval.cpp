@@ -12,6 +12,7 @@
 #include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
+#include "models/split.h"
 #include "models/trainer.h"
 
 namespace weft::cli {
@@ -21,7 +22,7 @@ struct EvalFlags {
   std::string model;
   DataFlags data;
   DeviceFlags device;
-  std::int64_t batch_size = 256;
+  std::int64_t batch_size = 256, limit_test = 0;
   bool confusion = false, per_class = false, json = false;
   bool all_pictures = false;
 };
@@ -136,8 +137,10 @@ int run_eval(const EvalFlags& flags) {
   const layers::KernelChoice kernels = select_kernels(flags.device, device);
   announce_device(flags.device, device);
   const Stream stream(device);
-  const data::Dataset dataset = loading.valid() ? loading.get() : load();
+  data::Dataset dataset = loading.valid() ? loading.get() : load();
   check_fit(model.info, dataset);
+  notice_limit("--limit-test", flags.limit_test, dataset.test.count, "test", dataset.name);
+  models::keep_first(dataset.test, flags.limit_test);
   notice_assumption(model.info, flags.model);
   const models::Evaluation evaluation =
       models::evaluate(model, dataset.test, flags.batch_size, kernels, stream, limit);
@@ -186,6 +189,9 @@ void add_eval(CLI::App& app, Action& action) {
                 "of a --data DIR without train/: all pictures, not a tenth, because the model was "
                 "trained on others")
       ->group("Your own data");
+  add_whole(*sub, "--limit-test", flags->limit_test, 1, 1'000'000'000,
+            "evaluate on the first N test images only")
+      ->group("Data");
   add_whole(*sub, "--batch-size", flags->batch_size, 1, 1'000'000, "images per step")
       ->capture_default_str();
   sub->add_flag("--confusion", flags->confusion, "the confusion matrix");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "examples/weft/input/interrupt.h"
 #include "examples/weft/program.h"
 
 namespace {
@@ -22,6 +23,7 @@ void limit_spinning(char** argv) {
 
 int main(int argc, char** argv) {
   limit_spinning(argv);
+  weft::cli::end_on_signals();
   if (argc > 0) setenv("WEFT_PROGRAM", argv[0], 0);  // ./run has set it to itself
   return weft::cli::run_program({argv + std::min(argc, 1), argv + argc});
 }

@@ -13,6 +13,7 @@
 #include "data/file_io.h"
 #include "data/image.h"
 #include "engine/error.h"
+#include "engine/stop.h"
 #include "engine/timer.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
@@ -63,13 +64,12 @@ class Run {
     if (state_.step == 0) draw(simulation);
     Progress progress(ranks_.is_first() ? flags_.progress : "off", 10);
     const Timer since_start;
-    bool stop = ranks_.any(stop_requested);
+    bool stop = ranks_.any(stop_requested), given_up = false;
     while (state_.step < last_step_ && !stop) {
-      advance(simulation);
-      const bool due = state_.plan.samples.falls_on(state_.step);
-      if (due || state_.step == state_.plan.steps) progress.clear();
-      sample(simulation);
-      draw(simulation);
+      if (!reach_event(simulation, progress)) {
+        stop = given_up = true;
+        break;
+      }
       const Turn turn = agreed({chunk_, checkpoint_due(), stop_requested});
       chunk_ = turn.chunk;
       stop = turn.stop;
@@ -83,7 +83,11 @@ class Run {
           static_cast<double>(last_step_ - state_.step) / rate);
     }
     progress.clear();
-    commit(simulation);
+    if (given_up) {
+      save();
+    } else {
+      commit(simulation);
+    }
     if (state_.step == state_.plan.steps && ranks_.is_first()) {
       models::write_bodies(run_dir_ / "final.npy", state_.bodies);
       if (!flags_.save.empty()) models::write_bodies(flags_.save, state_.bodies);
@@ -134,6 +138,24 @@ class Run {
     if (seconds > 0.2) chunk_ = std::max<std::int64_t>(1, chunk_ / 2);
   }
 
+  // Steps to the next event, and what is due there. False when host-cuda was asked to stop within
+  // them: then they have not been.
+  bool reach_event(models::NbodySimulation& simulation, Progress& progress) {
+    const std::int64_t step = state_.step;
+    if (built_for_host_cuda()) state_.bodies = simulation.bodies();
+    try {
+      advance(simulation);
+      const bool due = state_.plan.samples.falls_on(state_.step);
+      if (due || state_.step == state_.plan.steps) progress.clear();
+      sample(simulation);
+    } catch (const Stopped&) {
+      state_.step = step;
+      return false;
+    }
+    draw(simulation);
+    return true;
+  }
+
   // The sample of this step, when it is due.
   void sample(models::NbodySimulation& simulation) {
     const bool at_end = state_.step == state_.plan.steps;
@@ -170,6 +192,10 @@ class Run {
 
   void commit(models::NbodySimulation& simulation) {
     state_.bodies = simulation.bodies();
+    save();
+  }
+
+  void save() {
     if (!models::is_finite(state_.bodies)) throw_diverged();
     since_commit_.restart();
     if (!ranks_.is_first()) return;

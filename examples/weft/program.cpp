@@ -9,8 +9,10 @@
 #include <sstream>
 
 #include "engine/error.h"
+#include "engine/stop.h"
 #include "engine/timings.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/interrupt.h"
 #include "examples/weft/input/ranks.h"
 #include "examples/weft/kernel/kernel.h"
 #include "examples/weft/output/tables.h"
@@ -157,10 +159,18 @@ int weft::cli::run_program(const std::vector<std::string>& arguments) {
   // A closed pipe and a file-size limit are reported by the call that meets them.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  const struct AtTheEnd {
+    ~AtTheEnd() { leave_signals(); }
+  } at_the_end;
   try {
     const int code = run(arguments);
     leave_ranks();
     return code;
+  } catch (const weft::Stopped& stopped) {  // before there was anything to save
+    print_notice("there was nothing to save yet");
+    end_by_caught_signal();
+    fail_ranks(stopped.what());
+    return stopped.exit_code();
   } catch (const weft::Error& error) {
     fail_ranks(error.what());
     return error.exit_code();

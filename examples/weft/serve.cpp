@@ -30,7 +30,7 @@ int run_serve(const ServeFlags& flags) {
   }
   notice_assumption(model.info, flags.model);
   Reader reader(model, assumption_of(model.info, flags.model));
-  serve(reader, static_cast<int>(flags.port), catch_interrupts(), [](int port) {
+  serve(reader, static_cast<int>(flags.port), catch_interrupts(""), [](int port) {
     write_out(fmt::format("Draw a digit at http://127.0.0.1:{}/ in a browser. Ctrl-C ends this.\n",
                           port));
   });

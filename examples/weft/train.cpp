@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "data/file_io.h"
+#include "engine/stop.h"
 #include "engine/timer.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
@@ -23,6 +24,7 @@
 #include "examples/weft/train/report.h"
 #include "examples/weft/train/samples.h"
 #include "models/safetensors.h"
+#include "models/split.h"
 
 namespace weft::cli {
 namespace {
@@ -36,9 +38,27 @@ void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
   data::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
 }
 
-int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset& dataset,
+// Threads take their time on host-cuda, so a first batch tells how long a test set will take.
+void tell_evaluation_time(const models::Trainer& trainer, const data::ImageSet& test,
+                          const Stream& stream, const std::atomic<bool>& stop) {
+  if (!built_for_host_cuda() || !stream.device().is_cuda()) return;
+  data::ImageSet probe = test;
+  models::keep_first(probe, models::evaluation_batch(stream.device()));
+  const models::Evaluation evaluation = models::evaluate(
+      trainer.model(), probe, probe.count, trainer.config().kernels, stream, 0, {&stop});
+  print_notice(fmt::format(
+      "evaluating {} test images will take about {} on host-cuda, after each epoch and once more "
+      "at the end; --limit-test N takes fewer",
+      format_count(test.count),
+      format_duration(evaluation.seconds / static_cast<double>(probe.count) *
+                      static_cast<double>(test.count))));
+}
+
+int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& dataset,
           const fs::path& run_dir, const Stream& stream, const distributed::Communicator& ranks) {
   const models::TrainConfig& config = trainer.config();
+  notice_limit("--limit-test", config.limit_test, dataset.test.count, "test", dataset.name);
+  models::keep_first(dataset.test, config.limit_test);  // those that the trainer looks at
   const int before = static_cast<int>(trainer.history().size());
   const TrainFacts facts{config,
                          dataset,
@@ -68,6 +88,16 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
                   format_count(std::llround(rate)) + " images/s",
                   (last - before - epochs_done) * timer.seconds() / std::max(epochs_done, 1e-9));
   };
+  Timer since_evaluation;
+  observer.evaluating = [&](std::int64_t done, std::int64_t total) {
+    if (done == 0) since_evaluation.restart();
+    constexpr double kLong = 1;  // a bar for less would only flicker
+    if (since_evaluation.seconds() < kLong || !progress.due()) return;
+    const double rate = static_cast<double>(done) / std::max(1e-6, since_evaluation.seconds());
+    progress.show("evaluating", static_cast<double>(done) / static_cast<double>(total),
+                  format_count(std::llround(rate)) + " images/s",
+                  static_cast<double>(total - done) / std::max(1e-9, rate));
+  };
   observer.epoch_done = [&](const models::EpochRecord& record) {
     progress.clear();
     since_epoch.restart();
@@ -75,19 +105,30 @@ int train(models::Trainer& trainer, const TrainFlags& flags, const data::Dataset
   };
   if (ranks.is_first()) observer.committed = [&] { write_curves(trainer, run_dir); };
   const std::atomic<bool>& stop_requested = catch_interrupts();
-  const models::TrainEnd end =
-      trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after));
-  progress.clear();
-  if (end == models::TrainEnd::interrupted) {
+  const auto stopped = [&] {
+    progress.clear();
     report.stopped(facts, trainer.history(), trainer.images_of_epoch_done(), timer.seconds());
     return stop_requested ? kInterrupted : 0;
+  };
+  const models::EvaluationWatch watch{&stop_requested, observer.evaluating};
+  models::Evaluation evaluation;
+  double seconds = 0;
+  try {
+    tell_evaluation_time(trainer, dataset.test, stream, stop_requested);
+    if (trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after)) ==
+        models::TrainEnd::interrupted) {
+      return stopped();
+    }
+    progress.clear();
+    if (!ranks.is_first()) return 0;
+    seconds = timer.seconds();
+    evaluation = models::evaluate(trainer.model(), dataset.test, config.batch_size, config.kernels,
+                                  stream, device_data_limit(flags.device), watch);
+    progress.clear();
+  } catch (const Stopped&) {  // before the first step, or after the last one
+    return stopped();
   }
-  if (!ranks.is_first()) return 0;
-  const double seconds = timer.seconds();
   const models::Model model = trainer.model();
-  const models::Evaluation evaluation =
-      models::evaluate(model, dataset.test, config.batch_size, config.kernels, stream,
-                       device_data_limit(flags.device));
   const TimedScope timed("write samples and report");
   const fs::path samples = write_samples(dataset, run_dir);
   data::write_file_atomically(run_dir / "report.html",
@@ -122,7 +163,8 @@ int run_train(TrainFlags flags) {
                               : load_own(own, flags.data.own, data::Holding::tenth, flags.progress);
     });
     const Stream stream(device);
-    const data::Dataset dataset = loading.get();
+    data::Dataset dataset = loading.get();
+    catch_interrupts();
     ranks.attach(stream, reduction_of(flags.ranks));
     if (flags.dry_run) {
       print_plan(flags,
@@ -166,13 +208,14 @@ int run_train(TrainFlags flags) {
   }
   const Stream stream(device);
   Loaded loaded = loading.get();
-  const data::Dataset& dataset = loaded.dataset;
-  notice_limit(config.limit_train, dataset.train.count, dataset.name);
+  data::Dataset& dataset = loaded.dataset;
+  notice_limit("--limit-train", config.limit_train, dataset.train.count, "training", dataset.name);
   adopt_data_set(config, flags, dataset);
   const fs::path run_dir =
       flags.out.empty()
           ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
           : fs::path(flags.out);
+  catch_interrupts();
   ranks.attach(stream, reduction_of(flags.ranks));
   if (flags.dry_run) {
     print_plan(flags, models::preview_new_run(config, dataset, run_dir, std::move(loaded.prepared)),

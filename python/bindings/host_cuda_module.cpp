@@ -7,6 +7,7 @@
 
 #include "engine/access_counts.h"
 #include "engine/access_trace.h"
+#include "engine/stop.h"
 #include "examples/weft/program.h"
 #include "host_cuda/host_cuda.h"
 #include "python/bindings/arrays.h"
@@ -118,7 +119,7 @@ using namespace nb::literals;
 
 NB_MODULE(_host_cuda, m) {
   weft::python::bind_all(m);
-  weft::host_cuda::set_stop(&weft::python::stop_requested);
+  weft::set_stop(&weft::python::stop_requested);
   m.def("_run", &weft::python::run, "work"_a, "counts"_a, "schedules"_a, "without_barrier"_a);
   m.def(
       "_program",

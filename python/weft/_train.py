@@ -281,7 +281,7 @@ _SETTINGS = {
     "cutout": "augmentation.cutout",
 }
 _SAME = (
-    "limit-train calibration-split epochs batch-size optimizer momentum nesterov beta1 beta2 epsilon "
+    "limit-train limit-test calibration-split epochs batch-size optimizer momentum nesterov beta1 beta2 epsilon "
     "weight-decay clip-norm label-smoothing init-gain dropout seed log-every"
 )
 

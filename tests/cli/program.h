@@ -143,8 +143,10 @@ class ProgramTest : public ::testing::Test {
   }
   Outcome weft(const std::vector<std::string>& arguments) { return start(arguments).wait(); }
   // A line for bash; $WEFT is the program.
-  Outcome shell(const std::string& line) {
-    return spawn((folder_ / "bin" / "bash").string(), {"-c", line}).wait();
+  Outcome shell(const std::string& line) { return start_shell(line).wait(); }
+
+  Process start_shell(const std::string& line) {
+    return spawn((folder_ / "bin" / "bash").string(), {"-c", line});
   }
 
   // A small run on the built-in digits in folder()/name.
@@ -180,6 +182,8 @@ class ProgramTest : public ::testing::Test {
     const ExecArguments exec(program, arguments, environment);
     const pid_t pid = fork();
     if (pid != 0) return {pid, out, err};
+    // The tests may run in the background, where these are ignored.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
     dup2(open("/dev/null", O_RDONLY), 0);
     dup2(open(out.c_str(), flags, 0600), 1);

@@ -217,8 +217,8 @@ TEST_F(Nbody, RanksOnAGpuFollowTheTrajectoryOfOne) {
 }
 
 TEST_F(Nbody, AnInterruptSavesExits130AndResumes) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    const std::string run = signal == SIGINT ? "int" : "term";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const std::string run = "run-" + std::to_string(signal);
     const Process process =
         start({"nbody", "--bodies", "300", "--steps", "1000000", "--samples", "10000", "--frames",
                "0", "--device", "cpu", "--json", "--out", run});
@@ -226,6 +226,9 @@ TEST_F(Nbody, AnInterruptSavesExits130AndResumes) {
     kill(process.pid(), signal);
     const Outcome outcome = process.wait();
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    EXPECT_NE(outcome.err.find("weft: stopping, saving; once more quits without\n"),
+              std::string::npos)
+        << outcome.err;
     const std::vector<nlohmann::json> events = json_lines(outcome.out);
     ASSERT_FALSE(events.empty());
     EXPECT_TRUE(events.back().at("interrupted").get<bool>());

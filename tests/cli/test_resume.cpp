@@ -24,8 +24,8 @@ TEST_F(Resume, StopAndResumeGiveTheSameBits) {
 }
 
 TEST_F(Resume, AnInterruptSavesExits130AndResumes) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    const std::string run = signal == SIGINT ? "int" : "term";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const std::string run = "run-" + std::to_string(signal);
     const Process process =
         start({"train", "--dataset", "digits", "--limit-train", "3000", "--epochs", "60",
                "--lr-schedule", "constant", "--device", "cpu", "--json", "--out", run});
@@ -33,6 +33,9 @@ TEST_F(Resume, AnInterruptSavesExits130AndResumes) {
     kill(process.pid(), signal);
     const Outcome outcome = process.wait();
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    EXPECT_NE(outcome.err.find("weft: stopping, saving; once more quits without\n"),
+              std::string::npos)
+        << outcome.err;
     const std::vector<nlohmann::json> events = json_lines(outcome.out);
     const nlohmann::json end = end_of(events);
     EXPECT_EQ(end.at("event"), "end");

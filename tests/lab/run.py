@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -157,17 +158,57 @@ class Runner:
 
 
 def interrupted(runner: Runner) -> str:
-    """SIGINT reaches the program, and its end is the lab's."""
+    """Signals reach the program, and its end is the lab's."""
     where = runner.folder / "interrupted"
     where.mkdir()
     (where / "case.cu").write_text('#include <cstdio>\nint main() { puts("on"); fflush(stdout); for (;;) {} }\n')
-    child = subprocess.Popen([runner.weft, "lab", "run", "case.cu"], cwd=where, stdout=subprocess.PIPE, text=True,
-                             env=runner.environment)
-    child.stdout.readline()
-    child.send_signal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        child = subprocess.Popen([runner.weft, "lab", "run", "case.cu"], cwd=where, stdout=subprocess.PIPE, text=True,
+                                 stderr=subprocess.DEVNULL, env=runner.environment, preexec_fn=heed_signals)
+        child.stdout.readline()
+        child.send_signal(number)
+        code = child.wait(timeout=60)
+        child.stdout.close()
+        if code != 128 + number:
+            return f"interrupted by {number}: exit code {code}"
+    return ""
+
+
+def heed_signals() -> None:
+    """In a child: the tests may run in the background, where these are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def compiler_ended(runner: Runner) -> str:
+    """A signal while the compiler is at work ends it and what it has started, and no folder stays."""
+    where = runner.folder / "compiler"
+    where.mkdir()
+    (where / "case.cu").write_text("int main() {}\n")
+    slow = where / "slow-cxx"
+    slow.write_text('#!/bin/sh\n[ "$1" = --version ] && exit\nsleep 60 &\necho $$ $! >"$0.new"\nmv "$0.new" "$0.pids"\nwait\n')
+    slow.chmod(0o755)
+    cache = where / "cache"
+    child = subprocess.Popen([runner.weft, "lab", "run", "case.cu"], cwd=where, preexec_fn=heed_signals,
+                             env={**runner.environment, "XDG_CACHE_HOME": str(cache), "CXX": str(slow)})
+    pids = where / "slow-cxx.pids"
+    for _ in range(600):
+        if pids.exists():
+            break
+        time.sleep(0.05)
+    child.send_signal(signal.SIGTERM)
     code = child.wait(timeout=60)
-    child.stdout.close()
-    return "" if code == 130 else f"interrupted: exit code {code}"
+    for _ in range(100):
+        running = [pid for pid in pids.read_text().split()
+                   if pathlib.Path(f"/proc/{pid}/stat").exists() and
+                   pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"]
+        if not running:
+            break
+        time.sleep(0.05)
+    left = [path.name for path in cache.glob("weft/lab/making-*")]
+    if code != -signal.SIGTERM or running or left:
+        return f"compiler_ended: exit code {code}, {running} still run, {left} stay"
+    return ""
 
 
 def watched(runner: Runner) -> str:
@@ -217,7 +258,7 @@ def main() -> int:
     programs = sorted((HERE / "programs").glob("*.cu")) + sorted((ROOT / "examples/lab").glob("*.cu"))
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         results = [*pool.map(runner.program, programs), *pool.map(runner.case, CASES),
-                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), watched(runner), several(runner)]
+                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), compiler_ended(runner), watched(runner), several(runner)]
     failures = [one for one in results if one]
     for one in failures:
         print(one)

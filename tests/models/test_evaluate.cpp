@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/stop.h"
 #include "models/evaluate.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
@@ -83,6 +84,25 @@ TEST_P(Evaluate, BatchSizeDoesNotMatter) {
     }
     EXPECT_NEAR(parts.metrics.loss, whole.metrics.loss, 1e-5);
   }
+}
+
+TEST_P(Evaluate, TellsHowFarItIsAndStopsBetweenTwoBatches) {
+  std::vector<std::int64_t> looks;
+  std::atomic<bool> stop = false;
+  const EvaluationWatch watch{&stop, [&](std::int64_t done, std::int64_t total) {
+                                EXPECT_EQ(total, 53);
+                                looks.push_back(done);
+                              }};
+  const layers::KernelChoice by_layers{.fuse =
+                                           false};  // one kernel for the whole set has no batches
+  const auto run = [&] { return evaluate(model_, set_, 5, by_layers, stream(), 0, watch); };
+  EXPECT_EQ(run().metrics.images, 53);
+  EXPECT_EQ(looks.front(), 0);
+  EXPECT_EQ(looks.back(), 53);
+  EXPECT_TRUE(std::ranges::is_sorted(looks));
+  stop = true;
+  EXPECT_THROW(run(), Stopped);
+  EXPECT_EQ(looks.back(), 5) << "more than one batch";
 }
 
 TEST_P(Evaluate, ImagesThatDoNotFitTheModelAreUsageErrors) {

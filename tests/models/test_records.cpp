@@ -30,6 +30,7 @@ RunState full_state() {
   config.seed = ~std::uint64_t{0};
   config.validation_split = 0.1;
   config.limit_train = 12'345;
+  config.limit_test = 54'321;
   config.kernels.mode = kernels::ComputeMode::tf32;
   config.kernels.gemm = "tiled";
   config.kernels.conv = "direct";
@@ -130,12 +131,14 @@ TEST(Records, OlderRunsAreRead) {
   json["config"].erase("conv_relu_pool");
   json["config"].erase("calibration_split");
   json["config"].erase("log_every");
+  json["config"].erase("limit_test");
   json.erase("log");
   const RunState read = run_state_from_json(json.dump(), "here");
   EXPECT_EQ(read.config.kernels.conv, "automatic");
   EXPECT_EQ(read.config.kernels.conv_relu_pool, "automatic");
   EXPECT_EQ(read.config.calibration_split, 0);
   EXPECT_EQ(read.config.log_every, 100);
+  EXPECT_EQ(read.config.limit_test, 0);
   EXPECT_TRUE(read.log.empty());
 }
 
@@ -206,6 +209,7 @@ TEST(Records, SettingsThatMakeNoSenseAreUsageErrors) {
   EXPECT_TRUE(refuses("weight decay", [](TrainConfig& c) { c.weight_decay = -1; }));
   EXPECT_TRUE(refuses("learning rate", [](TrainConfig& c) { c.schedule.peak = -0.1f; }));
   EXPECT_TRUE(refuses("limit", [](TrainConfig& c) { c.limit_train = -1; }));
+  EXPECT_TRUE(refuses("limit", [](TrainConfig& c) { c.limit_test = -1; }));
   EXPECT_TRUE(refuses("dropout", [](TrainConfig& c) { c.network.dropout = 1; }));
   EXPECT_TRUE(refuses("crop", [](TrainConfig& c) { c.augmentation.crop = -1; }));
   EXPECT_TRUE(refuses("cutout", [](TrainConfig& c) { c.augmentation.cutout = 2000; }));

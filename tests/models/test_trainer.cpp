@@ -210,6 +210,53 @@ TEST_P(TrainerTest, InterruptedAnywhereAndResumedGivesTheSameBits) {
                       run_dir / "optimizer.safetensors");
 }
 
+// All steps of an epoch are saved, and the resume evaluates them.
+TEST_P(TrainerTest, StoppedInAnEvaluationAndResumedGivesTheSameBits) {
+  dataset_ = test::block_dataset(330, 2100);  // several batches of an evaluation
+  config_.epochs = 2;
+  config_.validation_split = 0.1;
+  const TemporaryFolder folder;
+  Trainer whole = start(folder / "whole");
+  whole.run({}, kNeverStop);
+  const std::filesystem::path run_dir = folder / "run";
+  {
+    Trainer trainer = start(run_dir);
+    std::atomic<bool> stop = false;
+    std::int64_t seen = 0;
+    TrainObserver observer;
+    observer.evaluating = [&](std::int64_t done, std::int64_t total) {
+      stop = stop || (total == 2100 && done > 0);
+      seen = done;
+    };
+    EXPECT_EQ(trainer.run(observer, stop), TrainEnd::interrupted);
+    EXPECT_TRUE(trainer.history().empty()) << "the evaluation was not given up";
+    EXPECT_LT(seen, 2100);
+    EXPECT_EQ(trainer.images_of_epoch_done(), 297);
+    EXPECT_EQ(run_state(run_dir).at("step"), 10);
+    EXPECT_LT(load_model(run_dir).info.test_accuracy, 0);
+  }
+  Trainer later = resumed(run_dir);
+  EXPECT_EQ(later.run({}, kNeverStop), TrainEnd::finished);
+  expect_same_run(whole, later);
+  expect_same_tensors(folder / "whole" / "optimizer.safetensors",
+                      run_dir / "optimizer.safetensors");
+}
+
+TEST_P(TrainerTest, ALimitOfTheTestImagesHoldsForTheWholeRun) {
+  config_.limit_test = 41;
+  config_.epochs = 2;
+  const TemporaryFolder folder;
+  start(folder / "run").run({}, kNeverStop, 1);
+  Trainer trainer = resumed(folder / "run");
+  trainer.run({}, kNeverStop);
+  data::ImageSet few = dataset_.test;
+  keep_first(few, 41);
+  const Metrics expected = evaluate(trainer.model(), few, 64, {}, stream()).metrics;
+  for (const EpochRecord& record : trainer.history()) EXPECT_EQ(record.test.images, 41);
+  EXPECT_EQ(trainer.history().back().test.accuracy, expected.accuracy);
+  EXPECT_NEAR(trainer.history().back().test.loss, expected.loss, 1e-6);
+}
+
 TEST_P(TrainerTest, StopBeforeTheFirstStepTrainsNothing) {
   const TemporaryFolder folder;
   {

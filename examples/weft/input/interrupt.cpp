@@ -1,28 +1,112 @@
 // SPDX-License-Identifier: MIT
 #include "examples/weft/input/interrupt.h"
 
+#include <fmt/format.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "engine/leftovers.h"
+#include "engine/stop.h"
+#include "examples/weft/output/terminal.h"
 
 namespace weft::cli {
 namespace {
 
-std::atomic<bool> requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::int64_t kOnePress = 1'000'000'000;  // nanoseconds between signals that are one wish
 
-extern "C" void request_stop(int) {
-  if (requested.exchange(true)) _exit(kInterrupted);
+std::array<struct sigaction, kSignals.size()> before;  // what the signals did
+bool installed = false;
+StopQuestion asked_before = nullptr;
+std::string line;  // what the first signal says
+
+std::atomic<bool> saves{false};          // catch_interrupts() was called
+std::atomic<bool> requested{false};      // a signal came since
+std::atomic<int> caught{0};              // which one
+std::atomic<std::int64_t> caught_at{0};  // and when, in nanoseconds
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+                  std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler writes them");
+
+std::int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void end_at_once(int number) {
+  remove_leftovers();
+  signal(number, SIG_DFL);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, number);
+  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
+  raise(number);
+  _exit(128 + number);
+}
+
+extern "C" void on_signal(int number) {
+  const int code = errno;
+  std::int64_t first = 0;
+  if (!saves) {
+    end_at_once(number);
+  } else if (const std::int64_t time = now(); caught_at.compare_exchange_strong(first, time)) {
+    caught = number;
+    requested = true;
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+  } else if (time - first >= kOnePress) {
+    end_at_once(number);
+  }
+  errno = code;
+}
+
+bool is_requested() {
+  return requested;
 }
 
 }  // namespace
 
-const std::atomic<bool>& catch_interrupts() {
+void end_on_signals() {
+  if (installed) return;
+  installed = true;
+  saves = requested = false;
+  caught = 0;
+  caught_at = 0;
   struct sigaction action = {};
-  action.sa_handler = request_stop;
+  action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+const std::atomic<bool>& catch_interrupts(std::string_view says) {
+  if (saves) return requested;
+  const bool over_a_bar = detect_terminal(kStderr).interactive;
+  line = notices_are_shown() ? fmt::format("{}weft: {}\n", over_a_bar ? "\r\033[K" : "", says) : "";
+  end_on_signals();
+  asked_before = set_stop(is_requested);
+  saves = true;
   return requested;
+}
+
+void end_by_caught_signal() {
+  if (caught != 0) end_at_once(caught);
+}
+
+void leave_signals() {
+  if (!installed) return;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  if (saves) set_stop(asked_before);
+  installed = saves = false;
 }
 
 }  // namespace weft::cli

@@ -107,10 +107,11 @@ DatasetShape shape_of(const data::Dataset& dataset) {
   return {train.count, train.channels, train.height, train.width, std::ssize(dataset.class_names)};
 }
 
-void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset) {
+void notice_limit(std::string_view flag, std::int64_t limit, std::int64_t images,
+                  std::string_view kind, std::string_view dataset) {
   if (limit <= images) return;
-  print_notice(fmt::format("--limit-train {}: {} has {} training images, and all are used", limit,
-                           dataset, images));
+  print_notice(fmt::format("{} {}: {} has {} {} images, and all are used", flag, limit,
+                           printable(dataset), images, kind));
 }
 
 std::string data_arguments(const DataFlags& flags, const models::OwnData& own) {

@@ -61,8 +61,10 @@ struct DatasetShape {
 };
 DatasetShape shape_of(const data::Dataset& dataset);
 
-// One line on stderr when --limit-train asks for more images than there are.
-void notice_limit(std::int64_t limit, std::int64_t images, std::string_view dataset);
+// One line on stderr when --limit-train or --limit-test, `flag`, asks for more images than there
+// are. `kind`: "training" or "test".
+void notice_limit(std::string_view flag, std::int64_t limit, std::int64_t images,
+                  std::string_view kind, std::string_view dataset);
 
 // The flags that make a later command find the same files: "", " --data-dir DIR" or " --data DIR".
 std::string data_arguments(const DataFlags& flags, const models::OwnData& own);

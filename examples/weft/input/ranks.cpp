@@ -22,6 +22,7 @@
 #include "distributed/mpi.h"
 #include "distributed/tcp.h"
 #include "engine/error.h"
+#include "engine/leftovers.h"
 #include "examples/weft/output/tables.h"
 #include "examples/weft/output/terminal.h"
 
@@ -49,6 +50,8 @@ class Children {
                                                  std::generic_category().message(code)));
     }
     pids_.push_back(child);
+    // It writes nothing, and shall not tell that this one is gone.
+    ends_.push_back(std::make_unique<ChildProcess>(child, SIGKILL));
   }
 
   // Throws when one has ended.
@@ -56,7 +59,7 @@ class Children {
     for (std::size_t i = 0; i < pids_.size(); ++i) {
       int status = 0;
       if (pids_[i] == 0 || waitpid(pids_[i], &status, WNOHANG) != pids_[i]) continue;
-      pids_[i] = 0;
+      forget(i);
       throw Error(
           ErrorKind::device,
           fmt::format("rank {} has ended before it met the others ({})", i + 1,
@@ -69,9 +72,9 @@ class Children {
   void wait() {
     for (int tenth = 0; tenth < 100; ++tenth) {
       bool all = true;
-      for (pid_t& child : pids_) {
-        if (child != 0 && waitpid(child, nullptr, WNOHANG) != 0) child = 0;
-        all &= child == 0;
+      for (std::size_t i = 0; i < pids_.size(); ++i) {
+        if (pids_[i] != 0 && waitpid(pids_[i], nullptr, WNOHANG) != 0) forget(i);
+        all &= pids_[i] == 0;
       }
       if (all) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(tenth < 10 ? 5 : 100));
@@ -80,16 +83,22 @@ class Children {
   }
 
   void stop() {
-    for (pid_t& child : pids_) {
-      if (child == 0) continue;
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-      child = 0;
+    for (std::size_t i = 0; i < pids_.size(); ++i) {
+      if (pids_[i] == 0) continue;
+      kill(pids_[i], SIGKILL);
+      waitpid(pids_[i], nullptr, 0);
+      forget(i);
     }
   }
 
  private:
-  std::vector<pid_t> pids_;
+  void forget(std::size_t i) {
+    pids_[i] = 0;
+    ends_[i].reset();
+  }
+
+  std::vector<pid_t> pids_;  // 0: it has ended
+  std::vector<std::unique_ptr<ChildProcess>> ends_;
 };
 
 Children children;

@@ -153,7 +153,7 @@ fs::path precompiled_header(const fs::path& cache, const std::vector<std::string
   data::write_file_atomically(header, fmt::format("#include \"{}\"\n", kHeader));
   std::vector<std::string> words = begin;
   words.insert(words.end(), {"-x", "c++-header", header, "-o", header + ".gch"});
-  if (run_program(words) != 0) return kHeader;
+  if (run_tool(words) != 0) return kHeader;
   std::vector<fs::path> unused;  // for an hour; 55 MB each
   for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
     if (entry.path().filename().string().starts_with("header-") &&
@@ -176,7 +176,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   sources.insert(sources.end(), run.more.begin(), run.more.end());
   const std::vector<TranslatedFile> files = translate(sources, run.folders);
   std::string version;
-  run_program({cxx, "--version"}, &version);
+  run_tool({cxx, "--version"}, &version);
 
   const bool is_clang = version.find("clang") != std::string::npos, keeps = !run.keep.empty();
   std::vector<std::string> words = {cxx};
@@ -243,12 +243,12 @@ fs::path compile_for_host_cuda(const LabRun& run) {
     data::write_file_atomically(folder / "compile.sh", script + joined(link) + "\n");
   }
   for (std::size_t i = 0; i < compile.size(); ++i) {
-    if (run_program(compile[i]) != 0) {
+    if (run_tool(compile[i]) != 0) {
       throw Error(ErrorKind::usage,
                   fmt::format("{} does not compile", printable(sources[i].string())));
     }
   }
-  if (run_program(link) != 0) {
+  if (run_tool(link) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not link", printable(run.file)));
   }
   if (keeps) return folder / "program";

@@ -27,9 +27,11 @@ std::filesystem::path compile_for_host_cuda(const LabRun& run);
 int run_on_gpu(const LabRun& run);
 
 // Runs a program to its end, with these words; returns its exit code, or 128 and the number of the
-// signal that ended it. Ctrl-C goes to the program. `output`: its standard output and error, else
-// these are its parent's.
-int run_program(const std::vector<std::string>& words, std::string* output = nullptr);
+// signal that ended it. Until then Ctrl-C, SIGTERM and SIGHUP go to the program.
+int run_program(const std::vector<std::string>& words);
+// The same for a compiler or the like: when a signal ends this program, the tool and what it has
+// started end as well. `output`: its standard output and error, else these are its parent's.
+int run_tool(const std::vector<std::string>& words, std::string* output = nullptr);
 // The path of a command, empty when it is not there.
 std::string find_command(const std::string& name);
 

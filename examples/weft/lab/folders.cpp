@@ -38,6 +38,7 @@ TemporaryFolder::TemporaryFolder(const fs::path& parent) {
                 fmt::format("{}: cannot be written to", printable(parent.string())));
   }
   path = pattern;
+  leftover_.emplace(pattern);
 }
 
 TemporaryFolder::~TemporaryFolder() {

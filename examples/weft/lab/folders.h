@@ -3,6 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+
+#include "engine/leftovers.h"
 
 namespace weft::cli::lab {
 
@@ -11,7 +14,7 @@ std::filesystem::path cache_folder();
 // With those above it. Throws data when it cannot be made.
 void make_folder(const std::filesystem::path& folder);
 
-// A new folder that goes away with this object.
+// A new folder that goes away with this object, or when a signal ends the program.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& parent);
@@ -20,6 +23,9 @@ class TemporaryFolder {
   ~TemporaryFolder();
 
   std::filesystem::path path;
+
+ private:
+  std::optional<TemporaryPath> leftover_;
 };
 
 }  // namespace weft::cli::lab

@@ -36,7 +36,7 @@ Gpu find_gpu() {
   const int code =
       command.empty()
           ? 1
-          : run_program({command, "--query-gpu=compute_cap,name", "--format=csv,noheader"}, &text);
+          : run_tool({command, "--query-gpu=compute_cap,name", "--format=csv,noheader"}, &text);
   const std::size_t dot = text.find('.'), comma = text.find(", ");
   if (code != 0 || dot == std::string::npos || comma == std::string::npos || dot > comma) {
     throw Error(ErrorKind::device,
@@ -64,7 +64,7 @@ int run_on_gpu(const LabRun& run) {
   words.insert(words.end(), {"-o", program, run.file});
   words.insert(words.end(), run.more.begin(), run.more.end());
   if (!run.more.empty()) words.push_back("-rdc=true");
-  if (run_program(words) != 0) {
+  if (run_tool(words) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not compile", printable(run.file)));
   }
   words = {program};

@@ -7,12 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <optional>
 #include <sstream>
 
 #include "engine/error.h"
+#include "engine/leftovers.h"
 #include "examples/weft/lab/compile.h"
 
 extern char** environ;
@@ -26,29 +32,51 @@ void hand_on(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
-// While this lives, signals that end a program end the child. The terminal sends its own to both.
+// While this lives, signals that end a program end the child, but for those that are ignored. The
+// terminal sends its own to both.
 class LeaveSignalsToChild {
  public:
   LeaveSignalsToChild() {
     struct sigaction action {};
-    action.sa_handler = hand_on;
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGQUIT, &action, &quit_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      action.sa_handler = kSignals[i] == SIGQUIT ? SIG_IGN : hand_on;
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    }
   }
   LeaveSignalsToChild(const LeaveSignalsToChild&) = delete;
   LeaveSignalsToChild& operator=(const LeaveSignalsToChild&) = delete;
   ~LeaveSignalsToChild() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-    sigaction(SIGQUIT, &quit_, nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], &before_[i], nullptr);
+    }
     running_child = 0;
   }
 
+  bool ignored_at_first(int signal) const {
+    const auto at = std::find(kSignals.begin(), kSignals.end(), signal) - kSignals.begin();
+    return before_[static_cast<std::size_t>(at)].sa_handler == SIG_IGN;
+  }
+
  private:
-  struct sigaction interrupt_ {
-  }, terminate_{}, quit_{};
+  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+// While this lives, these signals wait.
+class BlockSignals {
+ public:
+  explicit BlockSignals(std::initializer_list<int> signals) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (const int signal : signals) sigaddset(&blocked, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+  sigset_t before{};
 };
 
 std::string read_all(int descriptor) {
@@ -64,48 +92,97 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-}  // namespace
+// What a child gets beside its words.
+struct Start {
+  Start() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+  }
+  Start(const Start&) = delete;
+  Start& operator=(const Start&) = delete;
+  ~Start() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
 
-int run_program(const std::vector<std::string>& words, std::string* output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+// Starts a program whose signals are blocked as `mask` has it. What this program has come to
+// ignore, its child does not: those of `normal`.
+pid_t start_child(const std::vector<std::string>& words, Start& start, const sigset_t& mask,
+                  std::initializer_list<int> normal, short flags) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  int ends[2] = {-1, -1};
-  if (output != nullptr) {
-    if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorKind::device, "no pipe can be opened");
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  }
-  // What this program ignores, its child does not.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t normal;
-  sigemptyset(&normal);
-  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) sigaddset(&normal, signal);
-  posix_spawnattr_setsigdefault(&attributes, &normal);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-
-  const LeaveSignalsToChild until_it_ended;
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int signal : normal) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&start.attributes, &defaults);
+  posix_spawnattr_setsigmask(&start.attributes, &mask);
+  posix_spawnattr_setflags(&start.attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF |
+                                                                 POSIX_SPAWN_SETSIGMASK | flags));
   pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
-  if (failed == 0) running_child = child;
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (output != nullptr) close(ends[1]);
-  if (failed != 0) {
-    if (output != nullptr) close(ends[0]);
-    throw Error(ErrorKind::device,
-                fmt::format("cannot start {}: {}", words.front(), std::strerror(failed)));
-  }
-  if (output != nullptr) *output = read_all(ends[0]);
+  const int failed = posix_spawnp(&child, arguments[0], &start.actions, &start.attributes,
+                                  arguments.data(), environ);
+  if (failed == 0) return child;
+  throw Error(ErrorKind::device,
+              fmt::format("cannot start {}: {}", words.front(), std::strerror(failed)));
+}
+
+int exit_code_of(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words) {
+  const LeaveSignalsToChild until_it_ended;
+  Start start;
+  {
+    // A signal that comes now is for the child as soon as there is one.
+    const BlockSignals wait({SIGINT, SIGTERM, SIGHUP});
+    running_child = until_it_ended.ignored_at_first(SIGQUIT)
+                        ? start_child(words, start, wait.before, {SIGPIPE, SIGXFSZ}, 0)
+                        : start_child(words, start, wait.before, {SIGPIPE, SIGXFSZ, SIGQUIT}, 0);
+  }
+  return exit_code_of(running_child);
+}
+
+int run_tool(const std::vector<std::string>& words, std::string* output) {
+  Start start;
+  int ends[2] = {-1, -1};
+  if (output != nullptr) {
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorKind::device, "no pipe can be opened");
+    posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDERR_FILENO);
+  }
+  // A group of its own, which may write to the terminal whatever stty says.
+  posix_spawnattr_setpgroup(&start.attributes, 0);
+  const auto before = std::signal(SIGTTOU, SIG_IGN);
+  std::optional<ChildProcess> group;
+  pid_t tool = 0;
+  try {
+    const BlockSignals wait({SIGINT, SIGTERM, SIGHUP});
+    tool = start_child(words, start, wait.before, {SIGPIPE, SIGXFSZ}, POSIX_SPAWN_SETPGROUP);
+    group.emplace(-tool, SIGTERM);
+  } catch (...) {
+    std::signal(SIGTTOU, before);
+    for (const int end : ends) {
+      if (end >= 0) close(end);
+    }
+    throw;
+  }
+  std::signal(SIGTTOU, before);
+  if (output != nullptr) {
+    close(ends[1]);
+    *output = read_all(ends[0]);
+  }
+  return exit_code_of(tool);
 }
 
 std::string find_command(const std::string& name) {

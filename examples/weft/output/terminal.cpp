@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,13 +129,23 @@ std::string_view plus_minus() {
   return locale_is_unicode() ? "±" : "+-";
 }
 
+namespace {
+
+// After a write that failed: was it to a terminal whose window is gone?
+bool terminal_is_closed() {
+  struct stat status {};
+  return errno == EIO && fstat(STDOUT_FILENO, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+}  // namespace
+
 void write_out(std::string_view text) {
   static bool failed = false;  // it was said once
   while (!failed && !text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     failed = written < 0;
-    if (failed && errno == EPIPE) return;
+    if (failed && (errno == EPIPE || terminal_is_closed())) return;
     if (failed) {
       throw Error(ErrorKind::data, str("cannot write to standard output: ", std::strerror(errno)));
     }
@@ -153,15 +164,19 @@ void print_error(std::string_view message) {
 }
 
 namespace {
-bool notices_are_shown = true;
+bool silent = false;
 }
 
 void silence_notices() {
-  notices_are_shown = false;
+  silent = true;
+}
+
+bool notices_are_shown() {
+  return !silent;
 }
 
 void print_notice(std::string_view message) {
-  if (!notices_are_shown) return;
+  if (silent) return;
   write_log(fmt::format("weft: {}\n", one_line(message)));
 }
 

@@ -42,6 +42,7 @@ void write_log(std::string_view text);        // to stderr; failures are ignored
 void print_error(std::string_view message);   // "weft: error: ..." in one line
 void print_notice(std::string_view message);  // "weft: ..." in one line
 void silence_notices();                       // from now on, as on other ranks than the first
+bool notices_are_shown();
 
 std::string format_duration(double seconds);  // "12.3 s", "4:05", "1:02:03"
 std::string format_count(std::int64_t n);     // "60 000"

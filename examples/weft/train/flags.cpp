@@ -117,6 +117,8 @@ void add_train_flags(CLI::App& app, TrainFlags& flags) {
   app.option_defaults()->group("Data");
   add_whole(app, "--limit-train", flags.limit_train, 1, 1'000'000'000,
             "use only the first N training images");
+  add_whole(app, "--limit-test", flags.limit_test, 1, 1'000'000'000,
+            "evaluate on the first N test images only");
   add_real(app, "--val-split", flags.val_split, 0, 0.9,
            "share of the training images held out to choose best.safetensors; default 0, and 0.1 "
            "with --data and no val/");
@@ -259,6 +261,7 @@ models::TrainConfig config_from(const TrainFlags& flags) {
   if (flags.seed >= 0) config.seed = static_cast<std::uint64_t>(flags.seed);
   if (flags.val_split >= 0) config.validation_split = flags.val_split;
   if (flags.limit_train > 0) config.limit_train = flags.limit_train;
+  if (flags.limit_test > 0) config.limit_test = flags.limit_test;
   if (flags.calibration_split >= 0) config.calibration_split = flags.calibration_split;
   if (config.validation_split > 0) config.calibration_split = 0;
   if (flags.log_every > 0) config.log_every = flags.log_every;

@@ -18,7 +18,7 @@ namespace weft::cli {
 struct TrainFlags {
   // Empty, and below 0 or 0: as the file, the recipe or the network has it.
   std::string config, recipe, model, schedule, optimizer;
-  std::int64_t epochs = 0, batch_size = 0, seed = -1, limit_train = 0;
+  std::int64_t epochs = 0, batch_size = 0, seed = -1, limit_train = 0, limit_test = 0;
   double lr = 0, weight_decay = -1, momentum = -1, warmup = -1, ema = -1, smoothing = -1, gain = -1;
   double beta1 = -1, beta2 = -1, epsilon = 0, clip_norm = -1;
   double val_split = -1, calibration_split = -1, dropout = -1;
