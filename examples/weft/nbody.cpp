@@ -290,6 +290,7 @@ int run_nbody(const CLI::App& app, const NbodyFlags& flags, distributed::Communi
     if (fs::is_directory(flags.resume)) lock = models::RunLock(flags.resume);
     state = flags.resume.empty() ? planned(app, flags, stream, ranks.size()) : resumed(app, flags);
     announce_device(flags.device, device);  // a bad file is one line
+    catch_interrupts();                     // the folder shall hold a run
     run_dir = run_folder(flags, lock);
   }
   models::share_state(state, ranks);

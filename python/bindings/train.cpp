@@ -176,6 +176,9 @@ class Reports {
       tell([&] { progress_(epoch, done, total); });
       if (!stop && interrupted()) stop = true;
     };
+    observer.evaluating = [this](std::int64_t, std::int64_t) {
+      if (!stop && interrupted()) stop = true;
+    };
     observer.epoch_done = [this](const models::EpochRecord& record) {
       const std::string text = models::to_json(record);
       tell([&] { epoch_done_(text); });

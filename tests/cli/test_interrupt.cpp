@@ -53,7 +53,9 @@ class Interrupt : public ProgramTest {
 };
 
 constexpr const char* kTrain =
-    "$WEFT train --dataset digits --limit-train 1000 --epochs 2 --device cpu --json --out run";
+    "$WEFT train --dataset digits --limit-train 1000 --epochs 2 --device cpu --progress off --json "
+    "--out "
+    "run";
 constexpr const char* kFirst = "weft: stopping, saving; once more quits without\n";
 
 TEST_F(Interrupt, ASecondSignalWithinASecondStillSaves) {
@@ -114,7 +116,7 @@ TEST_F(Interrupt, WithNothingToSaveItEndsByTheSignalAndNoTemporaryStays) {
 
 // At any moment: a whole run or none, and nothing half-written.
 TEST_F(Interrupt, AtAnyMomentNothingIsHalfWritten) {
-  for (const int delay : {1, 10, 20, 30, 45, 60, 80, 110, 150, 200, 260, 330}) {
+  for (const int delay : {1, 10, 20, 30, 45, 60, 80, 110, 150, 200, 260, 330, 500, 800}) {
     const std::string run = "run-" + std::to_string(delay);
     const Process process = start({"train", "--dataset", "digits", "--limit-train", "1500",
                                    "--epochs", "2", "--device", "cpu", "--out", run});

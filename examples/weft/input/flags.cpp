@@ -16,6 +16,7 @@
 
 #include "engine/error.h"
 #include "engine/timings.h"
+#include "examples/weft/input/other_work.h"
 #include "examples/weft/output/terminal.h"
 #include "kernels/catalogue.h"
 
@@ -330,7 +331,9 @@ Device select_device(const DeviceFlags& flags) {
   if (!looks_known) throw_unknown("device", flags.device, known);
   if (flags.device == "host-cuda" && !built_for_host_cuda()) hand_over_to_host_cuda();
   if (flags.threads > 0) omp_set_num_threads(static_cast<int>(flags.threads));
-  return parse_device(flags.device);
+  const Device device = parse_device(flags.device);
+  if (device.is_cpu()) watch_other_work();
+  return device;
 }
 
 void announce_device(const DeviceFlags& flags, Device device) {

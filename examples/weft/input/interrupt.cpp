@@ -2,6 +2,7 @@
 #include "examples/weft/input/interrupt.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -22,10 +23,10 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 constexpr std::int64_t kOnePress = 1'000'000'000;  // nanoseconds between signals that are one wish
 
-std::array<struct sigaction, kSignals.size()> before;  // what the signals did
+std::array<struct sigaction, kSignals.size()> actions_before;  // what the signals did
 bool installed = false;
 StopQuestion asked_before = nullptr;
-std::string line;  // what the first signal says
+std::string first_words;  // what the first signal says
 
 std::atomic<bool> saves{false};          // catch_interrupts() was called
 std::atomic<bool> requested{false};      // a signal came since
@@ -60,7 +61,8 @@ extern "C" void on_signal(int number) {
   } else if (const std::int64_t time = now(); caught_at.compare_exchange_strong(first, time)) {
     caught = number;
     requested = true;
-    (void)!write(STDERR_FILENO, line.data(), line.size());
+    pollfd log{STDERR_FILENO, POLLOUT, 0};  // a full pipe would wait
+    if (poll(&log, 1, 0) == 1) (void)!write(STDERR_FILENO, first_words.data(), first_words.size());
   } else if (time - first >= kOnePress) {
     end_at_once(number);
   }
@@ -83,15 +85,17 @@ void end_on_signals() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before[i]);
-    if (before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    sigaction(kSignals[i], nullptr, &actions_before[i]);
+    if (actions_before[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 
 const std::atomic<bool>& catch_interrupts(std::string_view says) {
   if (saves) return requested;
   const bool over_a_bar = detect_terminal(kStderr).interactive;
-  line = notices_are_shown() ? fmt::format("{}weft: {}\n", over_a_bar ? "\r\033[K" : "", says) : "";
+  first_words = notices_are_shown() && !says.empty()
+                    ? fmt::format("{}weft: {}\n", over_a_bar ? "\r\033[K" : "", says)
+                    : "";
   end_on_signals();
   asked_before = set_stop(is_requested);
   saves = true;
@@ -104,7 +108,8 @@ void end_by_caught_signal() {
 
 void leave_signals() {
   if (!installed) return;
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i)
+    sigaction(kSignals[i], &actions_before[i], nullptr);
   if (saves) set_stop(asked_before);
   installed = saves = false;
 }

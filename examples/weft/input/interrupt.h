@@ -15,9 +15,10 @@ inline constexpr int kInterrupted = 130;  // exit code: stopped by a signal, che
 // remove_leftovers() removes does not stay behind.
 void end_on_signals();
 
-// From now on the first of those signals sets the flag that this returns and writes `line` to
-// stderr. It also ends the grids of host-cuda, with Stopped. A second one within a second changes
-// nothing: people press twice, and `timeout` sends twice. A later one ends the program at once.
+// From now on the first of those signals sets the flag that this returns and writes `line`, where
+// it is not empty, to stderr. It also ends the grids of host-cuda, with Stopped. A second one
+// within a second changes nothing: people press twice, and `timeout` sends twice. A later one ends
+// the program at once.
 const std::atomic<bool>& catch_interrupts(
     std::string_view line = "stopping, saving; once more quits without");
 
