@@ -93,8 +93,8 @@ std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) 
   if (!flags.data.dataset.empty()) return flags.data.dataset;
   if (!model.dataset.empty()) return model.dataset;
   const models::NetworkOptions& network = model.network;
-  const bool may_be_mnist = network.channels == 1 && network.height == 28 && network.width == 28 &&
-                            network.classes == 10;
+  const bool may_be_mnist =
+      network.channels == 1 && network.height == 28 && network.width == 28 && network.classes == 10;
   if (!may_be_mnist) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} does not say what it was trained on: say --dataset NAME or "
