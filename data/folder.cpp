@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "data/folder/cache.h"
+#include "data/folder/layout.h"
 #include "data/host_memory.h"
 #include "data/statistics.h"
 #include "engine/error.h"
@@ -243,7 +244,9 @@ void report_broken(const fs::path& folder, const DecodedPictures& pictures,
                                    "repair them, or leave them out with --skip-broken"));
 }
 
-void report_left_out(const PictureTree& tree, const FolderOptions& options) {
+void report_layout(const PictureTree& tree, const FolderOptions& options) {
+  for (const std::string& note : tree.notes) say(options, note);
+  if (!tree.passed_over.empty()) say(options, passed_over_line(tree.passed_over));
   const std::size_t count = tree.left_out.size();
   if (count == 0) return;
   say(options,
@@ -255,7 +258,7 @@ void report_left_out(const PictureTree& tree, const FolderOptions& options) {
 
 Dataset load_folder(const fs::path& folder, const FolderOptions& options) {
   const PictureTree tree = list_pictures(folder, options.holding);
-  report_left_out(tree, options);
+  report_layout(tree, options);
   DecodedPictures pictures = decode_or_recall(folder, tree, options);
   report_broken(folder, pictures, options);
   if (!tree.train.empty() && pictures.train.count == 0) {

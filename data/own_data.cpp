@@ -2,8 +2,10 @@
 #include "data/own_data.h"
 
 #include <algorithm>
+#include <set>
 
 #include "data/cifar.h"
+#include "data/folder/layout.h"
 #include "data/idx.h"
 #include "data/mnist_files.h"
 #include "data/statistics.h"
@@ -50,11 +52,29 @@ std::optional<Dataset> load_idx(const fs::path& folder) {
   if (largest == 0) {
     throw Error(ErrorKind::data, str(folder.string(), ": every label is 0, expected 2 classes"));
   }
+  const std::set<std::int32_t> trained(dataset.train.labels.begin(), dataset.train.labels.end());
   for (std::int32_t label = 0; label <= largest; ++label) {
+    if (!trained.contains(label)) {
+      throw Error(ErrorKind::data,
+                  str(found.files[static_cast<std::size_t>(FileRole::train_labels)].string(),
+                      ": no training image has label ", label, ", expected one at least of each ",
+                      "class from 0 to the largest label, ", largest));
+    }
     dataset.class_names.push_back(std::to_string(label));
   }
   set_statistics(dataset);
   return dataset;
+}
+
+std::optional<Dataset> load_files(const fs::path& folder) {
+  std::optional<Dataset> dataset = load_idx(folder);
+  return dataset ? std::move(dataset) : load_cifar(folder);
+}
+
+// "train", which has no other training set beside it; "mnist_train" alone is only a wrapping.
+bool is_set_name(const std::string& folder) {
+  const std::optional<SplitName> set = split_name(folder);
+  return set && set->prefix.empty();
 }
 
 void check_shape(const ImageSet& set, const PictureShape& shape, const fs::path& folder) {
@@ -81,12 +101,22 @@ Dataset load_own_data(const fs::path& folder, const FolderOptions& options) {
   if (!fs::is_directory(folder, unknown)) {
     throw Error(ErrorKind::data, str("--data: there is no folder ", folder.string()));
   }
-  std::optional<Dataset> dataset = load_idx(folder);
-  if (!dataset) dataset = load_cifar(folder);
+  fs::path inner = folder;
+  std::optional<Dataset> dataset = load_files(inner);
+  // An archive often unpacks into one folder, which holds all.
+  constexpr int kMostWrappings = 8;  // a symbolic link may make them endless
+  for (int i = 0; i < kMostWrappings && !dataset; ++i) {
+    const std::optional<std::string> name = wrapped_folder(inner);
+    if (!name || is_set_name(*name)) break;
+    const std::string passed_over = passed_over_line(list_folder(inner).passed_over);
+    if (options.log && !passed_over.empty()) options.log(passed_over);
+    if (options.log) options.log(str("entered ", *name, "/, the only folder in ", inner.string()));
+    dataset = load_files(inner /= *name);
+  }
   if (!dataset) {
-    dataset = load_folder(folder, options);
+    dataset = load_folder(inner, options);
   } else {
-    check_shape(dataset->train, options.shape, folder);
+    check_shape(dataset->train, options.shape, inner);
   }
   dataset->name = name_of_folder(folder);
   dataset->source = folder.string();

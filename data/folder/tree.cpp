@@ -10,14 +10,13 @@
 #include <set>
 #include <utility>
 
+#include "data/folder/layout.h"
 #include "data/image.h"
 #include "engine/error.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::string_view kTrain = "train", kTest = "test", kValidation = "val";
 
 Error bad(const fs::path& where, const std::string& what) {
   return Error(ErrorKind::data, str(where.string(), ": ", what));
@@ -69,70 +68,76 @@ void mix(std::vector<PictureFile>& files) {
   files = std::move(mixed);
 }
 
-// Names in a folder in byte order, without hidden ones.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with('.')) names.push_back(name);
-  }
-  if (code) throw bad(folder, "cannot be listed: " + code.message());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code unknown;
-  return fs::is_directory(path, unknown);
-}
-
-bool holds_folders(const fs::path& path) {
-  if (!is_folder(path)) return false;
-  const std::vector<std::string> names = names_in(path);
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return is_folder(path / name); });
-}
-
 class Lister {
  public:
   Lister(const fs::path& root, PictureTree& tree) : root_(root), tree_(tree) {}
+
+  // Reports what lies beside the sets of a split.
+  void pass_over_others(const SplitFolders& sets) {
+    const Listing listing = list(root_, "");
+    const auto is_set = [&](const std::string& name) {
+      return std::find(sets.begin(), sets.end(), name) != sets.end();
+    };
+    for (const std::string& name : listing.folders) {
+      if (is_set(name)) continue;
+      if (split_name(name)) {
+        tree_.notes.push_back(str("passed over ", name, "/: its pictures lie in no folder of a ",
+                                  "class, so that nothing says what they show"));
+      } else {
+        tree_.left_out.push_back(name);
+      }
+    }
+    for (const std::string& name : listing.files) tree_.left_out.push_back(name);
+  }
+
+  // `below`, or the folder in it that alone holds all and is no class.
+  std::string unwrapped(const std::string& below) {
+    const std::optional<std::string> name = wrapped_folder(root_ / below);
+    const auto& classes = tree_.class_names;
+    if (!name || std::find(classes.begin(), classes.end(), *name) != classes.end()) return below;
+    tree_.notes.push_back(str("entered ", below, "/", *name, "/, the only folder in ", below, "/"));
+    return below + "/" + *name;
+  }
 
   // The folders in `below`, each a class with its pictures.
   std::map<std::string, std::vector<PictureFile>> classes(const std::string& below) {
     std::map<std::string, std::vector<PictureFile>> found;
     const fs::path folder = below.empty() ? root_ : root_ / below;
-    for (const std::string& name : names_in(folder)) {
-      const std::string path = below.empty() ? name : below + "/" + name;
-      if (!is_folder(folder / name)) {
-        tree_.left_out.push_back(path);
-        continue;
-      }
+    const std::string before = below.empty() ? "" : below + "/";
+    const Listing listing = list(folder, before);
+    for (const std::string& name : listing.files) tree_.left_out.push_back(before + name);
+    for (const std::string& name : listing.folders) {
       if (!is_utf8(name)) throw bad(folder / name, "the name of a class is not UTF-8");
       if (found.size() == kMaxClasses) {
         throw bad(folder, str("more than ", kMaxClasses, " folders, expected one for each class"));
       }
       entered_.clear();
-      walk(path, found[name]);
+      walk(before + name, found[name]);
     }
     return found;
   }
 
  private:
+  Listing list(const fs::path& folder, const std::string& before) {
+    Listing listing = list_folder(folder);
+    for (const std::string& name : listing.passed_over) tree_.passed_over.push_back(before + name);
+    return listing;
+  }
+
   void walk(const std::string& below, std::vector<PictureFile>& files) {
     struct stat status {};
     if (::stat((root_ / below).c_str(), &status) != 0) {
       throw bad(root_ / below, str("cannot be listed: ", std::strerror(errno)));
     }
     if (!entered_.emplace(status.st_dev, status.st_ino).second) return;  // by a symbolic link
-    for (const std::string& name : names_in(root_ / below)) add(below + "/" + name, files);
+    const Listing listing = list(root_ / below, below + "/");
+    for (const std::string& name : listing.folders) walk(below + "/" + name, files);
+    for (const std::string& name : listing.files) add(below + "/" + name, files);
   }
 
   void add(const std::string& path, std::vector<PictureFile>& files) {
     struct stat status {};
     const int code = ::stat((root_ / path).c_str(), &status) == 0 ? 0 : errno;
-    if (code == 0 && S_ISDIR(status.st_mode)) return walk(path, files);
     if (!has_picture_ending(path)) {
       tree_.left_out.push_back(path);
       return;
@@ -167,18 +172,21 @@ void name_classes(const Classes& classes, const fs::path& where, PictureTree& tr
   }
 }
 
-std::int32_t label_of(const std::string& name, const PictureTree& tree, const fs::path& where) {
+// `training` is the folder that the classes were found in.
+std::int32_t label_of(const std::string& name, const PictureTree& tree, const fs::path& where,
+                      const std::string& training) {
   const auto found = std::lower_bound(tree.class_names.begin(), tree.class_names.end(), name);
   if (found == tree.class_names.end() || *found != name) {
-    throw bad(where / name, str("there is no class ", name, " in ", kTrain, "/"));
+    throw bad(where / name, str("there is no class ", name, " in ", training, "/"));
   }
   return static_cast<std::int32_t>(found - tree.class_names.begin());
 }
 
-std::vector<PictureFile> joined(Classes classes, const PictureTree& tree, const fs::path& where) {
+std::vector<PictureFile> joined(Classes classes, const PictureTree& tree, const fs::path& where,
+                                const std::string& training) {
   std::vector<PictureFile> all;
   for (auto& [name, files] : classes) {
-    const std::int32_t label = label_of(name, tree, where);
+    const std::int32_t label = label_of(name, tree, where, training);
     for (PictureFile& file : files) {
       file.label = label;
       all.push_back(std::move(file));
@@ -211,33 +219,28 @@ void hold_out(PictureTree& tree) {
 PictureTree list_pictures(const fs::path& folder, Holding holding) {
   PictureTree tree;
   Lister lister(folder, tree);
-  const bool is_split = holds_folders(folder / kTrain);
-  const bool has_test = holds_folders(folder / kTest);
-  const bool has_validation = holds_folders(folder / kValidation);
-  if (!is_split && (has_test || has_validation)) {
-    throw bad(folder, str("holds ", has_test ? kTest : kValidation, "/ with folders, but no ",
-                          kTrain, "/ with a folder for each class"));
-  }
-  const std::string below = is_split ? std::string(kTrain) : "";
-  const fs::path where = is_split ? folder / below : folder;
+  const std::optional<SplitFolders> split = find_split(folder, tree.notes);
+  const auto name_of = [&](Split set) {
+    return split ? (*split)[static_cast<std::size_t>(set)] : std::string();
+  };
+  if (split) lister.pass_over_others(*split);
+  const std::string below = split ? lister.unwrapped(name_of(Split::train)) : "";
+  const fs::path where = split ? folder / below : folder;
   Classes training = lister.classes(below);
   name_classes(training, where, tree);
-  tree.train = joined(std::move(training), tree, where);
-  if (!is_split && holding == Holding::nothing) {
+  tree.train = joined(std::move(training), tree, where, below);
+  if (!split && holding == Holding::nothing) {
     tree.test = std::exchange(tree.train, {});
     return tree;
   }
-  if (is_split) {
-    for (const std::string& name : names_in(folder)) {
-      if (name != kTrain && name != kTest && name != kValidation) tree.left_out.push_back(name);
-    }
-  }
-  const auto set_in = [&](std::string_view name) {
-    return joined(lister.classes(std::string(name)), tree, folder / name);
+  const auto set_in = [&](Split set) -> std::vector<PictureFile> {
+    if (name_of(set).empty()) return {};
+    const std::string path = lister.unwrapped(name_of(set));
+    return joined(lister.classes(path), tree, folder / path, below);
   };
-  if (has_validation) tree.validation = set_in(kValidation);
-  if (has_test) tree.test = set_in(kTest);
-  if (!has_test) tree.test = std::exchange(tree.validation, {});
+  tree.validation = set_in(Split::validation);
+  tree.test = set_in(Split::test);
+  if (tree.test.empty()) tree.test = std::exchange(tree.validation, {});
   if (tree.test.empty()) hold_out(tree);
   if (tree.test.empty()) {
     throw bad(where, "one picture in each class: expected more, of which some are held out");

@@ -2,10 +2,11 @@
 // Which pictures a folder of pictures holds, and which class and which set each belongs to.
 //
 //   DIR/train/CLASS/*.png   The training set. DIR/test/ and DIR/val/ have the same classes.
+//                           layout.h says which other names the sets may have.
 //   DIR/CLASS/*.png         No split: a tenth of each class is held out as the test set.
 //
 // A class is a folder; its pictures may lie in folders below it. The classes are in byte order of
-// their names. Files count as pictures by their endings (image.h). Names that begin with a dot are
+// their names. Files count as pictures by their endings (image.h). Hidden files and folders are
 // passed over. Symbolic links are followed, and a folder is entered once for each class.
 #pragma once
 
@@ -30,9 +31,10 @@ struct PictureTree {
   std::vector<std::string> class_names;
   // In an order that mixes the classes and depends on the names only.
   std::vector<PictureFile> train, validation, test;
-  bool held_out = false;  // the test set was held out of pictures without a split
-  std::vector<std::string>
-      left_out;  // files and folders that were passed over, without hidden ones
+  bool held_out = false;                 // the test set was held out of pictures without a split
+  std::vector<std::string> left_out;     // files and folders that are no picture of a class
+  std::vector<std::string> passed_over;  // folders that are hidden or a program's own
+  std::vector<std::string> notes;        // lines that say how the folders were understood
 };
 
 enum class Holding {
@@ -43,8 +45,8 @@ enum class Holding {
 // The same file is always on the same side of the tenth, whatever else is added to other classes.
 // With val/ and no test/, val/ is the test set. Throws data for a folder that cannot be listed, for
 // fewer than 2 or more than kMaxClasses classes, and for a class name that is not UTF-8. A class
-// without training pictures, a class that only test/ or val/ has, and a set without pictures are
-// refused in the same way.
+// without training pictures, a class that only test/ or val/ has, a set without pictures, and what
+// find_split() refuses are refused in the same way.
 PictureTree list_pictures(const std::filesystem::path& folder, Holding holding = Holding::tenth);
 
 }  // namespace weft::data

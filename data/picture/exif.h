@@ -7,8 +7,8 @@
 namespace weft::data {
 
 // The orientation, 1 to 8, in an Exif block (a TIFF file: "II" or "MM" and a directory), as PNG's
-// eXIf chunk and JPEG's APP1 segment hold it. 1, upright, when it says none or is damaged: then the
-// pixels are what they are.
+// eXIf chunk, WebP's EXIF chunk and JPEG's APP1 segment hold it. 1, upright, when it says none or
+// is damaged: then the pixels are what they are.
 int exif_orientation(std::span<const std::uint8_t> tiff);
 
 // The content of an APP1 segment after "Exif" and two zeros; empty when it is something else.

@@ -152,6 +152,44 @@ TEST_F(OwnData, InfoAndDryRunTellWhatIsThere) {
   EXPECT_FALSE(fs::exists(folder() / ".cache"));
 }
 
+TEST_F(OwnData, SetsAndWrappingsOfOthersAreRead) {
+  for (const char* set : {"zip/photos/Training/", "zip/photos/Testing/"}) {
+    for (const char* name : {"cat", "dog"}) write_class(folder() / set / name, 6);
+  }
+  write("zip/__MACOSX/photos/._Training", "x");
+  const Outcome info = weft({"data", "info", "--data", "zip", "--json"});
+  ASSERT_EQ(info.exit_code, 0) << info.err;
+  const nlohmann::json event = json_lines(info.out).at(0);
+  EXPECT_EQ(event.at("classes").size(), 2u);
+  EXPECT_EQ(event.at("train_images"), 12);
+  EXPECT_EQ(event.at("test_images"), 12);
+  EXPECT_EQ(info.err,
+            "weft: passed over the folder __MACOSX, which is hidden or a program's own\n"
+            "weft: entered photos/, the only folder in zip\n");
+}
+
+// Folders that others gave, where they are at hand.
+TEST_F(OwnData, FoldersFromOutside) {
+  const fs::path cases = fs::path(WEFT_SOURCE_DIR) / "../shared/cases/interop";
+  if (!fs::exists(cases)) return;
+  const std::vector<std::pair<const char*, std::array<int, 2>>> folders = {
+      {"data-Train-Test", {24, 6}},
+      {"data-train-valid", {24, 6}},
+      {"data-train-validation", {24, 6}},
+      {"data-one-folder-down", {24, 6}},
+      {"data-macosx-zip", {22, 2}}};
+  for (const auto& [name, counts] : folders) {
+    SCOPED_TRACE(name);
+    const Outcome info = weft({"data", "info", "--data", (cases / name).string(), "--json"});
+    ASSERT_EQ(info.exit_code, 0) << info.err;
+    const nlohmann::json event = json_lines(info.out).at(0);
+    EXPECT_EQ(event.at("classes").at(0).at("class"), "cat");
+    EXPECT_EQ(event.at("classes").at(1).at("class"), "dog");
+    EXPECT_EQ(event.at("train_images"), counts[0]);
+    EXPECT_EQ(event.at("test_images"), counts[1]);
+  }
+}
+
 TEST_F(OwnData, OddFoldersAreRefusedInOneLine) {
   expect_bad_folder("nowhere", "there is no folder nowhere");
   write("file", "text");

@@ -102,8 +102,9 @@ TEST_F(Folder, WhatIsNoPictureIsPassedOver) {
   test::write_bytes(*this / "README.md", test::text("x"));
   write_flat_png(*this / "dog/more/deep/1.PNG", {9, 9, 9});
   EXPECT_NO_THROW(load());
-  ASSERT_EQ(log_.size(), 1u);
-  EXPECT_EQ(log_[0], "passed over README.md and 1 more, which are no picture of a class");
+  ASSERT_EQ(log_.size(), 2u);
+  EXPECT_EQ(log_[0], "passed over the folder .git, which is hidden or a program's own");
+  EXPECT_EQ(log_[1], "passed over README.md and 1 more, which are no picture of a class");
   const PictureTree tree = list_pictures(folder_.path());
   EXPECT_EQ(tree.train.size() + tree.test.size(), 21u);
 }

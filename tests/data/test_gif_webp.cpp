@@ -218,6 +218,69 @@ TEST(WebP, IsReadOrRefusedByName) {
   EXPECT_EQ(decode_grey(corpus_file("lossy-alpha.webp")).width, 9);
 }
 
+void append_riff_chunk(Bytes& file, const std::string& name, const Bytes& content) {
+  append(file, text(name));
+  append_little_endian(file, static_cast<std::uint32_t>(content.size()), 4);
+  append(file, content);
+  if (content.size() % 2 == 1) file.push_back(0);
+}
+
+// lossless.webp, 9 x 11 pixels, with an EXIF chunk behind it.
+Bytes webp_with(const Bytes& exif) {
+  const Bytes plain = corpus_file("lossless.webp");
+  Bytes features = {8, 0, 0, 0, 8, 0, 0, 10, 0, 0};  // has Exif; width - 1 and height - 1
+  Bytes file = text("WEBP");
+  append_riff_chunk(file, "VP8X", features);
+  append(file, Bytes(plain.begin() + 12, plain.end()));
+  append_riff_chunk(file, "abcd", {1, 2, 3});
+  append_riff_chunk(file, "EXIF", exif);
+  Bytes riff = text("RIFF");
+  append_little_endian(riff, static_cast<std::uint32_t>(file.size()), 4);
+  append(riff, file);
+  return riff;
+}
+
+// The same pixels with the same orientation in a PNG.
+Bytes png_with(const RgbImage& image, const Bytes& exif) {
+  test::PngParts parts{.width = static_cast<std::uint32_t>(image.width),
+                       .height = static_cast<std::uint32_t>(image.height),
+                       .colour = test::kPngRgb};
+  for (std::size_t i = 0; i < image.red.size(); ++i) {
+    if (i % parts.width == 0) parts.rows.push_back(0);
+    append(parts.rows, {image.red[i], image.green[i], image.blue[i]});
+  }
+  return test::png_of(
+      {{"IHDR", test::png_header(parts)}, {"eXIf", exif}, {"IDAT", test::deflated(parts.rows)}});
+}
+
+TEST(WebP, ExifOrientationIsApplied) {
+  if (!reads_webp()) return;
+  const RgbImage plain = decode_rgb_image(corpus_file("lossless.webp"), "x");
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const Bytes exif = test::exif_block(orientation, orientation % 2 == 0 ? "MM" : "II");
+    const RgbImage expected = decode_rgb_image(png_with(plain, exif), "x");
+    Bytes prefixed = text(std::string("Exif\0\0", 6));
+    append(prefixed, exif);
+    for (const Bytes& content : {exif, prefixed}) {
+      const RgbImage image = decode_rgb_image(webp_with(content), "x");
+      EXPECT_EQ(image.width, expected.width) << orientation;
+      EXPECT_EQ(image.height, expected.height) << orientation;
+      EXPECT_EQ(image.red, expected.red) << orientation;
+      EXPECT_EQ(image.blue, expected.blue) << orientation;
+    }
+  }
+}
+
+TEST(WebP, DamagedExifIsNoOrientation) {
+  if (!reads_webp()) return;
+  EXPECT_EQ(decode_grey(webp_with({})).width, 9);
+  EXPECT_EQ(decode_grey(webp_with(text("Exif"))).width, 9);
+  EXPECT_EQ(decode_grey(webp_with(test::exif_block(6))).width, 11);
+  Bytes file = webp_with(test::exif_block(6));
+  file[file.size() - test::exif_block(6).size() - 3] = 1;  // the chunk claims 16 MiB more
+  EXPECT_EQ(decode_grey(file).width, 9);
+}
+
 TEST(WebP, DamageIsRefused) {
   if (!reads_webp()) GTEST_SKIP() << "built without libwebp";
   expect_refused(corpus_file("animated.webp"), "an animated WebP");

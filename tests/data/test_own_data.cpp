@@ -47,12 +47,12 @@ class OwnDataFiles : public testing::Test {
 };
 
 TEST_F(OwnDataFiles, IdxHasAnySizeAndItsLargestLabelCountsTheClasses) {
-  write_idx({3, 5, 9}, {0, 4, 2});
+  write_idx({4, 5, 9}, {0, 3, 1, 2});
   const Dataset dataset = load();
   EXPECT_EQ(dataset.train.height, 5);
   EXPECT_EQ(dataset.train.width, 9);
-  EXPECT_EQ(dataset.class_names.size(), 5u);
-  EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{0, 4, 2}));
+  EXPECT_EQ(dataset.class_names.size(), 4u);
+  EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{0, 3, 1, 2}));
   EXPECT_TRUE(dataset.own_data);
   EXPECT_EQ(dataset.name, folder_.path().filename().string());
 }
@@ -80,6 +80,16 @@ TEST_F(OwnDataFiles, IdxThatIsWrongIsRefused) {
   expect_error(ErrorKind::data, {"2 images, but 3 labels"}, [&] { load(); });
   write_idx({2, 2000, 4}, {0, 1});
   expect_error(ErrorKind::data, {"2000 x 4, expected at most 1024"}, [&] { load(); });
+  // An empty class, as a folder of a class without pictures is.
+  write_idx({3, 4, 4}, {0, 3, 1});
+  expect_error(ErrorKind::data,
+               {"train-labels", "no training image has label 2", "largest label, 3"},
+               [&] { load(); });
+  write_idx({2, 4, 4}, {1, 2});
+  expect_error(ErrorKind::data, {"no training image has label 0"}, [&] { load(); });
+  write_idx({2, 4, 4}, {0, 1});
+  write("t10k-labels-idx1-ubyte", test::idx({2}, {0, 2}));  // that training never showed
+  expect_error(ErrorKind::data, {"no training image has label 2"}, [&] { load(); });
   write_idx({2, 4, 4}, {0, 1});
   write("t10k-images-idx3-ubyte", test::idx({2, 4, 5}, Bytes(40)));
   expect_error(ErrorKind::data, {"1 x 4 x 4", "1 x 4 x 5"}, [&] { load(); });
@@ -132,6 +142,53 @@ TEST_F(OwnDataFiles, CifarThatIsWrongIsRefused) {
   expect_error(ErrorKind::data, {"data_batch_3.bin", "label 10 in record 1"}, [&] { load(); });
   remove("data_batch_3.bin");
   expect_error(ErrorKind::data, {"data_batch_3.bin", "no such file"}, [&] { load(); });
+}
+
+// What an archive unpacks into: the folders around the data, in a zip made on macOS.
+TEST_F(OwnDataFiles, AWrappingFolderIsEntered) {
+  std::vector<std::string> log;
+  FolderOptions options;
+  options.log = [&](const std::string& line) { log.push_back(line); };
+  for (const char* name : {"archive/dataset/train/cat", "archive/dataset/train/dog",
+                           "archive/dataset/test/cat", "archive/dataset/test/dog"}) {
+    test::write_class(folder_.path() / name, 3);
+  }
+  write("__MACOSX/archive/._0.png", {1});
+  write("README.txt", test::text("x"));
+  const Dataset dataset = load(options);
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(dataset.train.count, 6);
+  EXPECT_EQ(dataset.test.count, 6);
+  EXPECT_EQ(dataset.name, folder_.path().filename().string());
+  const std::string place = folder_.path().string();
+  EXPECT_EQ(log, (std::vector<std::string>{
+                     "passed over the folder __MACOSX, which is hidden or a program's own",
+                     "entered archive/, the only folder in " + place,
+                     "entered dataset/, the only folder in " + place + "/archive"}));
+  // A picture beside the folder says that it is more than a wrapping.
+  test::write_flat_png(folder_.path() / "1.png", {1, 1, 1});
+  expect_error(ErrorKind::data, {"one class only, archive"}, [&] { load(); });
+}
+
+TEST_F(OwnDataFiles, AWrappingFolderMayHoldIdxOrCifar) {
+  write_idx({2, 4, 4}, {0, 1});
+  std::filesystem::create_directories(folder_.path() / "MNIST/raw");
+  for (const char* set : {"train", "t10k"}) {
+    for (const char* what : {"-images-idx3-ubyte", "-labels-idx1-ubyte"}) {
+      const std::string name = std::string(set) + what;
+      std::filesystem::rename(folder_.path() / name, folder_.path() / "MNIST/raw" / name);
+    }
+  }
+  EXPECT_EQ(load().train.count, 2);
+  std::filesystem::remove_all(folder_.path() / "MNIST");
+  write("cifar-100-binary/train.bin", cifar_records({{1, 99}, {2, 50}}));
+  write("cifar-100-binary/test.bin", cifar_records({{0, 7}}));
+  EXPECT_EQ(load().train.labels, (std::vector<std::int32_t>{99, 50}));
+}
+
+TEST_F(OwnDataFiles, LinksThatWrapThemselvesEnd) {
+  std::filesystem::create_directory_symlink(".", folder_.path() / "again");
+  expect_error(ErrorKind::data, {"one class only, again"}, [&] { load(); });
 }
 
 TEST_F(OwnDataFiles, AFolderThatIsNotThere) {

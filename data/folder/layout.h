@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// How people lay folders around their pictures: the names of training and test sets, folders that
+// only wrap another one, and what programs leave beside pictures.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::data {
+
+// The names in a folder, each list in byte order. Hidden files and those that systems write beside
+// pictures (Thumbs.db, desktop.ini) are in none.
+struct Listing {
+  std::vector<std::string> folders, files;
+  std::vector<std::string> passed_over;  // folders that are hidden, or a program's (__MACOSX)
+};
+
+// Throws data when the folder cannot be listed.
+Listing list_folder(const std::filesystem::path& folder);
+
+// True when one of the files has the ending of a picture.
+bool has_pictures(const Listing& listing);
+
+enum class Split { train, validation, test };
+
+struct SplitName {
+  Split split;
+  std::string prefix;  // "mnist" of "mnist_train"; small letters
+};
+
+// What a folder's name says, in any case of letters: "train", "Training", "test_set", "val-images",
+// "validation", "dev", "train2017", "seg_train". Nothing when the name is no name of a set.
+std::optional<SplitName> split_name(std::string_view folder);
+
+// The folders of a split below the root, by Split; "" where there is none.
+using SplitFolders = std::array<std::string, 3>;
+
+// Nothing when the folders of `root` are classes. `notes` gets a line when a folder has the name of
+// a training set and is taken for a class. Throws data when the folders look like a split that
+// cannot be read: two folders of one set, or sets without a training set that has folders.
+std::optional<SplitFolders> find_split(const std::filesystem::path& root,
+                                       std::vector<std::string>& notes);
+
+// The name of the one folder in `folder`, when neither it nor `folder` holds pictures: then it only
+// wraps what is below it.
+std::optional<std::string> wrapped_folder(const std::filesystem::path& folder);
+
+// "passed over the folder __MACOSX, which is hidden or a program's own"; "" for none.
+std::string passed_over_line(const std::vector<std::string>& folders);
+
+}  // namespace weft::data
