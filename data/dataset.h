@@ -29,6 +29,7 @@ struct Dataset {
   // Of pixel / 255 over the training images, one for each channel.
   std::vector<float> mean = {0}, stddev = {1};
   Fit fit = Fit::letterbox;  // how pictures of other sizes come to this one
+  int sample_bits = 0;       // of white in PNGs of 16 bits a sample (image.h); 0: there are none
   ImageSet train, test;
   ImageSet validation;    // no images: it is drawn from the training images
   bool own_data = false;  // of the user's own (own_data.h)

@@ -117,9 +117,10 @@ std::vector<std::uint8_t> planes_of(const RgbImage& image, std::int64_t channels
 }
 
 FittedFile decode_fitted(std::span<const std::uint8_t> bytes, const std::string& name,
-                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit) {
-  const Picture picture = decode_picture(bytes, name);
-  FittedFile result{picture.width, picture.height, false, {}};
+                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit,
+                         int sample_bits) {
+  const Picture picture = decode_picture(bytes, name, sample_bits);
+  FittedFile result{picture.width, picture.height, false, {}, picture.depth};
   if (picture.channels == 3 && channels == 3) {
     check_sizes(picture.width, picture.height, height, width);
     result.has_colour = has_colour(picture);

@@ -37,12 +37,14 @@ struct FittedFile {
   std::int64_t width = 0, height = 0;  // of the file
   bool has_colour = false;             // somewhere red, green and blue differ
   std::vector<std::uint8_t> planes;    // (channels, height, width)
+  SampleDepth depth = {};
 };
 
-// The planes are those of planes_of(fit_image(decode_rgb_image(bytes, name), height, width, fit),
-// channels), byte for byte. This takes 0.7 of the time: most files are resampled where the decoder
-// left their pixels. Throws what those three throw.
+// The planes are those of planes_of(fit_image(decode_rgb_image(bytes, name, sample_bits), height,
+// width, fit), channels), byte for byte. This takes 0.7 of the time: most files are resampled where
+// the decoder left their pixels. Throws what those three throw.
 FittedFile decode_fitted(std::span<const std::uint8_t> bytes, const std::string& name,
-                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit);
+                         std::int64_t channels, std::int64_t height, std::int64_t width, Fit fit,
+                         int sample_bits = 0);
 
 }  // namespace weft::data

@@ -28,7 +28,8 @@ constexpr int kCopies = 3;
 struct Look {
   std::int64_t width = 0, height = 0;  // 0: it was not decoded
   bool has_colour = false;             // somewhere red, green and blue differ
-  std::string problem;                 // why it cannot be read, or ""
+  SampleDepth depth = {};              // when it is a PNG of 16 bits a sample
+  std::string problem = {};            // why it cannot be read, or ""
   bool has_bytes = true;               // else the file was not read, which may pass
 };
 
@@ -73,6 +74,22 @@ void on_all_cores(std::size_t count, const FolderOptions& options, Work work) {
   }
 }
 
+// One number for all pictures, or a dark one would be scaled as no other. 0 when nothing asks for
+// one.
+int sample_bits_for(const std::vector<Look>& looks, std::size_t training) {
+  int peak = -1, stated = 0;
+  for (std::size_t i = 0; i < (training == 0 ? looks.size() : training); ++i) {
+    const SampleDepth& depth = looks[i].depth;
+    if (depth.bits == 0) continue;
+    if (depth.source == SampleDepth::Source::file) {
+      stated = std::max(stated, depth.bits);
+    } else {
+      peak = std::max(peak, depth.peak);
+    }
+  }
+  return peak >= 0 ? bits_for_peak(peak) : stated;
+}
+
 // The shape that the looks, of all pictures or of some, ask for where the options leave it open.
 // The first `training` of them are training pictures, or all when there are none.
 PictureShape shape_for(const PictureShape& wanted, const std::vector<Look>& looks,
@@ -88,6 +105,7 @@ PictureShape shape_for(const PictureShape& wanted, const std::vector<Look>& look
     same_size = same_size && look.width == first->width && look.height == first->height;
   }
   if (shape.channels == 0) shape.channels = has_colour ? 3 : 1;
+  if (shape.sample_bits == 0) shape.sample_bits = sample_bits_for(looks, training);
   if (shape.height == 0) {
     const bool keeps = first != nullptr && same_size && first->width <= kMaxKeptSide &&
                        first->height <= kMaxKeptSide;
@@ -143,10 +161,10 @@ class Decoder {
       broken.has_bytes = false;
       const Bytes bytes = read_file(path, kMaxImageFileBytes);
       broken.has_bytes = true;
-      FittedFile fitted =
-          decode_fitted(bytes, path.string(), shape.channels, shape.height, shape.width, shape.fit);
+      FittedFile fitted = decode_fitted(bytes, path.string(), shape.channels, shape.height,
+                                        shape.width, shape.fit, shape.sample_bits);
       planes = std::move(fitted.planes);
-      return {fitted.width, fitted.height, fitted.has_colour, ""};
+      return {fitted.width, fitted.height, fitted.has_colour, fitted.depth};
     } catch (const Error& error) {
       broken.problem = error.what();
       return broken;
@@ -172,6 +190,12 @@ class Decoder {
 
   DecodedPictures sets(const PictureShape& shape) {
     DecodedPictures result;
+    result.sample_bits = shape.sample_bits;
+    for (const Look& look : looks_) {
+      const bool is_stated = look.depth.source == SampleDepth::Source::file;
+      if (look.depth.bits == 0 || look.depth.bits == 16) continue;
+      ++(is_stated ? result.stated_depths : result.found_depths);
+    }
     std::size_t begin = 0;
     ImageSet* sets[] = {&result.train, &result.validation, &result.test};
     for (std::size_t part = 0; part < std::size(sets); ++part) {
@@ -244,6 +268,21 @@ void report_broken(const fs::path& folder, const DecodedPictures& pictures,
                                    "repair them, or leave them out with --skip-broken"));
 }
 
+void report_depths(const DecodedPictures& pictures, const FolderOptions& options) {
+  const auto pngs = [](std::int64_t count) {
+    return str(count, count == 1 ? " PNG has" : " PNGs have", " samples of 16 bits");
+  };
+  if (pictures.stated_depths > 0) {
+    say(options, str(pngs(pictures.stated_depths), " that hold fewer, as sBIT says: white is ",
+                     "what it allows"));
+  }
+  if (pictures.found_depths > 0 && options.shape.sample_bits == 0) {
+    say(options, str(pngs(pictures.found_depths), ", and none in training is above ",
+                     (1 << pictures.sample_bits) - 1, ", which is taken for white; --sample-bits ",
+                     "says otherwise"));
+  }
+}
+
 void report_layout(const PictureTree& tree, const FolderOptions& options) {
   for (const std::string& note : tree.notes) say(options, note);
   if (!tree.passed_over.empty()) say(options, passed_over_line(tree.passed_over));
@@ -260,6 +299,7 @@ Dataset load_folder(const fs::path& folder, const FolderOptions& options) {
   const PictureTree tree = list_pictures(folder, options.holding);
   report_layout(tree, options);
   DecodedPictures pictures = decode_or_recall(folder, tree, options);
+  report_depths(pictures, options);
   report_broken(folder, pictures, options);
   if (!tree.train.empty() && pictures.train.count == 0) {
     throw Error(ErrorKind::data, str(folder.string(), ": no training picture can be read"));
@@ -269,6 +309,7 @@ Dataset load_folder(const fs::path& folder, const FolderOptions& options) {
   }
   Dataset dataset;
   dataset.class_names = tree.class_names;
+  dataset.sample_bits = pictures.sample_bits;
   dataset.train = std::move(pictures.train);
   dataset.validation = std::move(pictures.validation);
   dataset.test = std::move(pictures.test);

@@ -26,6 +26,7 @@ struct PictureShape {
   std::int64_t height = 0;    // else the common size of all pictures, or 28 x 28 in grey and
   std::int64_t width = 0;     // 32 x 32 in colour
   Fit fit = Fit::letterbox;
+  int sample_bits = 0;  // of PNGs with 16 a sample (image.h); else what all training pictures need
 
   friend bool operator==(const PictureShape&, const PictureShape&) = default;
 };

@@ -21,14 +21,16 @@ bool begins_with(std::span<const std::uint8_t> bytes, std::string_view magic) {
 }
 
 using Decode = Picture (*)(std::span<const std::uint8_t>, const std::string&);
+using DecodeDeep = Picture (*)(std::span<const std::uint8_t>, const std::string&, int sample_bits);
 
 struct Format {
   std::string_view magic, second_magic;  // the second one stands at byte 8
   Decode decode;
-  Decode decode_grey = decode;  // for those who need no colour
+  Decode decode_grey = decode;       // for those who need no colour
+  DecodeDeep decode_deep = nullptr;  // in place of both, where samples may have 16 bits
 };
 
-constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", decode_png},
+constexpr Format kFormats[] = {{"\x89PNG\r\n\x1a\n", "", nullptr, nullptr, decode_png},
                                {"\xff\xd8\xff", "", decode_jpeg, decode_grey_jpeg},
                                {"GIF87a", "", decode_gif},
                                {"GIF89a", "", decode_gif},
@@ -60,7 +62,8 @@ int laid_on(int ground, int value, int alpha) {
   return (value * alpha + ground * (255 - alpha) + 127) / 255;
 }
 
-Picture decode(std::span<const std::uint8_t> bytes, Decode Format::*kind, const std::string& name) {
+Picture decode(std::span<const std::uint8_t> bytes, Decode Format::*kind, const std::string& name,
+               int sample_bits) {
   const auto refuse = [&](const std::string& what) {
     return Error(ErrorKind::data, str(name, ": ", what));
   };
@@ -68,7 +71,10 @@ Picture decode(std::span<const std::uint8_t> bytes, Decode Format::*kind, const 
   if (bytes.size() > kMaxImageFileBytes) {
     throw refuse(str(bytes.size(), " bytes, at most ", kMaxImageFileBytes, " are accepted"));
   }
-  if (const Format* format = format_of(bytes)) return (format->*kind)(bytes, name);
+  if (const Format* format = format_of(bytes)) {
+    return format->decode_deep != nullptr ? format->decode_deep(bytes, name, sample_bits)
+                                          : (format->*kind)(bytes, name);
+  }
   throw refuse(str("not a picture in a known format: expected ", kPictureFormats));
 }
 
@@ -135,17 +141,33 @@ bool has_picture_ending(const std::filesystem::path& path) {
   return std::count(std::begin(kEndings), std::end(kEndings), ending) > 0;
 }
 
-GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  const Picture decoded = decode(bytes, &Format::decode_grey, name);
-  return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded))};
+std::string SampleDepth::assumption() const {
+  if (bits == 0 || bits == 16 || source != Source::measured) return "";
+  return str("its largest sample is ", peak, ", so that white is taken to be ", (1 << bits) - 1);
 }
 
-Picture decode_picture(std::span<const std::uint8_t> bytes, const std::string& name) {
-  return decode(bytes, &Format::decode, name);
+int bits_for_peak(int peak) {
+  for (const int bits : {8, 10, 12, 14}) {
+    if (peak > 0 && peak < 1 << bits) return bits;
+  }
+  return 16;
+}
+
+GreyImage decode_grey_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                            int sample_bits) {
+  const Picture decoded = decode(bytes, &Format::decode_grey, name, sample_bits);
+  return {decoded.width, decoded.height, grey_plane(decoded, contrasting_ground(decoded)),
+          decoded.depth};
+}
+
+Picture decode_picture(std::span<const std::uint8_t> bytes, const std::string& name,
+                       int sample_bits) {
+  return decode(bytes, &Format::decode, name, sample_bits);
 }
 
 RgbImage rgb_image_of(const Picture& decoded) {
-  RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {}};
+  RgbImage image{decoded.width, decoded.height, !decoded.is_colour(), {}, {}, {}, {},
+                 decoded.depth};
   image.grey = grey_plane(decoded, kWhite);
   if (image.is_grey) return image;
   image.red = plane(decoded, kWhite, [](const std::uint8_t* rgb) { return int{rgb[0]}; });
@@ -154,16 +176,17 @@ RgbImage rgb_image_of(const Picture& decoded) {
   return image;
 }
 
-GreyImage load_grey_image(const std::filesystem::path& path) {
-  return decode_grey_image(read_file(path, kMaxImageFileBytes), path.string());
+GreyImage load_grey_image(const std::filesystem::path& path, int sample_bits) {
+  return decode_grey_image(read_file(path, kMaxImageFileBytes), path.string(), sample_bits);
 }
 
-RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name) {
-  return rgb_image_of(decode_picture(bytes, name));
+RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                          int sample_bits) {
+  return rgb_image_of(decode_picture(bytes, name, sample_bits));
 }
 
-RgbImage load_rgb_image(const std::filesystem::path& path) {
-  return decode_rgb_image(read_file(path, kMaxImageFileBytes), path.string());
+RgbImage load_rgb_image(const std::filesystem::path& path, int sample_bits) {
+  return decode_rgb_image(read_file(path, kMaxImageFileBytes), path.string(), sample_bits);
 }
 
 Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,

@@ -113,23 +113,43 @@ struct Finding {
   Plane plane;  // the picture, shrunk
   bool is_inverted = false;
   std::vector<Mark> marks;  // at least one
+  LeftOut left_out = {};
 };
+
+// What is there, when nothing of it is a character.
+Error nothing_to_read(const Finding& found, const std::string& name) {
+  constexpr float kLeastContrast = 10;  // grey levels
+  const auto& values = found.plane.values;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (!(*high - *low >= kLeastContrast)) {
+    return {ErrorKind::data, str(name, ": no ink/contrast to find a digit in")};
+  }
+  std::string what = found.left_out.text();
+  if (what.empty()) {
+    what = str("nothing ", found.is_inverted ? "darker" : "lighter",
+               " than the ground is shaped like a stroke");
+  }
+  return {ErrorKind::data,
+          str(name, ": the picture has ink/contrast, but no mark of a digit's size: ", what)};
+}
 
 Finding find_in(const GreyImage& image, Invert invert, const std::string& name) {
   check_size(image, name);
   Finding found{to_plane(image), false, {}};
   found.is_inverted = must_invert(found.plane, invert);
-  found.marks = find_marks(found.plane, found.is_inverted);
-  if (found.marks.empty()) {
-    throw Error(ErrorKind::data, str(name, ": no ink/contrast to find a digit in"));
-  }
+  found.marks = find_marks(found.plane, found.is_inverted, &found.left_out);
+  if (found.marks.empty()) throw nothing_to_read(found, name);
   return found;
 }
 
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
                                   const GreyImage& image, PictureSize size) {
-  return {to_bytes(place_like_mnist(scale_into(mark.ink, box_in(size)), size)), found.is_inverted,
-          in_picture(mark.box, found.plane, image), mark.row, marks};
+  return {to_bytes(place_like_mnist(scale_into(mark.ink, box_in(size)), size)),
+          found.is_inverted,
+          in_picture(mark.box, found.plane, image),
+          mark.row,
+          marks,
+          found.left_out};
 }
 
 // Adds the ink of `inner` to `outer` when it lies inside its box. Returns whether it does.

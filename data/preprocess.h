@@ -40,11 +40,13 @@ struct PreparedImage {
   InkBox box;             // where it is in the picture, in the picture's pixels
   std::int64_t row = 0;   // of the writing, from 0
   std::size_t marks = 0;  // how many were found in the whole picture, this one included
+  LeftOut left_out = {};  // in the whole picture
 };
 
 // Of several marks in a picture, `mnist` takes the largest, preferring those that do not touch the
 // border. The marks inside its box are parts of it, as the eyes of a face are. Throws data when
-// there is no contrast to find ink in (mnist), or the size is wrong (none). `name` is for the
+// there is no contrast to find ink in, or no mark of a character's size (mnist), or the size is
+// wrong (none). `name` is for the
 // message.
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name, PictureSize size = {});

@@ -118,6 +118,12 @@ double familiarity(std::span<const float> logits, double variation) {
   return (top + std::log(sum)) / std::sqrt(variation);
 }
 
+bool is_unsure(const Calibration& calibration, std::span<const double> probabilities,
+               double familiarity) {
+  const double largest = *std::max_element(probabilities.begin(), probabilities.end());
+  return !(largest >= kLeastCertain) || familiarity < calibration.threshold;
+}
+
 std::vector<double> softmax(std::span<const float> logits, double temperature) {
   const double top = logits[largest(logits)];
   std::vector<double> probabilities;

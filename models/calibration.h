@@ -13,6 +13,8 @@
 //                 Likelihood-based Generative Models, ICLR 2020). kRefusedShare of the held-out
 //                 images lie below the threshold.
 //
+// An answer below kLeastCertain is unsure whatever was fitted.
+//
 // Both are fitted on images that the network was not trained on. models/README.md shows what other
 // scores would refuse.
 #pragma once
@@ -30,13 +32,20 @@ inline constexpr int kCalibrationBins = 15;
 struct Calibration {
   double temperature = 1;                                       // > 0
   double threshold = -std::numeric_limits<double>::infinity();  // of familiarity()
-  std::int64_t images = 0;  // that it was fitted on; 0: nothing was fitted, nothing is refused
+  std::int64_t images = 0;  // that it was fitted on; 0: nothing was fitted, nothing is unfamiliar
 };
 
 // `logits` is (images, classes), `variation` the total_variation() of each image. The temperature
 // stays 1 when every label has the largest logit: then no temperature is the most likely one.
 Calibration fit_calibration(std::span<const float> logits, std::span<const std::int32_t> labels,
                             std::span<const double> variation);
+
+// A class that has less than this is as likely as not another one.
+inline constexpr double kLeastCertain = 0.5;
+
+// Is an answer with these probabilities, to a picture of this familiarity, unsure?
+bool is_unsure(const Calibration& calibration, std::span<const double> probabilities,
+               double familiarity);
 
 // The sum of the differences between neighbouring pixels of an image (channels, height, width), 255
 // being 1: in grey about twice the length of its strokes.

@@ -60,7 +60,7 @@ Answer Classifier::classify(std::span<const std::uint8_t> pixels) {
   }
   answer.familiarity = familiarity(
       answer.logits, total_variation(pixels, info_.network.height, info_.network.width));
-  answer.unsure = answer.familiarity < info_.calibration.threshold;
+  answer.unsure = is_unsure(info_.calibration, answer.probabilities, answer.familiarity);
   answer.ranking.resize(answer.logits.size());
   std::iota(answer.ranking.begin(), answer.ranking.end(), std::size_t{0});
   std::stable_sort(answer.ranking.begin(), answer.ranking.end(), [&](std::size_t a, std::size_t b) {

@@ -19,7 +19,7 @@ struct Answer {
   std::vector<double> probabilities;  // probabilities_of() them
   std::vector<std::size_t> ranking;   // the classes, the most probable first
   double familiarity = 0;             // of the picture; models/calibration.h
-  bool unsure = false;                // it is below the model's threshold
+  bool unsure = false;                // is_unsure()
 };
 
 // (classes,): the softmax of an image's logits at the model's temperature, or the sigmoid of each.

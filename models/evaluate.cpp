@@ -282,12 +282,13 @@ Evaluation evaluate(const Model& model, const data::ImageSet& set, std::int64_t 
   for (std::int64_t i = 0; i < set.count; ++i) {
     const auto first = static_cast<std::size_t>(i) * classes;
     const auto row = std::span(logits).subspan(first, classes);
-    std::ranges::transform(probabilities_of(row, model.info),
+    const std::vector<double> shares = probabilities_of(row, model.info);
+    std::ranges::transform(shares,
                            result.probabilities.begin() + static_cast<std::ptrdiff_t>(first),
                            [](double probability) { return static_cast<float>(probability); });
     const auto image = std::span(set.images).subspan(static_cast<std::size_t>(i) * pixels, pixels);
     const double seen = familiarity(row, total_variation(image, set.height, set.width));
-    unsure += seen < model.info.calibration.threshold ? 1 : 0;
+    unsure += is_unsure(model.info.calibration, shares, seen) ? 1 : 0;
   }
   result.unsure = unsure;
   if (model.info.output == Output::sigmoid) {

@@ -26,7 +26,7 @@ struct Evaluation {
   std::vector<std::int32_t> predictions;  // (images,)
   std::vector<float> probabilities;       // (images, classes), probabilities_of()
   double calibration_error = 0;           // expected_calibration_error() of them
-  std::int64_t unsure = 0;                // images below the model's threshold
+  std::int64_t unsure = 0;                // images whose answer is_unsure()
   std::vector<std::int64_t> confusion;    // (classes, classes), row: true label
   double seconds = 0;
 };

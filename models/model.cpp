@@ -129,6 +129,7 @@ ModelInfo info_of(const data::Dataset& dataset) {
   info.mean = dataset.mean;
   info.stddev = dataset.stddev;
   info.fit = dataset.fit;
+  info.sample_bits = dataset.sample_bits;
   return info;
 }
 

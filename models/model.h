@@ -51,6 +51,7 @@ struct ModelInfo {
   Output output = Output::softmax;
   bool recognised = false;               // true: no weft metadata, the network was inferred
   data::Fit fit = data::Fit::letterbox;  // how a picture of another size is brought to this one
+  int sample_bits = 0;                   // data::Dataset::sample_bits
   bool own_data = false;  // trained on data of the user's own: a picture is taken whole, as it is
   int epochs = 0;
   double test_accuracy = -1;     // 0..1; negative: not known

@@ -94,6 +94,7 @@ std::string to_json(const ModelInfo& info) {
   }
   if (info.output != Output::softmax) json["output"] = name_of(info.output);
   if (info.fit != data::Fit::letterbox) json["fit"] = data::name_of(info.fit);
+  if (info.sample_bits > 0) json["sample_bits"] = info.sample_bits;
   json["epochs"] = info.epochs;
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
   json["test_images"] = info.test_images;
@@ -123,6 +124,9 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where) 
   }
   if (fields.has("output")) info.output = parsed(fields, "output", parse_output);
   if (fields.has("fit")) info.fit = parsed(fields, "fit", data::parse_fit);
+  if (fields.has("sample_bits")) {
+    info.sample_bits = static_cast<int>(fields.integer("sample_bits", 1, 16));
+  }
   info.epochs = static_cast<int>(fields.integer("epochs", 0, INT32_MAX));
   if (fields.has("test_accuracy")) {
     info.test_accuracy = fields.number("test_accuracy");

@@ -51,6 +51,7 @@ Json json_of(const TrainConfig& config) {
                       {"height", config.own_data.shape.height},
                       {"width", config.own_data.shape.width},
                       {"fit", data::name_of(config.own_data.shape.fit)},
+                      {"sample_bits", config.own_data.shape.sample_bits},
                       {"skip_broken", config.own_data.skip_broken}};
   json["epochs"] = config.epochs;
   json["batch_size"] = config.batch_size;
@@ -118,6 +119,9 @@ OwnData own_data_from(const Fields& fields) {
   own.shape.height = fields.integer("height", 0, data::kMaxDatasetSide);
   own.shape.width = fields.integer("width", 0, data::kMaxDatasetSide);
   own.shape.fit = parsed(fields, "fit", data::parse_fit);
+  if (fields.has("sample_bits")) {
+    own.shape.sample_bits = static_cast<int>(fields.integer("sample_bits", 0, 16));
+  }
   own.skip_broken = fields.boolean("skip_broken");
   return own;
 }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The number changes when decoding or fitting changes a pixel, or the format of the file.
-constexpr std::string_view kMagic = "weft pictures 1 ";
+constexpr std::string_view kMagic = "weft pictures 2 ";
 constexpr std::size_t kDigits = 64;                               // of a SHA-256
 constexpr std::size_t kHeader = kMagic.size() + 2 * kDigits + 2;  // a space and a line feed
 
@@ -24,7 +24,8 @@ std::span<const std::uint8_t> bytes_in(std::string_view text) {
 }
 
 std::string text_of(const PictureShape& shape) {
-  return str(shape.channels, ' ', shape.height, ' ', shape.width, ' ', name_of(shape.fit));
+  return str(shape.channels, ' ', shape.height, ' ', shape.width, ' ', name_of(shape.fit), ' ',
+             shape.sample_bits);
 }
 
 void append(Bytes& out, const void* from, std::size_t count) {
@@ -136,6 +137,9 @@ std::optional<DecodedPictures> read_cache(const CacheEntry& entry) {
       const auto why = reader.take(static_cast<std::size_t>(reader.number(kMost)));
       pictures.skipped.emplace_back(why.begin(), why.end());
     }
+    pictures.sample_bits = static_cast<int>(reader.number(16));
+    pictures.stated_depths = reader.number(kMost);
+    pictures.found_depths = reader.number(kMost);
     if (!reader.ok || !reader.left.empty()) return std::nullopt;
     fs::last_write_time(entry.path, fs::file_time_type::clock::now(), unknown);  // of its last use
     return pictures;
@@ -159,6 +163,10 @@ void write_cache(const CacheEntry& entry, const DecodedPictures& pictures) {
   for (const std::string& why : pictures.skipped) {
     append_number(payload, std::ssize(why));
     append(payload, why.data(), why.size());
+  }
+  for (const std::int64_t n :
+       {std::int64_t{pictures.sample_bits}, pictures.stated_depths, pictures.found_depths}) {
+    append_number(payload, n);
   }
   AtomicFile file(entry.path);
   file.write(str(kMagic, entry.key, ' ', sha256_hex(payload), '\n'));

@@ -18,7 +18,10 @@ namespace weft::data {
 struct DecodedPictures {
   ImageSet train, validation, test;
   std::vector<std::string> skipped;  // why, for each picture that was left out
-  bool all_read = true;              // false: the bytes of one that was left out could not be had
+  int sample_bits = 0;               // of the shape that they were decoded to
+  // PNGs of 16 bits a sample that are scaled up, by their sBIT and by `sample_bits`.
+  std::int64_t stated_depths = 0, found_depths = 0;
+  bool all_read = true;  // false: the bytes of one that was left out could not be had
 };
 
 struct CacheEntry {

@@ -87,6 +87,16 @@ double typical_height(const std::vector<Piece>& pieces) {
   return static_cast<double>(heights[heights.size() * 3 / 4]);
 }
 
+// Erases the pieces of which `is` is true, and adds those that count to `count`.
+template <class Is>
+void drop(std::vector<Piece>& pieces, const Plane& ink, std::size_t& count, Is is) {
+  std::erase_if(pieces, [&](const Piece& piece) {
+    const bool drops = is(piece);
+    count += drops && counts_as_mark(piece, ink) ? 1 : 0;
+    return drops;
+  });
+}
+
 void append(Piece& to, const Piece& from) {
   to.box = united(to.box, from.box);
   to.mass += from.mass;
@@ -106,7 +116,12 @@ std::vector<Piece> connected_pieces(const Plane& ink, float weak, float certain)
   return pieces;
 }
 
-void drop_dirt(std::vector<Piece>& pieces, const Plane& ink) {
+bool counts_as_mark(const Piece& piece, const Plane& ink) {
+  const std::int64_t least = std::max<std::int64_t>(2, std::min(ink.width, ink.height) / 200);
+  return std::max(piece.box.width, piece.box.height) >= least;
+}
+
+void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out) {
   // Of the largest mark's pixels; inside of it, as the eyes of a face are, less is no dirt.
   constexpr double kLeastShare = 0.03, kLeastShareInside = 0.01;
   constexpr double kSpeck = 0.03;  // of the shorter side; smaller things are nobody's writing
@@ -118,20 +133,20 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink) {
     return !piece.is_surround && size >= least_size;
   });
   if (has_writing) {
-    std::erase_if(pieces, [](const Piece& piece) { return piece.is_surround; });
+    drop(pieces, ink, left_out.at_border, [](const Piece& piece) { return piece.is_surround; });
   }
   if (pieces.empty()) return;
   const Piece largest = *std::max_element(
       pieces.begin(), pieces.end(), [](const auto& a, const auto& b) { return a.mass < b.mass; });
   const double speck = kSpeck * static_cast<double>(std::min(ink.width, ink.height));
-  std::erase_if(pieces, [&](const Piece& piece) {
+  drop(pieces, ink, left_out.small, [&](const Piece& piece) {
     const bool is_inside = united(largest.box, piece.box) == largest.box;
     return piece.mass < (is_inside ? kLeastShareInside : kLeastShare) * largest.mass ||
            static_cast<double>(std::max(piece.box.width, piece.box.height)) < speck;
   });
 }
 
-std::vector<Piece> join_parts(std::vector<Piece> pieces) {
+std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out) {
   if (pieces.empty()) return pieces;
   // On a page the others tell how high a character is. Two or three may be parts of one.
   const double height = typical_height(pieces), most = (pieces.size() > 3 ? 1.35 : 2.2) * height;
@@ -147,7 +162,7 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces) {
     }
   }
   const double least = 0.35 * typical_height(pieces);
-  std::erase_if(pieces, [&](const Piece& piece) {
+  drop(pieces, ink, left_out.small, [&](const Piece& piece) {
     return static_cast<double>(std::max(piece.box.height, piece.box.width)) < least ||
            static_cast<double>(piece.box.height) < 0.5 * least;
   });

@@ -22,11 +22,14 @@ struct Piece {
 // The pieces (8 neighbours) of pixels above `weak` that hold a pixel above `certain`.
 std::vector<Piece> connected_pieces(const Plane& ink, float weak, float certain);
 
-// Drops what is no writing: specks, and marks along the border when others are left.
-void drop_dirt(std::vector<Piece>& pieces, const Plane& ink);
+// More than a speck, in a plane of this size.
+bool counts_as_mark(const Piece& piece, const Plane& ink);
 
-// Joins the parts of each character, and drops what is too small to be one.
-std::vector<Piece> join_parts(std::vector<Piece> pieces);
+// Drops what is no writing, and counts it: specks, and marks along the border when others are left.
+void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out);
+
+// Joins the parts of each character, and drops what is too small to be one, which it counts.
+std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out);
 
 // Rows from the top, each from the left.
 void sort_for_reading(std::vector<Piece>& pieces);

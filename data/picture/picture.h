@@ -11,6 +11,7 @@
 #include <string>
 
 #include "data/gzip.h"
+#include "data/image.h"
 #include "engine/error.h"
 
 namespace weft::data {
@@ -20,19 +21,19 @@ struct Picture {
   std::int64_t width = 0, height = 0;
   int channels = 0;  // 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
   std::unique_ptr<std::uint8_t[], void (*)(void*)> pixels;  // (height, width, channels)
+  SampleDepth depth = {};                                   // of a PNG of 16 bits a sample
 
   bool is_colour() const { return channels >= 3; }
   bool has_alpha() const { return channels % 2 == 0; }
 };
 
-struct RgbImage;  // image.h
-
 // What decode_rgb_image() does, in two parts.
-Picture decode_picture(std::span<const std::uint8_t> file, const std::string& name);
+Picture decode_picture(std::span<const std::uint8_t> file, const std::string& name,
+                       int sample_bits = 0);
 RgbImage rgb_image_of(const Picture& picture);
 
 // Each decodes a whole file. Throws data, naming `name`, for anything that it cannot decode.
-Picture decode_png(std::span<const std::uint8_t> file, const std::string& name);
+Picture decode_png(std::span<const std::uint8_t> file, const std::string& name, int sample_bits);
 Picture decode_jpeg(std::span<const std::uint8_t> file, const std::string& name);
 // One channel, whatever the file has: its brightness by ITU-R BT.601.
 Picture decode_grey_jpeg(std::span<const std::uint8_t> file, const std::string& name);

@@ -99,11 +99,17 @@ void unfilter(int filter, std::span<std::uint8_t> row, std::span<const std::uint
   }
 }
 
-// Turns rows of a PNG's own samples into pixels of 8 bits per channel.
+// Of samples of 16 bits, for those of colours and those of alpha.
+struct DeepSamples {
+  int colour = 0, alpha = 0;
+};
+
+// Turns rows of a PNG's own samples into pixels of 8 bits per channel. White and opaque have
+// `bits` of 16.
 class PixelExpander {
  public:
-  PixelExpander(const PngChunks& chunks, const std::string& name)
-      : chunks_(chunks), header_(chunks.header), name_(name) {}
+  PixelExpander(const PngChunks& chunks, const std::string& name, DeepSamples bits)
+      : chunks_(chunks), header_(chunks.header), name_(name), bits_(bits) {}
 
   int channels() const {
     const int transparent = chunks_.has_transparency ? 1 : 0;
@@ -112,7 +118,7 @@ class PixelExpander {
 
   // Writes `count` pixels of `row` to `out`, with `step` bytes from one pixel to the next.
   void expand(std::span<const std::uint8_t> row, std::size_t count, std::uint8_t* out,
-              std::size_t step) const {
+              std::size_t step) {
     const auto samples = static_cast<std::size_t>(header_.samples());
     const bool as_they_are = header_.depth == 8 && header_.colour != PngColour::indexed &&
                              !chunks_.has_transparency && step == samples;
@@ -129,13 +135,21 @@ class PixelExpander {
       for (std::size_t c = 0; c < samples; ++c) {
         const std::uint32_t value = sample(row, x * samples + c);
         transparent = transparent && value == chunks_.transparent_colour[c];
-        out[c] = to_byte(value);
+        out[c] = header_.depth == 16 ? deep_to_byte(value, is_alpha(c)) : to_byte(value);
       }
       if (chunks_.has_transparency) out[samples] = transparent ? 0 : 255;
     }
   }
 
+  DeepSamples peaks() const { return peaks_; }  // of the rows until now
+
  private:
+  bool is_alpha(std::size_t channel) const {
+    const bool has_alpha =
+        header_.colour == PngColour::grey_alpha || header_.colour == PngColour::rgb_alpha;
+    return has_alpha && channel + 1 == static_cast<std::size_t>(header_.samples());
+  }
+
   std::uint32_t sample(std::span<const std::uint8_t> row, std::size_t index) const {
     const auto depth = static_cast<std::size_t>(header_.depth);
     if (depth == 8) return row[index];
@@ -145,8 +159,15 @@ class PixelExpander {
   }
 
   std::uint8_t to_byte(std::uint32_t value) const {
-    if (header_.depth == 16) return static_cast<std::uint8_t>(value >> 8);
     return static_cast<std::uint8_t>(value * (255 / ((1u << header_.depth) - 1)));
+  }
+
+  std::uint8_t deep_to_byte(std::uint32_t value, bool is_alpha) {
+    int& peak = is_alpha ? peaks_.alpha : peaks_.colour;
+    peak = std::max(peak, static_cast<int>(value));
+    const int bits = is_alpha ? bits_.alpha : bits_.colour;
+    if (bits >= 8) return static_cast<std::uint8_t>(std::min(255u, value >> (bits - 8)));
+    return static_cast<std::uint8_t>(std::min(255u, value * 255 / ((1u << bits) - 1)));
   }
 
   void look_up(std::size_t index, std::uint8_t* out) const {
@@ -163,6 +184,7 @@ class PixelExpander {
   const PngChunks& chunks_;
   const PngHeader& header_;
   const std::string& name_;
+  DeepSamples bits_, peaks_;
 };
 
 // The pixels of one pass are those of columns x, x + dx, ... in rows y, y + dy, ...
@@ -197,14 +219,9 @@ void check_length(const PngChunks& chunks, const std::string& name) {
                                   " bytes, its ", there, " bytes of pixel data cannot hold them"));
 }
 
-}  // namespace
-
-Picture decode_png(std::span<const std::uint8_t> file, const std::string& name) {
-  const PngChunks chunks = read_png_chunks(file, name);
+Picture decode_rows(const PngChunks& chunks, PixelExpander& expander, const std::string& name) {
   const PngHeader& header = chunks.header;
-  check_length(chunks, name);
   PixelStream stream(chunks, name);
-  const PixelExpander expander(chunks, name);
   Picture picture = make_picture(header.width, header.height, expander.channels(), name);
   const auto channels = static_cast<std::size_t>(picture.channels);
   for (const Pass& pass : passes_of(header)) {
@@ -224,6 +241,37 @@ Picture decode_png(std::span<const std::uint8_t> file, const std::string& name) 
     }
   }
   stream.expect_end();
+  return picture;
+}
+
+// The standard asks writers to scale their samples up to 16 bits, and sBIT then says how many bits
+// they had before. One that did not has no sample above those bits.
+SampleDepth depth_of(int peak, int stated, int wanted) {
+  const bool is_stated = stated > 0;
+  const int bits = is_stated ? stated : wanted > 0 ? wanted : bits_for_peak(peak);
+  const SampleDepth::Source source = is_stated    ? SampleDepth::Source::file
+                                     : wanted > 0 ? SampleDepth::Source::caller
+                                                  : SampleDepth::Source::measured;
+  return {peak < 1 << bits ? bits : 16, peak, source};
+}
+
+}  // namespace
+
+Picture decode_png(std::span<const std::uint8_t> file, const std::string& name, int sample_bits) {
+  const PngChunks chunks = read_png_chunks(file, name);
+  check_length(chunks, name);
+  PixelExpander expander(chunks, name, {16, 16});
+  Picture picture = decode_rows(chunks, expander, name);
+  if (chunks.header.depth == 16) {
+    const DeepSamples peaks = expander.peaks();
+    const SampleDepth depth = depth_of(peaks.colour, chunks.significant_bits, sample_bits);
+    if (depth.bits < 16) {  // rare, and known only now: once more
+      PixelExpander scaled(chunks, name,
+                           {depth.bits, peaks.alpha < 1 << depth.bits ? depth.bits : 16});
+      picture = decode_rows(chunks, scaled, name);
+    }
+    picture.depth = depth;
+  }
   return upright(std::move(picture), chunks.orientation, name);
 }
 

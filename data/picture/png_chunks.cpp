@@ -77,6 +77,7 @@ class ChunkReader {
     if (type == chunk_type("tRNS")) return read_transparency(content);
     if (type == chunk_type("IDAT")) return add_pixel_data(content);
     if (type == chunk_type("eXIf")) chunks_.orientation = exif_orientation(content);
+    if (type == chunk_type("sBIT")) read_significant_bits(content);
     if ((type & kAncillary) == 0) {
       throw unsupported_picture(name_, str("a PNG with the chunk ", letters_of(type)));
     }
@@ -143,6 +144,16 @@ class ChunkReader {
     for (std::size_t c = 0; c < content.size() / 2; ++c) {
       chunks_.transparent_colour[c] = cursor.big_endian(2) & mask;
     }
+  }
+
+  // One that makes no sense says nothing, as a damaged eXIf does.
+  void read_significant_bits(std::span<const std::uint8_t> content) {
+    const PngHeader& header = chunks_.header;
+    const bool is_colour = header.colour == PngColour::rgb || header.colour == PngColour::rgb_alpha;
+    const std::size_t colours = is_colour ? 3 : 1;
+    if (header.colour == PngColour::indexed || content.size() < colours) return;
+    const int most = *std::max_element(content.begin(), content.begin() + colours);
+    if (most >= 1 && most <= header.depth) chunks_.significant_bits = most;
   }
 
   void add_pixel_data(std::span<const std::uint8_t> content) {

@@ -41,11 +41,12 @@ struct PngHeader {
 // The spans point into the file.
 struct PngChunks {
   PngHeader header;
-  std::span<const std::uint8_t> palette;                  // RGB triples of an indexed picture
-  bool has_transparency = false;                          // a tRNS chunk
-  std::span<const std::uint8_t> palette_alpha;            // colours beyond its end are opaque
-  std::array<std::uint32_t, 3> transparent_colour = {};   // of grey and RGB pictures
-  int orientation = 1;                                    // that of the eXIf chunk (exif.h)
+  std::span<const std::uint8_t> palette;                 // RGB triples of an indexed picture
+  bool has_transparency = false;                         // a tRNS chunk
+  std::span<const std::uint8_t> palette_alpha;           // colours beyond its end are opaque
+  std::array<std::uint32_t, 3> transparent_colour = {};  // of grey and RGB pictures
+  int orientation = 1;                                   // that of the eXIf chunk (exif.h)
+  int significant_bits = 0;  // of the colours, by the sBIT chunk; 0: it says nothing
   std::vector<std::span<const std::uint8_t>> pixel_data;  // contents of IDAT chunks, none empty
 };
 

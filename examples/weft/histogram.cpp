@@ -24,6 +24,7 @@ struct HistogramFlags {
   std::string input, out, range, variant = "automatic";
   std::int64_t bins = 0;  // 0: 10 of an array, 256 of a picture
   bool json = false;
+  TextFlags text;
   DeviceFlags device;
 };
 
@@ -136,6 +137,10 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
   if (!flags.range.empty()) {
     throw Error(ErrorKind::usage, "--range is for arrays; a picture has the values 0 to 255");
   }
+  if (const std::string assumption = image.depth.assumption(); !assumption.empty()) {
+    print_notice(fmt::format("{}: a PNG with 16 bits a sample: {}",
+                             printable(input_name(flags.input)), assumption));
+  }
   const CountedPicture counted = count_picture(image, bins, flags.variant, device);
   const std::string size =
       fmt::format("{} x {} pixels{}", image.width, image.height, image.is_grey ? ", grey" : "");
@@ -178,7 +183,7 @@ int run_histogram(const HistogramFlags& flags) {
   static_cast<void>(parse_range(flags.range));
   static_cast<void>(kernels::rung_name("histogram", flags.variant));
   const Device device = select_device(flags.device);
-  const auto input = read_array_or_picture(flags.input, "histogram");
+  const auto input = read_array_or_picture(flags.input, "histogram", flags.text);
   if (!flags.json) announce_device(flags.device, device);  // a bad file is one line
 
   Result result = std::holds_alternative<data::NpyArray>(input)
@@ -209,6 +214,7 @@ void add_histogram(CLI::App& app, Action& action) {
                    std::string(".npy, text with numbers, ") + data::kPictureFormats +
                        "; - or nothing: a pipe")
       ->type_name("");
+  add_text_flags(*histogram, flags->text);
   add_whole(*histogram, "--bins", flags->bins, 1, kMostBins,
             "bins of equal width; default: 10, a picture 256");
   histogram
@@ -226,9 +232,11 @@ void add_histogram(CLI::App& app, Action& action) {
   histogram->footer(
       "Counts are numpy.histogram()'s: the last bin includes its upper edge, a value on an edge\n"
       "is in the bin above it. NaN and infinities are counted apart. A picture is counted per\n"
-      "channel and by brightness, its transparent parts as white.\n\n"
+      "channel and by brightness, its transparent parts as white. A table of several columns as\n"
+      "text needs --column.\n\n"
       "  weft histogram photo.jpg --out h.svg\n"
       "  weft histogram data.npy --bins 50 --range -3,3 --out h.png\n"
+      "  weft histogram prices.csv --column close\n"
       "  seq 1 100 | weft histogram --bins 4");
   histogram->callback([flags, &action] { action = [flags] { return run_histogram(*flags); }; });
 }

@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "data/image.h"
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/own_data.h"
 #include "examples/weft/input/picture_model.h"
 #include "examples/weft/output/draw.h"
 #include "examples/weft/output/json_lines.h"
@@ -29,7 +31,7 @@ struct PredictFlags {
   std::vector<std::string> images;
   std::string preprocess;  // empty: what suits the model's data set
   std::string invert = "auto";
-  std::int64_t top_k = 1;
+  std::int64_t top_k = 1, sample_bits = 0;
   bool all = false, show = false, json = false;
   DeviceFlags device;
 };
@@ -48,6 +50,7 @@ std::string as_json(const std::string& path, const models::Answer& answer, const
   event["familiarity"] = answer.familiarity;  // null for a flat picture
   event["inverted"] = prepared.inverted;
   event["marks"] = prepared.marks;
+  event["left_out"] = prepared.left_out.count();
   event["logits"] = answer.logits;
   event["probabilities"] = answer.probabilities;
   event["output"] = models::name_of(info.output);
@@ -102,18 +105,37 @@ void print_marks(const PredictFlags& flags, const std::string& path, const data:
       write_out(as_line("  " + box_text(mark.prepared.box), width + 2, mark.answer, classes,
                         static_cast<std::size_t>(flags.top_k), terminal));
     }
+    const std::string left_out = marks.front().prepared.left_out.text();
+    if (!left_out.empty()) write_out("  " + left_out + "\n");
   }
   if (flags.show)
     print_drawing(draw_marks(image, marks, classes, picture_size(info), terminal), flags.json);
 }
 
+int sample_bits(const PredictFlags& flags, const models::ModelInfo& info) {
+  return flags.sample_bits > 0 ? static_cast<int>(flags.sample_bits) : info.sample_bits;
+}
+
+// Once for all pictures of which it says the same.
+void report_depth(const std::string& path, const data::SampleDepth& depth) {
+  static std::set<int> reported;
+  const std::string assumption = depth.assumption();
+  if (assumption.empty() || !reported.insert(depth.bits).second) return;
+  print_notice(fmt::format("{}: a PNG with 16 bits a sample: {}; --sample-bits says otherwise",
+                           printable(path), assumption));
+}
+
 data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input,
                             const models::ModelInfo& info) {
   const data::Invert invert = data::parse_invert(flags.invert);
+  const int bits = sample_bits(flags, info);
   if (takes_whole_pictures(info) && flags.preprocess.empty()) {
-    return prepare_whole(info, load_colour_input(input), invert == data::Invert::yes);
+    const data::RgbImage image = load_colour_input(input, bits);
+    report_depth(input_name(input.path), image.depth);
+    return prepare_whole(info, image, invert == data::Invert::yes);
   }
-  const data::GreyImage image = load_input(input);
+  const data::GreyImage image = load_input(input, bits);
+  report_depth(input_name(input.path), image.depth);
   return data::prepare_image(image,
                              flags.preprocess.empty() ? preprocess_for(info, image)
                                                       : data::parse_preprocess(flags.preprocess),
@@ -153,7 +175,8 @@ int run_predict(const PredictFlags& flags) {
     data::PreparedImage prepared;
     try {
       if (flags.all) {
-        image = load_input(input);
+        image = load_input(input, sample_bits(flags, model.info));
+        report_depth(path, image.depth);
         marks = read_marks(image, data::parse_invert(flags.invert), path, classifier,
                            picture_size(model.info));
       } else {
@@ -168,6 +191,9 @@ int run_predict(const PredictFlags& flags) {
     if (flags.all) {
       print_marks(flags, path, image, marks, classes, model.info);
       continue;
+    }
+    if (prepared.left_out.count() > 0) {
+      print_notice(fmt::format("{}: {}", printable(path), prepared.left_out.text()));
     }
     if (prepared.marks > 1) {
       print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
@@ -215,6 +241,8 @@ void add_predict(CLI::App& app, Action& action) {
              "whether the ink is darker than the paper")
       ->capture_default_str();
   add_whole(*sub, "--top-k", flags->top_k, 1, 1000, "classes to name")->capture_default_str();
+  add_sample_bits(*sub, flags->sample_bits,
+                  "as in training, else as sBIT says or the largest needs");
   sub->add_flag("--all", flags->all, "read every mark of a picture, row by row");
   sub->add_flag("--show", flags->show, "draw what the network saw");
   sub->add_flag("--json", flags->json, "one JSON object per image");

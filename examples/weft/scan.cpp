@@ -29,6 +29,7 @@ using kernels::ScanOp;
 struct ScanFlags {
   std::string input, out, op = "sum", type = "auto", variant = "automatic";
   bool exclusive = false, json = false;
+  TextFlags text;
   DeviceFlags device;
 };
 
@@ -217,7 +218,7 @@ int run_scan(const ScanFlags& flags) {
   const kernels::ScanOptions options = options_of(flags);
   const Device device = select_device(flags.device);
   const std::string name = printable(input_name(flags.input));
-  NpyArray array = read_array(flags.input, "scan");
+  NpyArray array = read_array(flags.input, "scan", flags.text);
   if (to_file && !flags.json) announce_device(flags.device, device);  // a bad file is one line
   const std::string what = shape_text(array);
   const std::string type = result_type(flags, array.dtype);
@@ -255,6 +256,7 @@ void add_scan(CLI::App& app, Action& action) {
   scan->add_option("INPUT", flags->input,
                    ".npy, or text: numbers between white space or commas;\n- or nothing: a pipe")
       ->type_name("");
+  add_text_flags(*scan, flags->text);
   scan->add_option("--out", flags->out, "S.npy or S.txt; default: lines on standard output")
       ->type_name("FILE");
   add_choice(*scan, "--op", flags->op, {"sum", "min", "max", "product"}, "what is accumulated")
@@ -275,10 +277,10 @@ void add_scan(CLI::App& app, Action& action) {
       "An array of several axes is scanned as numpy.cumsum() does it: flattened, row by row.\n"
       "Integers that overflow wrap around. Text of whole numbers is scanned in i8, other text in\n"
       "f8; '#' begins a comment, and an empty cell of a table is refused. Without --out nothing\n"
-      "but the result goes to standard output.\n\n"
+      "but the result goes to standard output. A table of several columns needs --column.\n\n"
       "  seq 1 10 | weft scan\n"
       "  weft scan data.npy --out s.npy\n"
-      "  weft scan prices.txt --op max\n"
+      "  weft scan prices.csv --column close --op max\n"
       "  weft scan lengths.npy --exclusive --out offsets.npy");
   scan->callback([flags, &action] { action = [flags] { return run_scan(*flags); }; });
 }

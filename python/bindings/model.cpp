@@ -294,7 +294,7 @@ nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const A
       const std::span image(input.pixels.data() + i * elements, static_cast<std::size_t>(elements));
       const double familiarity = models::familiarity(
           row, models::total_variation(image, info.network.height, info.network.width));
-      unsure[i] = familiarity < info.calibration.threshold ? 1 : 0;
+      unsure[i] = models::is_unsure(info.calibration, shares, familiarity) ? 1 : 0;
     }
   });
   return nb::borrow<nb::tuple>(call.results());

@@ -7,6 +7,7 @@
 
 #include "data/digits.h"
 #include "tests/data/picture_folder.h"
+#include "tests/data/pictures.h"
 
 namespace weft::data {
 namespace {
@@ -273,6 +274,54 @@ TEST_F(Folder, WhatIsWrittenIsReadAgain) {
   odd.class_names[3] = "T-shirt/top";
   expect_error(ErrorKind::data, {"T-shirt/top"}, [&] { write_folder(odd, *this / "odd"); });
   EXPECT_FALSE(fs::exists(*this / "odd"));
+}
+
+// A grey PNG of 4 x 4 and 16 bits a sample.
+void write_deep_png(const fs::path& path, int sample) {
+  test::PngParts parts{.width = 4, .height = 4, .depth = 16};
+  for (int y = 0; y < 4; ++y) {
+    parts.rows.push_back(0);
+    for (int x = 0; x < 4; ++x) {
+      test::append(parts.rows,
+                   {static_cast<std::uint8_t>(sample >> 8), static_cast<std::uint8_t>(sample)});
+    }
+  }
+  test::write_bytes(path, test::make_png(parts));
+}
+
+// All pictures have one white: a dark one of 12 bits is no bright one of 10.
+TEST_F(Folder, SamplesOf16BitsAreScaledAlikeInAllPictures) {
+  for (int i = 0; i < 40; ++i) {
+    write_deep_png(*this / "train/dark" / (std::to_string(i) + ".png"), 160);
+    write_deep_png(*this / "train/light" / (std::to_string(i) + ".png"), i == 39 ? 4000 : 900);
+  }
+  for (const char* name : {"test/dark/0.png", "test/light/0.png"})
+    write_deep_png(*this / name, 160);
+  write_deep_png(*this / "test/light/full.png", 0xff00);  // it is no picture of 12 bits
+  FolderOptions options;
+  TempFolder cache;
+  options.cache_folder = cache.path();
+  for (const char* time : {"decoded", "from the cache"}) {
+    SCOPED_TRACE(time);
+    const Dataset dataset = load(options);
+    EXPECT_EQ(dataset.sample_bits, 12);
+    const auto count = [&](const ImageSet& set, int pixel) {
+      return std::count(set.images.begin(), set.images.end(), pixel);
+    };
+    EXPECT_EQ(count(dataset.train, 160 >> 4), 40 * 16);
+    EXPECT_EQ(count(dataset.train, 900 >> 4), 39 * 16);
+    EXPECT_EQ(count(dataset.train, 4000 >> 4), 16);
+    EXPECT_EQ(count(dataset.test, 160 >> 4), 2 * 16);
+    EXPECT_EQ(count(dataset.test, 255), 16);
+    EXPECT_EQ(log_, std::vector<std::string>{
+                        "82 PNGs have samples of 16 bits, and none in training is above 4095, "
+                        "which is taken for white; --sample-bits says otherwise"});
+  }
+  options.shape.sample_bits = 16;
+  const Dataset as_they_are = load(options);
+  EXPECT_EQ(as_they_are.sample_bits, 16);
+  EXPECT_EQ(*std::max_element(as_they_are.train.images.begin(), as_they_are.train.images.end()),
+            4000 >> 8);
 }
 
 class FolderCache : public Folder {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PNG files of every kind of sample, and every kind of damage.
+#include <algorithm>
+
 #include "tests/data/pictures.h"
 
 namespace weft::data {
@@ -27,6 +29,80 @@ TEST(Png, FewBitsAreScaledToBytes) {
   EXPECT_EQ(grey_of({.width = 3, .depth = 4, .rows = {0, 0x07, 0xf0}}), (Bytes{0, 119, 255}));
   EXPECT_EQ(grey_of({.width = 2, .depth = 16, .rows = {0, 0x12, 0xff, 0xff, 0x00}}),
             (Bytes{0x12, 0xff}));
+}
+
+// Two bytes for each sample, after the filter of the one row.
+Bytes deep_row(const std::vector<int>& samples) {
+  Bytes row = {0};
+  for (const int sample : samples) {
+    row.push_back(static_cast<std::uint8_t>(sample >> 8));
+    row.push_back(static_cast<std::uint8_t>(sample));
+  }
+  return row;
+}
+
+TEST(Png, SixteenBitsMayHoldFewer) {
+  const auto image_of = [](const std::vector<int>& samples, int sample_bits = 0) {
+    const PngParts parts{.width = static_cast<std::uint32_t>(samples.size()),
+                         .depth = 16,
+                         .rows = deep_row(samples)};
+    return decode_grey_image(make_png(parts), "x", sample_bits);
+  };
+  const auto expect = [&](const std::vector<int>& samples, int bits, const Bytes& pixels) {
+    const GreyImage image = image_of(samples);
+    EXPECT_EQ(image.depth.bits, bits);
+    EXPECT_EQ(image.depth.peak, *std::max_element(samples.begin(), samples.end()));
+    EXPECT_EQ(image.pixels, pixels);
+  };
+  expect({0, 2048, 4095}, 12, {0, 128, 255});
+  expect({0, 512, 1000}, 10, {0, 128, 250});
+  expect({0, 128, 255}, 8, {0, 128, 255});
+  expect({0, 8192, 16383}, 14, {0, 128, 255});
+  expect({0, 128 << 8, 255 << 8}, 16, {0, 128, 255});
+  expect({0, 4095, 40000}, 16, {0, 15, 156});
+  expect({0, 0}, 16, {0, 0});
+  EXPECT_EQ(image_of({0, 2048, 4095}).depth.assumption(),
+            "its largest sample is 4095, so that white is taken to be 4095");
+  EXPECT_EQ(image_of({0, 65535}).depth.assumption(), "");
+  // What the caller knows goes before what is measured, where it can be true.
+  EXPECT_EQ(image_of({0, 512, 1000}, 12).pixels, (Bytes{0, 32, 62}));
+  EXPECT_EQ(image_of({0, 512, 1000}, 16).pixels, (Bytes{0, 2, 3}));
+  EXPECT_EQ(image_of({0, 40000}, 12).pixels, (Bytes{0, 156}));
+  EXPECT_EQ(image_of({0, 1000}, 12).depth.assumption(), "");
+}
+
+TEST(Png, SignificantBitsAreObeyed) {
+  const auto image_of = [](const std::vector<int>& samples, const Bytes& bits,
+                           int sample_bits = 0) {
+    const PngParts parts{.width = static_cast<std::uint32_t>(samples.size()), .depth = 16};
+    return decode_grey_image(
+        png_of(
+            {{"IHDR", png_header(parts)}, {"sBIT", bits}, {"IDAT", deflated(deep_row(samples))}}),
+        "x", sample_bits);
+  };
+  EXPECT_EQ(image_of({0, 512, 1000}, {12}).pixels, (Bytes{0, 32, 62}));
+  EXPECT_EQ(image_of({0, 512, 1000}, {12}, 10).pixels, (Bytes{0, 32, 62}));
+  EXPECT_EQ(image_of({0, 512, 1000}, {16}).pixels, (Bytes{0, 2, 3}));
+  EXPECT_EQ(image_of({0, 1000}, {12}).depth.assumption(), "");
+  // As the standard asks, scaled up to 16 bits.
+  EXPECT_EQ(image_of({0, 0x8008, 0xffff}, {12}).pixels, (Bytes{0, 128, 255}));
+  for (const Bytes& damaged : {Bytes{}, Bytes{0}, Bytes{17}}) {
+    EXPECT_EQ(image_of({0, 2048, 4095}, damaged).pixels, (Bytes{0, 128, 255}));
+  }
+}
+
+TEST(Png, AlphaHasItsOwnRange) {
+  const auto picture_of = [](const std::vector<int>& samples) {
+    const PngParts parts{.depth = 16, .colour = test::kPngRgbAlpha, .rows = deep_row(samples)};
+    return decode_rgb_image(make_png(parts), "x");
+  };
+  for (const int opaque : {65535, 4095}) {
+    const RgbImage image = picture_of({4095, 2048, 0, opaque});
+    EXPECT_EQ(image.depth.bits, 12);
+    EXPECT_EQ(image.red, Bytes{255}) << opaque;
+    EXPECT_EQ(image.green, Bytes{128}) << opaque;
+    EXPECT_EQ(image.blue, Bytes{0}) << opaque;
+  }
 }
 
 TEST(Png, Filters) {
@@ -77,8 +153,9 @@ TEST(Png, Palette) {
 
 TEST(Png, TransparentColours) {
   EXPECT_EQ(grey_of({.width = 2, .transparency = {0, 7}, .rows = {0, 7, 8}}), (Bytes{255, 8}));
-  EXPECT_EQ(grey_of({.width = 2, .depth = 16, .transparency = {1, 2}, .rows = {0, 1, 2, 1, 3}}),
-            (Bytes{255, 1}));
+  EXPECT_EQ(
+      grey_of({.width = 3, .depth = 16, .transparency = {1, 2}, .rows = {0, 1, 2, 1, 3, 0xff, 0}}),
+      (Bytes{255, 1, 255}));
   EXPECT_EQ(grey_of({.width = 2,
                      .colour = test::kPngRgb,
                      .transparency = {0, 0, 0, 0, 0, 9},

@@ -329,7 +329,8 @@ TEST(Preprocess, InvertCanBeForced) {
   const GreyImage image = digit_image(8, 3);
   EXPECT_EQ(prepare(inverted(image), Invert::yes).pixels, prepare(image, Invert::no).pixels);
   // Taken for the wrong way round, a digit is a ground brighter than its ink.
-  expect_error(ErrorKind::data, {"no ink"}, [&] { prepare(image, Invert::yes); });
+  expect_error(ErrorKind::data, {"ink/contrast, but no mark", "nothing darker than the ground"},
+               [&] { prepare(image, Invert::yes); });
   const auto resized = [&](Invert invert) {
     return prepare_image(image, Preprocess::resize, invert, "x").pixels;
   };

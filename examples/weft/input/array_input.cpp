@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -72,15 +73,47 @@ void require_file(const std::string& path) {
                   near.empty() ? "" : "; did you mean '" + (folder / near).string() + "'?"));
 }
 
-data::NpyArray read_text(Source& source, const std::string& name, std::vector<std::byte> part) {
+char delimiter_of(const std::string& text) {
+  const std::pair<std::string_view, char> kNames[] = {{"comma", ','}, {"semicolon", ';'},
+                                                      {"tab", '\t'},  {"\\t", '\t'},
+                                                      {"blank", ' '}, {"space", ' '}};
+  for (const auto& [name, delimiter] : kNames) {
+    if (text == name || text == std::string(1, delimiter)) return delimiter;
+  }
+  if (text == "|" || text == ":") return text[0];
+  throw Error(ErrorKind::usage,
+              fmt::format("--delimiter: expected ',' ';' '|' ':' tab or blank, found '{}'",
+                          printable(text)));
+}
+
+data::TextOptions text_options(const TextFlags& flags) {
+  return {flags.column, flags.delimiter.empty() ? '\0' : delimiter_of(flags.delimiter), flags.skip};
+}
+
+void refuse_text_flags(const TextFlags& flags, const std::string& name, const char* what) {
+  const char* const flag = !flags.column.empty()      ? "--column"
+                           : !flags.delimiter.empty() ? "--delimiter"
+                           : flags.skip > 0           ? "--skip"
+                                                      : nullptr;
+  if (flag != nullptr) {
+    throw Error(ErrorKind::usage, fmt::format("{} is for text, and {} is {}", flag, name, what));
+  }
+}
+
+data::NpyArray read_text(Source& source, const std::string& name, std::vector<std::byte> part,
+                         const TextFlags& flags) {
   if (as_text(part).starts_with("PK\3\4")) {
     throw Error(ErrorKind::data, str(name,
                                      ": a zip archive (.npz?), expected one array: save it "
                                      "with numpy.save()"));
   }
-  data::NumberReader reader(name);
+  data::NumberReader reader(name, text_options(flags));
   for (; !part.empty(); part = source.next(kTextPart)) reader.feed(as_text(part));
-  return reader.finish();
+  data::NpyArray array = reader.finish();
+  for (const std::string& note : reader.notes()) {
+    print_notice(fmt::format("{}: {}", printable(name), note));
+  }
+  return array;
 }
 
 void check_source(const std::string& path, std::string_view command) {
@@ -136,8 +169,21 @@ std::string input_name(const std::string& path) {
   return path.empty() || path == "-" ? "standard input" : path;
 }
 
+void add_text_flags(CLI::App& app, TextFlags& flags) {
+  app.add_option("--column", flags.column,
+                 "of a table as text: a name in its header, a number\nfrom 1, or all")
+      ->type_name("NAME|N");
+  app.add_option("--delimiter", flags.delimiter,
+                 "of fields: ',' ';' '|' ':' tab or blank; default: the text\ntells. Without comma "
+                 "there, 1,5 is 1.5")
+      ->type_name("C");
+  add_whole(app, "--skip", flags.skip, 0, 1'000'000'000, "lines at the beginning of a text");
+}
+
 std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::string& path,
-                                                                   std::string_view command) {
+                                                                   std::string_view command,
+                                                                   const TextFlags& flags) {
+  static_cast<void>(text_options(flags));  // before anything is waited for
   check_source(path, command);
   const bool is_file = !path.empty() && path != "-";
   Source source(is_file ? path : "-");
@@ -145,10 +191,12 @@ std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::st
   const std::span<const std::uint8_t> start(reinterpret_cast<const std::uint8_t*>(first.data()),
                                             first.size());
   if (data::is_npy(first)) {
+    refuse_text_flags(flags, input_name(path), "a .npy array");
     if (is_file) return data::read_npy(path);
     return read_piped_npy(source, std::move(first));
   }
   if (data::is_picture(start)) {
+    refuse_text_flags(flags, input_name(path), "a picture");
     if (is_file) return data::load_rgb_image(path);
     for (std::vector<std::byte> part;
          first.size() <= data::kMaxImageFileBytes && !(part = source.next(kTextPart)).empty();) {
@@ -157,11 +205,12 @@ std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::st
     return data::decode_rgb_image(
         {reinterpret_cast<const std::uint8_t*>(first.data()), first.size()}, input_name(path));
   }
-  return read_text(source, input_name(path), std::move(first));
+  return read_text(source, input_name(path), std::move(first), flags);
 }
 
-data::NpyArray read_array(const std::string& path, std::string_view command) {
-  std::variant<data::NpyArray, data::RgbImage> input = read_array_or_picture(path, command);
+data::NpyArray read_array(const std::string& path, std::string_view command,
+                          const TextFlags& flags) {
+  std::variant<data::NpyArray, data::RgbImage> input = read_array_or_picture(path, command, flags);
   if (data::NpyArray* array = std::get_if<data::NpyArray>(&input)) return std::move(*array);
   throw Error(ErrorKind::data, str(input_name(path), ": a picture, expected numbers"));
 }

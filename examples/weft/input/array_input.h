@@ -12,13 +12,28 @@
 #include "data/image.h"
 #include "data/npy.h"
 
+namespace CLI {
+class App;
+}
+
 namespace weft::cli {
 
+struct TextFlags {
+  std::string column, delimiter;
+  std::int64_t skip = 0;
+};
+
+// --column, --delimiter and --skip.
+void add_text_flags(CLI::App& app, TextFlags& flags);
+
 // `path` is a file, or "-" or "" for standard input; "" with a terminal there is a usage error of
-// `command`. A file that is missing gets a suggestion from its folder.
-data::NpyArray read_array(const std::string& path, std::string_view command);
+// `command`, as are flags for text when it is none. A file that is missing gets a suggestion from
+// its folder.
+data::NpyArray read_array(const std::string& path, std::string_view command,
+                          const TextFlags& flags);
 std::variant<data::NpyArray, data::RgbImage> read_array_or_picture(const std::string& path,
-                                                                   std::string_view command);
+                                                                   std::string_view command,
+                                                                   const TextFlags& flags);
 
 // The elements of an array, and work(T()) for the type T of elements that a dtype names.
 template <class T, class Array>

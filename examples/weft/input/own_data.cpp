@@ -60,11 +60,18 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
         ->type_name("1|3");
     add_choice(app, "--fit", flags.fit, {"letterbox", "crop", "stretch"},
                "pictures of another shape: add borders (default), cut, or distort them");
+    add_sample_bits(app, flags.sample_bits,
+                    "as their sBIT says, else what the largest of all training pictures needs");
   }
   app.add_flag("--skip-broken", flags.skip_broken, "leave out pictures that cannot be read");
   app.add_flag("--no-cache", flags.no_cache,
                "decode the pictures again, and keep no copy in ~/.cache/weft");
   app.option_defaults()->group(before);
+}
+
+void add_sample_bits(CLI::App& app, std::int64_t& bits, const std::string& otherwise) {
+  add_whole(app, "--sample-bits", bits, 8, 16,
+            "of white in PNGs with 16 bits a sample; default: " + otherwise);
 }
 
 models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
@@ -73,6 +80,7 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
     const char* flag = !flags.image_size.empty() ? "--image-size"
                        : flags.channels != 0     ? "--channels"
                        : !flags.fit.empty()      ? "--fit"
+                       : flags.sample_bits != 0  ? "--sample-bits"
                        : flags.skip_broken       ? "--skip-broken"
                        : flags.no_cache          ? "--no-cache"
                                                  : nullptr;
@@ -84,6 +92,7 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
   if (!flags.image_size.empty()) parse_size(flags.image_size, own.shape);
   if (flags.channels != 0) own.shape.channels = flags.channels;
   if (!flags.fit.empty()) own.shape.fit = data::parse_fit(flags.fit);
+  if (flags.sample_bits != 0) own.shape.sample_bits = static_cast<int>(flags.sample_bits);
   own.skip_broken = own.skip_broken || flags.skip_broken;
   return own;
 }

@@ -17,13 +17,16 @@ namespace weft::cli {
 struct OwnDataFlags {
   std::string path;  // empty: no data of the user's own
   std::string image_size, fit;
-  std::int64_t channels = 0;
+  std::int64_t channels = 0, sample_bits = 0;
   bool skip_broken = false, no_cache = false;
 };
 
-// --data, --skip-broken and --no-cache. With `shape` also --image-size, --channels and --fit, which
-// a trained model knows by itself.
+// --data, --skip-broken and --no-cache. With `shape` also --image-size, --channels, --fit and
+// --sample-bits, which a trained model knows by itself.
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
+
+// --sample-bits N; `otherwise` says what white is without it.
+void add_sample_bits(CLI::App& app, std::int64_t& bits, const std::string& otherwise);
 
 // `own`, but for what the flags say. Throws usage for an --image-size that is none, or flags that
 // need --data and have none.

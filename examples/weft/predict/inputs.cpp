@@ -75,24 +75,24 @@ std::vector<PictureInput> expand_inputs(const std::vector<std::string>& argument
 namespace {
 
 template <class Image>
-Image load_with(const PictureInput& input, Image (*load)(const fs::path&),
-                Image (*decode)(std::span<const std::uint8_t>, const std::string&)) {
+Image load_with(const PictureInput& input, int sample_bits, Image (*load)(const fs::path&, int),
+                Image (*decode)(std::span<const std::uint8_t>, const std::string&, int)) {
   if (!input.problem.empty()) throw Error(ErrorKind::data, input.problem);
-  if (input.path != "-") return load(input.path);
+  if (input.path != "-") return load(input.path, sample_bits);
   std::vector<std::byte> bytes(data::kMaxImageFileBytes + 1);
   bytes.resize(read_standard_input(bytes));
   return decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
-                input_name("-"));
+                input_name("-"), sample_bits);
 }
 
 }  // namespace
 
-data::GreyImage load_input(const PictureInput& input) {
-  return load_with(input, data::load_grey_image, data::decode_grey_image);
+data::GreyImage load_input(const PictureInput& input, int sample_bits) {
+  return load_with(input, sample_bits, data::load_grey_image, data::decode_grey_image);
 }
 
-data::RgbImage load_colour_input(const PictureInput& input) {
-  return load_with(input, data::load_rgb_image, data::decode_rgb_image);
+data::RgbImage load_colour_input(const PictureInput& input, int sample_bits) {
+  return load_with(input, sample_bits, data::load_rgb_image, data::decode_rgb_image);
 }
 
 }  // namespace weft::cli

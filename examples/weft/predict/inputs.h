@@ -19,8 +19,8 @@ struct PictureInput {
 // twice.
 std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments);
 
-// Throws data, naming the input, unless it is a picture.
-data::GreyImage load_input(const PictureInput& input);
-data::RgbImage load_colour_input(const PictureInput& input);
+// Throws data, naming the input, unless it is a picture. `sample_bits` is that of data/image.h.
+data::GreyImage load_input(const PictureInput& input, int sample_bits);
+data::RgbImage load_colour_input(const PictureInput& input, int sample_bits);
 
 }  // namespace weft::cli

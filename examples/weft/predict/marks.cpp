@@ -91,6 +91,7 @@ std::string marks_as_json(const std::string& path, const std::vector<ReadMark>& 
   nlohmann::ordered_json event = json_event("predict_all", {{"image", path}});
   event["text"] = text_of(marks, classes);
   event["inverted"] = marks.front().prepared.inverted;
+  event["left_out"] = marks.front().prepared.left_out.count();
   event["output"] = models::name_of(info.output);
   event["normalisation"] = models::name_of(info.normalisation);
   for (const ReadMark& mark : marks) {

@@ -86,7 +86,8 @@ std::string Reader::read(std::span<const std::uint8_t> picture) {
   nlohmann::ordered_json event = json_event("read", {{"label", answer.ranking.front()},
                                                      {"probabilities", answer.probabilities},
                                                      {"unsure", answer.unsure},
-                                                     {"inverted", prepared.inverted}});
+                                                     {"inverted", prepared.inverted},
+                                                     {"left_out", prepared.left_out.count()}});
   std::string bytes(prepared.pixels.begin(), prepared.pixels.end());
   for (const std::size_t layer : visible_) {
     event["scales"].push_back(append_bytes(bytes, classifier_.activation(layer)));
