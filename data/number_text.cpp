@@ -156,9 +156,10 @@ void NumberReader::comma() {
 void NumberReader::token(std::string_view text) {
   if (text.empty()) return;
   if (!numbers_.add(text)) {
-    const bool has_semicolon = text.find(';') != text.npos;
-    throw bad(str(shown(text, 24), " is not a number",
-                  has_semicolon ? "; --delimiter ';' parts fields by semicolons" : ""));
+    const char* const hint = text.find(';') != text.npos      ? "; --delimiter ';' parts fields"
+                             : delimiters_in(header_).empty() ? ""
+                                                              : "; --column takes one of a table";
+    throw bad(str(shown(text, 24), " is not a number", hint));
   }
   if (in_line_ > 0) (after_comma_ ? parts_by_comma_ : parts_by_blank_) = true;
   after_number_ = true;

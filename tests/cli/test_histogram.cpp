@@ -221,11 +221,13 @@ TEST_F(HistogramCommand, MistakesAreOneLineAndLeaveNothing) {
   save<float>("data.npy", "f4", {1, 2});
   save<double>("wide.npy", "f8", {-1e308, 1e308});
   write_picture();
+  write("table.csv", "a,b\n1,2\n3,4\n");
   write("bad.txt", "1\n2 x\n");
   write("cut.png", "\x89PNG\r\n\x1a\n");
   const std::vector<std::tuple<std::vector<std::string>, int, std::string>> mistakes = {
       {{"dta.npy"}, 3, "did you mean 'data.npy'?"},
       {{"bad.txt"}, 3, "line 2: 'x' is not a number"},
+      {{"table.csv"}, 3, "a table of 2 columns, 'a,b': --column NAME or N takes one"},
       {{"cut.png"}, 3, "damaged picture"},
       {{"-"}, 3, "holds no numbers"},
       {{"data.npy", "--bins", "0"}, 2, "--bins: expected a whole number from 1"},

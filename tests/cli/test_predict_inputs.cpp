@@ -6,6 +6,7 @@
 #include "data/image.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"
+#include "tests/data/pictures.h"
 
 namespace weft::test {
 namespace {
@@ -117,6 +118,58 @@ TEST_F(PredictInputs, GifAndWebP) {
     expect_error(webp, 3, "install libwebp-dev and build it again");
   }
   expect_error(predict({(corpus / "animated.webp").string()}), 3, "animated.webp: picture of an");
+}
+
+TEST_F(PredictInputs, WhatWasLeftOutIsSaid) {
+  std::vector<std::uint8_t> pixels(200 * 200, 255);
+  const auto fill = [&](std::size_t left, std::size_t top, std::size_t width, std::size_t height) {
+    for (std::size_t y = top; y < top + height; ++y) {
+      for (std::size_t x = left; x < left + width; ++x) pixels[200 * y + x] = 0;
+    }
+  };
+  fill(90, 60, 20, 100);
+  for (std::size_t i = 0; i < 7; ++i) fill(10 + 20 * i, 20, 4, 4);
+  data::write_png(folder() / "dots.png", pixels, 200, 200, 1);
+  const Outcome one = predict({"dots.png"});
+  EXPECT_EQ(one.err, "weft: dots.png: 7 small marks were left out\n");
+  EXPECT_EQ(json_lines(predict({"dots.png", "--json"}).out).at(0).at("left_out"), 7);
+  const Outcome all = predict({"dots.png", "--all"});
+  EXPECT_EQ(lines_of(all.out).back(), "  7 small marks were left out");
+  EXPECT_EQ(json_lines(predict({"dots.png", "--all", "--json"}).out).at(0).at("left_out"), 7);
+  write_picture("clean.png");
+  EXPECT_EQ(predict({"clean.png"}).err, "");
+  EXPECT_EQ(json_lines(predict({"clean.png", "--json"}).out).at(0).at("left_out"), 0);
+}
+
+// The network is untrained: every class has about a tenth.
+TEST_F(PredictInputs, AnAnswerBelowOneHalfIsUnsure) {
+  write_picture("a.png");
+  const nlohmann::json event = json_lines(predict({"a.png", "--json"}).out).at(0);
+  EXPECT_LT(event.at("probability").get<double>(), 0.5);
+  EXPECT_TRUE(event.at("unsure").get<bool>());
+  EXPECT_NE(predict({"a.png"}).out.find("unsure; the nearest is "), std::string::npos);
+  const nlohmann::json all = json_lines(predict({"a.png", "--all", "--json"}).out).at(0);
+  EXPECT_TRUE(all.at("marks").at(0).at("unsure").get<bool>());
+}
+
+TEST_F(PredictInputs, SixteenBitsThatHoldTwelveAreSaidOnce) {
+  Bytes rows;
+  for (int y = 0; y < 40; ++y) {
+    rows.push_back(0);
+    for (int x = 0; x < 40; ++x) {
+      const int sample = y >= 8 && y < 32 && x >= 20 && x < 24 ? 0 : 4000;
+      append(rows, {static_cast<std::uint8_t>(sample >> 8), static_cast<std::uint8_t>(sample)});
+    }
+  }
+  const PngParts parts{.width = 40, .height = 40, .depth = 16, .rows = rows};
+  write_bytes(folder() / "a.png", make_png(parts));
+  write_bytes(folder() / "b.png", make_png(parts));
+  const Outcome outcome = predict({"a.png", "b.png"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err,
+            "weft: a.png: a PNG with 16 bits a sample: its largest sample is 4000, so that white "
+            "is taken to be 4095; --sample-bits says otherwise\n");
+  EXPECT_EQ(predict({"a.png", "--sample-bits", "12"}).err, "");
 }
 
 TEST_F(PredictInputs, BadPicturesAreListedLast) {

@@ -187,6 +187,30 @@ TEST_F(Scan, Json) {
   EXPECT_EQ(filed.err, "");
 }
 
+TEST_F(Scan, AColumnOfATable) {
+  write("prices.csv", "day,close,volume\nMon,1.5,2\nTue,2.5,3\n");
+  const Outcome by_name = weft({"scan", "prices.csv", "--column", "close", "--device", "cpu"});
+  EXPECT_EQ(by_name.out, "1.5\n4.0\n");
+  EXPECT_EQ(by_name.err, "weft: prices.csv: line 1 is a header: 'day,close,volume'\n");
+  EXPECT_EQ(weft({"scan", "prices.csv", "--column", "3", "--device", "cpu"}).out, "2\n5\n");
+  expect_error(weft({"scan", "prices.csv"}), 3,
+               "line 2: 'Mon' is not a number; --column takes one");
+  expect_error(weft({"scan", "prices.csv", "--column", "closing"}), 2, "did you mean 'close'?");
+  write("matrix.txt", "1 2\n3 4\n");
+  expect_error(weft({"scan", "matrix.txt"}), 3, "a table of 2 columns: --column N takes one");
+  EXPECT_EQ(weft({"scan", "matrix.txt", "--column", "all", "--device", "cpu"}).out,
+            "1\n3\n6\n10\n");
+  EXPECT_EQ(weft({"scan", "matrix.txt", "--skip", "1", "--device", "cpu"}).out, "3\n7\n");
+  const Outcome decimal = shell("printf '1,5 2,5' | \"$WEFT\" scan --delimiter blank --device cpu");
+  EXPECT_EQ(decimal.out, "1.5\n4.0\n");
+  EXPECT_NE(decimal.err.find("took '1,5' for 1.5"), std::string::npos) << decimal.err;
+  expect_error(shell("printf '1,5 2,5' | \"$WEFT\" scan"), 3,
+               "both commas and blanks part numbers");
+  expect_error(weft({"scan", "matrix.txt", "--delimiter", "x"}), 2, "--delimiter: expected");
+  save<float>("data.npy", "f4", {2}, {1, 2});
+  expect_error(weft({"scan", "data.npy", "--column", "1"}), 2, "--column is for text");
+}
+
 TEST_F(Scan, MistakesAreOneLineAndLeaveNothing) {
   save<float>("data.npy", "f4", {2}, {1, 2});
   write("complex.npy", std::string("\x93NUMPY\1\0\x34\0", 10) +

@@ -117,6 +117,26 @@ TEST(Ink, WhatLiesAlongTheBorderIsNoWriting) {
   expect_box(marks[0].box, {150, 60, 30, 90}, 2);
 }
 
+TEST(Ink, WhatWasLeftOutIsCounted) {
+  Plane page = sheet(300, 200);
+  fill(page, {150, 60, 30, 90});
+  LeftOut left_out;
+  EXPECT_EQ(find_marks(page, true, &left_out).size(), 1u);
+  EXPECT_EQ(left_out.count(), 0u);
+  EXPECT_EQ(left_out.text(), "");
+  for (std::int64_t i = 0; i < 23; ++i) fill(page, {10 + 12 * i, 10, 4, 5});
+  fill(page, {60, 100, 1, 1});  // a speck
+  EXPECT_EQ(find_marks(page, true, &left_out).size(), 1u);
+  EXPECT_EQ(left_out.small, 23u);
+  EXPECT_EQ(left_out.text(), "23 small marks were left out");
+  fill(page, {0, 0, 20, 200});
+  EXPECT_EQ(find_marks(page, true, &left_out).size(), 1u);
+  EXPECT_EQ(left_out.at_border, 1u);
+  EXPECT_EQ((LeftOut{1, 0}.text()), "1 small mark was left out");
+  EXPECT_EQ((LeftOut{0, 1}.text()), "1 mark along the border was left out");
+  EXPECT_EQ((LeftOut{2, 3}.text()), "2 small marks and 3 along the border were left out");
+}
+
 TEST(Ink, ACharacterMayTouchTheBorder) {
   Plane page = sheet(300, 200);
   fill(page, {150, 0, 30, 90});

@@ -303,6 +303,20 @@ TEST(Preprocess, NothingToFindIsAnError) {
   }
 }
 
+// A page is never called empty that has ink on it.
+TEST(Preprocess, InkWithoutAMarkIsNamed) {
+  GreyImage page{300, 300, std::vector<std::uint8_t>(90000, 230)};
+  for (std::size_t y = 10; y < 290; y += 12) {
+    for (std::size_t x = 10; x < 290; x += 12) {
+      for (std::size_t i = 0; i < 4; ++i) page.pixels[300 * (y + i % 2) + x + i / 2] = 20;
+    }
+  }
+  expect_error(ErrorKind::data,
+               {"dots.png", "the picture has ink/contrast, but no mark of a digit's size",
+                "576 small marks were left out"},
+               [&] { prepare_image(page, Preprocess::mnist, Invert::automatic, "dots.png"); });
+}
+
 TEST(Preprocess, OddShapesDoNotCrash) {
   for (const auto& [width, height] : {std::pair<std::int64_t, std::int64_t>{1, 2},
                                       {2, 1},

@@ -52,6 +52,23 @@ float calibration_error(const Drawn& drawn, double temperature) {
   return static_cast<float>(expected_calibration_error(probabilities, drawn.labels));
 }
 
+// Whatever was fitted, and where nothing was, as for a network that was imported.
+TEST(Calibration, BelowOneHalfNoAnswerIsCertain) {
+  Calibration calibration;
+  const auto unsure = [&](std::vector<double> probabilities, double familiarity) {
+    return is_unsure(calibration, probabilities, familiarity);
+  };
+  EXPECT_FALSE(unsure({0.5, 0.5}, 1));
+  EXPECT_FALSE(unsure({0.2, 0.7, 0.1}, 1));
+  EXPECT_TRUE(unsure({0.3, 0.499, 0.201}, 1));
+  EXPECT_TRUE(unsure(std::vector<double>(10, 0.1), 1));
+  EXPECT_TRUE(unsure({std::nan(""), std::nan("")}, 1));
+  calibration.threshold = 2;
+  EXPECT_TRUE(unsure({0.2, 0.8}, 1.9));
+  EXPECT_FALSE(unsure({0.2, 0.8}, 2));
+  EXPECT_TRUE(unsure({0.4, 0.3, 0.3}, 100));
+}
+
 TEST(Calibration, TheTemperatureUndoesAFactorOfTheLogits) {
   for (const float factor : {0.3f, 1.0f, 3.0f}) {
     const Drawn drawn = draw(20'000, factor);

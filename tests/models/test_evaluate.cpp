@@ -62,8 +62,9 @@ TEST_P(Evaluate, ResultsAgreeWithEachOther) {
   EXPECT_NEAR(result.metrics.loss, loss / 53, 1e-5);
 }
 
-// Nothing is unsure without a threshold. A flat picture lies below every one.
+// Of certain answers none is unsure without a threshold. A flat picture lies below every one.
 TEST_P(Evaluate, CountsTheImagesBelowTheThreshold) {
+  model_.info.calibration.temperature = 1e-6;
   const auto unsure = [&](double threshold) {
     model_.info.calibration.threshold = threshold;
     return evaluate(model_, set_, 20, {}, stream()).unsure;
@@ -72,6 +73,8 @@ TEST_P(Evaluate, CountsTheImagesBelowTheThreshold) {
   EXPECT_EQ(unsure(Calibration{}.threshold), 0);
   EXPECT_EQ(unsure(-1e300), 5);
   EXPECT_EQ(unsure(1e300), 53);
+  model_.info.calibration.temperature = 1e6;  // every class has a tenth
+  EXPECT_EQ(unsure(Calibration{}.threshold), 53);
 }
 
 TEST_P(Evaluate, BatchSizeDoesNotMatter) {
