@@ -97,10 +97,13 @@ void NumberReader::read_head() {
   const std::vector<std::string_view> fields = fields_of(content, delimiter);
   // "Channel 1" above a single column is a name with a blank in it.
   const bool has_names = are_names(fields) || (delimiter == ' ' && is_name(fields.front()));
+  // "2019" in "id,2019,2020" is a name too; "1" would be the first column.
+  std::size_t number = 0;
+  const bool is_number_of_one = read_count(options_.column, number) && number <= fields.size();
   const bool has_the_column =
-      !options_.column.empty() &&
+      !options_.column.empty() && !is_number_of_one &&
       std::find(fields.begin(), fields.end(), options_.column) != fields.end() &&
-      !std::all_of(fields.begin(), fields.end(), is_number);
+      std::any_of(fields.begin(), fields.end(), is_name);
   if (!is_whole || !(has_names || has_the_column)) return forward(line);
   header_ = content;
   while (!header_.empty() && is_blank(header_.back())) header_.pop_back();

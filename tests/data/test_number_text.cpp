@@ -230,6 +230,7 @@ TEST(NumberText, AColumnThatIsNotThere) {
   expect_text_refused("1,2\n3,\"\",4\n", {"line 2: 3 fields, expected 2"}, second);
   expect_text_refused("1,,2\n", {"line 1: a field without a number"}, second);
   expect_text_refused("1,NA\n", {"line 1: 'NA' is not a number"}, second);
+  expect_text_refused("2,NA\n", {"line 1: 'NA' is not a number"}, second);
   expect_text_refused("1,2;3\n", {"both ',' and ';' may part its fields"}, second);
   expect_text_refused("1,5 2,5\n", {"both commas and blanks part numbers"}, second);
 }
