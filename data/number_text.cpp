@@ -296,17 +296,19 @@ void NumberReader::check_columns() const {
     return Error(ErrorKind::data, str(name_, ": ", what));
   };
   const std::string all = ", --column all takes every number";
-  const bool has_names = !header_.empty() && !delimiters_in(header_).empty();
-  const bool has_equal_lines = lines_ > 1 && !is_ragged_;
-  if (!header_.empty() && columns_ > 1 && !are_names(fields_of(header_, ' ')) && !has_names) {
+  const std::string delimiters = delimiters_in(header_);
+  const std::vector<std::string_view> names =
+      fields_of(header_, delimiters.empty() ? ' ' : delimiters.front());
+  if (delimiters.empty() && !names.empty() && columns_ > 1 && !are_names(names)) {
     throw refuse(str(shown(header_), " is neither a header nor numbers; --skip N passes over the ",
                      "first N lines"));
   }
-  if (columns_ > 1 && (has_names || has_equal_lines)) {
-    const char* const decimals =
-        pairs_ == lines_ ? ", and --delimiter ' ' reads decimal commas" : "";
-    throw refuse(str("a table of ", columns_, " columns", has_names ? ", " + shown(header_) : "",
-                     ": --column ", has_names ? "NAME or N" : "N", " takes one", all, decimals));
+  if (columns_ > 1 && (names.size() > 1 || (lines_ > 1 && !is_ragged_))) {
+    const bool are_pairs = names.empty() && pairs_ == lines_;
+    throw refuse(
+        str("a table of ", columns_, " columns",
+            names.empty() ? ": --column N" : str(", ", shown(header_), ": --column NAME or N"),
+            " takes one", all, are_pairs ? ", and --delimiter ' ' reads decimal commas" : ""));
   }
   if (lines_ > 1 && pairs_ > 0 && pairs_ + singles_ == lines_) {
     throw refuse(str("one number in some lines, and two with a comma in others: --delimiter ' ' ",

@@ -181,7 +181,8 @@ TEST(NumberText, CommasAndBlanksInOneLineAreRefused) {
 }
 
 TEST(NumberText, ATableNeedsAColumn) {
-  for (const char* text : {"1 2\n3 4\n", "1,2\n3,4", "1\t2\n\n3\t4", "a,b\n1,2\n", "a;b\n1 2\n"}) {
+  for (const char* text :
+       {"1 2\n3 4\n", "1,2\n3,4", "1\t2\n\n3\t4", "a,b\n1,2\n", "a;b\n1 2\n", "a b\n1 2\n"}) {
     expect_text_refused(text, {"a table of 2 columns", "--column"});
   }
   expect_text_refused("1;2\n3;4\n", {"a table of 2 columns"}, {.delimiter = ';'});
@@ -190,6 +191,7 @@ TEST(NumberText, ATableNeedsAColumn) {
   EXPECT_EQ(column_of("1\n2\n3\n", {}), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(column_of("1,\n2,\n3,\n", {}), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(column_of("1 2 3\n", {}), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(column_of("Values:\n1 2 3\n4 5\n", {}), (std::vector<double>{1, 2, 3, 4, 5}));
   EXPECT_EQ(column_of("1 2 3\n4 5\n", {}), (std::vector<double>{1, 2, 3, 4, 5}));
   EXPECT_EQ(column_of("1,2,\n3,\n", {}), (std::vector<double>{1, 2, 3}));
 }

@@ -171,11 +171,12 @@ std::string input_name(const std::string& path) {
 
 void add_text_flags(CLI::App& app, TextFlags& flags) {
   app.add_option("--column", flags.column,
-                 "of a table as text: a name in its header, a number\nfrom 1, or all")
+                 "of a table as text: a name in its header, a number from 1, or all")
       ->type_name("NAME|N");
-  app.add_option("--delimiter", flags.delimiter,
-                 "of fields: ',' ';' '|' ':' tab or blank; default: the text\ntells. Without comma "
-                 "there, 1,5 is 1.5")
+  app.add_option(
+         "--delimiter", flags.delimiter,
+         "of fields: ',' ';' '|' ':' tab or blank; default: the text tells. With another one "
+         "than ',', 1,5 is 1.5")
       ->type_name("C");
   add_whole(app, "--skip", flags.skip, 0, 1'000'000'000, "lines at the beginning of a text");
 }
