@@ -80,12 +80,15 @@ std::string calibration_text(const models::Calibration& calibration,
 
 std::string unsure_text(const models::Calibration& calibration,
                         const models::Evaluation& evaluation) {
-  if (calibration.images == 0) return "never: the model has no threshold";
-  return fmt::format("{:.2f} % of the images, {} of {}, have a familiarity below {:.3f}",
+  const std::string unfamiliar =
+      calibration.images == 0
+          ? "; the model has no threshold of familiarity"
+          : fmt::format(", or have a familiarity below {:.3f}", calibration.threshold);
+  return fmt::format("{:.2f} % of the images, {} of {}, are answered below {:.0f} %{}",
                      100.0 * static_cast<double>(evaluation.unsure) /
                          static_cast<double>(evaluation.metrics.images),
                      format_count(evaluation.unsure), format_count(evaluation.metrics.images),
-                     calibration.threshold);
+                     100 * models::kLeastCertain, unfamiliar);
 }
 
 // The name of the data set that is asked for or that the model was trained on.
