@@ -237,6 +237,18 @@ std::optional<SplitFolders> find_split(const fs::path& root, std::vector<std::st
   return std::nullopt;
 }
 
+std::string sets_in_classes_line(const fs::path& root, const std::vector<std::string>& classes) {
+  Candidates sets;
+  for (const std::string& name : list_folder(root / classes.front()).folders) {
+    const std::optional<SplitName> found = split_name(name);
+    if (found) sets.push_back({name, found->split, Content::pictures});
+  }
+  if (!has_two_sets(sets)) return "";
+  return str("all pictures of a class are one set, those in ", classes.front(), "/",
+             sets.front().name, "/ and ", classes.front(), "/", sets.back().name,
+             "/ as well; a split is train/CLASS/ and test/CLASS/");
+}
+
 std::optional<std::string> wrapped_folder(const fs::path& folder) {
   const Listing listing = list_folder(folder);
   if (listing.folders.size() != 1 || has_pictures(listing)) return std::nullopt;

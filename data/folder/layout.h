@@ -45,6 +45,11 @@ using SplitFolders = std::array<std::string, 3>;
 std::optional<SplitFolders> find_split(const std::filesystem::path& root,
                                        std::vector<std::string>& notes);
 
+// A line when the classes, folders in `root`, hold sets of their own, as in cat/train/ and
+// cat/test/; else "". They are not told apart.
+std::string sets_in_classes_line(const std::filesystem::path& root,
+                                 const std::vector<std::string>& classes);
+
 // The name of the one folder in `folder`, when neither it nor `folder` holds pictures: then it only
 // wraps what is below it.
 std::optional<std::string> wrapped_folder(const std::filesystem::path& folder);

@@ -229,6 +229,9 @@ PictureTree list_pictures(const fs::path& folder, Holding holding) {
   Classes training = lister.classes(below);
   name_classes(training, where, tree);
   tree.train = joined(std::move(training), tree, where, below);
+  if (const std::string note = sets_in_classes_line(where, tree.class_names); !note.empty()) {
+    tree.notes.push_back(note);
+  }
   if (!split && holding == Holding::nothing) {
     tree.test = std::exchange(tree.train, {});
     return tree;

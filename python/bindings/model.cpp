@@ -244,9 +244,9 @@ void load_state_dict(Network& network, const nb::typed<nb::dict, nb::str, nb::an
 std::vector<std::uint8_t> prepared(const models::ModelInfo& info,
                                    const std::filesystem::path& path) {
   if (cli::takes_whole_pictures(info)) {
-    return cli::prepare_whole(info, data::load_rgb_image(path), false).pixels;
+    return cli::prepare_whole(info, data::load_rgb_image(path, info.sample_bits), false).pixels;
   }
-  const data::GreyImage image = data::load_grey_image(path);
+  const data::GreyImage image = data::load_grey_image(path, info.sample_bits);
   return data::prepare_image(image, cli::preprocess_for(info, image), data::Invert::automatic,
                              path.string(), cli::picture_size(info))
       .pixels;

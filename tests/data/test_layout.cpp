@@ -181,6 +181,18 @@ TEST_F(Layout, AFolderThatWrapsASetIsEntered) {
   EXPECT_EQ(notes(), std::vector<std::string>());
 }
 
+TEST_F(Layout, SetsInTheFoldersOfClassesAreSaidToBeOne) {
+  for (const char* name : {"cat/train", "cat/test", "dog/train", "dog/test"}) {
+    write_class(*this / name, 10);
+  }
+  expect_sets(36, 0, 4);
+  ASSERT_EQ(notes().size(), 1u);
+  EXPECT_TRUE(
+      notes()[0].starts_with("all pictures of a class are one set, those in cat/test/ and "
+                             "cat/train/ as well"))
+      << notes()[0];
+}
+
 TEST_F(Layout, WhatProgramsLeaveIsPassedOver) {
   write_classes(".", 10);
   write_flat_png(*this / "__MACOSX/cat/._0.png", {1, 1, 1});
