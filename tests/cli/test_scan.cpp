@@ -37,7 +37,7 @@ class Scan : public ProgramTest {
 
 TEST_F(Scan, PipesGiveLinesAndNothingElse) {
   EXPECT_EQ(out_of("printf '1\\n2\\n3\\n4\\n' | \"$WEFT\" scan"), "1\n3\n6\n10\n");
-  EXPECT_EQ(out_of("printf '1,2 3' | \"$WEFT\" scan - --exclusive"), "0\n1\n3\n");
+  EXPECT_EQ(out_of("printf '1,2,3' | \"$WEFT\" scan - --exclusive"), "0\n1\n3\n");
   EXPECT_EQ(out_of("printf '3 1 4' | \"$WEFT\" scan --op max"), "3\n3\n4\n");
   EXPECT_EQ(out_of("printf '3 1 4' | \"$WEFT\" scan --op min"), "3\n1\n1\n");
   EXPECT_EQ(out_of("printf '2 3 4' | \"$WEFT\" scan --op product --exclusive"), "1\n2\n6\n");
@@ -143,7 +143,8 @@ TEST_F(Scan, HalfPrecisionIsReadAsFloats) {
 }
 
 TEST_F(Scan, SpreadsheetsAndTheirEmptyCells) {
-  EXPECT_EQ(out_of("printf '\\xef\\xbb\\xbf1,2\\n3,4\\n' | \"$WEFT\" scan"), "1\n3\n6\n10\n");
+  EXPECT_EQ(out_of("printf '\\xef\\xbb\\xbf1,2\\n3,4\\n' | \"$WEFT\" scan --column all"),
+            "1\n3\n6\n10\n");
   expect_error(shell("printf '1,,2' | \"$WEFT\" scan"), 3, "line 1: no number before a comma");
 }
 
