@@ -226,6 +226,10 @@ TEST_F(PredictInputs, CsvNeverReplacesAPictureOrStaysHalfWritten) {
   EXPECT_TRUE(read("a.png") == before);
   expect_error(predict({"a.png", "--csv", "none/out.csv"}), 3, "--csv: there is no folder none");
   write("out.csv", "old");
+  // Answers that are certain, and so short.
+  models::Model certain = untrained_model();
+  certain.info.calibration = {.temperature = 1e-6, .threshold = -1e300, .images = 1};
+  models::write_safetensors(folder() / "model.safetensors", models::model_content(certain));
   std::vector<std::string> many(100, "a.png");  // 27 bytes each in the table, 17 on stdout
   many.insert(many.end(), {"--csv", "out.csv"});
   file_size_limit_ = 2100;

@@ -196,7 +196,7 @@ TEST_F(Scan, AColumnOfATable) {
   EXPECT_EQ(weft({"scan", "prices.csv", "--column", "3", "--device", "cpu"}).out, "2\n5\n");
   expect_error(weft({"scan", "prices.csv"}), 3,
                "line 2: 'Mon' is not a number; --column takes one");
-  expect_error(weft({"scan", "prices.csv", "--column", "closing"}), 2, "did you mean 'close'?");
+  expect_error(weft({"scan", "prices.csv", "--column", "clos"}), 2, "did you mean 'close'?");
   write("matrix.txt", "1 2\n3 4\n");
   expect_error(weft({"scan", "matrix.txt"}), 3, "a table of 2 columns: --column N takes one");
   EXPECT_EQ(weft({"scan", "matrix.txt", "--column", "all", "--device", "cpu"}).out,

@@ -23,7 +23,7 @@ TEST(NumberList, IsOfIntegersUntilOneIsNone) {
 
 TEST(NumberList, TakesNothingElse) {
   NumberList list;
-  for (const std::string& text : {"", "x", "1x", "0x10", "1,5", "+-1", " 1", "1 "}) {
+  for (const char* text : {"", "x", "1x", "0x10", "1,5", "+-1", " 1", "1 "}) {
     EXPECT_FALSE(list.add(text)) << text;
   }
   EXPECT_FALSE(list.add(std::string(kLongestToken + 1, '1')));
