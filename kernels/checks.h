@@ -120,10 +120,11 @@ constexpr Argument writes_rows(const char* name, T* data, std::int64_t rows, std
 }
 constexpr std::size_t kWorkspaceAlignment = 16;  // bytes, unless a family wants more
 // What a call needs of the scratch that it was lent. That there is enough of it is for the caller
-// to check.
+// to check; bytes without memory are refused even where none are needed.
 constexpr Argument scratch(Workspace workspace, std::size_t needed,
                            std::size_t alignment = kWorkspaceAlignment) {
-  return {"workspace", workspace.data, needed, needed, needed, alignment, true};
+  const std::size_t bytes = workspace.data == nullptr ? workspace.bytes : needed;
+  return {"workspace", workspace.data, bytes, bytes, bytes, alignment, true};
 }
 
 // Throws usage unless the arguments are as said above.

@@ -177,8 +177,12 @@ inline void check_pairs_of(const KernelCall& call, CallMemory& memory) {
 }
 
 inline void check_workspace_of(const KernelCall& call, CallMemory& memory) {
-  if (memory.workspace_bytes() == 0) return;
+  if (!call.workspace_bytes) return;
   CallArguments& arguments = memory.reset();
+  if (memory.workspace_bytes() == 0) {
+    arguments.workspace = {nullptr, 4096};
+    return expect_refused(call, call.run, arguments, {"workspace"}, "bytes without memory");
+  }
   const kernels::Workspace right = arguments.workspace;
   const auto with = [&](void* data, std::size_t bytes, const std::string& why) {
     arguments.workspace = {data, bytes};
