@@ -2,6 +2,7 @@
 #include "distributed/program.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,16 +16,17 @@
 namespace weft::distributed {
 namespace {
 
+// The file that this code was loaded from: the program's own, or that of a library such as Python's.
+// The loader gives a program no name. dladdr() would call it what its caller did, which can be the
+// name of a file in the current folder.
 std::filesystem::path program_file() {
   Dl_info info{};
+  link_map* map = nullptr;
+  const bool is_known = dladdr1(reinterpret_cast<const void*>(&program_folder), &info,
+                                reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
+  const bool is_library = is_known && map != nullptr && *map->l_name != '\0';
   std::error_code code;
-  if (dladdr(reinterpret_cast<const void*>(&program_folder), &info) == 0) return {};
-  // The name of a program may be the one that it was called by.
-  std::filesystem::path file = std::filesystem::canonical(info.dli_fname, code);
-  if (code || !std::filesystem::path(info.dli_fname).has_parent_path()) {
-    file = std::filesystem::canonical("/proc/self/exe", code);
-  }
-  return file;
+  return std::filesystem::canonical(is_library ? map->l_name : "/proc/self/exe", code);
 }
 
 }  // namespace

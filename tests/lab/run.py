@@ -253,12 +253,53 @@ def several(runner: Runner) -> str:
     return ""
 
 
+def strangers(runner: Runner) -> str:
+    """What others could have put into the cache does not run, and pipes and devices are not waited for."""
+    where = runner.folder / "strangers"
+    where.mkdir()
+    (where / "case.cu").write_text('#include <cstdio>\nint main() { puts("my own"); }\n')
+    lab = where / "cache/weft/lab"
+
+    def planted(prepare) -> str:  # the lab's finished programs are replaced, and its folder prepared
+        runner.run(["case.cu"], where, XDG_CACHE_HOME=str(where / "cache"))
+        programs = [path for path in lab.glob("*/program")]
+        for program in programs:
+            program.write_text("#!/bin/sh\necho planted\n")
+        prepare()
+        done = runner.run(["case.cu"], where, XDG_CACHE_HOME=str(where / "cache"))
+        return "" if programs and done.stdout == "my own\n" else f"{len(programs)} planted: {done.stdout}{done.stderr}"
+
+    def link() -> None:
+        lab.rename(where / "theirs")
+        lab.symlink_to(where / "theirs")
+
+    ways = [lambda: lab.chmod(0o777), link]
+    if os.geteuid() == 0:
+        ways.append(lambda: os.chown(lab, 65534, 65534))
+    for way in ways:
+        if found := planted(way):
+            return f"strangers: {found}"
+        if lab.is_symlink():
+            lab.unlink()
+        if lab.exists() and lab.stat().st_mode & 0o777 != 0o700:
+            return f"strangers: the cache has mode {lab.stat().st_mode:o}"
+    os.mkfifo(where / "pipe.cu")
+    for name, text in (("quoted", '#include "pipe.cu"\n'), ("angle", "#include </dev/zero>\n")):
+        (where / f"{name}.cu").write_text(text + "int main() {}\n")
+    for file in ("pipe.cu", "quoted.cu", "angle.cu", "/dev/zero"):
+        done = runner.run([file], where)
+        if done.returncode != 3 or "is a pipe or a device" not in done.stderr or done.stderr.count("\n") != 1:
+            return f"strangers: {file}: exit code {done.returncode}: {done.stderr}"
+    return ""
+
+
 def main() -> int:
     runner = Runner(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve())
     programs = sorted((HERE / "programs").glob("*.cu")) + sorted((ROOT / "examples/lab").glob("*.cu"))
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         results = [*pool.map(runner.program, programs), *pool.map(runner.case, CASES),
-                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), compiler_ended(runner), watched(runner), several(runner)]
+                   runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), compiler_ended(runner), watched(runner),
+                   several(runner), strangers(runner)]
     failures = [one for one in results if one]
     for one in failures:
         print(one)

@@ -2,6 +2,7 @@
 #include "examples/weft/lab/folders.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,12 +14,49 @@ namespace weft::cli::lab {
 
 namespace fs = std::filesystem;
 
-fs::path cache_folder() {
+namespace {
+
+fs::path usual_cache() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   if (cache != nullptr && *cache == '/') return fs::path(cache) / "weft" / "lab";
   if (home != nullptr && *home == '/') return fs::path(home) / ".cache" / "weft" / "lab";
-  return fs::temp_directory_path() / fmt::format("weft-lab-{}", getuid());
+  return fs::temp_directory_path() / fmt::format("weft-lab-{}", geteuid());
+}
+
+// Is this a folder of one's own, no link, to which nobody else can write? What is in a folder to
+// which others could write is taken away.
+bool is_made_private(const fs::path& folder) {
+  struct stat found = {};
+  if (lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid() ||
+      chmod(folder.c_str(), 0700) != 0) {
+    return false;
+  }
+  std::error_code failed;
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+      fs::remove_all(entry.path(), failed);
+      if (failed) return false;
+    }
+  }
+  return !failed;
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  const fs::path usual = usual_cache();
+  make_folder(usual.parent_path());
+  mkdir(usual.c_str(), 0700);
+  if (is_made_private(usual)) return usual;
+  static const TemporaryFolder fresh(fs::temp_directory_path());
+  static const bool is_told = [&] {
+    print_notice(fmt::format("{} is not a folder of yours alone, so nothing there is used or kept",
+                             printable(usual.string())));
+    return true;
+  }();
+  static_cast<void>(is_told);
+  return fresh.path;
 }
 
 void make_folder(const fs::path& folder) {

@@ -9,7 +9,9 @@
 
 namespace weft::cli::lab {
 
-// $XDG_CACHE_HOME/weft/lab, or where that is by default.
+// $XDG_CACHE_HOME/weft/lab, or where that is by default, when it is a folder of this user to which
+// nobody else can write. What runs is taken from there. Otherwise a line says so, and it is a new
+// folder that goes away with the process.
 std::filesystem::path cache_folder();
 // With those above it. Throws data when it cannot be made.
 void make_folder(const std::filesystem::path& folder);

@@ -25,14 +25,22 @@ struct Source {
 };
 constexpr std::size_t kNone = SIZE_MAX;
 
+[[noreturn]] void fail(const fs::path& path, const char* what) {
+  throw Error(ErrorKind::data, fmt::format("{}: {}", printable(path.string()), what));
+}
+
+// Is it there, and something that can keep its reader waiting, or never ends?
+bool is_no_text(const fs::path& path) {
+  return fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path);
+}
+
 std::string read(const fs::path& path) {
+  if (is_no_text(path)) fail(path, "is a pipe or a device, not a file");
+  if (fs::is_directory(path)) fail(path, "this is a folder");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!fs::is_regular_file(path) || !(text << file.rdbuf())) {
-    throw Error(ErrorKind::data, fmt::format("{}: {}", printable(path.string()),
-                                             fs::is_directory(path) ? "this is a folder"
-                                             : fs::exists(path)     ? "cannot be read"
-                                                                    : "no such file"));
+  if (!file || !(text << file.rdbuf())) {
+    fail(path, fs::exists(path) ? "cannot be read" : "no such file");
   }
   return std::move(text).str();
 }
@@ -57,12 +65,12 @@ class Reader {
 
  private:
   std::size_t find(const fs::path& beside, const Include& include) {
-    if (!include.quoted) return kNone;
     std::vector<fs::path> places = {beside};
     places.insert(places.end(), folders_.begin(), folders_.end());
     for (const fs::path& place : places) {
       const fs::path path = (place / include.name).lexically_normal();
-      if (!fs::is_regular_file(path)) continue;
+      if (is_no_text(path)) fail(path, "is a pipe or a device, not a file");  // the compiler reads on
+      if (!include.quoted || !fs::is_regular_file(path)) continue;
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (sources_[i].path == path) return i;
       }
