@@ -3,9 +3,11 @@
 // has them (about six times faster; the training images are 47 MB).
 #include "data/sha256.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -120,7 +122,7 @@ Compress fastest_compress() {
   return compress_portably;
 }
 
-std::string hash_with(Compress compress_blocks, std::span<const std::uint8_t> bytes) {
+Digest hash_with(Compress compress_blocks, std::span<const std::uint8_t> bytes) {
   // First 32 bits of the fractional parts of the square roots of the first 8 primes.
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -139,21 +141,50 @@ std::string hash_with(Compress compress_blocks, std::span<const std::uint8_t> by
   }
   compress_blocks(state, last.data(), padded / kBlock);
 
+  Digest digest;
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
+  }
+  return digest;
+}
+
+std::string hex_of(const Digest& digest) {
   std::string hex;
-  for (const std::uint32_t word : state) {
-    for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[(word >> shift) & 15];
+  for (const std::uint8_t byte : digest) {
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
   }
   return hex;
 }
 
 }  // namespace
 
-std::string sha256_hex(std::span<const std::uint8_t> bytes) {
+Digest sha256(std::span<const std::uint8_t> bytes) {
   return hash_with(fastest_compress(), bytes);
 }
 
+Digest hmac_sha256(std::span<const std::uint8_t> key, std::span<const std::uint8_t> message) {
+  std::array<std::uint8_t, kBlock> padded{};
+  if (key.size() > kBlock) {
+    std::ranges::copy(sha256(key), padded.begin());
+  } else {
+    std::ranges::copy(key, padded.begin());
+  }
+  const auto hash = [&](std::uint8_t pad, std::span<const std::uint8_t> text) {
+    std::vector<std::uint8_t> bytes;
+    for (const std::uint8_t byte : padded) bytes.push_back(byte ^ pad);
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    return sha256(bytes);
+  };
+  return hash(0x5c, hash(0x36, message));
+}
+
+std::string sha256_hex(std::span<const std::uint8_t> bytes) {
+  return hex_of(sha256(bytes));
+}
+
 std::string sha256_hex_portable(std::span<const std::uint8_t> bytes) {
-  return hash_with(compress_portably, bytes);
+  return hex_of(hash_with(compress_portably, bytes));
 }
 
 }  // namespace weft::data

@@ -21,6 +21,12 @@ namespace {
 // there.
 constexpr std::int64_t kOneShotFloats = std::int64_t{1} << 18;
 
+// Bytes: the first part that all_gather() exchanges; the longest name of a machine or a GPU; the
+// most that ranks say to find out whether they agree.
+constexpr std::uint64_t kFirstPart = std::uint64_t{64} << 10;
+constexpr std::size_t kMostName = 1000;
+constexpr std::size_t kMostFacts = std::size_t{1} << 20;
+
 std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
@@ -92,7 +98,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport)
   std::set<std::string> machines;
   const std::string here = host_name();
   int rank = 0;
-  for (const Bytes& bytes : all_gather(bytes_of(here))) {
+  for (const Bytes& bytes : all_gather(bytes_of(here), kMostName)) {
     machines.insert(text_of(bytes));
     if (text_of(bytes) == here && rank < this->rank()) ++places_.local_rank;
     if (text_of(bytes) == here && rank > this->rank()) ++places_.local_size;
@@ -125,32 +131,50 @@ void Communicator::barrier() {
   any(false);
 }
 
-void Communicator::broadcast(Bytes& bytes) {
+void Communicator::broadcast(Bytes& bytes, std::size_t most) {
   if (size() == 1) return;
-  const std::vector<Bytes> all = all_gather(is_first() ? bytes : Bytes{});
+  const std::vector<Bytes> all = all_gather(is_first() ? bytes : Bytes{}, most);
   bytes = all.front();
 }
 
-std::vector<Bytes> Communicator::all_gather(const Bytes& mine) {
-  const auto count = static_cast<std::size_t>(size());
-  std::vector<Bytes> all(count);
-  all[static_cast<std::size_t>(rank())] = mine;
-  if (count == 1) return all;
-  const std::uint64_t length = mine.size();
-  std::vector<std::uint64_t> lengths(count);
-  std::vector<std::span<const std::byte>> out(count, std::as_bytes(std::span(&length, 1)));
-  std::vector<std::span<std::byte>> in;
-  for (std::uint64_t& of_rank : lengths) {
-    in.push_back(std::as_writable_bytes(std::span(&of_rank, 1)));
-  }
+std::vector<Bytes> Communicator::gather_equal(std::span<const std::byte> mine) {
+  std::vector<Bytes> all(static_cast<std::size_t>(size()), Bytes(mine.begin(), mine.end()));
+  if (all.size() == 1) return all;
+  const std::vector<std::span<const std::byte>> out(all.size(), mine);
+  const std::vector<std::span<std::byte>> in(all.begin(), all.end());
   transport_->exchange(out, in);
-  in.clear();
-  for (std::size_t r = 0; r < count; ++r) {
-    if (r != static_cast<std::size_t>(rank())) all[r].resize(lengths[r]);
-    in.emplace_back(all[r]);
-    out[r] = mine;
+  return all;
+}
+
+std::vector<Bytes> Communicator::all_gather(const Bytes& mine, std::size_t most) {
+  const std::vector<std::uint64_t> lengths = gather(std::uint64_t{mine.size()});
+  const auto own = static_cast<std::size_t>(rank());
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    if (lengths[r] <= most) continue;
+    throw Error(ErrorKind::device, str("rank ", r, " wants to send ", lengths[r],
+                                       " bytes where at most ", most, " are expected"));
   }
-  transport_->exchange(out, in);
+  std::vector<Bytes> all(lengths.size());
+  all[own] = mine;
+  if (all.size() == 1) return all;
+  const std::uint64_t longest = *std::ranges::max_element(lengths);
+  std::vector<std::span<const std::byte>> out(all.size());
+  std::vector<std::span<std::byte>> in(all.size());
+  // Part by part, each as long as all before it: a length is no reason to take memory.
+  for (std::uint64_t begin = 0, end = kFirstPart; begin < longest; begin = end, end *= 2) {
+    const auto part = [&](std::uint64_t length) {
+      return std::pair(std::min(begin, length), std::min(end, length));
+    };
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      const auto [own_first, own_last] = part(lengths[own]);
+      out[r] = std::span(mine).subspan(own_first, own_last - own_first);
+      if (r == own) continue;
+      const auto [first, last] = part(lengths[r]);
+      all[r].resize(last);
+      in[r] = std::span(all[r]).subspan(first);
+    }
+    transport_->exchange(out, in);
+  }
   return all;
 }
 
@@ -171,7 +195,7 @@ void Communicator::require_same(const std::vector<std::pair<std::string, std::st
   if (size() == 1) return;
   std::string lines;
   for (const auto& [name, value] : facts) lines += name + '\n' + value + '\n';
-  const std::vector<Bytes> all = all_gather(bytes_of(lines));
+  const std::vector<Bytes> all = all_gather(bytes_of(lines), kMostFacts);
   const auto parse = [](const Bytes& bytes) {
     std::vector<std::pair<std::string, std::string>> found;
     std::istringstream in(text_of(bytes));
@@ -205,7 +229,7 @@ void Communicator::attach(const Stream& stream, DeviceReduction reduction) {
     return;
   }
   std::set<std::string> gpus;
-  for (const Bytes& bytes : all_gather(bytes_of(gpu_name(stream.device())))) {
+  for (const Bytes& bytes : all_gather(bytes_of(gpu_name(stream.device())), kMostName)) {
     gpus.insert(text_of(bytes));
   }
   places_.share_devices = static_cast<int>(gpus.size()) < size();

@@ -63,9 +63,12 @@ class Communicator {
 
   // Host memory. All of these block.
   void barrier();
-  void broadcast(Bytes& bytes);                      // rank 0's, whatever the length
-  std::vector<Bytes> all_gather(const Bytes& mine);  // [rank], of any lengths
-  void all_reduce(std::span<float> values);          // sums
+  // Of any lengths up to `most` bytes; a rank that says that it sends more is an Error{device}. No
+  // more memory is taken than twice what has come, but for the first 64 KiB of each rank.
+  void broadcast(Bytes& bytes, std::size_t most = kMostBytes);                      // rank 0's
+  std::vector<Bytes> all_gather(const Bytes& mine, std::size_t most = kMostBytes);  // [rank]
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+  void all_reduce(std::span<float> values);  // sums
   void all_reduce(std::span<double> values);
   bool any(bool mine);
   // The value of every rank, for a type that is plain bytes.
@@ -99,6 +102,7 @@ class Communicator {
 
  private:
   void require_attached(const char* what) const;
+  std::vector<Bytes> gather_equal(std::span<const std::byte> mine);  // as many bytes of each rank
 
   std::unique_ptr<Transport> transport_;
   Places places_;
@@ -114,7 +118,7 @@ std::vector<T> Communicator::gather(const T& mine) {
   static_assert(std::is_trivially_copyable_v<T>);
   const auto bytes = std::as_bytes(std::span(&mine, 1));
   std::vector<T> values;
-  for (const Bytes& of_rank : all_gather(Bytes(bytes.begin(), bytes.end()))) {
+  for (const Bytes& of_rank : gather_equal(bytes)) {
     T value;
     std::memcpy(&value, of_rank.data(), sizeof value);
     values.push_back(value);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1000;  // bytes of a line that is passed on
 constexpr std::chrono::seconds kMessageTime{5};
+// A rank whose thread was late is not one that has stopped.
+constexpr std::chrono::seconds kGrace{2};
 
 Deadline soon() {
   return Clock::now() + kMessageTime;
@@ -25,10 +27,11 @@ Deadline soon() {
 }  // namespace
 
 Lifeline::Lifeline(int rank, std::vector<Socket> connections, std::vector<std::string> names,
-                   Lost lost)
+                   double timeout, Lost lost)
     : rank_(rank),
       connections_(std::move(connections)),
       names_(std::move(names)),
+      timeout_(timeout),
       lost_(std::move(lost)) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -48,6 +51,7 @@ void Lifeline::say(const Socket& socket, Kind kind, const std::string& text) con
   if (!socket.is_open()) return;
   const std::array<std::uint32_t, 2> head{static_cast<std::uint32_t>(kind),
                                           static_cast<std::uint32_t>(text.size())};
+  const std::lock_guard lock(saying_);
   try {
     socket.send(std::as_bytes(std::span(head)), soon(), "a rank");
     socket.send(std::as_bytes(std::span(text)), soon(), "a rank");
@@ -118,6 +122,7 @@ bool Lifeline::read_from(std::size_t at) {
     socket.receive(std::as_writable_bytes(std::span(head)), soon(), name);
     std::string text(std::min<std::size_t>(head[1], kLongestLine), ' ');
     socket.receive(std::as_writable_bytes(std::span(text)), soon(), name);
+    if (head[0] == static_cast<std::uint32_t>(Kind::here)) return true;
     if (head[0] == static_cast<std::uint32_t>(Kind::leaving)) {
       const std::lock_guard lock(mutex_);
       ++left_;
@@ -140,18 +145,49 @@ bool Lifeline::read_from(std::size_t at) {
   return false;
 }
 
+// A run with a rank of which nothing was heard for too long is lost.
+void Lifeline::require_word(std::span<pollfd> entries, std::span<const Deadline> heard) {
+  const auto most = std::chrono::duration<double>(timeout_) + kGrace;
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (entries[i].fd < 0 || Clock::now() - heard[i] < most) continue;
+    entries[i].fd = -1;
+    const std::string& name = rank_ == 0 ? names_[i] : names_.front();
+    // As for one that has ended, rank 1 tells of rank 0.
+    lose(rank_ > 1 ? std::string() : str(name, " has been silent for ", timeout_, " s"));
+  }
+}
+
 void Lifeline::watch() {
+  const auto interval = std::chrono::milliseconds(
+      std::clamp(static_cast<std::int64_t>(250 * timeout_), std::int64_t{100}, std::int64_t{5000}));
   std::vector<pollfd> entries(connections_.size() + 1);
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     entries[i] = {connections_[i].descriptor(), POLLIN, 0};  // a negative one is left out
   }
   entries.back() = {wake_read_.descriptor(), POLLIN, 0};
+  std::vector<Deadline> heard(connections_.size(), Clock::now());
+  Deadline woken = Clock::now(), said = woken - interval;
   while (true) {
-    if (poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) return;
-    if (entries.back().revents != 0) return;
-    for (std::size_t i = 0; i < connections_.size(); ++i) {
-      if (entries[i].revents != 0 && !read_from(i)) entries[i].fd = -1;
+    if (poll(entries.data(), entries.size(), static_cast<int>(interval.count())) < 0 &&
+        errno != EINTR) {
+      return;
     }
+    if (entries.back().revents != 0) return;
+    const Deadline now = Clock::now();
+    // It is this process that was stopped, as by Ctrl-Z: what the others have said is still to
+    // read.
+    if (now - woken > 2 * interval + kGrace) std::ranges::fill(heard, now);
+    woken = now;
+    for (std::size_t i = 0; i < connections_.size(); ++i) {
+      if (entries[i].revents == 0) continue;
+      heard[i] = now;
+      if (!read_from(i)) entries[i].fd = -1;
+    }
+    if (now - said >= interval) {
+      say_to_all(Kind::here);
+      said = now;
+    }
+    require_word(entries, heard);
   }
 }
 

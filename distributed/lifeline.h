@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Lifeline: notices within seconds that a rank has ended, also while this one waits for a GPU or
-// for a disk.
+// Lifeline: notices within seconds that a rank has ended, and within the timeout that one has
+// stopped, also while this one waits for a GPU or for a disk.
 //
-// Each rank has a connection to rank 0 for this alone, and a thread that sleeps on it. Rank 0 tells
-// the other ranks when one has ended or failed. A run that is over is left by all ranks together.
+// Each rank has a connection to rank 0 for this alone, and a thread that sleeps on it. Both sides
+// say every few seconds that they are there. Rank 0 tells the other ranks when one has ended,
+// failed or stopped. A run that is over is left by all ranks together.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +27,9 @@ class Lifeline {
   using Lost = std::function<void(const std::string& line)>;
 
   // `connections`: rank 0 has one to each rank, at the rank's place; another rank has one, to rank
-  // 0, in front. `names` are the ranks', for people.
-  Lifeline(int rank, std::vector<Socket> connections, std::vector<std::string> names, Lost lost);
+  // 0, in front. `names` are the ranks', for people. A rank may be silent for `timeout` seconds.
+  Lifeline(int rank, std::vector<Socket> connections, std::vector<std::string> names,
+           double timeout, Lost lost);
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
   ~Lifeline();
@@ -39,9 +42,10 @@ class Lifeline {
   bool is_lost(Deadline deadline);
 
  private:
-  enum class Kind : std::uint32_t { failed = 1, leaving = 2 };
+  enum class Kind : std::uint32_t { failed = 1, leaving = 2, here = 3 };
 
   void watch();
+  void require_word(std::span<pollfd> entries, std::span<const Deadline> heard);
   bool read_from(std::size_t at);  // false when there is nothing more to hear
   void say(const Socket& socket, Kind kind, const std::string& text) const noexcept;
   void say_to_all(Kind kind) const noexcept;
@@ -50,8 +54,10 @@ class Lifeline {
   int rank_;
   std::vector<Socket> connections_;
   std::vector<std::string> names_;
+  double timeout_;
   Lost lost_;
   Socket wake_read_, wake_write_;
+  mutable std::mutex saying_;  // so that no message is in the middle of another one
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leaving_ = false, all_left_ = false, is_lost_ = false;

@@ -79,7 +79,7 @@ class NcclReducer final : public Reducer {
     if (rank_ == 0) check(library().get_unique_id(&id), "name the run");
     Bytes bytes(sizeof id);
     std::memcpy(bytes.data(), &id, sizeof id);
-    ranks.broadcast(bytes);
+    ranks.broadcast(bytes, sizeof id);
     std::memcpy(&id, bytes.data(), sizeof id);
     check(library().init_rank(&communicator_, size_, id, rank_), "start");
   }

@@ -16,9 +16,9 @@
 namespace weft::distributed {
 namespace {
 
-// The file that this code was loaded from: the program's own, or that of a library such as Python's.
-// The loader gives a program no name. dladdr() would call it what its caller did, which can be the
-// name of a file in the current folder.
+// The file that this code was loaded from: the program's own, or that of a library such as
+// Python's. The loader gives a program no name. dladdr() would call it what its caller did, which
+// can be the name of a file in the current folder.
 std::filesystem::path program_file() {
   Dl_info info{};
   link_map* map = nullptr;

@@ -5,34 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
+#include "distributed/greeting.h"
 #include "engine/error.h"
 
 namespace weft::distributed {
 namespace {
-
-constexpr std::array<char, 8> kMagic{'w', 'e', 'f', 't', 'r', 'u', 'n', '1'};
-
-enum class Purpose : std::uint32_t { report = 1, lifeline = 2, pair = 3 };
-
-// What the side that connects says first.
-struct Hello {
-  std::array<char, 8> magic = kMagic;
-  Purpose purpose = Purpose::report;
-  std::int32_t rank = 0, size = 0;
-  std::uint32_t port = 0;  // where this rank listens for its pairs
-  std::uint64_t token = 0;
-  std::int64_t process = 0;
-  std::array<char, 64> host{};  // its name for people
-};
-
-// What rank 0 answers to a report.
-struct Welcome {
-  std::array<char, 8> magic = kMagic;
-  std::array<char, 200> refusal{};  // empty: welcome
-};
 
 // Where a rank listens, and its name.
 struct Entry {
@@ -41,26 +20,12 @@ struct Entry {
   std::int64_t process = 0;
 };
 
-template <std::size_t kSize>
-void put(std::array<char, kSize>& field, const std::string& text) {
-  std::copy_n(text.data(), std::min(text.size(), kSize - 1), field.data());
-}
-
-template <std::size_t kSize>
-std::string text_of(const std::array<char, kSize>& field) {
-  return {field.data(), strnlen(field.data(), kSize)};
-}
-
-template <class T>
-void send(const Socket& socket, const T& value, Deadline deadline, const std::string& peer) {
-  socket.send(std::as_bytes(std::span(&value, 1)), deadline, peer);
-}
-
-template <class T>
-T receive(const Socket& socket, Deadline deadline, const std::string& peer) {
-  T value;
-  socket.receive(std::as_writable_bytes(std::span(&value, 1)), deadline, peer);
-  return value;
+// A host's name as it may be printed: what came over the network can hold anything.
+std::string printable_name(const std::array<char, 64>& field) {
+  std::string name = text_of(field);
+  std::ranges::replace_if(
+      name, [](char c) { return c <= ' ' || c > '~'; }, '?');
+  return name;
 }
 
 class Rendezvous {
@@ -87,35 +52,37 @@ class Rendezvous {
   }
 
  private:
-  Hello hello(Purpose purpose, std::uint32_t port = 0) const {
-    Hello hello;
-    hello.purpose = purpose;
-    hello.rank = options_.rank;
-    hello.size = options_.size;
-    hello.port = port;
-    hello.token = options_.token;
-    hello.process = getpid();
-    hello.host = host_;
-    return hello;
+  Introduction introduction(Purpose purpose) const {
+    Introduction one;
+    one.purpose = purpose;
+    one.rank = options_.rank;
+    one.size = options_.size;
+    one.process = getpid();
+    one.host = host_;
+    return one;
   }
 
-  // Of who has just connected. Nothing for a stranger, who is sent away.
-  std::optional<Hello> hello_of(const Socket& socket) const {
-    try {
-      const Deadline soon = std::min(deadline_, Clock::now() + std::chrono::seconds(5));
-      const auto hello = receive<Hello>(socket, soon, "a stranger");
-      if (hello.magic == kMagic) return hello;
-    } catch (const Error&) {  // it is no rank of Weft's
-    }
-    return {};
-  }
-
-  std::optional<Socket> next_connection(const Socket& listener) const {
+  // The next rank that comes for this purpose and is expected: above `least`, and not among those
+  // that are there. Others are told why not. Nothing when the time is over.
+  std::optional<Guest> next_rank(Reception& reception, Purpose purpose, int least,
+                                 const std::vector<Socket>& there) {
     while (true) {
       const Deadline next = std::min(deadline_, Clock::now() + std::chrono::milliseconds(200));
-      if (std::optional<Socket> socket = accept_from(listener, next)) return socket;
+      std::optional<Guest> guest = reception.next(next);
       if (options_.waiting) options_.waiting();
-      if (Clock::now() >= deadline_) return {};
+      if (!guest && Clock::now() >= deadline_) return {};
+      if (!guest) continue;
+      const std::string refusal = refusal_of(guest->introduction, purpose, least, there);
+      try {
+        answer(*guest, refusal, deadline_);
+      } catch (const Error&) {  // it has gone, and may come again
+        continue;
+      }
+      if (refusal.empty()) return guest;
+      refused_ = str("rank ", guest->introduction.rank, ": ", refusal);
+      const bool is_other_size = guest->introduction.size != options_.size;
+      // Whoever reaches the address could say so where there is no token.
+      if (is_other_size && options_.token.is_given()) throw Error(ErrorKind::usage, refused_);
     }
   }
 
@@ -126,12 +93,27 @@ class Rendezvous {
   [[noreturn]] void throw_missing(const std::vector<Socket>& sockets) const {
     std::string missing;
     int count = 0;
-    for (int rank = 1; rank < options_.size; ++rank) {
+    for (int rank = options_.rank + 1; rank < options_.size; ++rank) {
       if (is_missing(sockets, rank)) missing += str(count++ == 0 ? "" : ", ", rank);
     }
     throw Error(ErrorKind::device,
                 str(count == 1 ? "no word from rank " : "no word from ranks ", missing, " at ",
-                    to_string(at_), " within ", options_.timeout, " s"));
+                    to_string(at_), " within ", options_.timeout, " s",
+                    refused_.empty() ? "" : "; refused was ", refused_));
+  }
+
+  std::string refusal_of(const Introduction& guest, Purpose purpose, int least,
+                         const std::vector<Socket>& there) const {
+    if (guest.size != options_.size) {
+      return str("rank ", options_.rank, " was started with a world size of ", options_.size,
+                 ", this one with ", guest.size);
+    }
+    if (guest.rank < least || guest.rank >= options_.size) return "there is no such rank";
+    const std::string& name = meeting_.names[static_cast<std::size_t>(guest.rank)];
+    if (!is_missing(there, guest.rank)) return str("there is a ", name, " already");
+    if (guest.purpose == purpose) return {};
+    return purpose == Purpose::lifeline ? str("there is a ", name, " already")
+                                        : "it comes for something else";
   }
 
   // Rank 0: waits for the reports, then for the lifelines.
@@ -140,111 +122,82 @@ class Rendezvous {
     at_.port = listener.local().port;
     if (options_.listening) options_.listening(to_string(at_));
     note({host_, host_, 0, getpid()}, 0);
-    for (int found = 1; found < options_.size;) {
-      std::optional<Socket> socket = next_connection(listener);
-      if (!socket) throw_missing(meeting_.peers);
-      const std::optional<Hello> hello = hello_of(*socket);
-      if (!hello || hello->purpose != Purpose::report) continue;
-      const std::string refusal = refusal_of(*hello);
-      Welcome welcome;
-      put(welcome.refusal, refusal);
-      send(*socket, welcome, deadline_, "a rank");
-      if (hello->size != options_.size) {
-        throw Error(ErrorKind::usage, str("rank ", hello->rank, ": ", refusal));
-      }
-      if (!refusal.empty()) continue;
+    Reception reception(listener, options_.token);
+    std::vector<Guest> guests(table_.size());
+    for (int found = 1; found < options_.size; ++found) {
+      std::optional<Guest> guest = next_rank(reception, Purpose::report, 1, meeting_.peers);
+      if (!guest) throw_missing(meeting_.peers);
+      const Introduction& one = guest->introduction;
+      const auto at = static_cast<std::size_t>(one.rank);
       Entry entry;
-      put(entry.host, socket->remote().host);
-      entry.name = hello->host;
-      entry.port = hello->port;
-      entry.process = hello->process;
-      note(entry, hello->rank);
-      meeting_.peers[static_cast<std::size_t>(hello->rank)] = std::move(*socket);
-      ++found;
+      put(entry.host, guest->connection.socket().remote().host);
+      entry.name = one.host;
+      entry.port = one.port;
+      entry.process = one.process;
+      note(entry, one.rank);
+      guests[at] = *std::move(guest);
+      meeting_.peers[at] = std::move(guests[at].connection.socket());
     }
-    for (int rank = 1; rank < options_.size; ++rank) {
-      const auto at = static_cast<std::size_t>(rank);
-      meeting_.peers[at].send(std::as_bytes(std::span(table_)), deadline_, meeting_.names[at]);
+    const auto table = std::as_bytes(std::span(table_));
+    for (std::size_t at = 1; at < guests.size(); ++at) {
+      const Tag tag = guests[at].connection.tag("table", table);
+      meeting_.peers[at].send(table, deadline_, meeting_.names[at]);
+      meeting_.peers[at].send(std::as_bytes(std::span(tag)), deadline_, meeting_.names[at]);
     }
     meeting_.lifelines.resize(meeting_.peers.size());
-    for (int found = 1; found < options_.size;) {
-      std::optional<Socket> socket = next_connection(listener);
-      if (!socket) throw_missing(meeting_.lifelines);
-      const std::optional<Hello> hello = hello_of(*socket);
-      if (!is_expected(hello, Purpose::lifeline) || !is_missing(meeting_.lifelines, hello->rank)) {
-        continue;
-      }
-      meeting_.lifelines[static_cast<std::size_t>(hello->rank)] = std::move(*socket);
-      ++found;
+    for (int found = 1; found < options_.size; ++found) {
+      std::optional<Guest> guest = next_rank(reception, Purpose::lifeline, 1, meeting_.lifelines);
+      if (!guest) throw_missing(meeting_.lifelines);
+      meeting_.lifelines[static_cast<std::size_t>(guest->introduction.rank)] =
+          std::move(guest->connection.socket());
     }
-  }
-
-  bool is_expected(const std::optional<Hello>& hello, Purpose purpose) const {
-    return hello && hello->purpose == purpose && hello->token == options_.token &&
-           hello->size == options_.size && hello->rank > 0 && hello->rank < options_.size;
-  }
-
-  std::string refusal_of(const Hello& hello) const {
-    if (hello.size != options_.size) {
-      return str("rank 0 was started with a world size of ", options_.size, ", this one with ",
-                 hello.size);
-    }
-    if (hello.token != options_.token) return "rank 0 belongs to another run";
-    if (hello.rank < 1 || hello.rank >= options_.size) return "there is no such rank";
-    if (!is_missing(meeting_.peers, hello.rank)) {
-      return str("there is a ", meeting_.names[static_cast<std::size_t>(hello.rank)], " already");
-    }
-    return {};
   }
 
   void note(const Entry& entry, int rank) {
     const auto at = static_cast<std::size_t>(rank);
     table_[at] = entry;
     meeting_.names[at] =
-        str("rank ", rank, " (", text_of(entry.name), ", process ", entry.process, ")");
+        str("rank ", rank, " (", printable_name(entry.name), ", process ", entry.process, ")");
   }
 
   // Every other rank: reports to rank 0, then meets the others.
   void report() {
     const std::string first = str("rank 0 at ", options_.rendezvous);
-    Socket to_first = connect_to(at_, deadline_);
-    const Socket listener = listen_at({to_first.local().host, 0});
-    send(to_first, hello(Purpose::report, listener.local().port), deadline_, first);
-    const auto welcome = receive<Welcome>(to_first, deadline_, first);
-    if (welcome.magic != kMagic) {
-      throw Error(ErrorKind::device,
-                  str(options_.rendezvous, ": who listens there is no rank of ", "Weft's"));
-    }
-    if (const std::string refusal = text_of(welcome.refusal); !refusal.empty()) {
-      throw Error(ErrorKind::usage, str("rank ", options_.rank, " was refused: ", refusal));
-    }
+    Socket listener;
+    // The address by which this machine reaches rank 0 is where the others reach it.
+    const auto listen = [&](const Socket& connection) {
+      listener = listen_at({connection.local().host, 0});
+      return listener.local().port;
+    };
+    Greeted to_first =
+        call(at_, introduction(Purpose::report), options_.token, deadline_, first, listen);
     std::vector<Entry> table(table_.size());
-    to_first.receive(std::as_writable_bytes(std::span(table)), deadline_, first);
+    Tag tag;
+    to_first.socket().receive(std::as_writable_bytes(std::span(table)), deadline_, first);
+    to_first.socket().receive(std::as_writable_bytes(std::span(tag)), deadline_, first);
+    if (!are_same(tag, to_first.tag("table", std::as_bytes(std::span(table))))) {
+      throw Error(ErrorKind::device, str(first, ": the table of ranks is not its own"));
+    }
     for (int rank = 0; rank < options_.size; ++rank) {
       note(table[static_cast<std::size_t>(rank)], rank);
     }
-    Socket lifeline = connect_to(at_, deadline_);
-    send(lifeline, hello(Purpose::lifeline), deadline_, first);
-    meeting_.lifelines.push_back(std::move(lifeline));
-    meeting_.peers[0] = std::move(to_first);
+    meeting_.lifelines.push_back(std::move(
+        call(at_, introduction(Purpose::lifeline), options_.token, deadline_, first).socket()));
+    meeting_.peers[0] = std::move(to_first.socket());
     for (int rank = 1; rank < options_.rank; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       const Endpoint there{text_of(table_[at].host), static_cast<std::uint16_t>(table_[at].port)};
-      meeting_.peers[at] = connect_to(there, deadline_);
-      send(meeting_.peers[at], hello(Purpose::pair), deadline_, meeting_.names[at]);
+      meeting_.peers[at] = std::move(
+          call(there, introduction(Purpose::pair), options_.token, deadline_, meeting_.names[at])
+              .socket());
     }
-    for (int missing = options_.size - options_.rank - 1; missing > 0;) {
-      std::optional<Socket> socket = accept_from(listener, deadline_);
-      if (!socket) {
-        throw Error(ErrorKind::device, str("rank ", options_.rank,
-                                           ": a rank above it has not come "
-                                           "within ",
-                                           options_.timeout, " s"));
-      }
-      const std::optional<Hello> hello = hello_of(*socket);
-      if (!is_expected(hello, Purpose::pair) || hello->rank <= options_.rank) continue;
-      meeting_.peers[static_cast<std::size_t>(hello->rank)] = std::move(*socket);
-      --missing;
+    Reception reception(listener, options_.token);
+    for (int missing = options_.size - options_.rank - 1; missing > 0; --missing) {
+      std::optional<Guest> guest =
+          next_rank(reception, Purpose::pair, options_.rank + 1, meeting_.peers);
+      if (!guest) throw_missing(meeting_.peers);
+      meeting_.peers[static_cast<std::size_t>(guest->introduction.rank)] =
+          std::move(guest->connection.socket());
     }
   }
 
@@ -252,6 +205,7 @@ class Rendezvous {
   Endpoint at_;
   Deadline deadline_;
   std::array<char, 64> host_{};
+  std::string refused_;  // who was refused last, and why
   std::vector<Entry> table_;
   Meeting meeting_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "distributed/socket.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -113,16 +114,40 @@ void Socket::close() {
   descriptor_ = -1;
 }
 
-bool wait_for(int descriptor, short events, Deadline deadline) {
-  pollfd entry{descriptor, events, 0};
+bool wait_for_any(std::span<pollfd> entries, Deadline deadline) {
   while (true) {
-    const int count = poll(&entry, 1, milliseconds_until(deadline));
+    const int count = poll(entries.data(), entries.size(), milliseconds_until(deadline));
     if (count > 0) return true;
     if (count < 0 && errno != EINTR) {
       throw Error(ErrorKind::device, str("could not wait for a socket: ", error_text(errno)));
     }
-    if (count == 0 && Clock::now() >= deadline) return false;
+    if (Clock::now() >= deadline) return false;
   }
+}
+
+bool wait_for(int descriptor, short events, Deadline deadline) {
+  pollfd entry{descriptor, events, 0};
+  return wait_for_any({&entry, 1}, deadline);
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+  const Addresses addresses = resolve(endpoint, 0);
+  for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
+    if (at->ai_family == AF_INET) {
+      const auto& address = *reinterpret_cast<const sockaddr_in*>(at->ai_addr);
+      if (ntohl(address.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET) return false;
+    } else if (at->ai_family == AF_INET6) {
+      const auto& address = *reinterpret_cast<const sockaddr_in6*>(at->ai_addr);
+      if (!IN6_IS_ADDR_LOOPBACK(&address.sin6_addr)) return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_every_address(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
 }
 
 void Socket::send(std::span<const std::byte> bytes, Deadline deadline,
@@ -198,7 +223,9 @@ std::optional<Socket> accept_from(const Socket& listener, Deadline deadline) {
       tune(socket.descriptor());
       return socket;
     }
-    if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) {
+    // Who has gone again, or a network that failed for one of them, is nobody's fault here.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM ||
+        errno == EBADF || errno == EINVAL) {
       throw Error(ErrorKind::device, str("could not accept a connection: ", error_text(errno)));
     }
   }

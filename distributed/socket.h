@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 
+struct pollfd;
+
 namespace weft::distributed {
 
 using Clock = std::chrono::steady_clock;
@@ -53,7 +55,14 @@ std::optional<Socket> accept_from(const Socket& listener, Deadline deadline);
 // Tries again until somebody listens there or the deadline passes.
 Socket connect_to(const Endpoint& endpoint, Deadline deadline);
 
-// Waits until `descriptor` has something to read or to write; false when the deadline passes.
+// Are all addresses of this host the machine's own, which no other one reaches?
+bool is_loopback(const Endpoint& endpoint);
+// Does who listens there listen at every address of the machine?
+bool is_every_address(const Endpoint& endpoint);
+
+// Waits until one of the descriptors has something to read or to write; false when the deadline
+// passes.
+bool wait_for_any(std::span<pollfd> entries, Deadline deadline);
 bool wait_for(int descriptor, short events, Deadline deadline);
 
 // "connection refused", for errno.

@@ -25,7 +25,7 @@ class TcpTransport final : public Transport {
         peers_(std::move(meeting.peers)),
         names_(meeting.names),
         lifeline_(
-            options.rank, std::move(meeting.lifelines), std::move(meeting.names),
+            options.rank, std::move(meeting.lifelines), std::move(meeting.names), options.timeout,
             options.lost ? options.lost : [](const std::string&) {}) {}
 
   ~TcpTransport() override {

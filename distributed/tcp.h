@@ -5,12 +5,12 @@
 // connect in pairs. Numbers are sent as they lie in memory, so all machines are of one kind.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "distributed/lifeline.h"
+#include "distributed/run_token.h"
 #include "distributed/transport.h"
 
 namespace weft::distributed {
@@ -19,8 +19,8 @@ struct TcpOptions {
   int rank = 0, size = 1;
   std::string rendezvous;  // HOST:PORT, where rank 0 listens
   double timeout = 120;    // seconds: to meet, and that a rank may be silent
-  // A number that all ranks of a run share, so that ranks of another run are refused.
-  std::uint64_t token = 0;
+  // What all ranks of the run know and nobody else, so that others are refused.
+  RunToken token = {};
   // Called with the rendezvous once rank 0 listens there, with the port that it got for port 0.
   std::function<void(const std::string&)> listening = {};
   // Called several times a second while rank 0 waits for the others; may throw.

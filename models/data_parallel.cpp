@@ -136,7 +136,7 @@ void require_same_weights(distributed::Communicator& ranks, const layers::Sequen
   add("average.", checkpoint.average.buffers, false);
 
   const auto bytes = std::as_bytes(std::span(hashes));
-  const auto all = ranks.all_gather(distributed::Bytes(bytes.begin(), bytes.end()));
+  const auto all = ranks.all_gather(distributed::Bytes(bytes.begin(), bytes.end()), bytes.size());
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all.front()) continue;
     const auto differs = std::ranges::mismatch(all.front(), all[rank]).in1 - all.front().begin();

@@ -138,6 +138,34 @@ TEST_F(RanksTest, MoreGpusThanThereAreAreRefused) {
   }
 }
 
+// Whoever reaches the rendezvous could join: a token, or the word that there is none, is asked for.
+TEST_F(RanksTest, ARendezvousOnANetworkNeedsARunToken) {
+  const auto rank = [&](const std::string& rendezvous, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train", "--dataset",    "digits",   "--device",
+                                          "cpu",   "--rank",       "0",        "--world-size",
+                                          "2",     "--rendezvous", rendezvous, "--rank-timeout",
+                                          "1",     "--out",        "run"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return weft(arguments);
+  };
+  write("short", "fifteen letters\n");
+  write("token", "a text of more than sixteen characters\n");
+  expect_error(rank("0.0.0.0:0", {}), 2, "--run-token-file");
+  expect_error(rank("0.0.0.0:0", {"--run-token-file", "short"}), 2, "at least 16 characters");
+  expect_error(rank("0.0.0.0:0", {"--run-token-file", "absent"}), 3, "absent");
+  expect_error(rank("0.0.0.0:0", {"--run-token-file", "token", "--no-token"}), 2, "contradict");
+  for (const char* more : {"--run-token-file=token", "--no-token"}) {
+    const Outcome open = rank("0.0.0.0:0", {more});
+    EXPECT_EQ(open.exit_code, 4) << open.err;
+    EXPECT_NE(open.err.find("listens at every address"), std::string::npos) << open.err;
+  }
+  const Outcome loopback = rank("127.0.0.1:0", {});
+  EXPECT_EQ(loopback.exit_code, 4) << "nobody comes";
+  EXPECT_EQ(loopback.err.find("every address"), std::string::npos) << loopback.err;
+  environment_["WEFT_RUN_TOKEN"] = "short";
+  expect_error(rank("127.0.0.1:0", {}), 2, "at least 16 characters");
+}
+
 TEST_F(RanksTest, MpirunTrainsTheSameBitsAsTcp) {
   if (!use_mpirun()) GTEST_SKIP() << "no mpirun here, or built without MPI";
   const Outcome over_tcp = train("tcp", {"--devices", "3"});

@@ -36,6 +36,24 @@ TEST(Sha256, PublishedExamples) {
   }
 }
 
+// RFC 4231, test cases 1, 2 and 6: a key of 20 bytes, a short one, and one longer than a block.
+TEST(Sha256, HmacOfPublishedExamples) {
+  const auto hmac = [](const std::string& key, const std::string& message) {
+    std::string hex;
+    for (const std::uint8_t byte : hmac_sha256(bytes_of(key), bytes_of(message))) {
+      hex += "0123456789abcdef"[byte >> 4];
+      hex += "0123456789abcdef"[byte & 15];
+    }
+    return hex;
+  };
+  EXPECT_EQ(hmac(std::string(20, 0x0b), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hmac("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hmac(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 TEST(Sha256, EveryLengthAroundTheBlockSize) {
   std::string text, previous;
   for (int n = 0; n < 200; ++n) {

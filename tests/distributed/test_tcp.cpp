@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "distributed/communicator.h"
+#include "distributed/greeting.h"
+#include "distributed/lifeline.h"
 #include "distributed/socket.h"
 #include "distributed/tcp.h"
 #include "tests/support/folder.h"
@@ -19,6 +21,9 @@ namespace weft::distributed {
 namespace {
 
 using test::throws;
+
+const RunToken kOurs = RunToken::from_text("a token of this run");
+const RunToken kTheirs = RunToken::from_text("a token of another");
 
 // A free address of this machine.
 std::string free_rendezvous() {
@@ -129,7 +134,11 @@ TEST(Tcp, RanksThatDifferAreToldApart) {
 
 TEST(Tcp, AnotherWorldSizeIsRefusedOnBothSides) {
   const auto errors = run_ranks(
-      2, [](Communicator&) {}, [](TcpOptions& options) { options.size += options.rank; });
+      2, [](Communicator&) {},
+      [](TcpOptions& options) {
+        options.size += options.rank;
+        options.token = kOurs;
+      });
   for (const std::string& error : errors) {
     EXPECT_NE(error.find("rank 0 was started with a world size of 2, this one with 3"),
               std::string::npos)
@@ -141,7 +150,7 @@ TEST(Tcp, ARankOfAnotherRunOrASecondOneIsRefused) {
   const std::string rendezvous = free_rendezvous();
   auto first = std::async(std::launch::async, [&] { tcp_transport(options_of(0, 2, rendezvous)); });
   TcpOptions other = options_of(1, 2, rendezvous);
-  other.token = 99;
+  other.token = kTheirs;
   EXPECT_TRUE(throws(ErrorKind::usage, "another run", [&] { tcp_transport(other); }));
   EXPECT_TRUE(
       throws(ErrorKind::usage, "rank", [&] { tcp_transport(options_of(0, 0, rendezvous)); }));
@@ -163,6 +172,168 @@ TEST(Tcp, StrangersAtTheRendezvousAreSentAway) {
   }
   Communicator(tcp_transport(options_of(1, 2, rendezvous))).barrier();
   first.get();
+}
+
+// A raw connection to rank 0.
+class Stranger {
+ public:
+  explicit Stranger(const std::string& rendezvous)
+      : socket_(connect_to(parse_endpoint(rendezvous), Clock::now() + std::chrono::seconds(5))) {}
+
+  template <class T>
+  void say(const T& value) const {
+    socket_.send(std::as_bytes(std::span(&value, 1)), soon(), "rank 0");
+  }
+  template <class T>
+  T hear() const {
+    T value;
+    socket_.receive(std::as_writable_bytes(std::span(&value, 1)), soon(), "rank 0");
+    return value;
+  }
+  void reset() {  // without a word, as a port scanner does
+    const linger at_once{1, 0};
+    setsockopt(socket_.descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    socket_.close();
+  }
+
+ private:
+  static Deadline soon() { return Clock::now() + std::chrono::seconds(10); }
+  Socket socket_;
+};
+
+TEST(Tcp, StrangersCostTheirOwnConnectionOnly) {
+  const std::string rendezvous = free_rendezvous();
+  auto first = std::async(std::launch::async, [&] {
+    TcpOptions options = options_of(0, 2, rendezvous);
+    options.token = kOurs;
+    Communicator(tcp_transport(options)).barrier();
+  });
+  std::vector<std::unique_ptr<Stranger>> strangers;
+  for (int i = 0; i < 64; ++i) {  // silent, cut off, of another kind, gone, without the token
+    strangers.push_back(std::make_unique<Stranger>(rendezvous));
+    Hello hello;
+    hello.introduction.rank = 1;
+    hello.introduction.size = i % 2 == 0 ? 2 : 3;
+    if (i % 5 == 1) strangers.back()->say(kMagic);
+    if (i % 5 == 2) strangers.back()->say('x');
+    if (i % 5 == 3) strangers.back()->reset();
+    if (i % 5 == 4) strangers.back()->say(hello);
+  }
+  const auto begin = Clock::now();
+  TcpOptions options = options_of(1, 2, rendezvous);
+  options.token = kOurs;
+  Communicator(tcp_transport(options)).barrier();
+  first.get();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(Tcp, ATokenIsProvedOnBothSidesAndForOneConnection) {
+  const std::string rendezvous = free_rendezvous();
+  auto first = std::async(std::launch::async, [&] {
+    TcpOptions options = options_of(0, 2, rendezvous, 4);
+    options.token = kOurs;
+    return throws(ErrorKind::device, "no word from rank 1", [&] { tcp_transport(options); });
+  });
+  Stranger eavesdropper(rendezvous), again(rendezvous);
+  const auto heard = eavesdropper.hear<Challenge>(), second = again.hear<Challenge>();
+  EXPECT_NE(heard.nonce, second.nonce);
+  Hello hello;  // as rank 1 says it on a connection of its own
+  hello.introduction.rank = 1;
+  hello.introduction.size = 2;
+  hello.tag = kOurs.tag("hello", {heard.nonce, std::as_bytes(std::span(&hello.introduction, 1))});
+  again.say(hello);
+  EXPECT_NE(text_of(again.hear<Welcome>().refusal), "") << "it was said on another connection";
+  hello.tag = kTheirs.tag("hello", {heard.nonce, std::as_bytes(std::span(&hello.introduction, 1))});
+  eavesdropper.say(hello);
+  EXPECT_NE(text_of(eavesdropper.hear<Welcome>().refusal), "");
+  EXPECT_TRUE(first.get());
+
+  // Somebody else has the address of rank 0: it learns no more than what rank 1 is called.
+  const Socket squatter = listen_at({"127.0.0.1", 0});
+  auto rank = std::async(std::launch::async, [&] {
+    TcpOptions options = options_of(1, 2, to_string(squatter.local()), 4);
+    options.token = kOurs;
+    return throws(ErrorKind::usage, "another run", [&] { tcp_transport(options); });
+  });
+  const RunToken none;
+  Reception reception(squatter, none);
+  EXPECT_FALSE(reception.next(Clock::now() + std::chrono::seconds(2)).has_value());
+  EXPECT_TRUE(rank.get());
+}
+
+TEST(RunToken, HasAtLeast128BitsAndIsNotItsText) {
+  EXPECT_TRUE(
+      throws(ErrorKind::usage, "at least 16", [] { RunToken::from_text("fifteen letters"); }));
+  EXPECT_TRUE(RunToken::from_text("sixteen letters.").is_given());
+  EXPECT_FALSE(RunToken().is_given());
+  EXPECT_EQ(RunToken::draw_text().size(), 64u);
+  EXPECT_NE(RunToken::draw_text(), RunToken::draw_text());
+  EXPECT_NE(draw_nonce(), draw_nonce());
+}
+
+// A peer of which each length comes true but the last one, which is half a terabyte.
+class Boaster final : public Transport {
+ public:
+  explicit Boaster(std::size_t& asked) : asked_(asked) {}
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  std::string_view name() const override { return "boaster"; }
+  void fail(const std::string&) noexcept override {}
+  void exchange(std::span<const std::span<const std::byte>>,
+                std::span<const std::span<std::byte>> in) override {
+    asked_ = in[1].size();
+    if (calls_ > 2) throw Error(ErrorKind::device, "nothing comes");
+    const std::uint64_t length = calls_ == 0 ? 4 : std::uint64_t{1} << 39;
+    if (calls_++ != 1) std::memcpy(in[1].data(), &length, sizeof length);
+  }
+
+ private:
+  int calls_ = 0;
+  std::size_t& asked_;
+};
+
+TEST(Tcp, MemoryGrowsWithWhatComesAndNotWithWhatIsSaid) {
+  std::size_t asked = 0;
+  Communicator ranks(std::make_unique<Boaster>(asked));
+  EXPECT_TRUE(throws(ErrorKind::device, "nothing comes", [&] { ranks.all_gather({}); }));
+  EXPECT_EQ(asked, std::size_t{64} << 10) << "bytes of the first part";
+  Communicator bounded(std::make_unique<Boaster>(asked));
+  EXPECT_TRUE(
+      throws(ErrorKind::device, "at most 100 are expected", [&] { bounded.all_gather({}, 100); }));
+  EXPECT_EQ(asked, sizeof(std::uint64_t));
+}
+
+TEST(Lifeline, NamesARankThatHasStopped) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const Socket stopped(ends[1]);  // it is open, and says nothing
+  std::promise<std::string> told;
+  std::vector<Socket> connections(2);
+  connections[1] = Socket(ends[0]);
+  const auto begin = Clock::now();
+  Lifeline lifeline(0, std::move(connections), {"rank 0", "rank 1 (node7, process 4711)"}, 1,
+                    [&](const std::string& line) { told.set_value(line); });
+  EXPECT_EQ(told.get_future().get(), "rank 1 (node7, process 4711) has been silent for 1 s");
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(8));
+}
+
+TEST(Lifeline, BothSidesSayThatTheyAreThere) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  std::vector<Socket> of_first(2), of_second(1);
+  of_first[1] = Socket(ends[0]);
+  of_second[0] = Socket(ends[1]);
+  std::atomic<int> lost = 0;
+  const auto count = [&](const std::string&) { ++lost; };
+  Lifeline first(0, std::move(of_first), {"rank 0", "rank 1"}, 0.5, count);
+  Lifeline second(1, std::move(of_second), {"rank 0", "rank 1"}, 0.5, count);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  EXPECT_EQ(lost, 0);
+  auto leaving = std::async(std::launch::async,
+                            [&] { second.leave(Clock::now() + std::chrono::seconds(10)); });
+  first.leave(Clock::now() + std::chrono::seconds(10));
+  leaving.get();
+  EXPECT_EQ(lost, 0);
 }
 
 TEST(Tcp, WhoeverElseListensThereIsNoRank) {
@@ -244,7 +415,7 @@ TEST(Tcp, NothingHangs) {
           std::this_thread::sleep_for(std::chrono::milliseconds(delay));
           if (kind == 1) throw std::runtime_error("does not come");
           if (kind == 2) options.size = 4;
-          if (kind == 3) options.token = 7;
+          if (kind == 3) options.token = kTheirs;
         });
     EXPECT_LT(Clock::now() - begin, std::chrono::seconds(15)) << "run " << run;
     const bool all_well = errors == std::vector<std::string>(3);

@@ -15,14 +15,15 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <random>
 #include <thread>
 #include <utility>
 
 #include "distributed/mpi.h"
+#include "distributed/socket.h"
 #include "distributed/tcp.h"
 #include "engine/error.h"
 #include "engine/leftovers.h"
+#include "examples/weft/input/rank_token.h"
 #include "examples/weft/output/tables.h"
 #include "examples/weft/output/terminal.h"
 
@@ -31,7 +32,6 @@ namespace {
 
 using distributed::Communicator;
 
-constexpr char kToken[] = "WEFT_RUN_TOKEN";    // what the ranks of one --devices share
 constexpr char kParent[] = "WEFT_RUN_PARENT";  // the process that started them, rank 0
 
 // The processes that this one has started as ranks 1, 2, ...
@@ -110,6 +110,7 @@ void end_at_once(const std::string& line) {
     if (detect_terminal(kStderr).interactive) write_log("\r\033[K");  // over a progress bar
     print_error(line);
   }
+  children.stop();  // one that has been stopped does not end by itself
   _exit(static_cast<int>(ErrorKind::device));
 }
 
@@ -174,9 +175,9 @@ int usable_cores() {
   return CPU_COUNT(&cores);
 }
 
-std::uint64_t token() {
-  const char* text = std::getenv(kToken);
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 16);
+// Has --devices of another process started this one?
+bool is_child() {
+  return std::getenv(kParent) != nullptr;
 }
 
 // This process's words without --devices, and with what makes it rank `rank`.
@@ -217,13 +218,14 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
   if (device.threads == 0) {
     device.threads = std::max(1, cores / static_cast<int>(devices.size()));
   }
-  setenv(kToken, fmt::format("{:x}", std::random_device()() + 1ull).c_str(), 1);
+  const std::string token = distributed::RunToken::draw_text();
+  setenv(kRunTokenVariable, token.c_str(), 1);
   setenv(kParent, fmt::format("{}", getpid()).c_str(), 1);
   distributed::TcpOptions options;
   options.size = static_cast<int>(devices.size());
   options.rendezvous = "127.0.0.1:0";
   options.timeout = flags.timeout;
-  options.token = token();
+  options.token = distributed::RunToken(token);
   options.lost = end_at_once;
   options.listening = [&](const std::string& rendezvous) {
     for (std::size_t rank = 1; rank < devices.size(); ++rank) {
@@ -244,10 +246,9 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
 // Until they have met, a rank that --devices has started ends with rank 0. Then the lifeline takes
 // over, and says who is lost.
 void end_with_parent() {
-  const char* parent = std::getenv(kParent);
-  if (token() == 0 || parent == nullptr) return;
+  if (!is_child()) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (std::atoi(parent) != getppid()) _exit(static_cast<int>(ErrorKind::device));
+  if (std::atoi(std::getenv(kParent)) != getppid()) _exit(static_cast<int>(ErrorKind::device));
 }
 
 std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
@@ -257,14 +258,20 @@ std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
   options.size = static_cast<int>(flags.world_size);
   options.rendezvous = flags.rendezvous;
   options.timeout = flags.timeout;
-  options.token = token();
+  options.token = token_of(flags);
   options.lost = end_at_once;
+  if (flags.rank == 0) {
+    options.listening = [](const std::string& at) {
+      if (!distributed::is_every_address(distributed::parse_endpoint(at))) return;
+      print_notice(fmt::format("rank 0 listens at every address of this machine, {}", at));
+    };
+  }
   try {
     auto transport = distributed::tcp_transport(options);
     prctl(PR_SET_PDEATHSIG, 0);
     return transport;
   } catch (const Error& error) {
-    if (options.token != 0) _exit(error.exit_code());  // rank 0 has started this one, and tells
+    if (is_child()) _exit(error.exit_code());  // rank 0 has started this one, and tells
     throw;
   }
 }
@@ -275,6 +282,9 @@ void check(const RankFlags& flags) {
   if (any != all) {
     throw Error(ErrorKind::usage,
                 "--rank, --world-size and --rendezvous belong together: give all three");
+  }
+  if (!any && (flags.no_token || !flags.token_file.empty())) {
+    throw Error(ErrorKind::usage, "--run-token-file and --no-token go with --rendezvous");
   }
   if (any && !flags.devices.empty()) {
     throw Error(
@@ -325,6 +335,13 @@ void add_rank_flags(CLI::App& app, RankFlags& flags) {
   app.add_option("--rendezvous", flags.rendezvous,
                  "with --rank: where rank 0 listens and the others report")
       ->type_name("HOST:PORT");
+  app.add_option(
+         "--run-token-file", flags.token_file,
+         "with --rank: a file with a text of at least 16 characters that all ranks of the run "
+         "know, and nobody else; default: that of WEFT_RUN_TOKEN")
+      ->type_name("FILE");
+  app.add_flag("--no-token", flags.no_token,
+               "with --rank: whoever reaches the rendezvous may join the run");
   add_real(app, "--rank-timeout", flags.timeout, 1, 1e6,
            "seconds that a process waits for another one; default 120");
   add_choice(app, "--reduction", flags.reduction, {"automatic", "one-shot", "nccl", "host-staged"},

@@ -14,6 +14,8 @@ struct RankFlags {
   std::string devices;  // "2": so many; "0,2": these GPUs
   std::int64_t rank = -1, world_size = 0;
   std::string rendezvous;
+  std::string token_file;  // the file with the run's token
+  bool no_token = false;
   double timeout = 120;
   std::string reduction = "automatic";
 };
