@@ -20,19 +20,19 @@ constexpr std::chrono::seconds kPatience{5};
 constexpr char kOtherRun[] = "it belongs to another run: the run tokens differ";
 
 template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
+std::span<const std::byte> raw_bytes(const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   return std::as_bytes(std::span(&value, 1));
 }
 
 Tag tag_of(const RunToken& token, const Nonce& listener, const Introduction& introduction) {
-  return token.tag("hello", {listener, bytes_of(introduction)});
+  return token.tag("hello", {listener, raw_bytes(introduction)});
 }
 
 Welcome welcome_of(const Greeted& connection, const std::string& refusal) {
   Welcome welcome;
   put(welcome.refusal, refusal);
-  welcome.tag = connection.tag("welcome", bytes_of(welcome.refusal));
+  welcome.tag = connection.tag("welcome", raw_bytes(welcome.refusal));
   return welcome;
 }
 
@@ -46,7 +46,7 @@ void send_now(const Socket& socket, std::span<const std::byte> bytes) {
 
 void answer(const Guest& guest, const std::string& refusal, Deadline deadline) {
   const Welcome welcome = welcome_of(guest.connection, refusal);
-  guest.connection.socket().send(bytes_of(welcome), deadline, "a rank");
+  guest.connection.socket().send(raw_bytes(welcome), deadline, "a rank");
 }
 
 void Reception::let_in() {
@@ -55,7 +55,7 @@ void Reception::let_in() {
     if (!socket) return;
     if (waiting_.size() == kMostWaiting) waiting_.pop_front();
     const Challenge challenge{.nonce = draw_nonce()};
-    send_now(*socket, bytes_of(challenge));
+    send_now(*socket, raw_bytes(challenge));
     waiting_.push_back({std::move(*socket), challenge.nonce, Clock::now() + kPatience, {}, 0});
   }
 }
@@ -85,7 +85,7 @@ std::optional<Guest> Reception::guest_of(Waiting& waiting) {
               hello.introduction};
   if (is_ours) return guest;
   const Welcome refusal = welcome_of(guest.connection, kOtherRun);
-  send_now(guest.connection.socket(), bytes_of(refusal));
+  send_now(guest.connection.socket(), raw_bytes(refusal));
   return {};
 }
 
@@ -129,7 +129,7 @@ Greeted call(const Endpoint& endpoint, Introduction introduction, const RunToken
       socket.receive(std::as_writable_bytes(std::span(&challenge, 1)), deadline, peer);
       if (challenge.magic == kMagic) {
         const Hello hello{introduction, tag_of(token, challenge.nonce, introduction)};
-        socket.send(bytes_of(hello), deadline, peer);
+        socket.send(raw_bytes(hello), deadline, peer);
         socket.receive(std::as_writable_bytes(std::span(&welcome, 1)), deadline, peer);
       }
     } catch (const Error&) {  // it was busy with others, or is going
@@ -143,8 +143,8 @@ Greeted call(const Endpoint& endpoint, Introduction introduction, const RunToken
     }
     Greeted connection(std::move(socket), token, challenge.nonce, introduction.nonce);
     const bool is_ours =
-        are_same(welcome.tag, connection.tag("welcome", bytes_of(welcome.refusal)));
-    const std::string refusal = is_ours ? text_of(welcome.refusal) : kOtherRun;
+        are_same(welcome.tag, connection.tag("welcome", raw_bytes(welcome.refusal)));
+    const std::string refusal = is_ours ? text_in(welcome.refusal) : kOtherRun;
     if (refusal.empty()) return connection;
     throw Error(ErrorKind::usage,
                 str("rank ", introduction.rank, " was refused by ", peer, ": ", refusal));

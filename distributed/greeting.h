@@ -60,7 +60,7 @@ void put(std::array<char, kSize>& field, const std::string& text) {
   std::copy_n(text.data(), std::min(text.size(), kSize - 1), field.data());
 }
 template <std::size_t kSize>
-std::string text_of(const std::array<char, kSize>& field) {
+std::string text_in(const std::array<char, kSize>& field) {
   return {field.data(), strnlen(field.data(), kSize)};
 }
 

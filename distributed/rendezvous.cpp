@@ -22,7 +22,7 @@ struct Entry {
 
 // A host's name as it may be printed: what came over the network can hold anything.
 std::string printable_name(const std::array<char, 64>& field) {
-  std::string name = text_of(field);
+  std::string name = text_in(field);
   std::ranges::replace_if(
       name, [](char c) { return c <= ' ' || c > '~'; }, '?');
   return name;
@@ -186,7 +186,7 @@ class Rendezvous {
     meeting_.peers[0] = std::move(to_first.socket());
     for (int rank = 1; rank < options_.rank; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      const Endpoint there{text_of(table_[at].host), static_cast<std::uint16_t>(table_[at].port)};
+      const Endpoint there{text_in(table_[at].host), static_cast<std::uint16_t>(table_[at].port)};
       meeting_.peers[at] = std::move(
           call(there, introduction(Purpose::pair), options_.token, deadline_, meeting_.names[at])
               .socket());

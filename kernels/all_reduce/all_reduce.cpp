@@ -60,12 +60,26 @@ Choice automatic(const cuda::AllReduceRow::Problem& problem, Device) {
 
 constexpr Ladder kLadder("all_reduce", cuda::kAllReduceRows, automatic);
 
-void check_values(std::span<float* const> values, std::int64_t n, const Stream& stream) {
+Argument peer_memory(const PeerGroup& group, int rank) {
+  const auto bytes = static_cast<std::int64_t>(peer_memory_bytes(group.capacity));
+  return writes("memory", group.memory[rank], bytes, 1).aligned_to(16);
+}
+
+// The values of the ranks here and, on a GPU, the exchange memory of all.
+void check_arrays(std::span<float* const> values, std::int64_t n, const PeerGroup& group,
+                  const Stream& stream) {
   constexpr const char* kNames[kMaxPeers] = {"values[0]", "values[1]", "values[2]", "values[3]",
                                              "values[4]", "values[5]", "values[6]", "values[7]"};
-  Argument arguments[kMaxPeers];
-  for (std::size_t i = 0; i < values.size(); ++i) arguments[i] = writes(kNames[i], values[i], n);
-  check_call("all_reduce", stream, std::span<const Argument>(arguments, values.size()));
+  Argument arguments[2 * kMaxPeers];
+  std::size_t count = 0;
+  for (float* const of_rank : values) {
+    arguments[count] = writes(kNames[count], of_rank, n);
+    ++count;
+  }
+  for (int rank = 0; stream.device().is_cuda() && rank < group.size; ++rank) {
+    arguments[count++] = peer_memory(group, rank);
+  }
+  check_call("all_reduce", stream, std::span<const Argument>(arguments, count));
 }
 
 void check(std::span<float* const> values, std::int64_t n, const PeerGroup& group, Device device) {
@@ -92,9 +106,8 @@ void check(std::span<float* const> values, std::int64_t n, const PeerGroup& grou
 }  // namespace
 
 void check_peer_memory(std::string_view where, const PeerGroup& group, const Stream& stream) {
-  const auto bytes = static_cast<std::int64_t>(peer_memory_bytes(group.capacity));
   for (int rank = 0; rank < group.size; ++rank) {
-    check_call(where, stream, {writes("memory", group.memory[rank], bytes, 1).aligned_to(16)});
+    check_call(where, stream, {peer_memory(group, rank)});
   }
 }
 
@@ -108,9 +121,8 @@ void all_reduce(std::span<float* const> values, std::int64_t n, const PeerGroup&
   check(values, n, group, stream.device());
   const cuda::AllReduceRow& row = kLadder.select(variant, {n, group}, stream.device());
   if (empty) return;
-  check_values(values, n, stream);
+  check_arrays(values, n, group, stream);
   if (stream.device().is_cpu()) return select_all_reduce_cpu().all_reduce(values, n);
-  check_peer_memory("all_reduce", group, stream);
   cuda::RanksHere ranks{group, n, static_cast<int>(values.size()), {}};
   for (std::size_t i = 0; i < values.size(); ++i) ranks.values[i] = values[i];
   row.launcher.run(ranks, stream);

@@ -137,10 +137,6 @@ const cuda::ReluPoolRow& prepare(ConvPass pass, const ReluPoolDims& d,
     throw Error(ErrorKind::usage, str("conv2d_relu_pool: expected a window of 1 to ", kMostElements,
                                       " elements, found ", d.ph, " x ", d.pw));
   }
-  if (options.stem && reinterpret_cast<std::uintptr_t>(options.stem->image) % 16 != 0) {
-    throw Error(ErrorKind::usage,
-                "conv2d_relu_pool: a stem's images begin at a multiple of 16 bytes");
-  }
   const ReluPoolProblem problem = problem_of(pass, d, options);
   const cuda::ReluPoolRow& row = kLadder.select(options.variant, problem, device);
   const std::string reason = problem.stem ? kLadder.refusal(row, problem, device) : "";
@@ -205,11 +201,12 @@ void conv2d_relu_pool_forward(float* y, std::uint8_t* argmax, const float* x, co
                                              workspace, stream.device());
   const Extents of(dims, options.stem.has_value());
   const ReluPoolStem stem = options.stem.value_or(ReluPoolStem{});
-  check_call("conv2d_relu_pool_forward", stream,
-             {writes("y", y, of.y), writes("argmax", argmax, of.y).or_null(), reads("x", x, of.x),
-              reads("w", w, of.w), reads("bias", bias, dims.conv.oc).or_null(),
-              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
-              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
+  check_call(
+      "conv2d_relu_pool_forward", stream,
+      {writes("y", y, of.y), writes("argmax", argmax, of.y).or_null(), reads("x", x, of.x),
+       reads("w", w, of.w), reads("bias", bias, dims.conv.oc).or_null(),
+       reads("stem.image", stem.image, of.image).aligned_to(16), reads("stem.w", stem.w, of.stem_w),
+       reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (stream.device().is_cpu()) {
     return select_relu_pool_cpu().forward(y, argmax, x, w, bias, dims);
   }
@@ -261,11 +258,12 @@ void conv2d_relu_pool_backward_stem(float* dw, float* db, const float* dy,
   const Argument scratch = checked_workspace(row, problem, workspace, stream.device());
   const Extents of(dims, true);
   const ReluPoolStem& stem = *options.stem;
-  check_call(kWhere, stream,
-             {writes("dw", dw, dims.conv.c * 9), writes("db", db, dims.conv.c).or_null(),
-              reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("w", w, of.w),
-              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
-              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
+  check_call(
+      kWhere, stream,
+      {writes("dw", dw, dims.conv.c * 9), writes("db", db, dims.conv.c).or_null(),
+       reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("w", w, of.w),
+       reads("stem.image", stem.image, of.image).aligned_to(16), reads("stem.w", stem.w, of.stem_w),
+       reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (cuda::is_empty(dims)) {
     clear(dw, dims.conv.c * dims.conv.kh * dims.conv.kw, mode, stream);
     return clear(db, dims.conv.c, mode, stream);
@@ -293,11 +291,12 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
   if (d.oc == 0 || d.c == 0) return;
   const Extents of(dims, options.stem.has_value());
   const ReluPoolStem stem = options.stem.value_or(ReluPoolStem{});
-  check_call(kWhere, stream,
-             {writes("dw", dw, d.oc * d.c * d.kh * d.kw), writes("db", db, d.oc).or_null(),
-              reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("x", x, of.x),
-              reads("stem.image", stem.image, of.image), reads("stem.w", stem.w, of.stem_w),
-              reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
+  check_call(
+      kWhere, stream,
+      {writes("dw", dw, d.oc * d.c * d.kh * d.kw), writes("db", db, d.oc).or_null(),
+       reads("dy", dy, of.y), reads("argmax", argmax, of.y), reads("x", x, of.x),
+       reads("stem.image", stem.image, of.image).aligned_to(16), reads("stem.w", stem.w, of.stem_w),
+       reads("stem.bias", stem.bias, of.stem_b).or_null(), scratch});
   if (cuda::is_empty(dims)) {
     clear(dw, d.oc * d.c * d.kh * d.kw, mode, stream);
     return clear(db, d.oc, mode, stream);

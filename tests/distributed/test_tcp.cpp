@@ -242,10 +242,10 @@ TEST(Tcp, ATokenIsProvedOnBothSidesAndForOneConnection) {
   hello.introduction.size = 2;
   hello.tag = kOurs.tag("hello", {heard.nonce, std::as_bytes(std::span(&hello.introduction, 1))});
   again.say(hello);
-  EXPECT_NE(text_of(again.hear<Welcome>().refusal), "") << "it was said on another connection";
+  EXPECT_NE(text_in(again.hear<Welcome>().refusal), "") << "it was said on another connection";
   hello.tag = kTheirs.tag("hello", {heard.nonce, std::as_bytes(std::span(&hello.introduction, 1))});
   eavesdropper.say(hello);
-  EXPECT_NE(text_of(eavesdropper.hear<Welcome>().refusal), "");
+  EXPECT_NE(text_in(eavesdropper.hear<Welcome>().refusal), "");
   EXPECT_TRUE(first.get());
 
   // Somebody else has the address of rank 0: it learns no more than what rank 1 is called.

@@ -247,7 +247,6 @@ TEST_P(ReluPoolStem, RefusesMisalignedImagesAndTheGradientOfWhatIsNotStored) {
     }
     return std::string();
   };
-  EXPECT_NE(data(images.data() + 1).find("multiple of 16 bytes"), std::string::npos);
   const char* reason = has_hopper(device()) ? "backward data is backward stem" : "with a stem";
   EXPECT_NE(data(images.data()).find(reason), std::string::npos) << data(images.data());
 }

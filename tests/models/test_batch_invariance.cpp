@@ -43,7 +43,8 @@ class BatchInvariance : public test::DeviceTest {
     Evaluator evaluator(*model.net, weights, set, batch, normalization_of(model.info), kernels(),
                         stream());
     Tensor logits(Shape{set.count, 10}, DType::f32, stream());
-    evaluator.run({nullptr, logits.data<float>()}, stream());
+    evaluator.begin(stream());
+    evaluator.advance(set.count, {nullptr, logits.data<float>()}, stream());
     return to_host(logits.view<float>(), stream());
   }
 

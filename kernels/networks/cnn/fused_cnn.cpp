@@ -143,11 +143,11 @@ void check_pointers(std::string_view where, float* parameters, float* velocity,
                     MetricTotals* totals, std::int64_t* step, const std::uint8_t* images,
                     const std::int32_t* labels, const float* lr, std::int64_t rows,
                     const FusedCnnDims& dims, const FusedCnnOptions& options,
-                    const Argument& workspace, const Stream& stream) {
+                    const Argument& workspace, const Argument& cycles, const Stream& stream) {
   const std::int64_t n = dims.parameters(), count = rows == 0 ? 0 : options.order.count;
   check_call(
       where, stream,
-      {writes("parameters", parameters, n).aligned_to(16),
+      {cycles, writes("parameters", parameters, n).aligned_to(16),
        writes("velocity", velocity, options.sgd.momentum == 0 ? 0 : n),
        writes("totals", totals, 1).or_null(), writes("step", step, 1),
        reads("images", images, checked_elements("fused_cnn", {count, dims.height, dims.width})),
@@ -243,7 +243,8 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
   check_peers(row.rung.name, rows, dims, options, stream);
   if (steps <= 0) return;
   check_pointers("fused_cnn_train", parameters, velocity, totals, step, images, labels, lr, rows,
-                 dims, options, scratch, stream);
+                 dims, options, scratch, writes("cycles", static_cast<long long*>(nullptr), 0),
+                 stream);
 #ifdef WEFT_WITH_CUDA
   if (options.peers != nullptr) {
     return cuda::fused_cnn_persistent_with_peers(
@@ -272,10 +273,9 @@ void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity
   const Device device = stream.device();
   const Argument scratch = check({dims}, "persistent", rows, workspace, device).workspace;
   check_training(velocity, rows, options);
-  constexpr std::string_view kWhere = "fused_cnn_train_timed";
-  check_call(kWhere, stream, {writes("cycles", cycles, std::ssize(fused_cnn_parts()))});
-  check_pointers(kWhere, parameters, velocity, totals, step, images, labels, lr, rows, dims,
-                 options, scratch, stream);
+  check_pointers("fused_cnn_train_timed", parameters, velocity, totals, step, images, labels, lr,
+                 rows, dims, options, scratch,
+                 writes("cycles", cycles, std::ssize(fused_cnn_parts())), stream);
   if (options.peers != nullptr) {
     throw Error(ErrorKind::usage, "fused_cnn: cycles are counted without peers");
   }
