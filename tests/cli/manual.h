@@ -16,7 +16,10 @@ struct ManualFlag {
   std::vector<std::string> words;  // of the type: those that stand for themselves
 
   // A value that the type takes.
-  std::string value() const { return !words.empty() ? words.front() : type == "X" ? "0.5" : "1"; }
+  std::string value() const {
+    if (!words.empty()) return words.front();
+    return name == "--sample-bits" ? "12" : type == "X" ? "0.5" : "1";
+  }
 };
 
 // `page`: what `weft man` prints.

@@ -201,6 +201,15 @@ class ProgramTest : public ::testing::Test {
   int started_ = 0;
 };
 
+// What was said, but for the line that --devices prints where it starts more processes than cores.
+inline std::string without_cores_notice(const std::string& err) {
+  std::string rest;
+  for (const std::string& line : lines_of(err)) {
+    if (!line.starts_with("weft: --devices ")) rest += line + "\n";
+  }
+  return rest;
+}
+
 // The program ended with `exit_code`, and stderr is exactly one line, an error that holds `part`.
 inline void expect_error(const Outcome& outcome, int exit_code, const std::string& part) {
   EXPECT_EQ(outcome.exit_code, exit_code) << outcome.out << outcome.err;

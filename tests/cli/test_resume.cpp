@@ -114,11 +114,11 @@ TEST_F(Resume, AResumeInAnEpochSaysWhereItGoesOn) {
 // A new flag is refused until it is known to leave the run's settings alone.
 TEST_F(Resume, OnlyAFewFlagsGoWithIt) {
   const std::set<std::string> may_change = {
-      "--resume",     "--model",      "--epochs",        "--stop-after", "--dry-run",
-      "--data-dir",   "--data",       "--skip-broken",   "--no-cache",   "--device",
-      "--threads",    "--timings",    "--deterministic", "--devices",    "--rank",
-      "--world-size", "--rendezvous", "--rank-timeout",  "--reduction",  "--device-data-limit",
-      "--progress",   "--json",       "--help"};
+      "--resume",     "--model",      "--epochs",        "--stop-after",     "--dry-run",
+      "--data-dir",   "--data",       "--skip-broken",   "--no-cache",       "--device",
+      "--threads",    "--timings",    "--deterministic", "--devices",        "--rank",
+      "--world-size", "--rendezvous", "--rank-timeout",  "--reduction",      "--device-data-limit",
+      "--progress",   "--json",       "--help",          "--run-token-file", "--no-token"};
   environment_["GOMP_SPINCOUNT"] = "2000";  // else the program starts itself once more to set it
   int refused = 0;
   for (const ManualFlag& flag : flags_of_manual(weft({"man"}).out)) {
