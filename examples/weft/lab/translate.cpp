@@ -69,7 +69,8 @@ class Reader {
     places.insert(places.end(), folders_.begin(), folders_.end());
     for (const fs::path& place : places) {
       const fs::path path = (place / include.name).lexically_normal();
-      if (is_no_text(path)) fail(path, "is a pipe or a device, not a file");  // the compiler reads on
+      if (is_no_text(path))
+        fail(path, "is a pipe or a device, not a file");  // the compiler reads on
       if (!include.quoted || !fs::is_regular_file(path)) continue;
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (sources_[i].path == path) return i;
