@@ -42,7 +42,7 @@ TEST_F(DeviceFailures, MemoryThatRunsOutIsAnErrorWithThePlan) {
 TEST_F(DeviceFailures, ALostDeviceLeavesTheLastCheckpointWhole) {
   ASSERT_EQ(train("whole").exit_code, 0);
   int resumed = 0;
-  for (const int kernels : {40, 120, 200}) {
+  for (const int kernels : {40, 100, 160}) {
     const std::string run = "run-" + std::to_string(kernels);
     environment_["WEFT_HOST_CUDA_LOST_AFTER"] = std::to_string(kernels);
     const Outcome lost = train(run);
