@@ -21,6 +21,7 @@ struct Leftover {
   std::atomic<const char*> path = nullptr;  // whoever takes it out owns the text
   std::atomic<pid_t> process = 0;
   int signal = 0;
+  const char* kept = nullptr;  // a text that a signal handler may be at work with
   Leftover* next = nullptr;
 };
 
@@ -87,7 +88,11 @@ TemporaryPath::TemporaryPath(const std::string& path) : entry_(take_entry()) {
 
 TemporaryPath::~TemporaryPath() {
   // A handler that has taken it out is at work with it, and the program ends.
-  if (entry_->path.exchange(nullptr) == path_) delete[] path_;
+  if (entry_->path.exchange(nullptr) == path_) {
+    delete[] path_;
+  } else {
+    entry_->kept = path_;
+  }
   entry_->taken = false;
 }
 
