@@ -214,7 +214,8 @@ TEST_P(BatchTest, NormalisesEachByteAsInASingleImage) {
     const std::array<float, 256> values = kernels::normalized_bytes(channel);
     const std::vector<float> forward(values.begin(), values.end());
     const std::vector<float> backward(values.rbegin(), values.rend());
-    for (const auto& [height, width] : {std::pair{16, 16}, {1, 256}, {256, 1}}) {
+    for (const int height : {16, 1, 256}) {
+      const int width = 256 / height;
       const auto gathered = [&](const Augmentation& augmentation) {
         Guarded<float> x(256, stream());
         kernels::gather_batch(x.data(), nullptr, nullptr, images.data(), nullptr, 1,
