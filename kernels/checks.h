@@ -3,13 +3,14 @@
 // memory and 10 to 40 ns; all throw usage in one line, which names the function and the argument.
 //
 // Every public function refuses, before any work, invalid dimensions, an unsupported variant, a
-// value that is no enumerator, and a number that is not finite. check_call() refuses a pointer to
-// at least one byte that
-//   is null, unless the contract allows it
-//   is not aligned to its type, or as the contract says; a workspace is aligned to 16 bytes
-//   is on a GPU an address of the host's, unless the GPU reaches such memory (engine/reach.h)
-//   shares a byte with what is written, unless the contract says that one may be the other: then it
-//   is exactly the other
+// value that is no enumerator, and a number that is not finite. check_call() looks at each pointer
+// to at least one byte, and refuses it for one of these reasons:
+//   - It is null, and the contract does not allow that.
+//   - It is not aligned to its type, or as the contract says. A workspace is aligned to 16 bytes.
+//   - The call is for a GPU, and this is memory of the host that the GPU does not reach
+//     (engine/reach.h).
+//   - It shares a byte with what is written. Where the contract says that one may be the other, it
+//     is exactly the other.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
     source = draw::source_of(index, row, *step, order);
     write_labels(out, image_labels, row, index, source);
   }
-  __syncthreads();  // the source is known to all threads
+  __syncthreads();                       // the source is known to all threads
   if (4 * threadIdx.x >= plane) return;  // a small image leaves threads without work
   if (kOneChannel) channels = 1;
   for (int c = 0; c < channels; ++c) {
