@@ -109,9 +109,10 @@ void end_by_caught_signal() {
 
 void leave_signals() {
   if (!handlers_installed) return;
+  if (run_is_saved) set_stop(asked_before);
+  if (caught_signal != 0) return;  // a second press may still come on the way out
   for (std::size_t i = 0; i < kSignals.size(); ++i)
     sigaction(kSignals[i], &actions_before[i], nullptr);
-  if (run_is_saved) set_stop(asked_before);
   handlers_installed = run_is_saved = false;
 }
 

@@ -25,7 +25,8 @@ const std::atomic<bool>& catch_interrupts(
 // Ends the program by the signal that was caught, without more ado. Returns when there was none.
 void end_by_caught_signal();
 
-// The signals do again what they did before the two functions above.
+// The signals do again what they did before the two functions above, unless one was caught: then
+// the program is on its way out, and a second one within a second still changes nothing.
 void leave_signals();
 
 }  // namespace weft::cli
