@@ -13,8 +13,8 @@ import sys
 MOST_LINES = 400   # of a source
 MOST_FILES = 25    # of a folder
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-SHORT_SOURCES = ["engine", "host_cuda", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
-SMALL_FOLDERS = ["host_cuda", "kernels", "examples", "python"]
+SHORT_SOURCES = ["engine", "host_cuda", "lab", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
+SMALL_FOLDERS = ["host_cuda", "lab", "kernels", "examples", "python"]
 # A host that serves packages. Whoever installs them says from where.
 PACKAGE_SERVER = re.compile(r"://[\w.-]*(debian|ubuntu|pypi|pythonhosted|conda|npmjs|crates)[\w-]*\.\w")
 README_LINES = {"README.md": 130, "kernels/**/README.md": 120}

@@ -9,8 +9,8 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/lab/compile.h"
 #include "examples/weft/output/terminal.h"
+#include "lab/compile/compile.h"
 
 namespace weft::cli {
 namespace {

@@ -109,7 +109,8 @@ std::string within_project(std::string line) {
 
 // Parts of the names of this layer's headers, in the tree, in a build and installed.
 constexpr std::string_view kOwnHeaders[] = {"host_cuda/include/", "host_cuda/language/",
-                                            "host_cuda/lab/", "host_cuda/checks/", "weft-lab/"};
+                                            "host_cuda/checks/",  "lab/lab/api/",
+                                            "lab/lab/runtime/",   "weft-lab/"};
 
 std::map<const void*, std::string> known_lines;
 

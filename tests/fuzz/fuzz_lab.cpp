@@ -3,7 +3,7 @@
 // within the text and move no line.
 #include <algorithm>
 
-#include "examples/weft/lab/rewrite.h"
+#include "lab/translate/rewrite.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

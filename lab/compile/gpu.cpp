@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "engine/error.h"
-#include "examples/weft/lab/compile.h"
-#include "examples/weft/lab/folders.h"
 #include "examples/weft/output/terminal.h"
+#include "lab/compile/compile.h"
+#include "lab/compile/folders.h"
 
 namespace weft::cli::lab {
 namespace {

@@ -5,13 +5,13 @@
 
 #include <cuda_runtime.h>
 
-#include "host_cuda/lab/api/device.h"
-#include "host_cuda/lab/api/math.h"
-#include "host_cuda/lab/api/memory.h"
-#include "host_cuda/lab/api/ptx.h"
-#include "host_cuda/lab/api/scoped_atomics.h"
-#include "host_cuda/lab/api/streams.h"
-#include "host_cuda/lab/launch.h"
+#include "lab/api/device.h"
+#include "lab/api/math.h"
+#include "lab/api/memory.h"
+#include "lab/api/ptx.h"
+#include "lab/api/scoped_atomics.h"
+#include "lab/api/streams.h"
+#include "lab/runtime/launch.h"
 
 // lab.ld finds __shared__ variables by this tag in their names. Without `used` the compiler would
 // take one that nobody writes for a zero.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/lab/failures.h"
+#include "lab/runtime/failures.h"
 
 #include <cstdio>
 #include <cstdlib>

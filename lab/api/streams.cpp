@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/lab/api/streams.h"
+#include "lab/api/streams.h"
 
 #include <functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/tokens.h"
+#include "lab/translate/tokens.h"
 
 #include <algorithm>
 #include <array>

@@ -11,9 +11,9 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
-#include "host_cuda/lab/api/device.h"
-#include "host_cuda/lab/failures.h"
-#include "host_cuda/lab/launch.h"
+#include "lab/api/device.h"
+#include "lab/runtime/failures.h"
+#include "lab/runtime/launch.h"
 
 namespace weft::host_cuda::lab {
 

@@ -2,8 +2,8 @@
 // The device, its kernels' attributes, and launches that are function calls.
 #pragma once
 
-#include "host_cuda/lab/launch.h"
 #include "host_cuda/language/runtime_api.h"
+#include "lab/runtime/launch.h"
 
 enum cudaFuncCache {
   cudaFuncCachePreferNone,

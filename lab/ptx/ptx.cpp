@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/ptx.h"
+#include "lab/ptx/ptx.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "examples/weft/lab/ptx_instructions.h"
+#include "lab/ptx/ptx_instructions.h"
 
 namespace weft::cli::lab {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/compile.h"
+#include "lab/compile/compile.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 #include "data/sha256.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
-#include "examples/weft/lab/folders.h"
-#include "examples/weft/lab/translate.h"
 #include "examples/weft/output/terminal.h"
+#include "lab/compile/folders.h"
+#include "lab/translate/translate.h"
 
 namespace weft::cli::lab {
 namespace {
@@ -134,7 +134,7 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-constexpr const char* kHeader = "host_cuda/lab/lab.h";
+constexpr const char* kHeader = "lab/runtime/lab.h";
 
 // A header that includes lab.h, with which every program begins. It is compiled once for all of
 // them: g++ takes what it has made of it, but where a program's macros change what it means. Where
@@ -233,7 +233,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
                                    "-lm",
                                    "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
                                    "-Wl,--wrap=putchar,--wrap=__assert_fail",
-                                   "-Wl,-T," + (lab / "host_cuda/lab/lab.ld").string(),
+                                   "-Wl,-T," + (lab / "lab/runtime/lab.ld").string(),
                                    "-o",
                                    (folder / "program").string()};
   link.insert(link.begin() + 1, objects.begin(), objects.end());

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "examples/weft/lab/ptx_values.h"
+#include "lab/ptx/ptx_values.h"
 
 namespace weft::cli::lab {
 // The C++ type of ".u32", or nothing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/lab/api/device.h"
+#include "lab/api/device.h"
 
 #include <map>
 

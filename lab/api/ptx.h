@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What inline PTX is translated to (examples/weft/lab/ptx_cpp.cpp); ptx_arithmetic.h has its
+// What inline PTX is translated to (lab/ptx/ptx_cpp.cpp); ptx_arithmetic.h has its
 // arithmetic.
 #pragma once
 
@@ -8,11 +8,11 @@
 #include <cstring>
 #include <type_traits>
 
-#include "host_cuda/lab/api/ptx_arithmetic.h"
 #include "host_cuda/language/half_bits.h"
 #include "host_cuda/language/intrinsics.h"
 #include "host_cuda/language/tensor_core.h"
 #include "host_cuda/language/warp.h"
+#include "lab/api/ptx_arithmetic.h"
 
 namespace weft::host_cuda::lab::ptx {
 

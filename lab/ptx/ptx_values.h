@@ -2,7 +2,7 @@
 // Operands of PTX as C++ expressions. Internal.
 #pragma once
 
-#include "examples/weft/lab/ptx_instructions.h"
+#include "lab/ptx/ptx_instructions.h"
 
 namespace weft::cli::lab {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/translate.h"
+#include "lab/translate/translate.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "engine/error.h"
-#include "examples/weft/lab/rewrite.h"
-#include "examples/weft/lab/unsupported.h"
 #include "examples/weft/output/terminal.h"
+#include "lab/translate/rewrite.h"
+#include "lab/translate/unsupported.h"
 
 namespace weft::cli::lab {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "engine/error.h"
 #include "engine/leftovers.h"
-#include "examples/weft/lab/compile.h"
+#include "lab/compile/compile.h"
 
 extern char** environ;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/lab/api/memory.h"
+#include "lab/api/memory.h"
 
 #include <unistd.h>
 

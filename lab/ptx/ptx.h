@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Inline PTX: an asm statement becomes C++ that calls host_cuda/lab/api/ptx.h.
+// Inline PTX: an asm statement becomes C++ that calls lab/api/ptx.h.
 #pragma once
 
 #include <string>
 
-#include "examples/weft/lab/tokens.h"
+#include "lab/translate/tokens.h"
 
 namespace weft::cli::lab {
 

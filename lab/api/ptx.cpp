@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/lab/api/ptx.h"
+#include "lab/api/ptx.h"
 
 #include <algorithm>
 

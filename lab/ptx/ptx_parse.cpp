@@ -5,7 +5,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "examples/weft/lab/ptx_instructions.h"
+#include "lab/ptx/ptx_instructions.h"
 
 namespace weft::cli::lab {
 namespace {

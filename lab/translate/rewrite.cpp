@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/rewrite.h"
+#include "lab/translate/rewrite.h"
 
 #include <algorithm>
 #include <cctype>
 #include <map>
 
-#include "examples/weft/lab/ptx.h"
-#include "examples/weft/lab/unsupported.h"
+#include "lab/ptx/ptx.h"
+#include "lab/translate/unsupported.h"
 
 namespace weft::cli::lab {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/unsupported.h"
+#include "lab/translate/unsupported.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "examples/weft/lab/folders.h"
+#include "lab/compile/folders.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

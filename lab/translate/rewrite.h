@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "examples/weft/lab/tokens.h"
+#include "lab/translate/tokens.h"
 
 namespace weft::cli::lab {
 

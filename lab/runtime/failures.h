@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "host_cuda/lab/launch.h"
+#include "lab/runtime/launch.h"
 
 namespace weft::host_cuda::lab {
 
