@@ -5,20 +5,24 @@ namespace weft::measure {
 namespace {
 
 constexpr MeasuredRung kMeasured[] = {
-#include "measure/measured_h200.inc"
+#include "measure/measured_rungs.inc"
 };
 
 }  // namespace
 
-std::span<const MeasuredRung> measured_on_h200() {
+std::span<const MeasuredRung> measured_rungs() {
   return kMeasured;
 }
 
-const MeasuredRung* measured_on_h200(std::string_view family, std::string_view rung) {
+const MeasuredRung* measured_rung(std::string_view family, std::string_view rung,
+                                  std::string_view gpu) {
+  const MeasuredRung* first = nullptr;
   for (const MeasuredRung& one : kMeasured) {
-    if (one.family == family && one.rung == rung) return &one;
+    if (one.family != family || one.rung != rung) continue;
+    if (one.gpu == gpu) return &one;
+    if (first == nullptr) first = &one;
   }
-  return nullptr;
+  return first;
 }
 
 }  // namespace weft::measure

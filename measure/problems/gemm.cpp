@@ -26,8 +26,9 @@ double footprint(const GemmProblem& p) {
 }
 
 // Random values that the storage can hold.
-std::vector<float> random_matrix(const GemmProblem& p, std::int64_t elements, std::uint64_t seed) {
-  std::vector<float> values = random_values(elements, seed);
+std::vector<float> random_matrix(const GemmProblem& p, std::int64_t elements, std::uint64_t seed,
+                                 double spread) {
+  std::vector<float> values = spread_values(elements, seed, spread);
   if (p.storage == GemmStorage::bf16) {
     for (float& value : values) value = kernels::to_float(kernels::to_bfloat16(value));
   }
@@ -104,8 +105,10 @@ int GemmWork::sets_of(const Context& made_with) const {
 GemmWork::GemmWork(const GemmProblem& made_of, const Context& made_with)
     : Work(made_with),
       problem_(made_of),
-      host_a_(random_matrix(made_of, made_of.dims.m * made_of.dims.k, made_with.seed)),
-      host_b_(random_matrix(made_of, made_of.dims.k * made_of.dims.n, made_with.seed + 1)),
+      host_a_(random_matrix(made_of, made_of.dims.m * made_of.dims.k, made_with.seed,
+                            made_with.spread)),
+      host_b_(random_matrix(made_of, made_of.dims.k * made_of.dims.n, made_with.seed + 1,
+                            made_with.spread)),
       host_bias_(random_values(is_layer() ? made_of.dims.n : 0, made_with.seed + 2)),
       host_mask_(
           random_values(is_layer() ? made_of.dims.m * made_of.dims.n : 0, made_with.seed + 3)),
@@ -183,6 +186,15 @@ bool GemmWork::takes_flag(std::string_view flag, std::string_view variant) const
   return flag == "--transpose" || (flag == "--tile" && variant == "tiled");
 }
 
+std::string_view GemmWork::configured_rung(std::string_view variant) const {
+  if (variant == "tiled_16") return variant;  // `tiled` with this tile
+  if (variant != "tiled" || context.parameters.tile.empty()) {
+    return Work::configured_rung(variant);
+  }
+  const std::int64_t side = context.parameters.tile[0];
+  return side == 32 ? variant : side == 16 ? "tiled_16" : "";
+}
+
 void GemmWork::call(std::string_view variant, int set) {
   kernels::GemmOptions options = options_of(variant);
   if (problem_.strip_width > 0) {
@@ -258,42 +270,57 @@ void GemmWork::compute_exact() {
     const std::int64_t i = at / d.n, j = at % d.n;
     const float* left = host_a_.data() + (d.transpose_a ? i : i * d.k);
     const float* right = host_b_.data() + (d.transpose_b ? j * d.k : j);
-    double sum = 0, squares = 0;
+    double sum = 0, squares = 0, magnitude = 0;
     for (std::int64_t p = 0; p < d.k; ++p) {
       const double product =
           static_cast<double>(left[p * step_a]) * static_cast<double>(right[p * step_b]);
       sum += product;
       squares += product * product;
+      magnitude += std::fabs(product);
     }
-    exact_.push_back({at, sum, squares});
+    exact_.push_back({at, sum, squares, magnitude});
   }
+}
+
+double GemmWork::result_of(const std::vector<std::uint8_t>& found, std::int64_t at) const {
+  const std::uint8_t* from = found.data() + at * element_bytes(problem_);
+  float value;
+  Bfloat16 narrow;
+  std::memcpy(&narrow, from, sizeof(narrow));
+  if (bf16()) return static_cast<double>(kernels::to_float(narrow));
+  std::memcpy(&value, from, sizeof(value));
+  return static_cast<double>(value);
+}
+
+double GemmWork::error(int set) {
+  if (is_layer()) return -1;
+  const std::vector<std::uint8_t> found = c_.host(set);
+  if (exact_.empty()) compute_exact();
+  double worst = 0;
+  for (const Exact& one : exact_) {
+    const double off = std::fabs(result_of(found, one.at) - one.sum);
+    if (std::isnan(off)) return HUGE_VAL;
+    if (one.magnitude > 0) worst = std::max(worst, off / one.magnitude);
+  }
+  return std::ldexp(worst, 24);
 }
 
 Verdict GemmWork::check(int set, Arithmetic arithmetic) {
   const kernels::GemmDims& d = problem_.dims;
   const std::vector<std::uint8_t> found = c_.host(set);
-  const auto result = [&](std::int64_t at) {
-    const std::uint8_t* from = found.data() + at * element_bytes(problem_);
-    float value;
-    Bfloat16 narrow;
-    std::memcpy(&narrow, from, sizeof(narrow));
-    if (bf16()) return kernels::to_float(narrow);
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-  };
   // Products of two bfloat16 are exact; the result is rounded once.
   const double relative = bf16() ? std::ldexp(1.0, -8) * 1.001 : 0;
   if (bf16()) arithmetic = Arithmetic::fp32;
   if (exact_.empty()) compute_exact();
   Comparison comparison;
-  for (const auto& [at, sum, squares] : exact_) {
+  for (const auto& [at, sum, squares, magnitude] : exact_) {
     const std::int64_t i = at / d.n, j = at % d.n;
     // Independent errors of the products, and rounding of the running fp32 sum.
     const double bound = 6 * product_error(arithmetic) * std::sqrt(squares) +
                          4 * std::ldexp(1.0, -23) *
                              (std::fabs(sum) + std::sqrt(squares * static_cast<double>(d.k))) +
                          relative * std::fabs(sum);
-    comparison.add(static_cast<double>(result(at)), finished(i, j, sum), bound);
+    comparison.add(result_of(found, at), finished(i, j, sum), bound);
   }
   if (problem_.pass == LayerPass::weights) {
     check_row_sums(comparison, product_error(arithmetic));

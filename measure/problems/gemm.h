@@ -38,9 +38,11 @@ class GemmWork final : public Work {
   std::vector<Variant> further_variants() const override;
   void call(std::string_view variant, int set) override;
   bool takes_flag(std::string_view flag, std::string_view variant) const override;
+  std::string_view configured_rung(std::string_view variant) const override;
   bool takes_block() const override { return problem_.strip_width > 0; }
   void reset() override { c_.clear(); }
   Verdict check(int set, Arithmetic arithmetic) override;
+  double error(int set) override;
   std::vector<Fact> facts(std::string_view variant) const override {
     const std::vector<std::int64_t>& tile = context.parameters.tile;
     return gemm_facts(problem_.dims, variant,
@@ -74,9 +76,10 @@ class GemmWork final : public Work {
   // are far apart in memory, this takes longer than the kernels.
   struct Exact {
     std::int64_t at;
-    double sum, squares;  // of the terms
+    double sum, squares, magnitude;  // of the terms; of their absolute values
   };
   void compute_exact();
+  double result_of(const std::vector<std::uint8_t>& found, std::int64_t at) const;
 
   const GemmProblem problem_;
   std::vector<float> host_a_, host_b_, host_bias_, host_mask_;  // as the device has them

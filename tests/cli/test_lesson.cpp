@@ -63,7 +63,7 @@ TEST_F(Lesson, ShowIsALesson) {
   EXPECT_EQ(text.err, "") << "nothing runs, so no device is announced";
   for (const char* part :
        {"C tile", "kernels/gemm/rungs/tiled.cu", "rung before", "NVIDIA A40", "runs out first",
-        "FLOP per byte", "without caches", "on an H200", "measured at commit", "% of the bound"}) {
+        "FLOP per byte", "without caches", "on an H100", "measured at commit", "% of the bound"}) {
     EXPECT_NE(words_of(text.out).find(part), std::string::npos) << part << " in\n" << text.out;
   }
   EXPECT_EQ(text.out.find("bound here"), std::string::npos);
@@ -75,7 +75,7 @@ TEST_F(Lesson, ShowIsALesson) {
   EXPECT_NEAR(naive["roofline"]["share_of_peak_without_caches"].get<double>(), 0.010, 0.0005);
   EXPECT_EQ(naive["source"], "kernels/gemm/rungs/naive.cu");
   EXPECT_EQ(naive["occupancy"]["kernel"], "gemm_naive_kernel");
-  EXPECT_GT(naive["measured_on_h200"]["seconds"].get<double>(), 0);
+  EXPECT_GT(naive["measured"]["seconds"].get<double>(), 0);
   EXPECT_FALSE(naive.contains("seconds")) << "nothing was measured here";
 
   // The comment of a kernel that lies in a header beside its launcher.
@@ -107,8 +107,50 @@ TEST_F(Lesson, EveryRungOfAGpuHasALesson) {
         weft({"kernel", "show", event["name"], "--size", "64", "--gpu", "h200", "--device", "cpu"});
     for (const std::string& line : lines_of(text.out)) EXPECT_LE(line.size(), 80u) << line;
     // Threads and registers are those that were measured.
-    EXPECT_EQ(shown.contains("occupancy"), !shown.at("measured_on_h200").is_null())
-        << event["name"];
+    EXPECT_EQ(shown.contains("occupancy"), !shown.at("measured").is_null()) << event["name"];
+  }
+}
+
+TEST_F(Lesson, TheGpuThatWasAskedForIsTheOneThatWasMeasured) {
+  for (const std::string gpu : {"h100", "h200"}) {
+    const nlohmann::json shown =
+        answer({"show", "gemm/wgmma_tf32x3", "--gpu", gpu, "--size", "64"});
+    EXPECT_EQ(shown["gpu"], gpu);
+    EXPECT_EQ(shown["measured"]["gpu"], gpu);
+    EXPECT_EQ(shown["measured"]["gain_over"], "cluster_tf32x3") << "as accurate, and before it";
+    EXPECT_GT(shown["measured"]["gain"].get<double>(), 1);
+  }
+  // Elsewhere it is told of which GPU the figure is.
+  const Outcome other = weft({"kernel", "show", "gemm/naive", "--gpu", "a40", "--size", "64"});
+  EXPECT_NE(words_of(other.out).find("on an H100 measured at commit"), std::string::npos)
+      << other.out;
+  EXPECT_EQ(other.out.find("H200"), std::string::npos) << other.out;
+}
+
+TEST_F(Lesson, ATileThatWasAskedForIsTheOneThatIsToldOf) {
+  const Outcome sixteen = weft({"kernel", "show", "gemm/tiled", "--tile", "16", "--gpu", "h100"});
+  EXPECT_EQ(sixteen.exit_code, 0) << sixteen.err;
+  const std::string words = words_of(sixteen.out);
+  EXPECT_NE(words.find("gemm/tiled_16, tiled with this tile"), std::string::npos) << words;
+  EXPECT_NE(words.find("tiles of 16 x 16"), std::string::npos) << words;
+  EXPECT_NE(words.find("gemm_square_tile_kernel has blocks of 256 threads"), std::string::npos)
+      << words;
+  EXPECT_EQ(words.find("32 x 32"), std::string::npos) << words;
+  EXPECT_EQ(words.find("tiles of 32"), std::string::npos) << words;
+  EXPECT_EQ(answer({"show", "gemm/tiled", "--tile", "32", "--gpu", "h100"})["measured"],
+            answer({"show", "gemm/tiled", "--gpu", "h100"})["measured"]);
+
+  // Of what nobody measured nothing is told, whatever the flag that asks for it.
+  for (const std::vector<std::string>& asked :
+       std::vector<std::vector<std::string>>{{"gemm/tiled", "--tile", "8"},
+                                             {"signal/tiled", "--tile", "16"},
+                                             {"gemm/strip_k4", "--results", "2"},
+                                             {"reduce/sequential", "--block", "128"}}) {
+    std::vector<std::string> words_asked = {"show", asked[0], asked[1], asked[2], "--size", "64"};
+    for (const char* word : {"--gpu", "h100", "--device", "cpu"}) words_asked.emplace_back(word);
+    const nlohmann::json shown = answer(words_asked);
+    EXPECT_TRUE(shown.at("measured").is_null()) << asked[0];
+    EXPECT_FALSE(shown.contains("occupancy")) << asked[0];
   }
 }
 

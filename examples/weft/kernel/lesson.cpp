@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -47,16 +48,23 @@ bool runs_on(const kernels::Rung& rung, const measure::Gpu& gpu) {
          (!rung.exactly_sm_90a || gpu.compute_capability == 90);
 }
 
-// For the kernel that was measured on an H200, with the registers that it has there.
+// "H100" of the name "h100".
+std::string upper_case(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// For the kernel that was measured, with the registers that it had there.
 void tell_occupancy(const measure::MeasuredRung& measured, const measure::Gpu& gpu, Pairs& pairs,
                     nlohmann::ordered_json& event) {
   const measure::BlockUse block{measured.threads, measured.registers, measured.shared_bytes, 0};
   const measure::Occupancy found = measure::occupancy(block, gpu.sm);
   std::string text = fmt::format(
       "{} has blocks of {} threads, {} registers and {} of shared memory, as measured on the "
-      "H200. ",
+      "{}. ",
       measured.kernel, measured.threads, measured.registers,
-      format_bytes(static_cast<double>(measured.shared_bytes)));
+      format_bytes(static_cast<double>(measured.shared_bytes)), upper_case(measured.gpu));
   if (found.blocks == 0) {
     text += fmt::format("No block fits on an SM of the {}: it has too little {}", gpu.model,
                         fmt::join(found.limits, " and "));
@@ -72,16 +80,25 @@ void tell_occupancy(const measure::MeasuredRung& measured, const measure::Gpu& g
                         {"occupancy", found.of_warps},     {"limited_by", found.limits}};
 }
 
-// How much faster than the rung before it, where both were measured on one problem.
-std::string gain_text(const KernelName& name, const measure::MeasuredRung& measured) {
-  const kernels::Rung* before = rung_before(name);
-  const measure::MeasuredRung* other =
-      before == nullptr ? nullptr : measure::measured_on_h200(name.family->name, before->name);
-  if (other == nullptr || other->problem != measured.problem || other->commit != measured.commit) {
-    return "";
+void tell_measured(const measure::MeasuredRung& measured, Pairs& pairs,
+                   nlohmann::ordered_json& event) {
+  std::string text =
+      fmt::format("measured at commit {}: {} in {}, {}", measured.commit, measured.problem,
+                  measure::time_text(measured.seconds), measured.rate);
+  if (measured.share > 0) text += fmt::format(", {} of the bound", percent_text(measured.share));
+  if (measured.gain > 0) {
+    text += fmt::format("; {:.2f} times as fast as {}", measured.gain, measured.before);
   }
-  return fmt::format("; {:.2f} times as fast as {}", other->seconds / measured.seconds,
-                     before->name);
+  pairs.emplace_back(fmt::format("{}{}", kMeasuredOn, upper_case(measured.gpu)), text);
+  nlohmann::ordered_json& told = event["measured"] = {
+      {"gpu", measured.gpu},         {"commit", measured.commit}, {"problem", measured.problem},
+      {"seconds", measured.seconds}, {"share_of_bound", nullptr}, {"gain", nullptr},
+      {"gain_over", nullptr}};
+  if (measured.share > 0) told["share_of_bound"] = measured.share;
+  if (measured.gain > 0) {
+    told["gain"] = measured.gain;
+    told["gain_over"] = measured.before;
+  }
 }
 
 void tell_roofline(const measure::Work& work, kernels::Arithmetic arithmetic,
@@ -165,6 +182,10 @@ std::string fitted(const std::vector<std::string>& lines, int width) {
 
 }  // namespace
 
+std::string default_gpu() {
+  return std::string(measure::measured_rungs().front().gpu);
+}
+
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
@@ -202,10 +223,18 @@ void tell_source(const KernelName& name, Pairs& pairs, nlohmann::ordered_json& e
   }
 }
 
-void tell_gpu(const KernelName& name, const measure::Work& work, const measure::Gpu& gpu,
+void tell_gpu(const KernelName& name, const measure::Work& work, const std::string& gpu_name,
               Pairs& pairs, nlohmann::ordered_json& event) {
   const kernels::Rung& rung = *name.variant;
   if (!rung.on_cuda) return;
+  // Of a rung with other tiles than its own nothing was measured.
+  const std::string_view configured = work.configured_rung(rung.name);
+  const measure::MeasuredRung* measured =
+      configured.empty() ? nullptr
+                         : measure::measured_rung(name.family->name, configured, gpu_name);
+  const measure::Gpu& gpu = parse_gpu(!gpu_name.empty()     ? gpu_name
+                                      : measured != nullptr ? std::string(measured->gpu)
+                                                            : default_gpu());
   event["gpu"] = gpu.name;
   if (!runs_on(rung, gpu)) {
     pairs.emplace_back(
@@ -213,30 +242,15 @@ void tell_gpu(const KernelName& name, const measure::Work& work, const measure::
                            gpu.compute_capability / 10, gpu.compute_capability % 10));
     event["runs_on_gpu"] = false;
   } else {
-    const measure::MeasuredRung* measured = measure::measured_on_h200(name.family->name, rung.name);
     if (measured != nullptr && !measured->kernel.empty()) {
       tell_occupancy(*measured, gpu, pairs, event);
     }
     tell_roofline(work, work.arithmetic_of(rung), gpu, pairs, event, work.facts(rung.name));
   }
-  const measure::MeasuredRung* measured = measure::measured_on_h200(name.family->name, rung.name);
-  if (measured == nullptr) {
-    pairs.emplace_back("on an H200", "not measured");
-    event["measured_on_h200"] = nullptr;
-    return;
-  }
-  pairs.emplace_back(
-      "on an H200",
-      fmt::format("measured at commit {}: {} in {}, {}{}{}", measured->commit, measured->problem,
-                  measure::time_text(measured->seconds), measured->rate,
-                  measured->share > 0
-                      ? fmt::format(", {} of the bound", percent_text(measured->share))
-                      : "",
-                  gain_text(name, *measured)));
-  event["measured_on_h200"] = {{"commit", measured->commit},
-                               {"problem", measured->problem},
-                               {"seconds", measured->seconds},
-                               {"share_of_bound", measured->share}};
+  if (measured != nullptr) return tell_measured(*measured, pairs, event);
+  pairs.emplace_back("on a GPU",
+                     configured.empty() ? "not measured with this tile or block" : "not measured");
+  event["measured"] = nullptr;
 }
 
 void refuse_rung_flags(const KernelRun& run) {

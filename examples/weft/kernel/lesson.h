@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,12 @@ std::string rung_header(const KernelName& name, int width);
 // The rung before, and the file of this one.
 void tell_source(const KernelName& name, Pairs& pairs, nlohmann::ordered_json& event);
 
-// Occupancy and place on the roofline of `gpu`, and what was measured on an H200.
-void tell_gpu(const KernelName& name, const measure::Work& work, const measure::Gpu& gpu,
+constexpr std::string_view kMeasuredOn = "on an ";  // begins the name of what was measured
+// The name of the GPU that the figures of READMEs are of.
+std::string default_gpu();
+// Occupancy and place on the roofline of the GPU of this name, and what was measured on it. Without
+// a name, or where it was not measured there, it is the GPU of the family's README.
+void tell_gpu(const KernelName& name, const measure::Work& work, const std::string& gpu,
               Pairs& pairs, nlohmann::ordered_json& event);
 
 // Throws usage when a flag was given to a whole family that is of a rung.
