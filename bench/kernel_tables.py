@@ -9,6 +9,8 @@ import json
 import re
 import statistics
 
+import compare
+
 # Of each family: the problems whose ladder its page shows, as the beginnings of their names.
 LADDERS = {
     "gemm": ["4096 x 4096 x 4096", "256 x 512 x 784"],
@@ -109,8 +111,15 @@ def rate_of(row):
     return f"{digits(value / scale)} {prefix}{unit}"
 
 
-def share_of(row):
+def share_of_bound(row):
+    """None where no bound is known. What is faster than a bound shows that it is none: cuDNN multiplies less often than
+    the formula (Winograd), or the ceiling was measured too low."""
     share = row.get("share_of_bound")
+    return share if share is not None and share <= 1 else None
+
+
+def share_of(row):
+    share = share_of_bound(row)
     return "" if share is None else f"{100 * share:.1f} %"
 
 
@@ -146,10 +155,21 @@ def best_yardsticks(rows):
     return best
 
 
+def ratio_between(yardstick, row):
+    """How many times as fast as the yardstick. "1.0" where the interval of their turns contains 1."""
+    if len(row.get("turns", [])) == len(yardstick.get("turns", [])) > 0:
+        ratios = [peer / own for peer, own in zip(yardstick["turns"], row["turns"])]
+        low, high = compare.interval_of(ratios)
+        return "1.0" if low <= 1 <= high else f"{statistics.median(ratios):.2f}"
+    return f"{yardstick['seconds'] / row['seconds']:.2f}"
+
+
 def ratio_to_yardstick(results, row, yardsticks):
     yardstick = yardsticks.get(accuracy_of(row))
     if yardstick is not None:
-        return f"{ratio(yardstick['seconds'] / row['seconds'])} {yardstick['variant']}"
+        close = ratio_between(yardstick, row)
+        text = "1.0 x" if close == "1.0" else ratio(yardstick["seconds"] / row["seconds"])
+        return f"{text} {yardstick['variant']}"
     if not by_flops(row) and row.get("share_of_bound") is not None:
         return f"{ratio(row['bytes_per_second'] / results.machine['copy_bytes_per_second'])} a device copy"
     return ""
@@ -176,10 +196,15 @@ class Ladder:
         return name in self.own and "error" not in self.own[name]
 
     def gain(self, name):
-        """To the measured rung before it that is as accurate."""
+        """(how many times as fast as the measured rung before it that is as accurate, its name), or None. All pages and
+        the program have it from here."""
         before = [rung for rung in self.rungs[:self.rungs.index(name)] if self.measured(rung)
                   and accuracy_of(self.own[rung]) == accuracy_of(self.own[name])]
-        return f"{self.own[before[-1]]['seconds'] / self.own[name]['seconds']:.2f} x" if before else ""
+        return (self.own[before[-1]]["seconds"] / self.own[name]["seconds"], before[-1]) if before else None
+
+    def gain_text(self, name):
+        gain = self.gain(name)
+        return f"{gain[0]:.2f} x" if gain else ""
 
 
 def ladder(results, family, beginning):
@@ -193,7 +218,7 @@ def ladder(results, family, beginning):
         if not one.measured(name):
             lines.append([f"`{name}`", NOT_MEASURED if row is None else row["error"]] + [""] * 5)
             continue
-        lines.append([f"`{name}`", time_of(row["seconds"]), rate_of(row), share_of(row), one.gain(name),
+        lines.append([f"`{name}`", time_of(row["seconds"]), rate_of(row), share_of(row), one.gain_text(name),
                       ratio_to_yardstick(results, row, one.yardsticks) if row["ok"] else "WRONG", usage_of(row)])
     for row in one.rows:
         if row["yardstick"]:
@@ -226,13 +251,13 @@ def short_ladders(results, family):
         for name in dict.fromkeys(name for one in group for name in one.rungs):
             row, line = first.own.get(name), [f"`{name}`"]
             if first.measured(name):
-                line += [time_of(row["seconds"]), first.gain(name), rate_of(row), share_of(row),
+                line += [time_of(row["seconds"]), first.gain_text(name), rate_of(row), share_of(row),
                          ratio_to_yardstick(results, row, first.yardsticks) if row["ok"] else "WRONG", limit_of(row)]
             else:
                 line += ["not taken" if any(one.measured(name) for one in group) else NOT_MEASURED] + [""] * 5
             for one in others:
                 if one.measured(name):
-                    gain = one.gain(name)
+                    gain = one.gain_text(name)
                     line.append(time_of(one.own[name]["seconds"]) + (f" ({gain})" if gain else ""))
                 else:
                     line.append("")
@@ -324,6 +349,11 @@ def full_page(results, family, every, layers):
 def has_ladders(results, family):
     """Has this file all ladders of the family's page?"""
     return all(results.problems(family, beginning) for beginning in LADDERS.get(family, [""]))
+
+
+def shown(results, family):
+    """The results that the family's pages show: the newest that have all its ladders, or else the oldest."""
+    return next((one for one in results if has_ladders(one, family)), results[-1])
 
 
 def is_on_a_ladder(row):

@@ -56,8 +56,9 @@ const char* label_of(Arithmetic arithmetic) {
 
 // What the bound of this work in fp32 comes from.
 const char* bound_name(const Row& row, const Machine& machine) {
-  const double by_bytes = machine.bound(row.bytes, 0, Arithmetic::fp32, row.traffic);
-  if (by_bytes < machine.bound(0, row.flops, Arithmetic::fp32)) return "fp32 bound";
+  if (row.bound(machine, Arithmetic::fp32) <= machine.bound(0, row.flops, Arithmetic::fp32)) {
+    return "fp32 bound";
+  }
   return row.traffic == Traffic::shared_memory ? "shared-memory bound" : "memory bound";
 }
 
@@ -66,12 +67,12 @@ std::string ladder_svg(const std::vector<const Row*>& rows, const Machine& machi
   constexpr double kLeft = 210, kWidth = 520, kRow = 26, kTop = 26;
   double most = 0;
   for (const Row* row : rows) {
-    const double bound = machine.bound(row->bytes, row->flops, Arithmetic::fp32, row->traffic);
+    const double bound = row->bound(machine, Arithmetic::fp32);
     most = std::max({most, rate(*row), (row->by_flops ? row->flops : row->bytes) / bound});
   }
   const Row& first = *rows.front();
-  const double fp32 = (first.by_flops ? first.flops : first.bytes) /
-                      machine.bound(first.bytes, first.flops, Arithmetic::fp32, first.traffic);
+  const double fp32 =
+      (first.by_flops ? first.flops : first.bytes) / first.bound(machine, Arithmetic::fp32);
   const double height = kTop + kRow * static_cast<double>(rows.size()) + 8;
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 860 {:.0f}\" width=\"860\" role=\"img\" aria-label=\"ladder of {}\">\n",
