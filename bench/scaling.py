@@ -24,7 +24,6 @@ import scaling_model
 from machine import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
-IMAGES = 60000  # of MNIST, all of which are trained on
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,11 @@ CUDA_CASES = [Case("convnet", 2048, "fp32", 1199882), Case("convnet", 256, "fp32
               Case("convnet", 2048, "bf16", 1199882), Case("lenet5", 256, "fp32", 61706),
               Case("mlp", 1024, "fp32", 669706)]
 CPU_CASES = [Case("lenet5", 128, "fp32", 61706), Case("mlp", 256, "fp32", 669706)]
+
+
+def train_flags(case, rows, epochs):
+    """Of `weft`, as the page shows them."""
+    return ["train", "--model", case.model, "--batch-size", rows, "--precision", case.precision, "--epochs", epochs]
 
 
 class Bench:
@@ -65,13 +69,12 @@ class Bench:
         """The flags for so many devices."""
         return ["--device", self.options.device] + (["--devices", count] if count > 1 else [])
 
-    def epoch(self, case, count, rows, images):
-        """The median seconds of an epoch of `images` images, `rows` in a step of all devices."""
-        lines = self.weft("train", "--model", case.model, "--batch-size", rows, "--limit-train", images,
-                          "--precision", case.precision, "--epochs", self.options.epochs, "--calibration-split", 0,
-                          "--progress", "off", "--json", "--out", self.out(), *self.devices(count),
-                          *(["--reduction", self.options.reduction] if count > 1 else []))
-        return statistics.median(line["seconds"] for line in lines if line["event"] == "epoch")
+    def step(self, case, count, rows):
+        """The median seconds of a step with `rows` images on all devices together: their part of an epoch."""
+        lines = self.weft(*train_flags(case, rows, self.options.epochs), "--progress", "off", "--json", "--out", self.out(),
+                          *self.devices(count), *(["--reduction", self.options.reduction] if count > 1 else []))
+        epoch = statistics.median(line["seconds"] for line in lines if line["event"] == "epoch")
+        return epoch * rows / lines[0]["train_images"]
 
     def links(self, count):
         return [line for line in
@@ -103,7 +106,8 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
     is_gpu = options.device == "cuda"
-    result = {"machine": machine(), "devices": options.devices, "reduction": options.reduction,
+    command = " ".join(map(str, ["weft", *train_flags(Case("MODEL", 0, "PRECISION", 0), "IMAGES", options.epochs)]))
+    result = {"machine": machine(), "command": command, "devices": options.devices, "reduction": options.reduction,
               "links": {}, "training": [], "nbody": [], "yardsticks": []}
     many = [count for count in counts(options.devices) if count > 1]
     for count in many:
@@ -121,11 +125,9 @@ def main():
             for count in counts(options.devices):
                 rows = case.rows * count if kind == "weak" else case.rows
                 each = rows // count
-                steps = max(1, IMAGES // rows)
                 if each not in alone:
-                    own = max(1, IMAGES // each)
-                    alone[each] = bench.epoch(case, 1, each, own * each) / own
-                step = alone[each] if count == 1 else bench.epoch(case, count, rows, steps * rows) / steps
+                    alone[each] = bench.step(case, 1, each)
+                step = alone[each] if count == 1 else bench.step(case, count, rows)
                 base = alone[each] if kind == "weak" else alone[case.rows] / count
                 entry = {"model": case.model, "precision": case.precision, "kind": kind, "devices": count,
                          "rows": rows, "gradient_bytes": 4 * case.parameters, "step_seconds": step, "efficiency": base / step,

@@ -21,8 +21,32 @@ def yardstick_of(result, row):
     return f"{found[0]['efficiency']:.3f}, {microseconds(found[0]['step_seconds'])}" if found else "-"
 
 
-def section(result):
+FASTER = 0.8  # times as long as then: more than other batches and the noise of a day
+
+
+def faster_since(result, trainings):
+    """{(model, precision): (seconds an image on one device here, and as measured later)} of what takes less than FASTER of it
+    in a training run of a later date, at the batch that is nearest."""
+    found = {}
+    for row in result["training"]:
+        key = row["model"], row["precision"]
+        if row["kind"] != "weak" or key in found:
+            continue
+        own = row["step_seconds"] * row["efficiency"] / (row["rows"] / row["devices"])
+        later = [(abs(other["batch"] - row["rows"] / row["devices"]), other["epoch_seconds_median"] /
+                  other.get("train_images", 60000)) for training in trainings for other in training["rows"]
+                 if training["device"] == "cuda" and training["machine"]["date"] > result["machine"]["date"]
+                 and (other["model"], other["precision"]) == key and other.get("fuse", True) and not other.get("recipe")]
+        if later and min(later)[1] < FASTER * own:
+            found[key] = own, min(later)[1]
+    return found
+
+
+def section(result, trainings):
     machine = result["machine"]
+    faster = faster_since(result, trainings)
+    result = result | {"training": [row for row in result["training"] if (row["model"], row["precision"]) not in faster],
+                       "yardsticks": [row for row in result["yardsticks"] if (row["model"], row["precision"]) not in faster]}
     waiting = scaling_model.waiting_of(result)
     peer = next((f"PyTorch {y['torch']} with NCCL {y['nccl']} is the yardstick. " for y in result["yardsticks"]), "")
     lines = [f"## {result['devices']} x {machine['gpu']}", "",
@@ -30,6 +54,10 @@ def section(result):
              f"{machine['date']}. {peer}NVLink multicast is off.", "",
              "### The sum of an array over the devices", "",
              f"`weft bench links`: {next(iter(result['links'].values()))[0]['how']}. 246,824 bytes are LeNet-5's gradients.", ""]
+    if faster:
+        lines += ["Left out, because training on one device became faster since: " + "; ".join(
+            f"{model}, {precision} (an image took {1e9 * own:.0f} ns, and takes {1e9 * now:.0f})"
+            for (model, precision), (own, now) in faster.items()) + ". They wait to be measured again.", ""]
     counts = list(result["links"])
     lines += table(["bytes", *(f"{count} devices" for count in counts)],
                    [[f"{rows[0]['bytes']:,}", *(microseconds(row["seconds"]) for row in rows)]
@@ -60,15 +88,16 @@ def section(result):
     errors = [abs(scaling_model.predicted(row, result["links"], waiting) - row["efficiency"])
               for row in result["training"] if row["devices"] > 1]
     lines += [f"Beside the {len(errors)} measurements of this page it is off by {sum(errors) / len(errors):.3f} on average "
-              f"and by {max(errors):.3f} at most. It is worst where the kernels are not the same: one MLP trains in its own "
-              "four kernels, and ranks of it train layer by layer.", ""]
+              f"and by {max(errors):.3f} at most.", ""]
     return lines
 
 
 def page(paths):
+    trainings = [json.loads(path.read_text()) for path in sorted(paths[0].parent.glob("train-*.json"))] if paths else []
     lines = ["# Scaling over devices", "",
              "What `weft bench scaling` measured (bench/scaling.py). [docs/several-devices.md](../../docs/several-devices.md) "
              "tells how it works.", ""]
     for path in paths:
-        lines += section(json.loads(path.read_text()))
+        result = json.loads(path.read_text())
+        lines += section(result, trainings)
     return "\n".join(lines).rstrip() + "\n"
