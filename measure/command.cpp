@@ -5,12 +5,14 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
 #include "engine/error.h"
 #include "engine/timer.h"
+#include "measure/errors.h"
 
 namespace weft::measure {
 namespace {
@@ -45,9 +47,16 @@ void print_row(const Row& row, const Machine& machine) {
   if (!row.error.empty()) {
     fmt::print("  {:<26} {}\n", row.name, row.error);
   } else {
-    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.name,
-               time_text(row.timing.median), time_text(row.timing.p10), time_text(row.timing.p90),
-               row.timing.count, rate_text(row), share_text(row, machine),
+    const Interval interval = interval_of(row.turns);
+    const std::string warm = row.warm_seconds > 0 ? time_text(row.warm_seconds) : "";
+    const std::string clock = row.gpu.readings.empty() ? ""
+                                                       : fmt::format("{:.0f} MHz, {:.0f} W",
+                                                                     row.gpu.median().sm_clock_mhz,
+                                                                     row.gpu.median().power_watts);
+    fmt::print("  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9} {:>6} {:>8} {:>9} {:>15}  {}\n",
+               row.name, time_text(row.timing.median), time_text(interval.low),
+               time_text(interval.high), row.timing.count, rate_text(row), share_text(row, machine),
+               row.yardstick.empty() ? "" : ratio_text(row.ratio), row.l2, warm, clock,
                row.ok() ? "ok" : fault_text(row));
     if (!row.which.empty()) fmt::print("  {:<26}   {}\n", "", row.which);
   }
@@ -66,9 +75,47 @@ void print_series(const Series& series) {
   fmt::print("\n");
 }
 
+int run_errors(const BenchRequest& request, const std::vector<Peer>& peers) {
+  const Stream stream(request.device);
+  Machine machine;
+  machine.device = request.device;
+  machine.name = device_properties(request.device).name;
+  if (const char* commit = std::getenv("WEFT_COMMIT")) machine.commit = commit;
+  fmt::print(
+      "{}: the largest error over the sum of the terms' absolute values, in 2^-24, by the bits "
+      "over which exponents are spread\n",
+      machine.name);
+  std::string problem, lines = machine_json(machine) + "\n";
+  bool numbers = true;
+  measure_errors(stream, static_cast<std::uint64_t>(request.seed), peers, [&](const ErrorRow& row) {
+    if (row.problem != problem) {
+      problem = row.problem;
+      fmt::print("\n{}: {}\n  {:<34}", row.family, row.problem, "variant");
+      for (const double spread : kSpreads) fmt::print(" {:>8.0f}", spread);
+      fmt::print("\n");
+    }
+    fmt::print("  {:<34}", row.name);
+    for (const double error : row.errors) {
+      fmt::print(" {:>8.2f}", error);
+      numbers = numbers && (std::isfinite(error) || row.peer);
+    }
+    fmt::print(" {}\n", row.error);
+    std::fflush(stdout);
+    lines += error_json(row, machine) + "\n";
+    numbers = numbers && (row.error.empty() || row.peer);
+  });
+  if (!request.json.empty()) write_file(request.json, lines);
+  if (!numbers) fmt::print(stderr, "weft: error: a result was no number\n");
+  return numbers ? 0 : static_cast<int>(ErrorKind::check_failed);
+}
+
 }  // namespace
 
 int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
+  if (request.families == std::vector<std::string>{std::string(kErrors)}) {
+    if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
+    return run_errors(request, peers);
+  }
   const std::vector<FamilyBench> families = chosen(request.families);
   if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
   const Context context{Stream(request.device), static_cast<std::uint64_t>(request.seed)};
@@ -83,9 +130,11 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
     const auto seen = [&](const Row& row) {
       if (row.problem != problem) {
         problem = row.problem;
-        fmt::print("\n{}: {}\n  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9}  {}\n", row.family,
-                   row.problem, "variant", "median", "p10", "p90", "count", "rate", "of bound",
-                   "check");
+        fmt::print(
+            "\n{}: {}\n  {:<26} {:>9} {:>9} {:>9} {:>6} {:>15} {:>9} {:>6} {:>8} {:>9} {:>15}"
+            "  {}\n",
+            row.family, row.problem, "variant", "median", "from", "to", "count", "rate", "of bound",
+            "ratio", "L2", "warm", "clock, power", "check");
       }
       print_row(row, machine);
     };

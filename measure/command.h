@@ -20,6 +20,9 @@ struct BenchRequest {
   std::int64_t seed = 1, threads = 0;  // threads 0: every hardware thread
 };
 
+// In place of families: the errors of products of fp32 (measure/errors.h).
+constexpr std::string_view kErrors = "errors";
+
 // Prints a table to stdout as rows are measured. Returns the exit code: 1 when a check failed.
 int run_bench(const BenchRequest& request, const std::vector<Peer>& peers);
 

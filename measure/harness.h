@@ -26,6 +26,7 @@ namespace weft::measure {
 
 struct Timing {
   double median = 0, p10 = 0, p90 = 0;  // seconds per call
+  double least = 0;                     // seconds of the fastest sample, per call
   int count = 0;                        // samples
   int calls = 1;                        // calls in one sample
   int last_set = 0;                     // of the last timed call: what to verify
@@ -38,6 +39,7 @@ struct TimingOptions {
   int samples = 30;      // at least, unless a call takes longer than 0.1 s: then a third of it
   bool graph = true;     // where the calls can be captured; else the host queues them one by one
   double warm_up = 0;    // seconds of calls before the first sample
+  int rounds = 9;        // where several things take turns
 };
 
 // Queues one call on buffer set `set`.
@@ -51,6 +53,8 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
 // Overwrites device memory with bytes of ones: NaN in floats, -1 in integers.
 void forget_bytes(void* data, std::size_t bytes, const Stream& stream);
 
+// Of the last level; on a CPU it is not known, and taken for 32 MB.
+double cache_bytes(Device device);
 // Sets of buffers of `footprint` bytes that together pass three times the last-level cache.
 int sets_for(double footprint, Device device);
 
@@ -139,6 +143,8 @@ struct Context {
   int block = 0;                  // threads per block; 0: the family's own choice
   std::string_view variant = {};  // what will run, for families of several operations; or empty
   Parameters parameters = {};
+  // Bits over which the exponents of a product's inputs are spread; 0: they are uniform in [-1, 1).
+  double spread = 0;
 };
 
 using kernels::Arithmetic;
@@ -175,15 +181,25 @@ class Work {
   virtual bool takes_flag(std::string_view /*flag*/, std::string_view /*variant*/) const {
     return false;
   }
+  // The rung whose kernel has the tile, block and results of a thread that were asked for:
+  // `variant` itself where none was, and empty where no rung is known to have them.
+  virtual std::string_view configured_rung(std::string_view variant) const;
   virtual void call(std::string_view variant, int set) = 0;
   // Forgets the outputs, so that a call that writes nothing cannot pass.
   virtual void reset() = 0;
   // Compares the outputs in `set` with the oracle, at the precision of `arithmetic`.
   virtual Verdict check(int set, Arithmetic arithmetic) = 0;
+  // Of products: the largest error in `set` of a sampled output, over the sum of its terms'
+  // absolute values, in units of 2^-24, which is what rounding to fp32 once costs at most.
+  // Negative: not known.
+  virtual double error(int) { return -1; }
   // What students compute by hand about a variant on this problem.
   virtual std::vector<Fact> facts(std::string_view) const { return {}; }
   // What one call writes and check() reads, for the test that check() can fail.
   virtual std::vector<Bytes> written(int) { return {}; }
+
+  // Bytes that calls move before they come back to the same buffers.
+  double touched() const { return sets * bytes; }
 
   std::string problem;          // "4096 x 4096 x 4096"
   std::string table, column;    // one of a series to be shown as a table, or empty
@@ -205,6 +221,9 @@ double product_error(Arithmetic arithmetic);
 // Uniform values in [low, high), the same for the same seed; made by all threads.
 std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low = -1,
                                  float high = 1);
+// The same in [-1, 1), times a power of two from 2^(-spread / 2) to 2^(spread / 2), uniform in the
+// exponent.
+std::vector<float> spread_values(std::int64_t n, std::uint64_t seed, double spread);
 // Whole numbers from -4 to 4: their sums are exact in any order while they stay below 2^24.
 std::vector<float> random_integers(std::int64_t n, std::uint64_t seed);
 // `count` indices in [0, n), among them 0 and n - 1.

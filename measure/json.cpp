@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Results as JSON: one object per row, one for the machine.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "measure/errors.h"
 #include "measure/run.h"
 
 namespace weft::measure {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// What a row competes with: three products of parts are as accurate as fp32.
-Arithmetic accuracy_of(Arithmetic arithmetic) {
-  const bool parts = arithmetic == Arithmetic::tf32x3 || arithmetic == Arithmetic::fp16x3;
-  return parts ? Arithmetic::fp32 : arithmetic;
-}
 
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -57,6 +53,29 @@ std::string row_json(const Row& row, const Machine& machine) {
   json["seconds"] = row.timing.median;
   json["seconds_p10"] = row.timing.p10;
   json["seconds_p90"] = row.timing.p90;
+  if (!row.turns.empty()) {
+    const Interval interval = interval_of(row.turns);
+    json["seconds_low"] = interval.low;
+    json["seconds_high"] = interval.high;
+    json["turns"] = row.turns;
+    json["check_seed"] = row.check_seed;
+    json["l2"] = row.l2;
+    json["seconds_warm"] = row.warm_seconds > 0 ? Json(row.warm_seconds) : Json();
+    json["gpu"] = Json();
+    if (!row.gpu.readings.empty()) {
+      const GpuState state = row.gpu.median();
+      json["gpu"] = {{"sm_clock_mhz", state.sm_clock_mhz},
+                     {"power_watts", state.power_watts},
+                     {"temperature", state.temperature},
+                     {"throttled_by", row.gpu.throttled_by()}};
+    }
+  }
+  if (!row.yardstick.empty()) {
+    json["ratio"] = {{"to", row.yardstick},
+                     {"low", row.ratio.low},
+                     {"median", row.ratio.median},
+                     {"high", row.ratio.high}};
+  }
   json["samples"] = row.timing.count;
   json["calls_per_sample"] = row.timing.calls;
   json["graph"] = row.timing.graph;
@@ -65,7 +84,7 @@ std::string row_json(const Row& row, const Machine& machine) {
   json["flops"] = row.flops;
   json["bytes_per_second"] = row.bytes_per_second();
   json["flops_per_second"] = row.flops_per_second();
-  json["share_of_bound"] = row.bound(machine) > 0 ? Json(row.share(machine)) : Json();
+  json["share_of_bound"] = row.share(machine) > 0 ? Json(row.share(machine)) : Json();
   if (!row.table.empty()) {
     json["table"] = row.table;
     json["column"] = row.column;
@@ -79,7 +98,29 @@ std::string usage_json(const KernelUsage& kernel) {
   return line_of(json_of(kernel));
 }
 
+std::string error_json(const ErrorRow& row, const Machine& machine) {
+  Json json = {{"schema_version", 1},
+               {"event", "errors"},
+               {"family", row.family},
+               {"problem", row.problem},
+               {"variant", row.name},
+               {"yardstick", row.peer},
+               {"computes_in", kernels::name_of(row.arithmetic)},
+               {"device", to_string(machine.device)},
+               {"spreads", kSpreads},
+               {"errors", Json::array()}};
+  for (const double error : row.errors) {  // null: no number
+    json["errors"].push_back(std::isfinite(error) ? Json(error) : Json());
+  }
+  if (!row.error.empty()) json["error"] = row.error;
+  return line_of(json);
+}
+
 std::string machine_json(const Machine& machine) {
+  Json caches = Json::array();
+  for (const CacheLevel& level : machine.caches) {
+    caches.push_back({{"bytes", level.bytes}, {"bytes_per_second", level.bandwidth}});
+  }
   return line_of({{"schema_version", 1},
                   {"event", "machine"},
                   {"device", to_string(machine.device)},
@@ -95,6 +136,7 @@ std::string machine_json(const Machine& machine) {
                   {"commit", machine.commit},
                   {"copy_bytes_per_second", machine.copy},
                   {"peak_bytes_per_second", machine.bandwidth},
+                  {"caches", caches},
                   {"peak_fp32_flops_per_second", machine.fp32},
                   {"peak_tf32_flops_per_second", machine.tf32},
                   {"peak_bf16_flops_per_second", machine.bf16}});

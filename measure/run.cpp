@@ -10,8 +10,7 @@
 
 namespace weft::measure {
 
-Row run_one(Work& work, std::string_view family, const Variant& variant, const PeerCall& call,
-            const TimingOptions& options) {
+Row row_of(const Work& work, std::string_view family, const Variant& variant) {
   Row row;
   row.family = family;
   row.problem = work.problem;
@@ -21,11 +20,18 @@ Row run_one(Work& work, std::string_view family, const Variant& variant, const P
   row.rung = variant.rung;
   row.by_flops = work.by_flops;
   row.arithmetic = variant.arithmetic;
-  row.which = call.which;
   row.bytes = work.bytes;
   row.flops = work.flops;
+  row.touched = work.touched();
   row.traffic = work.traffic;
   row.sets = work.sets;
+  return row;
+}
+
+Row run_one(Work& work, std::string_view family, const Variant& variant, const PeerCall& call,
+            const TimingOptions& options) {
+  Row row = row_of(work, family, variant);
+  row.which = call.which;
   try {
     work.reset();
     TimingOptions timing = options;
@@ -140,54 +146,9 @@ void check_launches(Row& row, std::span<Row> earlier, const Work& work) {
   }
 }
 
-std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
-                            const Context& context, const TimingOptions& options,
-                            const std::function<void(const Row&)>& seen, Counts* left_out) {
-  std::vector<Row> rows;
-  const auto keep = [&](Row row) {
-    seen(row);
-    rows.push_back(std::move(row));
-  };
-  for (const auto& make : family.problems(context.stream.device())) {
-    std::unique_ptr<Work> work;
-    try {
-      work = make(context);
-    } catch (const Error& error) {
-      Row row;
-      row.family = family.family;
-      row.problem = "a problem that could not be made";
-      row.error = error.what();
-      keep(std::move(row));
-      continue;
-    }
-    for (const Variant& variant : runnable_variants(family.family, *work, left_out)) {
-      const PeerCall call = {[&](int set) { work->call(variant.name, set); }, {}};
-      Row row = run_one(*work, family.family, variant, call, options);
-      try {
-        if (row.error.empty()) row.kernels = usage_of(*work, variant.name);
-      } catch (const Error& error) {
-        row.error = error.what();
-      }
-      if (context.stream.device().is_cuda()) check_launches(row, rows, *work);
-      keep(std::move(row));
-    }
-    for (const Peer& peer : peers) {
-      Row row;
-      try {
-        const PeerCall call = peer.bind(*work);
-        if (!call.call) continue;
-        row = run_one(*work, family.family, {peer.name, {}, peer.arithmetic}, call, options);
-      } catch (const Error& error) {
-        row.family = family.family;
-        row.problem = work->problem;
-        row.name = peer.name;
-        row.error = error.what();
-      }
-      row.peer = true;
-      keep(std::move(row));
-    }
-  }
-  return rows;
+Arithmetic accuracy_of(Arithmetic arithmetic) {
+  const bool parts = arithmetic == Arithmetic::tf32x3 || arithmetic == Arithmetic::fp16x3;
+  return parts ? Arithmetic::fp32 : arithmetic;
 }
 
 std::vector<Series> series_of(const std::vector<Row>& rows, std::string_view family) {

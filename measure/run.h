@@ -10,7 +10,9 @@
 
 #include "engine/kernel_usage.h"
 #include "measure/families.h"
+#include "measure/gpu_state.h"
 #include "measure/machine.h"
+#include "measure/turns.h"
 
 namespace weft::measure {
 
@@ -32,11 +34,21 @@ struct Row {
   std::string table, column;  // of Work
   bool peer = false, by_flops = false;
   Arithmetic arithmetic = Arithmetic::fp32;
-  double bytes = 0, flops = 0;
+  double bytes = 0, flops = 0, touched = 0;
   Traffic traffic = Traffic::device_memory;
   int sets = 1;
   Timing timing;
+  // Of run_family(): the median of each turn, and where a call's buffers fit the L2 cache what a
+  // call takes that finds them there (0 elsewhere); what the GPU did meanwhile.
+  std::vector<double> turns;
+  double warm_seconds = 0;
+  GpuStates gpu;
+  std::string_view l2;  // "cold", "warm", or "between": what calls find in the last-level cache
   Verdict verdict;
+  std::uint64_t check_seed = 0;  // of the inputs that were checked, which no other row has
+  // The fastest yardstick of its accuracy, and how many times as fast as that it is, by turns.
+  std::string yardstick;
+  Interval ratio;
   std::vector<KernelUsage> kernels;  // of one call, in the order of their launch; GPU only
   std::string which;                 // PeerCall::which
   std::string error;                 // why there is no timing
@@ -45,15 +57,26 @@ struct Row {
   bool ok() const { return error.empty() && misnamed.empty() && verdict.ok; }
   double flops_per_second() const { return flops / timing.median; }
   double bytes_per_second() const { return bytes / timing.median; }
-  double bound(const Machine& machine) const {  // roofline, seconds; 0: none is known
-    return machine.bound(bytes, flops, arithmetic, traffic);
+  // Roofline, seconds; 0: none is known.
+  double bound(const Machine& machine) const { return bound(machine, arithmetic); }
+  double bound(const Machine& machine, Arithmetic in) const {
+    return machine.bound(bytes, flops, in, traffic, touched);
   }
-  double share(const Machine& machine) const { return bound(machine) / timing.median; }
+  // Of the bound; 0 where none is known. What is faster than a bound shows that it is none.
+  double share(const Machine& machine) const {
+    const double share = bound(machine) / timing.median;
+    return share <= 1 ? share : 0;
+  }
 };
 
+// All of a row that is known before anything was measured.
+Row row_of(const Work& work, std::string_view family, const Variant& variant);
 // Times `call` on `work` and verifies what the last timed call wrote.
 Row run_one(Work& work, std::string_view family, const Variant& variant, const PeerCall& call,
             const TimingOptions& options);
+
+// What a row competes with: three products of parts are as accurate as fp32.
+Arithmetic accuracy_of(Arithmetic arithmetic);
 
 // What one call of a variant launches; empty on the CPU.
 std::vector<KernelUsage> usage_of(Work& work, const std::string& variant);
@@ -84,7 +107,8 @@ std::string left_out_text(std::string_view family, const Counts& left_out, std::
 // Row::misnamed, then of both.
 void check_launches(Row& row, std::span<Row> earlier, const Work& work);
 
-// Every variant and peer on every problem of the family; `seen` gets each row as it is done.
+// Every variant and peer on every problem of the family. Those of one problem take turns; then each
+// is checked on inputs of a seed of its own. `seen` gets each row as its problem is done.
 std::vector<Row> run_family(const FamilyBench& family, const std::vector<Peer>& peers,
                             const Context& context, const TimingOptions& options,
                             const std::function<void(const Row&)>& seen,

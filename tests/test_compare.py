@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """bench/compare.py tells a slower row from noise, and nothing to compare is no success."""
+import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
@@ -43,6 +46,77 @@ class Compare(unittest.TestCase):
     def test_nothing_compared_is_no_success(self):
         self.assertFalse(compare.compare(rows(naive=1), rows(tiled=1), 3)[1])
         self.assertFalse(compare.compare({}, {}, 3)[1])
+
+
+class Intervals(unittest.TestCase):
+    def test_as_the_program_computes_them(self):
+        self.assertEqual(compare.interval_of([9, 1, 8, 2, 7, 3, 6, 4, 5]), (2, 8))
+        self.assertEqual(compare.interval_of([6, 1, 5, 2, 4, 3]), (1, 6))
+        self.assertEqual(compare.interval_of(range(1, 13)), (3, 10))
+        self.assertEqual(compare.interval_of([3, 1]), (1, 3))
+
+    def test_rows_with_turns_are_judged_by_their_interval(self):
+        """The samples of one turn are far apart, but nine turns tell the median well, or the other way round."""
+        def row(seconds, low, high):
+            made = rows(naive=seconds)
+            next(iter(made.values())).update(seconds_low=low, seconds_high=high, seconds_p10=0.5 * seconds,
+                                             seconds_p90=1.5 * seconds)
+            return made
+        self.assertFalse(compare.compare(row(1, 0.99, 1.01), row(1.05, 1.04, 1.06), 3)[1])
+        self.assertTrue(compare.compare(row(1, 0.99, 1.05), row(1.05, 1.04, 1.06), 3)[1])
+
+
+class Alternating(unittest.TestCase):
+    def turn(self, old, new, drift):
+        return rows(naive=old * drift), rows(naive=new * drift)
+
+    def test_a_drift_that_meets_both_is_no_change(self):
+        """The machine gets slower by half while both are measured."""
+        old, new = compare.merged([self.turn(1, 1 + 0.002 * (i % 2), 1 + 0.1 * i) for i in range(6)])
+        self.assertTrue(compare.compare(old, new, 3)[1])
+
+    def test_a_change_smaller_than_the_drift_is_found(self):
+        old, new = compare.merged([self.turn(1, 1.05, 1 + 0.1 * i) for i in range(6)])
+        text, holds = compare.compare(old, new, 3)
+        self.assertFalse(holds)
+        self.assertIn("(1.050, 1.050 to 1.050)", text)
+
+    def test_a_turn_that_failed_fails_the_row(self):
+        turns = [self.turn(1, 1, 1) for _ in range(6)]
+        next(iter(turns[2][1].values()))["ok"] = False
+        self.assertFalse(compare.compare(*compare.merged(turns), 3)[1])
+
+    def test_two_programs_take_turns(self):
+        """Stand-ins for `weft` note the order, and write what they measured."""
+        with tempfile.TemporaryDirectory() as folder:
+            programs = []
+            for name, seconds in (("old", 1.0), ("new", 1.2)):
+                program = pathlib.Path(folder) / name
+                row = json.dumps({"event": "measurement", "family": "gemm", "problem": "8 x 8", "variant": "naive",
+                                  "yardstick": False, "ok": True, "seconds": seconds, "seconds_p10": seconds,
+                                  "seconds_p90": seconds})
+                program.write_text(f"#!/bin/sh\necho {name} >>{folder}/order\nfor last; do :; done\necho '{row}' >$last\n")
+                program.chmod(0o755)
+                programs.append(str(program))
+            done = subprocess.run([sys.executable, compare.__file__, "--old", programs[0], "--new", programs[1], "gemm",
+                                   "--turns", "6"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("slower: gemm: 8 x 8: naive", done.stdout)
+            self.assertEqual((pathlib.Path(folder) / "order").read_text().split(), ["old", "new", "new", "old"] * 3)
+
+
+class Spread(unittest.TestCase):
+    def run_with(self, ratio):
+        made = rows(tiled=1)
+        next(iter(made.values()))["ratio"] = {"to": "cuBLAS", "median": ratio, "low": ratio, "high": ratio}
+        return made
+
+    def test_ratios_of_several_runs_are_held_together(self):
+        text, holds = compare.spread([self.run_with(r) for r in (1.00, 1.01, 1.02)], 3)
+        self.assertTrue(holds, text)
+        self.assertIn("2.0 %", text)
+        self.assertFalse(compare.spread([self.run_with(r) for r in (1.00, 1.04)], 3)[1])
+        self.assertFalse(compare.spread([rows(tiled=1), rows(tiled=1)], 3)[1], "nothing was compared")
 
 
 if __name__ == "__main__":

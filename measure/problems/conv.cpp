@@ -62,9 +62,9 @@ ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with, 
       dims(d),
       pass(which),
       few_(few),
-      host_x_(random_values(inputs(d), made_with.seed)),
-      host_y_(random_values(outputs(d), made_with.seed + 1)),
-      host_w_(random_values(weights(d), made_with.seed + 2)),
+      host_x_(spread_values(inputs(d), made_with.seed, made_with.spread)),
+      host_y_(spread_values(outputs(d), made_with.seed + 1, made_with.spread)),
+      host_w_(spread_values(weights(d), made_with.seed + 2, made_with.spread)),
       x_(host_x_, sets_for(footprint(d), made_with.stream.device()), made_with.stream),
       y_(host_y_, sets_for(footprint(d), made_with.stream.device()), made_with.stream),
       w_(host_w_, sets_for(footprint(d), made_with.stream.device()), made_with.stream) {
@@ -138,18 +138,18 @@ void ConvWork::call(std::string_view variant, int set) {
 }
 
 // One output element of the pass by its formula, in double.
-double ConvWork::expected(std::int64_t at, double& squares, double& terms) const {
+ConvWork::Terms ConvWork::expected(std::int64_t at) const {
   const ConvDims& d = dims;
   const std::int64_t oh = d.oh(), ow = d.ow();
-  double sum = 0;
-  squares = terms = 0;
+  Terms terms;
   const auto add = [&](const std::vector<float>& a, std::int64_t i, const std::vector<float>& b,
                        std::int64_t j) {
     const double product = static_cast<double>(a[static_cast<std::size_t>(i)]) *
                            static_cast<double>(b[static_cast<std::size_t>(j)]);
-    sum += product;
-    squares += product * product;
-    terms += 1;
+    terms.sum += product;
+    terms.squares += product * product;
+    terms.magnitude += std::fabs(product);
+    terms.count += 1;
   };
   if (pass == ConvPass::forward) {
     const std::int64_t q = at % ow, p = at / ow % oh, o = at / (ow * oh) % d.oc;
@@ -192,7 +192,21 @@ double ConvWork::expected(std::int64_t at, double& squares, double& terms) const
       }
     }
   }
-  return sum;
+  return terms;
+}
+
+double ConvWork::error(int set) {
+  const std::vector<float> found = output().host(set);
+  double worst = 0;
+  for (const std::int64_t at :
+       sample_indices(static_cast<std::int64_t>(found.size()), 1024, context.seed)) {
+    const Terms terms = expected(at);
+    const double off =
+        std::fabs(static_cast<double>(found[static_cast<std::size_t>(at)]) - terms.sum);
+    if (std::isnan(off)) return HUGE_VAL;
+    if (terms.magnitude > 0) worst = std::max(worst, off / terms.magnitude);
+  }
+  return std::ldexp(worst, 24);
 }
 
 Verdict ConvWork::check(int set, Arithmetic arithmetic) {
@@ -201,12 +215,12 @@ Verdict ConvWork::check(int set, Arithmetic arithmetic) {
   Comparison comparison;
   for (const std::int64_t at :
        sample_indices(static_cast<std::int64_t>(found.size()), samples, context.seed)) {
-    double squares = 0, terms = 0;
-    const double sum = expected(at, squares, terms);
+    const Terms terms = expected(at);
     const double bound =
-        6 * product_error(arithmetic) * std::sqrt(squares) +
-        4 * std::ldexp(1.0, -23) * (std::fabs(sum) + std::sqrt(squares * std::max(terms, 1.0)));
-    comparison.add(found[static_cast<std::size_t>(at)], sum, bound);
+        6 * product_error(arithmetic) * std::sqrt(terms.squares) +
+        4 * std::ldexp(1.0, -23) *
+            (std::fabs(terms.sum) + std::sqrt(terms.squares * std::max(terms.count, 1.0)));
+    comparison.add(found[static_cast<std::size_t>(at)], terms.sum, bound);
   }
   return comparison.verdict();
 }

@@ -19,6 +19,7 @@ class ConvWork final : public Work {
   void call(std::string_view variant, int set) override;
   void reset() override;
   Verdict check(int set, Arithmetic arithmetic) override;
+  double error(int set) override;
   std::vector<Bytes> written(int set) override { return {output().bytes(set)}; }
 
   const kernels::ConvDims dims;
@@ -30,7 +31,11 @@ class ConvWork final : public Work {
 
  private:
   Rotated<float>& output();
-  double expected(std::int64_t at, double& squares, double& terms) const;
+  // Of one output: the sum of its terms, of their squares, of their absolute values; their number.
+  struct Terms {
+    double sum = 0, squares = 0, magnitude = 0, count = 0;
+  };
+  Terms expected(std::int64_t at) const;
 
   const bool few_;
   std::vector<float> host_x_, host_y_, host_w_;

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/error.h"
 #include "engine/timer.h"
@@ -293,6 +295,62 @@ TEST(RunFamily, CountsTheRungsThatAProblemLeavesOut) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].name, "packed");
   EXPECT_EQ(rows[1].rung, "packed");
+}
+
+// A family with one rung and two yardsticks, which notes the seeds of its problems.
+TEST(RunFamily, RungAndYardstickTakeTurnsAndEachIsCheckedOnInputsOfItsOwn) {
+  static std::vector<std::uint64_t> seeds;
+  static std::string order;
+  seeds.clear();
+  order.clear();
+  FamilyBench bench{};
+  bench.family = "gemm";
+  bench.problems = [](Device) {
+    using Make = std::function<std::unique_ptr<Work>(const Context&)>;
+    return std::vector<Make>{[](const Context& context) {
+      seeds.push_back(context.seed);
+      return std::make_unique<Ones>(context);
+    }};
+  };
+  const auto waiting = [](char name, double seconds, bool wrong) {
+    return [=](Work& work) {
+      return PeerCall{[=, &work](int set) {
+                        if (order.empty() || order.back() != name) order += name;
+                        for (const Timer timer; timer.seconds() < seconds;) {
+                        }
+                        if (!wrong) work.call("", set);
+                      },
+                      {}};
+    };
+  };
+  const std::vector<Peer> peers = {{"slow", Arithmetic::fp32, waiting('s', 2e-3, false)},
+                                   {"quick", Arithmetic::fp32, waiting('q', 5e-4, false)},
+                                   {"wrong", Arithmetic::fp32, waiting('w', 1e-4, true)},
+                                   {"other", Arithmetic::bf16, waiting('o', 1e-4, false)}};
+  int shown = 0;
+  const std::vector<Row> rows = run_family(bench, peers, Context{Stream(Device::cpu()), 7}, {0, 9},
+                                           [&](const Row&) { ++shown; });
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(shown, 5);
+  EXPECT_EQ(seeds.size(), 6u) << "one problem to be timed, and one for each check";
+  EXPECT_EQ(std::set<std::uint64_t>(seeds.begin(), seeds.end()).size(), 6u) << "no seed twice";
+  EXPECT_NE(order.find("qwowqs"), std::string::npos) << "there and back: " << order;
+  const Row& own = rows[0];
+  EXPECT_TRUE(own.ok()) << own.verdict.text;
+  EXPECT_EQ(own.turns.size(), 9u);
+  EXPECT_EQ(own.yardstick, "quick") << "the fastest right one of its accuracy";
+  EXPECT_GT(own.ratio.low, 10);
+  EXPECT_LE(own.ratio.low, own.ratio.high);
+  EXPECT_FALSE(rows[3].ok());
+  EXPECT_EQ(own.l2, "warm") << "800 bytes";
+
+  const nlohmann::json json = nlohmann::json::parse(row_json(own, Machine{}));
+  EXPECT_EQ(json["turns"].size(), 9u);
+  EXPECT_LE(json["seconds_low"], json["seconds_high"]);
+  EXPECT_EQ(json["ratio"]["to"], "quick");
+  EXPECT_EQ(json["check_seed"], seeds[1]);
+  EXPECT_EQ(json["l2"], "warm");
+  EXPECT_TRUE(json["gpu"].is_null()) << "a CPU has no NVML";
 }
 
 // What a scan of three levels launches. scan_add_kernel has the most registers.

@@ -31,7 +31,7 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
     throw Error(ErrorKind::usage,
                 "weft bench needs a FAMILY, all, or train; see weft bench --help");
   }
-  std::vector<std::string> known = {"all"};
+  std::vector<std::string> known = {"all", std::string(measure::kErrors)};
   for (const measure::FamilyBench* family : measure::family_benches()) {
     known.emplace_back(family->family);
     if (family->more != nullptr)
@@ -42,7 +42,11 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
       throw_unknown("benchmark", name, known);
     }
   }
-  if (flags.device == "host-cuda") {
+  const bool errors = request.families[0] == measure::kErrors;
+  if (errors && (request.families.size() > 1 || !request.report.empty())) {
+    throw Error(ErrorKind::usage, "bench errors stands alone, and makes no --report");
+  }
+  if (flags.device == "host-cuda" && !errors) {
     throw Error(ErrorKind::usage,
                 fmt::format("host-cuda checks kernels, and its times say nothing; {} kernel run "
                             "FAMILY --device host-cuda checks a family",
@@ -53,7 +57,7 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
   request.device = select_device(flags);
   request.threads = flags.threads;
   announce_device(flags, request.device);
-  if (request.device.is_cuda()) {
+  if (request.device.is_cuda() && !built_for_host_cuda()) {
     hand_over(request);
     print_notice("measuring without yardsticks: weft-bench is not installed beside weft");
   }
@@ -67,7 +71,8 @@ void add_bench(CLI::App& app, Action& action) {
       app.add_subcommand("bench", "Measure kernels and training against the vendor's libraries");
   auto request = std::make_shared<measure::BenchRequest>();
   auto flags = std::make_shared<DeviceFlags>();
-  sub->add_option("FAMILY", request->families, "families of weft kernel list, gemm:layers, or all")
+  sub->add_option("FAMILY", request->families,
+                  "families of weft kernel list, gemm:layers, all, or errors: how accurate fp32 is")
       ->type_name("")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   sub->add_option("--json", request->json, "write every measurement, one JSON object per line")

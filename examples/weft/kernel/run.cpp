@@ -103,15 +103,17 @@ std::string usage_text(const measure::LaunchedKernel& launched) {
       kernel.blocks_per_multiprocessor, percent(kernel.occupancy), kernel.limit);
 }
 
-std::string bound_text(const measure::Work& work, double bound, const measure::Machine& machine) {
+std::string bound_text(const measure::Work& work, double bound, measure::Arithmetic arithmetic,
+                       const measure::Machine& machine) {
   if (!(bound > 0)) return "none: the peak of what it uses is not known";
-  const bool arithmetic =
-      bound > machine.bound(work.bytes, 0, measure::Arithmetic::fp32, work.traffic);
+  const bool by_arithmetic = bound <= machine.bound(0, work.flops, arithmetic);
   const bool shared = work.traffic == measure::Traffic::shared_memory;
+  const bool cached = machine.bandwidth_of(work.touched()) > machine.bandwidth;
   return fmt::format("{}, by {} of {}", measure::time_text(bound),
-                     arithmetic ? "the arithmetic"
-                     : shared   ? "the shared memory"
-                                : "the memory",
+                     by_arithmetic ? "the arithmetic"
+                     : shared      ? "the shared memory"
+                     : cached      ? "the caches"
+                                   : "the memory",
                      printable(machine.name));
 }
 
@@ -206,7 +208,8 @@ void show_measured(measure::Work& work, const kernels::Family& family, const ker
                   share.empty() ? "" : fmt::format(", {} of the bound", share),
                   row.ok() ? "the result is right" : "the result is WRONG"));
   event["seconds"] = row.timing.median;
-  event["share_of_bound"] = row.share(machine);
+  event["share_of_bound"] = nullptr;
+  if (row.share(machine) > 0) event["share_of_bound"] = row.share(machine);
   event["ok"] = row.ok();
   event["kernels"] = nlohmann::ordered_json::array();
   const std::vector<KernelUsage> usages = measure::usage_of(work, std::string(info.name));
@@ -229,9 +232,10 @@ void show_here(measure::Work& work, const KernelName& name, nlohmann::ordered_js
   }
   const measure::Machine machine = measure::measure_machine(work.context.stream);
   const measure::Arithmetic arithmetic = measure::variant_of(work, info).arithmetic;
-  const double bound = machine.bound(work.bytes, work.flops, arithmetic, work.traffic);
+  const double bound =
+      machine.bound(work.bytes, work.flops, arithmetic, work.traffic, work.touched());
   event["bound_seconds"] = bound;
-  pairs.emplace_back("bound here", bound_text(work, bound, machine));
+  pairs.emplace_back("bound here", bound_text(work, bound, arithmetic, machine));
   show_measured(work, *name.family, info, machine, event, pairs);
 }
 
@@ -311,14 +315,26 @@ int show_kernel(const KernelRun& run) {
     refuse_rung_flags(run);
     return run.size.empty() ? show_family(*name.family, json) : show_choices(run, *name.family);
   }
-  const kernels::Rung& info = *name.variant;
   const measure::FamilyBench& family = bench_of(*name.family);
   measure::check_size(family, run.size);
   const Device device = select_device(run.device);
+  const Stream stream(device);
+  const std::unique_ptr<measure::Work> work = make_work(run, family, name.variant->name, stream);
+  check_parameters(run, name.variant->name, *work);
+  // With the tile of another rung, it is that rung which is told of.
+  const std::string_view configured = work->configured_rung(name.variant->name);
+  const KernelName told =
+      configured.empty() ? name
+                         : parse_kernel_name(fmt::format("{}/{}", name.family->name, configured));
+  const kernels::Rung& info = *told.variant;
 
-  Pairs pairs = {{"kernel", fmt::format("{}/{}", name.family->name, info.name)},
-                 {"family", std::string(name.family->summary)},
-                 {"this rung", std::string(info.summary)}};
+  Pairs pairs = {
+      {"kernel", fmt::format("{}/{}{}", name.family->name, info.name,
+                             info.name == name.variant->name
+                                 ? ""
+                                 : fmt::format(", {} with this tile", name.variant->name))},
+      {"family", std::string(name.family->summary)},
+      {"this rung", std::string(info.summary)}};
   std::string needs(info.needs);
   if (info.compute_capability > 0) {
     needs = fmt::format("sm_{}{}{}", info.compute_capability, needs.empty() ? "" : "; ", needs);
@@ -334,11 +350,13 @@ int show_kernel(const KernelRun& run) {
                                                      {"on_cpu", info.on_cpu},
                                                      {"on_cuda", info.on_cuda},
                                                      {"device", to_string(device)}});
-  tell_source(name, pairs, event);
-
-  const Stream stream(device);
-  const std::unique_ptr<measure::Work> work = make_work(run, family, info.name, stream);
-  check_parameters(run, info.name, *work);
+  tell_source(told, pairs, event);
+  if (configured.empty() && !run.parameters.tile.empty()) {
+    pairs.emplace_back("tile",
+                       fmt::format("{}, for the arithmetic below; the source and its comment "
+                                   "have a tile of their own",
+                                   fmt::join(run.parameters.tile, " x ")));
+  }
   event["problem"] = work->problem;
   event["bytes"] = work->bytes;
   event["flops"] = work->flops;
@@ -347,18 +365,18 @@ int show_kernel(const KernelRun& run) {
   pairs.emplace_back("intensity", fmt::format("{:.3g} FLOP per byte: {:.3g} FLOP, {:.3g} bytes",
                                               work->flops / work->bytes, work->flops, work->bytes));
   event["by_hand"] = nlohmann::ordered_json::array();
-  for (const measure::Fact& fact : work->facts(info.name)) {
+  for (const measure::Fact& fact : work->facts(name.variant->name)) {
     pairs.emplace_back(fact.name, fact.text);
     event["by_hand"].push_back({{"name", fact.name}, {"value", fact.value}, {"text", fact.text}});
   }
-  tell_gpu(name, *work, parse_gpu(run.gpu.empty() ? "h200" : run.gpu), pairs, event);
-  if (run.gpu.empty()) show_here(*work, name, event, pairs);
+  tell_gpu(told, *work, run.gpu, pairs, event);
+  if (run.gpu.empty()) show_here(*work, told, event, pairs);
   if (json) {
     write_out(json_line(event));
     return 0;
   }
   const Terminal terminal = detect_terminal(kStdout);
-  const std::string header = rung_header(name, terminal.width);
+  const std::string header = rung_header(told, terminal.width);
   write_out(header + (header.empty() ? "" : "\n") + format_pairs(pairs, terminal));
   return 0;
 }
