@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # Builds, tests and measures Weft on a machine with a GPU, in one call.
 #
-#   bench/device.sh [STAGE...]   build test sanitize interop bench train train_cpu commands   (default: all, in turn)
+#   bench/device.sh [STAGE...]   build test sanitize interop bench errors train train_cpu commands record
+#                                (default: these, in turn); spread, mend
+#   bench/device.sh build bench errors train record commands      all figures of one commit
+#
+# bench keeps every family as soon as it is done, and goes on with the missing ones when it is called again
+# after BENCH_LIMIT seconds (default: 540) were used up. spread runs gemm, conv and scan five times, and says how
+# far their ratios differ. mend tries candidates for the recipe fast.
 #
 # OUT=FOLDER          where results and logs go (default: bench/results)
 # WEFT_COMMIT         the commit measured, where there is no history to ask
@@ -12,7 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 OUT=${OUT:-bench/results}
 mkdir -p "$OUT"
 stages=("$@")
-[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop bench train train_cpu commands)
+[ ${#stages[@]} -gt 0 ] || stages=(build test sanitize interop bench errors train train_cpu commands record)
 declare -A verdict
 
 stage_build() {
@@ -48,11 +54,44 @@ stage_interop() { python3 tests/interop/torch_interop.py --weft build/cuda/weft;
 
 # Every family beside its yardsticks; bench/results/kernels-h200.jsonl is such a file.
 stage_bench() {
-  WEFT_COMMIT=${WEFT_COMMIT:-$(git rev-parse --short HEAD)} timeout 480 build/cuda/weft bench all \
-    --device cuda --json "$OUT/kernels-cuda.jsonl" --report "$OUT/kernels-cuda.html" || return
+  local family all until=$((SECONDS + ${BENCH_LIMIT:-540})) failed=0 part=$OUT/kernels-part.jsonl
+  export WEFT_COMMIT=${WEFT_COMMIT:-$(git rev-parse --short HEAD)}
+  all=$(build/cuda/weft kernel list --json | sed 's/.*"family":"\([a-z_]*\)".*/\1/' | uniq)
+  for family in $all gemm:layers; do
+    grep -qsx "$family" "$OUT/kernels-done" && continue
+    [ $SECONDS -lt $until ] || { echo "out of time before $family: call bench again"; return 1; }
+    timeout $((until - SECONDS)) build/cuda/weft bench "$family" --device cuda --seconds 0.1 --json "$part"
+    case $? in 0) ;; 1) failed=1 ;; *) return 1 ;; esac  # 1: a row failed, which the file says
+    cat "$part" >>"$OUT/kernels-cuda.jsonl" && echo "$family" >>"$OUT/kernels-done"
+  done
+  [ $failed = 0 ] || return 1
   python3 tests/machine_code.py build/cuda/CMakeFiles/weft_kernels.dir \
     --results "$OUT/kernels-cuda.jsonl" || [ $? -eq 77 ]  # 77: no disassembler here
 }
+
+stage_errors() {
+  WEFT_COMMIT=${WEFT_COMMIT:-$(git rev-parse --short HEAD)} build/cuda/weft bench errors --device cuda \
+    --json "$OUT/errors-cuda.jsonl"
+}
+
+stage_record() {
+  local goal failed=0
+  for goal in 99.00 99.65; do
+    python3 bench/record.py --weft build/cuda/weft --device cuda --goal $goal --anchor \
+      --out "$OUT/record-$goal-cuda.json" || failed=1
+  done
+  return $failed
+}
+
+stage_spread() {
+  local run
+  for run in 1 2 3 4 5; do
+    build/cuda/weft bench gemm conv scan --device cuda --seconds 0.05 --json "$OUT/spread-$run.jsonl" || return
+  done
+  python3 bench/compare.py --spread "$OUT"/spread-?.jsonl
+}
+
+stage_mend() { python3 bench/mend_fast.py --weft build/cuda/weft --device cuda --json "$OUT/mend-fast.json"; }
 
 stage_train() { build/cuda/weft bench train --device cuda --json "$OUT/train-cuda.json"; }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rewrites what pages say of bench/results/: the tables between markers in README.md, bench/README.md
+"""Rewrites what pages say of bench/results/: the tables between markers in README.md, bench/README.md, bench/RECORDS.md
 and kernels/*/README.md, the pages bench/results/*.md, the picture bench/results/gemm-ladder.svg, and the table
-measure/measured_h200.inc of the program.
+measure/measured_rungs.inc of the program.
 
     bench/update_readme.py                  write
     bench/update_readme.py --check          exit 1 when a page is out of date
@@ -19,13 +19,15 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import error_chart  # noqa: E402
 import kernel_tables  # noqa: E402
 import ladder_chart  # noqa: E402
 import measured_rungs  # noqa: E402
+import record  # noqa: E402
 import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What `weft bench all` measured, each file at one commit, the newest first. The program's table is of the last.
+# What `weft bench all` measured, each file at one commit, the newest first.
 KERNELS = [ROOT / "bench/results/kernels-h100.jsonl", ROOT / "bench/results/kernels-h200.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
@@ -45,26 +47,50 @@ def median_of(row, key):
     return seconds(statistics.median(row[key])) if row.get(key) else "not measured"
 
 
-def name_of(row):
-    name = row["model"] + (f", `--recipe {row['recipe']}`" if row.get("recipe") else "")
-    name += f", {row['precision']}" if row.get("precision", "fp32") != "fp32" else ""
-    name += f", {row['images']:,} images" if row.get("images") else ""
-    return name + ("" if row.get("fuse", True) else ", `fuse=off`")
+# These runs gave `weft train` a flag that its defaults do not have, and the pages of that time did not show it.
+HIDDEN_FLAG, MEASURED_WITH_IT = "--calibration-split 0", ["ddf583b", "69d9681", "29384d6", "6f958b3"]
+
+
+def command_of(row):
+    """The command that was measured, as results have it since they have one."""
+    if "command" in row:
+        return row["command"]
+    dataset = row.get("dataset", "mnist")
+    words = [f"--recipe {row['recipe']}" if row.get("recipe") else
+             f"--model {row['model']} --epochs {row['epochs']} --batch-size {row['batch']}"]
+    words += [f"--dataset {dataset}"] if dataset != "mnist" else []
+    words += [f"--precision {row['precision']}"] if row.get("precision", "fp32") != "fp32" and not row.get("recipe") else []
+    words += ["--impl fuse=off"] if not row.get("fuse", True) else []
+    words += [f"--limit-train {row['images']}"] if row.get("images") else []
+    return " ".join(["weft train", *words])
+
+
+def arguments_of(row):
+    """Of the command; where the data set is not MNIST, the peak rate that was the network's default then."""
+    text = f"`{command_of(row).removeprefix('weft train ')}`"
+    return text if row.get("dataset", "mnist") == "mnist" else f"{text} (rate {row['lr']:g})"
+
+
+def accuracy_text(row):
+    """Mean, standard deviation of the seeds, lowest."""
+    accuracies = row["test_accuracy"]
+    deviation = f"{100 * statistics.stdev(accuracies):.2f}" if len(accuracies) > 1 else ""
+    return f"{100 * row['accuracy_mean']:.2f} % | {deviation} | {100 * row['accuracy_min']:.2f} %"
 
 
 def table_of(result):
     machine = result["machine"]
     where = machine["gpu"] if result["device"] == "cuda" else f"{machine['cpu']}, {result['threads']} threads"
     version = f", CUDA {machine['cuda']}, driver {machine['driver']}" if result["device"] == "cuda" else ""
-    lines = [f"{where}{version}, commit {machine['commit']}, {machine['date']}:", "",
-             "| network | batch | epochs | seeds | test accuracy, mean (lowest) | epoch | all epochs | the program, start to end "
-             "| PyTorch's epoch |",
+    more = f", and `{HIDDEN_FLAG}` with each command, which is no default" if machine["commit"] in MEASURED_WITH_IT else ""
+    lines = [f"{where}{version}, commit {machine['commit']}, {machine['date']}{more}:", "",
+             "| `weft train` | seeds | test accuracy, mean | standard deviation | lowest | epoch | all epochs "
+             "| the program, start to end | PyTorch's epoch |",
              "|---|---|---|---|---|---|---|---|---|"]
     for row in result["rows"]:
         yardstick = yardstick_of(result, row)
         peer = f"{seconds(yardstick['epoch_seconds'])} ({yardstick['yardstick']})" if yardstick else "not measured"
-        lines.append(f"| {name_of(row)} | {row['batch']} | {row['epochs']} | {row['seeds']} "
-                     f"| {100 * row['accuracy_mean']:.2f} % ({100 * row['accuracy_min']:.2f} %) "
+        lines.append(f"| {arguments_of(row)} | {row['seeds']} | {accuracy_text(row)} "
                      f"| {seconds(row['epoch_seconds_median'])} | {median_of(row, 'train_seconds')} "
                      f"| {median_of(row, 'process_seconds')} | {peer} |")
     return lines
@@ -115,7 +141,7 @@ def kernel_table(results, newer, wanted):
             continue
         lines.append(f"| {family} | {problem}{'' if arithmetic == 'fp32' else ', ' + arithmetic} | {best[False]['variant']} "
                      f"| {kernel_tables.rate_of(best[False])} | {best[True]['variant']} "
-                     f"| {kernel_tables.rate_of(best[True])} | {best[True]['seconds'] / best[False]['seconds']:.2f} |")
+                     f"| {kernel_tables.rate_of(best[True])} | {kernel_tables.ratio_between(best[True], best[False])} |")
     return "\n".join(lines) if len(lines) > 4 else ""
 
 
@@ -159,7 +185,10 @@ def highlight_of(results, what):
                 if (row["model"], row["batch"], row.get("precision", "fp32")) == what and row.get("fuse", True) \
                         and not row.get("recipe") and result["device"] == "cuda":
                     peer = yardstick_of(result, row)
-                    return [short_name(result["machine"]["gpu"]), f"an epoch of {name_of(row)}, batch {row['batch']}: {100 * row['accuracy_mean']:.2f} % after {row['epochs']}",
+                    hidden = f" {HIDDEN_FLAG}" if result["machine"]["commit"] in MEASURED_WITH_IT else ""
+                    return [short_name(result["machine"]["gpu"]), f"`{command_of(row)}{hidden}`, an epoch "
+                            f"({100 * row['accuracy_mean']:.2f} % of the test images right, mean of {row['seeds']} seeds; standard "
+                            f"deviation {100 * statistics.stdev(row['test_accuracy']):.2f}, lowest {100 * row['accuracy_min']:.2f} %)",
                             seconds(row["epoch_seconds_median"]), f"{seconds(peer['epoch_seconds'])}, PyTorch with CUDA graphs",
                             f"{peer['epoch_seconds'] / row['epoch_seconds_median']:.2f}"]
     family, problem, arithmetic = what
@@ -170,12 +199,12 @@ def highlight_of(results, what):
         if own and peer:
             name = f"{family} {problem}" + ("" if arithmetic == "fp32" or arithmetic == "bf16" else f", {arithmetic}")
             return [short_name(one.machine["name"]), f"{name}: `{own['variant']}`", kernel_tables.rate_of(own), f"{kernel_tables.rate_of(peer)}, {peer['variant']}",
-                    f"{peer['seconds'] / own['seconds']:.2f}"]
+                    kernel_tables.ratio_between(peer, own)]
     sys.exit(f"nothing was measured of {what}")
 
 
 def highlights(results):
-    return "\n".join(kernel_tables.markdown(["GPU", "", "Weft", "yardstick of the same run", "ratio"],
+    return "\n".join(kernel_tables.markdown(["GPU", "`weft train`, or `weft bench gemm conv`", "Weft", "yardstick of the same run", "ratio"],
                                             [highlight_of(results, what) for what in HIGHLIGHTS]))
 
 
@@ -184,13 +213,19 @@ def pages_of(results, catalogue):
     sections = {ROOT / "README.md": {"results": highlights(results)},
                 ROOT / "bench/README.md": {"results": training_tables(), "commands": command_tables(),
                                            "kernels": kernel_tables_of(results, kernel_tables.is_on_a_ladder)}}
+    records = [json.loads(path.read_text()) for path in sorted((ROOT / "bench/results").glob("record-*.json"))]
+    sections[ROOT / "bench/RECORDS.md"] = {"records": record.page(records)}
     whole = {ROOT / "bench/results/gemm-ladder.svg": ladder_chart.chart(
         next(one for one in results if kernel_tables.has_ladders(one, "gemm"))),
-        ROOT / "measure/measured_h200.inc": measured_rungs.table(results[-1:], catalogue),
+        ROOT / "measure/measured_rungs.inc": measured_rungs.table(results, catalogue),
         ROOT / "bench/results/scaling.md":
             scaling_tables.page(sorted((ROOT / "bench/results").glob("scaling-*.json")))}
+    errors = sorted((ROOT / "bench/results").glob("errors-*.jsonl"))
+    whole[ROOT / "bench/results/fp32-errors.md"] = error_chart.page(errors)
+    if errors:
+        whole[ROOT / "bench/results/fp32-errors.svg"] = error_chart.chart(errors)
     for family in dict.fromkeys([row["family"] for row in catalogue] + list(kernel_tables.LADDERS)):
-        ladders = next((one for one in results if kernel_tables.has_ladders(one, family)), results[-1])
+        ladders = kernel_tables.shown(results, family)
         folder = kernel_tables.FOLDERS.get(family, family)
         sections[ROOT / "kernels" / folder / "README.md"] = {"measured": kernel_tables.readme_table(ladders, family)}
         if family not in kernel_tables.SINGLE:
