@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "distributed/run_token.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
@@ -18,6 +19,7 @@ namespace {
 struct ServeFlags {
   std::string model;
   std::int64_t port = 8080;
+  bool token = false;
 };
 
 int run_serve(const ServeFlags& flags) {
@@ -30,9 +32,13 @@ int run_serve(const ServeFlags& flags) {
   }
   notice_assumption(model.info, flags.model);
   Reader reader(model, assumption_of(model.info, flags.model));
-  serve(reader, static_cast<int>(flags.port), catch_interrupts(""), [](int port) {
-    write_out(fmt::format("Draw a digit at http://127.0.0.1:{}/ in a browser. Ctrl-C ends this.\n",
-                          port));
+  constexpr std::size_t kTokenDigits = 32;  // of 4 bits each
+  const std::string token =
+      flags.token ? distributed::RunToken::draw_text().substr(0, kTokenDigits) : "";
+  serve(reader, static_cast<int>(flags.port), token, catch_interrupts(""), [&](int port) {
+    write_out(
+        fmt::format("Draw a digit at http://127.0.0.1:{}/{}{} in a browser. Ctrl-C ends this.\n",
+                    port, token, flags.token ? "/" : ""));
   });
   return 0;
 }
@@ -47,6 +53,8 @@ void add_serve(CLI::App& app, Action& action) {
   add_whole(*sub, "--port", flags->port, 0, 65535,
             "port of the loopback address; 0: any free one, which is printed")
       ->capture_default_str();
+  sub->add_flag("--token", flags->token,
+                "a secret in the address, which other users of this machine do not know");
   sub->callback([flags, &action] { action = [flags] { return run_serve(*flags); }; });
 }
 

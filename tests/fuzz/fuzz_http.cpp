@@ -2,9 +2,9 @@
 // Whatever bytes come over a connection: `weft serve` answers with a page, an answer or one error,
 // or with nothing.
 //
-// The input is what a client says before it ends its side of the connection. cpp-httplib answers
-// only clients that have more to say, so zeros follow, unless the last byte is an X. The page, the
-// model and answers go only to who asked this machine by its own name.
+// The input is what a client says before it ends its side of the connection. Zeros follow, unless
+// the last byte is an X: a client may have more to say than its request. The page, the model and
+// answers go only to who asked this machine by its own name.
 #include <atomic>
 #include <future>
 #include <string>
@@ -26,7 +26,7 @@ class Server {
   Server() {
     std::promise<int> port;
     thread_ = std::thread([this, &port] {
-      cli::serve(reader_, 0, stop_, [&port](int bound) { port.set_value(bound); });
+      cli::serve(reader_, 0, "", stop_, [&port](int bound) { port.set_value(bound); });
     });
     port_ = static_cast<std::uint16_t>(port.get_future().get());
   }

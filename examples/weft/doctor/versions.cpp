@@ -42,9 +42,6 @@ std::vector<LibraryVersion> all_versions() {
                    NLOHMANN_JSON_VERSION_PATCH),
        "", "3.11.2"}};
   for (LibraryVersion& library : data::library_versions()) all.push_back(std::move(library));
-#ifdef WEFT_HTTPLIB_VERSION
-  all.push_back({"cpp-httplib", WEFT_HTTPLIB_VERSION, "", "0.11.4"});
-#endif
 #ifdef WEFT_PROTOBUF_VERSION
   all.push_back({"protobuf", WEFT_PROTOBUF_VERSION, "", "3.21.12"});
 #endif

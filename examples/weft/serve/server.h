@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 
 #include "examples/weft/serve/reader.h"
 
@@ -13,18 +14,22 @@ inline constexpr std::size_t kMaxBodyBytes = std::size_t{32} << 20;
 
 extern const char* const kPage;  // serve/page.html
 
-// Answers requests to http://127.0.0.1:`port` until `stop` is set. Port 0 is any free one. Calls
-// `listening` with the port once browsers can connect.
+// Answers requests to http://127.0.0.1:`port`/ until `stop` is set. Port 0 is any free one. Calls
+// `listening` with the port once browsers can connect. With a `token`, every path begins with it:
+// http://127.0.0.1:`port`/`token`/.
 //
 //   GET /        the page
 //   GET /model   Reader::describe()
-//   POST /read   Reader::read() of the body, a picture file
+//   POST /read   Reader::read() of the body, a picture file, which may be gzip (Content-Encoding)
 //
-// Errors are a line of JSON with "error": 403 for a request that came by another host's name or
-// from another site's page, 404 for another path, 413 for a body of more than kMaxBodyBytes, 415
-// for an HTML form, and 422 for a picture that cannot be read.
-// Throws usage when the port cannot be had, or when this build has no web server.
-void serve(Reader& reader, int port, const std::atomic<bool>& stop,
+// connections.h says how long a request may take and how much may wait. Errors are a line of JSON
+// with "error": 400 for a request that is not well-formed or not there in time, 403 for one that
+// came by another host's name, from another site's page or without the token, 404 for another path,
+// 411 for a body without its length, 413 for one of more than kMaxBodyBytes, 415 for an HTML form,
+// 422 for a picture that cannot be read, 431 for headers of more than kMaxHeadBytes, and 503 when
+// too much comes at once.
+// Throws usage when the port cannot be had.
+void serve(Reader& reader, int port, const std::string& token, const std::atomic<bool>& stop,
            const std::function<void(int port)>& listening);
 
 }  // namespace weft::cli
