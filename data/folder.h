@@ -12,6 +12,7 @@
 
 #include "data/dataset.h"
 #include "data/fit.h"
+#include "data/folder/links.h"
 #include "data/folder/tree.h"
 
 namespace weft::data {
@@ -34,6 +35,7 @@ struct PictureShape {
 struct FolderOptions {
   PictureShape shape;
   Holding holding = Holding::tenth;
+  Links links = Links::followed;       // load_own_data() alone looks for them
   bool skip_broken = false;            // leave out pictures that cannot be read, and log each
   std::filesystem::path cache_folder;  // is made when needed; empty: no cache
   std::uint64_t memory = 0;            // in bytes that may be taken; 0: what is free

@@ -83,30 +83,26 @@ bool is_gzip(std::span<const std::uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
-                   const std::string& name) {
+Bytes inflate_gzip_front(std::span<const std::uint8_t> bytes, std::size_t most,
+                         const std::string& name) {
   const auto fail = [&](const std::string& what) {
     return Error(ErrorKind::data, str(name, ": damaged gzip data: ", what));
   };
   if (!is_gzip(bytes)) throw fail("no gzip magic number");
-  if (std::optional<Bytes> whole = inflate_at_once(bytes, limit)) return std::move(*whole);
+  if (std::optional<Bytes> whole = inflate_at_once(bytes, most)) return std::move(*whole);
   constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // zlib counts in 32 bits
   constexpr std::size_t kGrowth = std::size_t{1} << 20;   // bytes that are zeroed in advance
   Inflater inflater(Inflater::Format::gzip);
   Bytes out;
   std::size_t used = 0, taken = 0;  // of out, of bytes
-  while (true) {
+  while (used < most) {
     if (used == out.size()) {
-      if (used > limit) {
-        throw Error(ErrorKind::data, str(name, ": inflates to more than ", limit, " bytes"));
-      }
-      // One byte above the limit tells "exactly the limit" from "more"; one above what is claimed
-      // lets zlib see the end.
+      // One byte above what is claimed lets zlib see the end.
       if (used == out.capacity()) {
         const std::size_t wanted = used == 0 ? claimed_size(bytes) + 1 : 2 * used;
-        out.reserve(std::min(limit + 1, std::max<std::size_t>(wanted, 1024)));
+        out.reserve(std::min(most, std::max<std::size_t>(wanted, 1024)));
       }
-      out.resize(std::min({limit + 1, out.capacity(), used + kGrowth}));
+      out.resize(std::min({most, out.capacity(), used + kGrowth}));
     }
     const std::size_t step_in = std::min(bytes.size() - taken, kMaxStep);
     const std::size_t step_out = std::min(out.size() - used, kMaxStep);
@@ -132,10 +128,17 @@ Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
       throw fail(inflater->msg != nullptr ? inflater->msg : "unknown kind");
     }
   }
-  if (used > limit) {
+  out.resize(used);
+  return out;
+}
+
+Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit,
+                   const std::string& name) {
+  // One byte above the limit tells "exactly the limit" from "more".
+  Bytes out = inflate_gzip_front(bytes, limit + 1, name);
+  if (out.size() > limit) {
     throw Error(ErrorKind::data, str(name, ": inflates to more than ", limit, " bytes"));
   }
-  out.resize(used);
   return out;
 }
 

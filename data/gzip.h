@@ -23,6 +23,11 @@ bool is_gzip(std::span<const std::uint8_t> bytes);  // by its magic number
 // stream is truncated, damaged, followed by other bytes or inflates to more than `limit`.
 Bytes inflate_gzip(std::span<const std::uint8_t> bytes, std::size_t limit, const std::string& name);
 
+// The first `most` bytes that the stream inflates to, or all when there are fewer. What is behind
+// them is not inflated, and not checked.
+Bytes inflate_gzip_front(std::span<const std::uint8_t> bytes, std::size_t most,
+                         const std::string& name);
+
 // read_file(), inflated when it is gzip. `limit` holds for the file and for what comes out.
 Bytes read_file_inflated(const std::filesystem::path& path, std::size_t limit);
 

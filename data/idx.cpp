@@ -15,9 +15,13 @@ Error bad(const std::string& name, const std::string& what) {
   return Error(ErrorKind::data, str(name, ": ", what));
 }
 
-}  // namespace
+struct Header {
+  std::vector<std::int64_t> extents;
+  std::size_t bytes = 0;     // of the header
+  std::size_t elements = 0;  // bytes behind it
+};
 
-IdxArray parse_idx(Bytes bytes, int rank, const std::string& name) {
+Header read_header(std::span<const std::uint8_t> bytes, int rank, const std::string& name) {
   if (bytes.size() < 4) {
     throw bad(name, str("too short for an IDX header: ", bytes.size(), " bytes"));
   }
@@ -28,43 +32,57 @@ IdxArray parse_idx(Bytes bytes, int rank, const std::string& name) {
   if (bytes[2] != kUnsignedByte) {
     throw bad(name, str("IDX type: expected 8 (unsigned bytes), found ", int{bytes[2]}));
   }
+  if (rank == kImageRank) rank = bytes[3] == 4 ? 4 : 3;
   if (int{bytes[3]} != rank) {
     throw bad(name, str("IDX rank: expected ", rank, rank == 1 ? " (labels)" : " (images)",
                         ", found ", int{bytes[3]}));
   }
-  const std::size_t header = 4 + 4 * static_cast<std::size_t>(rank);
-  if (bytes.size() < header) {
-    throw bad(name, str("IDX header cut off: ", bytes.size(), " of ", header, " bytes"));
+  Header header{{}, 4 + 4 * static_cast<std::size_t>(rank), 1};
+  if (bytes.size() < header.bytes) {
+    throw bad(name, str("IDX header cut off: ", bytes.size(), " of ", header.bytes, " bytes"));
   }
-  IdxArray array;
-  array.name = name;
-  std::size_t elements = 1;
-  for (std::size_t at = 4; at < header; at += 4) {
+  for (std::size_t at = 4; at < header.bytes; at += 4) {
     const std::size_t extent = std::size_t{bytes[at]} << 24 | std::size_t{bytes[at + 1]} << 16 |
                                std::size_t{bytes[at + 2]} << 8 | bytes[at + 3];
-    if (extent != 0 && elements > kMaxIdxBytes / extent) {
+    if (extent != 0 && header.elements > kMaxIdxBytes / extent) {
       throw bad(name, str("IDX extents ask for more than ", kMaxIdxBytes, " bytes"));
     }
-    elements *= extent;
-    array.extents.push_back(static_cast<std::int64_t>(extent));
+    header.elements *= extent;
+    header.extents.push_back(static_cast<std::int64_t>(extent));
   }
-  if (bytes.size() - header != elements) {
-    throw bad(name, str("length: the IDX header asks for ", elements, " bytes of data, found ",
-                        bytes.size() - header));
+  return header;
+}
+
+Error wrong_length(const std::string& name, const Header& header, const std::string& found) {
+  return bad(name, str("length: the IDX header asks for ", header.elements,
+                       " bytes of data, found ", found));
+}
+
+}  // namespace
+
+IdxArray parse_idx(Bytes bytes, int rank, const std::string& name) {
+  Header header = read_header(bytes, rank, name);
+  if (bytes.size() - header.bytes != header.elements) {
+    throw wrong_length(name, header, std::to_string(bytes.size() - header.bytes));
   }
-  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
-  array.values = std::move(bytes);
-  return array;
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header.bytes));
+  return {.extents = std::move(header.extents), .values = std::move(bytes), .name = name};
+}
+
+Bytes read_idx_bytes(const std::filesystem::path& path, int rank) {
+  constexpr std::size_t kLongestHeader = 20;
+  Bytes bytes = read_file(path, kMaxIdxBytes);
+  if (!is_gzip(bytes)) return bytes;
+  const std::string name = path.string();
+  const Header header = read_header(inflate_gzip_front(bytes, kLongestHeader, name), rank, name);
+  const std::size_t size = header.bytes + header.elements;
+  Bytes inflated = inflate_gzip_front(bytes, size + 1, name);
+  if (inflated.size() > size) throw wrong_length(name, header, "more");
+  return inflated;
 }
 
 IdxArray read_idx(const std::filesystem::path& path, int rank) {
-  return parse_idx(read_file_inflated(path, kMaxIdxBytes), rank, path.string());
-}
-
-IdxArray read_idx_images(const std::filesystem::path& path) {
-  Bytes bytes = read_file_inflated(path, kMaxIdxBytes);
-  const int rank = bytes.size() > 3 && bytes[3] == 4 ? 4 : 3;
-  return parse_idx(std::move(bytes), rank, path.string());
+  return parse_idx(read_idx_bytes(path, rank), rank, path.string());
 }
 
 ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {

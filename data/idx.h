@@ -23,11 +23,15 @@ struct IdxArray {
   std::string name;  // for messages: the file
 };
 
-// `rank` is what the caller expects: 3 for images, 1 for labels.
+// A rank: 3 axes, or 4 when the file says so, (count, channels, height, width).
+inline constexpr int kImageRank = 0;
+
+// `rank` is what the caller expects: 3 or kImageRank for images, 1 for labels.
 IdxArray parse_idx(Bytes bytes, int rank, const std::string& name);
 IdxArray read_idx(const std::filesystem::path& path, int rank);
-// Images with 3 axes, or with 4 when the file says so: (count, channels, height, width).
-IdxArray read_idx_images(const std::filesystem::path& path);
+// The bytes of the file. A gzip is inflated no further than the header of the IDX file in it says,
+// and refused when there is more.
+Bytes read_idx_bytes(const std::filesystem::path& path, int rank);
 
 // Joins images (count, height, width) or (count, channels, height, width) and labels (count,).
 // Throws data when the counts differ, are zero, a label is not below `classes`, or there are other

@@ -50,11 +50,15 @@ struct CheckedFile {
   FileCheck check;
 };
 
-CheckedFile read_and_hash(const fs::path& path, std::string_view expected) {
+int rank_of(FileRole role) {
+  return role == FileRole::train_images || role == FileRole::test_images ? 3 : 1;
+}
+
+CheckedFile read_and_hash(const fs::path& path, FileRole role, std::string_view expected) {
   CheckedFile file;
   {
     const TimedScope timed(str("read ", path.filename().string()));
-    file.bytes = read_file_inflated(path, kMaxIdxBytes);
+    file.bytes = read_idx_bytes(path, rank_of(role));
   }
   file.check = {path, file.bytes.size(), "", std::string(expected)};
   const TimedScope timed(str("hash ", path.filename().string()));
@@ -69,10 +73,9 @@ Error wrong_checksum(const FileCheck& check) {
 
 IdxArray load_file(const Located& found, const FamilyMember& member, FileRole role) {
   const std::size_t i = static_cast<std::size_t>(role);
-  CheckedFile file = read_and_hash(found.files[i], member.sha256[i]);
-  const bool images = role == FileRole::train_images || role == FileRole::test_images;
+  CheckedFile file = read_and_hash(found.files[i], role, member.sha256[i]);
   // A malformed file is described by what is wrong with it, which says more than its hash.
-  IdxArray array = parse_idx(std::move(file.bytes), images ? 3 : 1, found.files[i].string());
+  IdxArray array = parse_idx(std::move(file.bytes), rank_of(role), found.files[i].string());
   if (!file.check.ok()) throw wrong_checksum(file.check);
   return array;
 }
@@ -113,7 +116,7 @@ Dataset load_files(const Located& found, const FamilyMember& member, bool test_o
 }
 
 // Downloads one file, checks it and moves it to `target`; returns why not, or "".
-std::string download_checked(const std::string& url, const fs::path& target,
+std::string download_checked(const std::string& url, const fs::path& target, FileRole role,
                              std::string_view expected) {
   const fs::path part = str(target.string(), ".", getpid(), ".part");
   const TemporaryPath leftover(part.string());
@@ -121,7 +124,7 @@ std::string download_checked(const std::string& url, const fs::path& target,
   std::error_code code;
   if (failure.empty()) {
     try {
-      const FileCheck check = read_and_hash(part, expected).check;
+      const FileCheck check = read_and_hash(part, role, expected).check;
       if (!check.ok()) {
         failure = str("wrong SHA-256: expected ", expected, ", found ", check.sha256);
       } else {
@@ -168,12 +171,13 @@ std::string download_missing(const FamilyMember& member, Located& found,
   if (code) return str("cannot create ", found.folder.string(), ": ", code.message());
   for (std::size_t i = 0; i < kRoles; ++i) {
     if (!found.files[i].empty()) continue;
-    const std::string file = file_name(member, static_cast<FileRole>(i)) + ".gz";
+    const auto role = static_cast<FileRole>(i);
+    const std::string file = file_name(member, role) + ".gz";
     std::string failures;
     for (const std::string& mirror : mirrors) {
       say(options, str("downloading ", mirror, file));
       const std::string failure =
-          download_checked(mirror + file, found.folder / file, member.sha256[i]);
+          download_checked(mirror + file, found.folder / file, role, member.sha256[i]);
       if (failure.empty()) {
         found.files[i] = found.folder / file;
         break;
@@ -301,7 +305,7 @@ std::vector<FileCheck> verify_dataset(std::string_view name, const FindOptions& 
   std::vector<FileCheck> checks;
   bool all_ok = true;
   for (std::size_t i = 0; i < kRoles; ++i) {
-    CheckedFile file = read_and_hash(found->files[i], member.sha256[i]);
+    CheckedFile file = read_and_hash(found->files[i], static_cast<FileRole>(i), member.sha256[i]);
     if (file.check.sha256.empty()) file.check.sha256 = sha256_hex(file.bytes);
     all_ok = all_ok && file.check.ok();
     checks.push_back(std::move(file.check));

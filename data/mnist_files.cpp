@@ -72,7 +72,7 @@ bool is_mnist_itself(const Located& found) {
   constexpr std::size_t kLabels = static_cast<std::size_t>(FileRole::test_labels);
   if (found.files[kLabels].empty()) return false;
   try {
-    const Bytes bytes = read_file_inflated(found.files[kLabels], kMaxIdxBytes);
+    const Bytes bytes = read_idx_bytes(found.files[kLabels], 1);
     return sha256_hex(bytes) == mnist_family()[0].sha256[kLabels];
   } catch (const Error&) {
     return false;

@@ -6,6 +6,7 @@
 
 #include "data/cifar.h"
 #include "data/folder/layout.h"
+#include "data/folder/links.h"
 #include "data/idx.h"
 #include "data/mnist_files.h"
 #include "data/statistics.h"
@@ -18,7 +19,7 @@ namespace {
 ImageSet read_idx_set(const Located& found, FileRole images, FileRole labels) {
   const auto file = [&](FileRole role) { return found.files[static_cast<std::size_t>(role)]; };
   ImageSet set =
-      join_images_and_labels(read_idx_images(file(images)), read_idx(file(labels), 1), 256);
+      join_images_and_labels(read_idx(file(images), kImageRank), read_idx(file(labels), 1), 256);
   if (set.height > kMaxDatasetSide || set.width > kMaxDatasetSide) {
     throw Error(ErrorKind::data, str(file(images).string(), ": images of ", set.height, " x ",
                                      set.width, ", expected at most ", kMaxDatasetSide, " a side"));
@@ -101,6 +102,7 @@ Dataset load_own_data(const fs::path& folder, const FolderOptions& options) {
   if (!fs::is_directory(folder, unknown)) {
     throw Error(ErrorKind::data, str("--data: there is no folder ", folder.string()));
   }
+  judge_links(folder, links_out_of(folder), options.links, options.log);
   fs::path inner = folder;
   std::optional<Dataset> dataset = load_files(inner);
   // An archive often unpacks into one folder, which holds all.

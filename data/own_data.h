@@ -16,9 +16,9 @@ namespace weft::data {
 //   CIFAR-10 or CIFAR-100 (cifar.h).
 //   A folder of pictures for each class (folder.h).
 // When it is none of them and only wraps another folder, that one is read, with a line that says
-// so. The name of the data set is that of the outer folder. Throws data when `folder` is no folder
-// or for what the readers refuse, and usage when IDX or CIFAR has another shape than the one asked
-// for.
+// so. The name of the data set is that of the outer folder. A line says how many symbolic links
+// lead out of it (links.h). Throws data when `folder` is no folder or for what the readers refuse,
+// and usage when IDX or CIFAR has another shape than the one asked for.
 Dataset load_own_data(const std::filesystem::path& folder, const FolderOptions& options);
 
 }  // namespace weft::data

@@ -173,15 +173,15 @@ Listing list_folder(const fs::path& folder) {
     const std::string name = entry->path().filename().string();
     const bool is_hidden = name.starts_with('.');
     std::error_code unknown;
-    if (entry->is_directory(unknown)) {
-      const bool is_own = !is_hidden && !holds(kProgramFolders, name);
-      (is_own ? listing.folders : listing.passed_over).push_back(name);
-    } else if (!is_hidden && !holds(kSystemFiles, in_small_letters(name))) {
-      listing.files.push_back(name);
-    }
+    const bool is_folder = entry->is_directory(unknown);
+    const bool is_own = !is_hidden && (is_folder ? !holds(kProgramFolders, name)
+                                                 : !holds(kSystemFiles, in_small_letters(name)));
+    if (is_own) (is_folder ? listing.folders : listing.files).push_back(name);
+    if (is_own && entry->is_symlink(unknown)) listing.links.push_back(name);
+    if (!is_own && is_folder) listing.passed_over.push_back(name);
   }
   if (code) throw bad(folder, "cannot be listed: " + code.message());
-  for (auto* names : {&listing.folders, &listing.files, &listing.passed_over}) {
+  for (auto* names : {&listing.folders, &listing.files, &listing.passed_over, &listing.links}) {
     std::sort(names->begin(), names->end());
   }
   return listing;

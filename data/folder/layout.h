@@ -17,6 +17,7 @@ namespace weft::data {
 struct Listing {
   std::vector<std::string> folders, files;
   std::vector<std::string> passed_over;  // folders that are hidden, or a program's (__MACOSX)
+  std::vector<std::string> links;        // those of folders and files that are symbolic links
 };
 
 // Throws data when the folder cannot be listed.

@@ -32,7 +32,7 @@ struct PredictFlags {
   std::string preprocess;  // empty: what suits the model's data set
   std::string invert = "auto";
   std::int64_t top_k = 1, sample_bits = 0;
-  bool all = false, show = false, json = false;
+  bool all = false, show = false, json = false, no_links = false;
   DeviceFlags device;
 };
 
@@ -149,7 +149,8 @@ int run_predict(const PredictFlags& flags) {
   if (flags.all && !flags.csv.empty()) {
     throw Error(ErrorKind::usage, "--csv has one row a picture: it does not go with --all");
   }
-  const std::vector<PictureInput> inputs = expand_inputs(flags.images);
+  const std::vector<PictureInput> inputs =
+      expand_inputs(flags.images, flags.no_links ? data::Links::refused : data::Links::followed);
   const models::Model model = load_picture_model(flags.model);
   if (flags.all || !flags.preprocess.empty()) check_reads_marks(model.info, flags.model);
   const Device device = select_device(flags.device);
@@ -245,6 +246,8 @@ void add_predict(CLI::App& app, Action& action) {
                   "as in training, else as sBIT says or the largest needs");
   sub->add_flag("--all", flags->all, "read every mark of a picture, row by row");
   sub->add_flag("--show", flags->show, "draw what the network saw");
+  sub->add_flag("--no-links", flags->no_links,
+                "refuse a folder with symbolic links that lead out of it");
   sub->add_flag("--json", flags->json, "one JSON object per image");
   sub->add_option("--csv", flags->csv, "write the answers to a table as well")->type_name("FILE");
   add_device_flags(*sub, flags->device, false);

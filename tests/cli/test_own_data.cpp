@@ -282,12 +282,25 @@ TEST_F(OwnData, OddFlagsAreUsage) {
                                              {"--channels", "1"},
                                              {"--fit", "crop"},
                                              {"--skip-broken"},
-                                             {"--no-cache"}}) {
+                                             {"--no-cache"},
+                                             {"--no-links"}}) {
     std::vector<std::string> arguments = {"train", "--dataset", "digits", "--device", "cpu"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     expect_refused(arguments, 2, flags[0] + " goes with --data DIR only");
   }
   expect_refused({"eval", "nowhere", "--data", "d", "--fit", "crop"}, 2, "--fit");
+}
+
+TEST_F(OwnData, LinksThatLeadOutAreSaidOrRefused) {
+  write_easy_pictures("d");
+  fs::create_symlink("/etc/hostname", folder() / "d/grün/foreign.txt");
+  const std::string line = "d: 1 link leads out of this folder, grün/foreign.txt";
+  const Outcome followed = weft({"data", "info", "--data", "d"});
+  EXPECT_EQ(followed.exit_code, 0) << followed.err;
+  EXPECT_NE(followed.err.find(line + "; --no-links refuses it\n"), std::string::npos)
+      << followed.err;
+  expect_refused(training("d", {"--no-links"}), 3, line + ", and --no-links refuses it");
+  expect_refused({"data", "info", "--data", "d", "--no-links"}, 3, line);
 }
 
 TEST_F(OwnData, IdxAndCifarFilesThatAreWrong) {

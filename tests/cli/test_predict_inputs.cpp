@@ -47,6 +47,28 @@ class PredictInputs : public ProgramTest {
 
 using Names = std::vector<std::string>;
 
+TEST_F(PredictInputs, LinksOutOfAFolderAreSaidOrRefused) {
+  write_picture("scans/a.png");
+  write_picture("elsewhere/b.png");
+  fs::create_symlink("a.png", folder() / "scans/again.png");
+  const Outcome within = predict({"scans", "--no-links"});
+  EXPECT_EQ(within.exit_code, 0) << within.err;
+  EXPECT_EQ(within.err.find("link"), std::string::npos) << within.err;
+  fs::create_symlink("../elsewhere/b.png", folder() / "scans/b.png");
+  fs::create_symlink(folder() / "elsewhere/b.png", folder() / "scans/c.png");
+  const Outcome followed = predict({"scans"});
+  EXPECT_EQ(followed.exit_code, 0) << followed.err;
+  EXPECT_NE(followed.err.find("weft: scans: 2 links lead out of this folder, such as b.png; "
+                              "--no-links refuses them\n"),
+            std::string::npos)
+      << followed.err;
+  for (const char* argument : {"scans", "sca*"}) {
+    const Outcome refused = predict({argument, "--no-links"});
+    EXPECT_EQ(refused.out, "");
+    expect_error(refused, 3, "2 links lead out of this folder, such as b.png");
+  }
+}
+
 TEST_F(PredictInputs, AFolderStandsForItsPictures) {
   for (const char* name : {"scans/page10.png", "scans/page9.png", "scans/B.PNG",
                            "scans/.hidden.png", "scans/deeper/c.png"}) {

@@ -118,7 +118,8 @@ TEST_F(Resume, OnlyAFewFlagsGoWithIt) {
       "--data-dir",   "--data",       "--skip-broken",   "--no-cache",       "--device",
       "--threads",    "--timings",    "--deterministic", "--devices",        "--rank",
       "--world-size", "--rendezvous", "--rank-timeout",  "--reduction",      "--device-data-limit",
-      "--progress",   "--json",       "--help",          "--run-token-file", "--no-token"};
+      "--progress",   "--json",       "--help",          "--run-token-file", "--no-token",
+      "--no-links"};
   environment_["GOMP_SPINCOUNT"] = "2000";  // else the program starts itself once more to set it
   int refused = 0;
   for (const ManualFlag& flag : flags_of_manual(weft({"man"}).out)) {

@@ -23,6 +23,20 @@ Bytes some_bytes(std::size_t n) {
   return bytes;
 }
 
+TEST(Gzip, TheFrontIsInflatedAlone) {
+  Bytes bytes(5000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * i);
+  Bytes packed = test::gzip(bytes);
+  for (const std::size_t n : {0u, 1u, 1023u, 1024u, 1025u, 4999u, 5000u}) {
+    const Bytes front(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    EXPECT_EQ(inflate_gzip_front(packed, n, "x"), front) << n;
+  }
+  EXPECT_EQ(inflate_gzip_front(packed, 9999, "x"), bytes);
+  packed.resize(packed.size() - 8);  // the check and the length at its end
+  EXPECT_EQ(inflate_gzip_front(packed, 100, "x").size(), 100u);
+  expect_error(ErrorKind::data, {"x", "truncated"}, [&] { inflate_gzip_front(packed, 9999, "x"); });
+}
+
 TEST(Gzip, RoundTripOfManySizes) {
   for (const std::size_t n : {0, 1, 2, 1023, 1024, 1025, 100000}) {
     const Bytes bytes = some_bytes(n);

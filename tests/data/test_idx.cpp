@@ -2,6 +2,8 @@
 // IDX: good files, and every way for one to be wrong.
 #include "data/idx.h"
 
+#include <sys/resource.h>
+
 #include "tests/data/files.h"
 
 namespace weft::data {
@@ -26,6 +28,50 @@ TEST(Idx, ReadsPackedFiles) {
   const test::TempFolder folder;
   test::write_bytes(folder.path() / "labels", test::gzip(idx({3}, {0, 1, 2})));
   EXPECT_EQ(read_idx(folder.path() / "labels", 1).values, (Bytes{0, 1, 2}));
+}
+
+// The largest memory that this process has had so far, in MiB.
+double peak_memory() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) / 1024;
+}
+
+TEST(Idx, AGzipIsInflatedNoFurtherThanTheHeaderSays) {
+  const test::TempFolder folder;
+  const auto path = folder.path() / "images";
+  const Bytes whole = idx({1, 2, 2}, {1, 2, 3, 4});
+  const Bytes member = test::gzip(Bytes(std::size_t{16} << 20));
+  Bytes bomb = test::gzip(whole);  // members are put together: 768 MiB of zeros follow
+  for (int i = 0; i < 48; ++i) bomb.insert(bomb.end(), member.begin(), member.end());
+  const Bytes longer = [&] {
+    Bytes bytes = whole;
+    bytes.push_back(0);
+    return test::gzip(bytes);
+  }();
+  const double before = peak_memory();
+  for (const int rank : {3, kImageRank}) {
+    for (const Bytes& bytes : {bomb, longer}) {
+      test::write_bytes(path, bytes);
+      expect_error(ErrorKind::data, {"images", "asks for 4 bytes", "found more"},
+                   [&] { read_idx(path, rank); });
+    }
+    test::write_bytes(path, test::gzip(whole));
+    EXPECT_EQ(read_idx(path, rank).values, (Bytes{1, 2, 3, 4}));
+  }
+  bomb = test::gzip(Bytes(4, 'x'));  // what is no IDX file at all
+  for (int i = 0; i < 48; ++i) bomb.insert(bomb.end(), member.begin(), member.end());
+  test::write_bytes(path, bomb);
+  expect_error(ErrorKind::data, {"not an IDX file"}, [&] { read_idx(path, 3); });
+  EXPECT_LT(peak_memory(), before + 32) << "MiB";
+  const Bytes four = idx({1, 1, 2, 2}, {1, 2, 3, 4});
+  test::write_bytes(path, test::gzip(four));
+  EXPECT_EQ(read_idx(path, kImageRank).extents, (std::vector<std::int64_t>{1, 1, 2, 2}));
+  expect_error(ErrorKind::data, {"expected 3 (images), found 4"}, [&] { read_idx(path, 3); });
+  for (std::size_t n = 0; n < four.size(); ++n) {
+    test::write_bytes(path, test::gzip(std::span(four).first(n)));
+    expect_error(ErrorKind::data, {"images"}, [&] { read_idx(path, kImageRank); });
+  }
 }
 
 TEST(Idx, WrongMagicTypeAndRank) {

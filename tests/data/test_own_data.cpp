@@ -191,6 +191,61 @@ TEST_F(OwnDataFiles, LinksThatWrapThemselvesEnd) {
   expect_error(ErrorKind::data, {"one class only, again"}, [&] { load(); });
 }
 
+TEST_F(OwnDataFiles, LinksThatLeadOutAreCountedOrRefused) {
+  namespace fs = std::filesystem;
+  const TempFolder elsewhere;
+  test::write_class(folder_.path() / "cat", 4, 0, 6, 6);
+  test::write_class(folder_.path() / "dog", 4, 200, 6, 6);
+  test::write_class(elsewhere.path() / "eel", 4, 90, 6, 6);
+  std::vector<std::string> said;
+  FolderOptions options;
+  options.log = [&](const std::string& line) { said.push_back(line); };
+  const auto lines_about_links = [&] {
+    said.clear();
+    load(options);
+    std::erase_if(
+        said, [](const std::string& line) { return line.find("--no-links") == std::string::npos; });
+    return said;
+  };
+  // Within the folder, to nothing, by a long way, and from above: none leads out.
+  fs::create_symlink("0.png", folder_.path() / "cat/again.png");
+  fs::create_symlink("../../" + folder_.path().filename().string() + "/cat/0.png",
+                     folder_.path() / "dog/of_a_cat.png");
+  fs::create_directory_symlink("../cat", folder_.path() / "dog/cats");
+  EXPECT_EQ(lines_about_links(), std::vector<std::string>{});
+  const fs::path name = elsewhere.path() / "link";
+  fs::create_directory_symlink(folder_.path(), name);
+  options.links = Links::refused;
+  EXPECT_EQ(load_own_data(name, options).train.channels, 1);
+  options.links = Links::followed;
+  // A file, and a folder with four of them, which are not counted one by one.
+  fs::create_symlink(elsewhere.path() / "eel/0.png", folder_.path() / "cat/foreign.png");
+  EXPECT_EQ(lines_about_links(),
+            std::vector{folder_.path().string() + ": 1 link leads out of this folder, "
+                                                  "cat/foreign.png; --no-links refuses it"});
+  fs::create_directory_symlink(elsewhere.path() / "eel", folder_.path() / "eel");
+  EXPECT_EQ(lines_about_links(),
+            std::vector{folder_.path().string() + ": 2 links lead out of this folder, such as "
+                                                  "cat/foreign.png; --no-links refuses them"});
+  EXPECT_EQ(load(options).class_names.size(), 3u) << "they are followed all the same";
+  options.links = Links::refused;
+  expect_error(ErrorKind::data, {"2 links lead out", "--no-links refuses them"},
+               [&] { load(options); });
+}
+
+TEST_F(OwnDataFiles, LinksToIdxFilesAreCountedToo) {
+  const TempFolder elsewhere;
+  write_idx({2, 5, 5}, {0, 1});
+  std::filesystem::rename(folder_.path() / "t10k-labels-idx1-ubyte", elsewhere.path() / "labels");
+  std::filesystem::create_symlink(elsewhere.path() / "labels",
+                                  folder_.path() / "t10k-labels-idx1-ubyte");
+  EXPECT_EQ(load().test.count, 2);
+  FolderOptions options;
+  options.links = Links::refused;
+  expect_error(ErrorKind::data, {"1 link leads out", "t10k-labels-idx1-ubyte"},
+               [&] { load(options); });
+}
+
 TEST_F(OwnDataFiles, AFolderThatIsNotThere) {
   expect_error(ErrorKind::data, {"there is no folder"},
                [&] { load_own_data(folder_.path() / "none", {}); });

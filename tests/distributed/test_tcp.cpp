@@ -227,6 +227,62 @@ TEST(Tcp, StrangersCostTheirOwnConnectionOnly) {
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
+// They come again and again, through the reports, the lifelines and the pairs.
+TEST(Tcp, AFloodOfStrangersHoldsNobodyUp) {
+  const std::string rendezvous = free_rendezvous();
+  std::atomic<bool> is_over = false;
+  std::atomic<int> came = 0;
+  const auto bother = [&](int kind) {
+    std::vector<std::unique_ptr<Stranger>> strangers;
+    while (!is_over) {
+      try {
+        strangers.push_back(std::make_unique<Stranger>(rendezvous));
+        ++came;
+        Hello hello;  // without the token: as each rank, for each purpose, of each size
+        hello.introduction.rank = came % 4;
+        hello.introduction.size = 2 + came % 3;
+        hello.introduction.purpose = static_cast<Purpose>(1 + came % 3);
+        if (kind == 1) strangers.back()->say(hello);
+        if (kind == 2) strangers.back()->say(kMagic);
+        if (kind == 3) strangers.back()->reset();
+        if (kind == 4) strangers.back()->say(std::array<char, 1000>{});
+        if (kind == 5) {  // says what was said to it
+          hello.introduction.nonce = strangers.back()->hear<Challenge>().nonce;
+          strangers.back()->say(hello);
+          strangers.back()->hear<Welcome>();
+        }
+      } catch (const Error&) {  // rank 0 listens no more, or has sent this one away
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      if (strangers.size() == 16) strangers.erase(strangers.begin());
+    }
+  };
+  std::vector<std::future<std::string>> ranks;
+  const auto join = [&](int rank) {
+    ranks.push_back(std::async(std::launch::async, [=]() -> std::string {
+      try {
+        TcpOptions options = options_of(rank, 4, rendezvous);
+        options.token = kOurs;
+        Communicator(tcp_transport(options)).barrier();
+        return "";
+      } catch (const std::exception& error) {
+        return error.what();
+      }
+    }));
+  };
+  join(0);
+  std::vector<std::future<void>> strangers;
+  for (int i = 0; i < 12; ++i) {
+    strangers.push_back(std::async(std::launch::async, bother, i % 6));
+  }
+  while (came < 64) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto begin = Clock::now();
+  for (const int rank : {1, 2, 3}) join(rank);
+  for (auto& rank : ranks) EXPECT_EQ(rank.get(), "");
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  is_over = true;
+}
+
 TEST(Tcp, ATokenIsProvedOnBothSidesAndForOneConnection) {
   const std::string rendezvous = free_rendezvous();
   auto first = std::async(std::launch::async, [&] {

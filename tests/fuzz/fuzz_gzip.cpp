@@ -34,6 +34,10 @@ void inflate(fuzz::Input input, std::size_t limit) {
   try {
     const data::Bytes out = data::inflate_gzip(input, limit, "fuzz");
     fuzz::require(out.size() <= limit, "more than the limit");
+    const std::size_t part = out.size() / 2;
+    const data::Bytes front = data::inflate_gzip_front(input, part, "fuzz");
+    fuzz::require(front.size() == part && std::equal(front.begin(), front.end(), out.begin()),
+                  "another front");
   } catch (const Error& error) {
     fuzz::require_data_error(error, "fuzz");
   }

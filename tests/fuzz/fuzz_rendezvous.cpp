@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                     meeting.lifelines[1].is_open() && meeting.names.size() == 2,
                 "a meeting without its ranks");
   fuzz::require(meeting.names[1].starts_with("rank 1 ("), "a rank without its name");
-  fuzz::require(distributed::Clock::now() - begin < std::chrono::seconds(10), "was kept waiting");
+  fuzz::require(distributed::Clock::now() - begin < std::chrono::seconds(5), "was kept waiting");
   others.join();
   return 0;
 }

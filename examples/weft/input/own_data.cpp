@@ -66,6 +66,8 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   app.add_flag("--skip-broken", flags.skip_broken, "leave out pictures that cannot be read");
   app.add_flag("--no-cache", flags.no_cache,
                "decode the pictures again, and keep no copy in ~/.cache/weft");
+  app.add_flag("--no-links", flags.no_links,
+               "refuse a folder with symbolic links that lead out of it");
   app.option_defaults()->group(before);
 }
 
@@ -83,6 +85,7 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
                        : flags.sample_bits != 0  ? "--sample-bits"
                        : flags.skip_broken       ? "--skip-broken"
                        : flags.no_cache          ? "--no-cache"
+                       : flags.no_links          ? "--no-links"
                                                  : nullptr;
     if (flag != nullptr) {
       throw Error(ErrorKind::usage, fmt::format("{} goes with --data DIR only", flag));
@@ -103,6 +106,7 @@ data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, da
   options.shape = own.shape;
   options.holding = holding;
   options.skip_broken = own.skip_broken;
+  if (flags.no_links) options.links = data::Links::refused;
   if (!flags.no_cache) options.cache_folder = data::default_cache_folder();
   options.log = [](const std::string& line) { print_notice(line); };
   Progress bar(progress, 5);

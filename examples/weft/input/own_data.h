@@ -18,10 +18,11 @@ struct OwnDataFlags {
   std::string path;  // empty: no data of the user's own
   std::string image_size, fit;
   std::int64_t channels = 0, sample_bits = 0;
-  bool skip_broken = false, no_cache = false;
+  bool skip_broken = false, no_cache = false, no_links = false;
 };
 
-// --data, --skip-broken and --no-cache. With `shape` also --image-size, --channels, --fit and
+// --data, --skip-broken, --no-cache and --no-links. With `shape` also --image-size, --channels,
+// --fit and
 // --sample-bits, which a trained model knows by itself.
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
 

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
+#include "examples/weft/output/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -19,16 +20,21 @@ bool is_picture_name(const fs::path& path) {
   return !path.filename().string().starts_with('.') && data::has_picture_ending(path);
 }
 
-void add_folder(const std::string& folder, std::vector<PictureInput>& inputs) {
-  std::vector<std::string> paths;
-  std::error_code code;
+void add_folder(const std::string& folder, data::Links links, std::vector<PictureInput>& inputs) {
+  std::vector<std::string> paths, outside;
+  std::error_code code, unknown;
+  const fs::path canonical = fs::canonical(folder, unknown);
   for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
        entry.increment(code)) {
-    std::error_code unknown;
     if (is_picture_name(entry->path()) && !entry->is_directory(unknown)) {
       paths.push_back(entry->path().string());
+      const std::string name = entry->path().filename().string();
+      if (entry->is_symlink(unknown) && data::leads_out(canonical, entry->path()))
+        outside.push_back(name);
     }
   }
+  std::sort(outside.begin(), outside.end());
+  data::judge_links(folder, outside, links, [](const std::string& line) { print_notice(line); });
   if (code || paths.empty()) {
     inputs.push_back({folder, str(folder, code ? ": cannot be listed: " + code.message()
                                                : ": no pictures in this folder")});
@@ -40,17 +46,17 @@ void add_folder(const std::string& folder, std::vector<PictureInput>& inputs) {
   for (std::string& path : paths) inputs.push_back({std::move(path), ""});
 }
 
-void add_path(const std::string& path, std::vector<PictureInput>& inputs) {
+void add_path(const std::string& path, data::Links links, std::vector<PictureInput>& inputs) {
   std::error_code code;
-  if (fs::is_directory(path, code)) return add_folder(path, inputs);
+  if (fs::is_directory(path, code)) return add_folder(path, links, inputs);
   inputs.push_back({path, ""});
 }
 
-void add_matches(const std::string& pattern, std::vector<PictureInput>& inputs) {
+void add_matches(const std::string& pattern, data::Links links, std::vector<PictureInput>& inputs) {
   glob_t found = {};
   const int code = glob(pattern.c_str(), 0, nullptr, &found);
   for (std::size_t i = 0; code == 0 && i < found.gl_pathc; ++i) {
-    add_path(found.gl_pathv[i], inputs);
+    add_path(found.gl_pathv[i], links, inputs);
   }
   globfree(&found);
   if (code != 0) inputs.push_back({pattern, str(pattern, ": no file has a name like this")});
@@ -58,7 +64,8 @@ void add_matches(const std::string& pattern, std::vector<PictureInput>& inputs) 
 
 }  // namespace
 
-std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments) {
+std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments,
+                                        data::Links links) {
   if (std::count(arguments.begin(), arguments.end(), "-") > 1) {
     throw Error(ErrorKind::usage, "- stands for standard input, which is read once: give it once");
   }
@@ -67,7 +74,7 @@ std::vector<PictureInput> expand_inputs(const std::vector<std::string>& argument
     std::error_code code;
     const bool is_pattern = argument.find_first_of("*?[") != std::string::npos &&
                             !fs::exists(fs::symlink_status(argument, code));
-    is_pattern ? add_matches(argument, inputs) : add_path(argument, inputs);
+    is_pattern ? add_matches(argument, links, inputs) : add_path(argument, links, inputs);
   }
   return inputs;
 }

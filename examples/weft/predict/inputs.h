@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/folder/links.h"
 #include "data/image.h"
 
 namespace weft::cli {
@@ -15,9 +16,11 @@ struct PictureInput {
 };
 
 // A folder stands for the pictures in it, told by their endings and sorted with numbers by value. A
-// name with *, ? or [ that is no file stands for what it matches. Throws usage when "-" is given
-// twice.
-std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments);
+// name with *, ? or [ that is no file stands for what it matches. A line tells of the links among a
+// folder's pictures that lead out of it. Throws usage when "-" is given twice, and data for links
+// that are refused.
+std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments,
+                                        data::Links links = data::Links::followed);
 
 // Throws data, naming the input, unless it is a picture. `sample_bits` is that of data/image.h.
 data::GreyImage load_input(const PictureInput& input, int sample_bits);

@@ -29,12 +29,13 @@ constexpr std::int64_t kMostConfigBytes = 1 << 20;
 // What may change when a run goes on: where it runs, where its data lies, how far it goes and what
 // is printed. --model and the data must be those of the run, which is checked.
 bool may_change(const std::string& flag) {
-  constexpr std::array<std::string_view, 25> kFlags = {
+  constexpr std::array<std::string_view, 26> kFlags = {
       "--resume",     "--model",         "--epochs",      "--stop-after",     "--dry-run",
       "--data-dir",   "--data",          "--skip-broken", "--no-cache",       "--device",
       "--threads",    "--deterministic", "--timings",     "--devices",        "--rank",
       "--world-size", "--rendezvous",    "--reduction",   "--rank-timeout",   "--device-data-limit",
-      "--progress",   "--json",          "--help",        "--run-token-file", "--no-token"};
+      "--progress",   "--json",          "--help",        "--run-token-file", "--no-token",
+      "--no-links"};
   return std::ranges::count(kFlags, flag) > 0;
 }
 
