@@ -172,6 +172,21 @@ TEST_F(ServeStrangers, MemoryReturnsAfterALargePicture) {
   expect_memory_returns(before);
 }
 
+TEST_F(ServeStrangers, ADrawingDoesNotWaitForAllTheLargePicturesBeforeIt) {
+  const std::vector<std::uint8_t> pixels(6000 * 6000, 90);
+  const std::string picture = bytes_of(data::encode_png(pixels, 6000, 6000, 1));
+  for (int i = 0; i < 10; ++i) {
+    stranger(begin_of_post() + "Content-Length: " + std::to_string(picture.size()) + "\r\n\r\n" +
+             picture);
+  }
+  EXPECT_EQ(read_picture(digit_png(3)).status, 200);
+  char byte;
+  EXPECT_GE(std::ranges::count_if(
+                strangers_, [&](int s) { return recv(s, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0; }),
+            5)
+      << "large pictures that still wait";
+}
+
 std::string gzip_of(const std::string& bytes) {
   z_stream stream{};
   deflateInit2(&stream, 1, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);

@@ -14,7 +14,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -46,7 +45,7 @@ HttpResponse answered(const Site& site, const HttpRequest& request) {
   }
 }
 
-// Computes answers in a thread of its own, one after another.
+// Computes answers in a thread of its own, one after another: the smallest request first.
 class Worker {
  public:
   explicit Worker(const Site& site) : site_(site) {
@@ -98,8 +97,11 @@ class Worker {
     while (true) {
       changed_.wait(lock, [&] { return is_over_ || !requests_.empty(); });
       if (is_over_) break;
-      auto [id, request] = std::move(requests_.front());
-      requests_.pop_front();
+      // Strokes are small, and a large picture may take seconds.
+      const auto smallest = std::ranges::min_element(
+          requests_, {}, [](const auto& entry) { return entry.second.body.size(); });
+      auto [id, request] = std::move(*smallest);
+      requests_.erase(smallest);
       lock.unlock();
       HttpResponse response = answered(site_, request);
       lock.lock();
@@ -114,7 +116,7 @@ class Worker {
   Socket done_read_, done_write_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<Id, HttpRequest>> requests_;
+  std::vector<std::pair<Id, HttpRequest>> requests_;
   std::vector<std::pair<Id, HttpResponse>> answers_;
   bool is_over_ = false, has_ended_ = false;
   std::thread thread_;

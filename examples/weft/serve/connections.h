@@ -17,7 +17,7 @@
 namespace weft::cli {
 
 // What a server answers. Only `answer` to a POST may take long: it is called in a thread of its
-// own, for one request after another.
+// own, for one request after another, the smallest first.
 struct Site {
   std::size_t most_body = 0;  // bytes
   HttpReader::Check check;    // before a body is read
