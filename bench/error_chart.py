@@ -28,9 +28,8 @@ def page(paths):
         lines += ["![Errors of the matrix products over the spread of exponents](fp32-errors.svg)", ""]
     for path in paths:
         machine, rows = read(path)
-        where = "host-cuda" if path.stem.endswith("host-cuda") else machine["name"]
-        lines += [f"## {where}", "", f"Commit {machine['commit'] or 'unknown'}, "
-                  f"`weft bench errors --device {'host-cuda' if where == 'host-cuda' else machine['device'].split(':')[0]}`.", ""]
+        lines += [f"## {machine['name']}", "",
+                  f"Commit {machine['commit'] or 'unknown'}, `weft bench errors --device {machine['device'].split(':')[0]}`.", ""]
         for problem in dict.fromkeys((row["family"], row["problem"]) for row in rows):
             of_problem = [row for row in rows if (row["family"], row["problem"]) == problem]
             spreads = of_problem[0]["spreads"]
@@ -45,8 +44,9 @@ def page(paths):
 
 
 def chart(paths):
-    """The lines of gemm on the last machine, the error logarithmic. Rungs with the same errors share a line."""
-    machine, rows = read(paths[-1])
+    """The lines of gemm on a GPU, or else on host-cuda, the error logarithmic. Rungs with the same errors share a line."""
+    order = ("cuda", "host-cuda", "cpu")
+    machine, rows = min(map(read, paths), key=lambda one: order.index(one[0]["device"].split(":")[0]))
     lines = {}
     for row in rows:
         if row["family"] == "gemm" and row["errors"] and all(row["errors"]):
@@ -65,11 +65,11 @@ def chart(paths):
     def text(at_x, at_y, words, size=12, anchor="start", colour="#1f2328"):
         return f'<text x="{at_x:.1f}" y="{at_y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{words}</text>'
 
-    where = "host-cuda" if paths[-1].stem.endswith("host-cuda") else machine["name"]
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {TOP + HEIGHT + 60}" font-family="Helvetica, Arial, '
              'sans-serif" role="img" aria-label="Errors of matrix products over the spread of exponents">',
              f'<rect width="{WIDTH}" height="{TOP + HEIGHT + 60}" rx="8" fill="#ffffff"/>',
-             text(20, 30, f"Largest error of a matrix product, in 2^-24 of its terms, on {where}", 16)]
+             text(20, 30, f"Largest error of a matrix product, in 2^-24 of its terms", 16),
+             text(20, 48, machine["name"], 12, colour="#59636e")]
     for exponent in range(low, high + 1):
         at = y(10.0 ** exponent)
         parts += [f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#d0d7de"/>',
