@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Searches the smallest networks that reach 98, 99 or 99.5 % of MNIST, as .net files.
+
+    bench/small_networks.py search --weft build/cuda/weft --goal 99 --seconds 540 --out runs/small
+    bench/small_networks.py measure --weft build/cuda/weft runs/small/99-2950.net --seeds 30
+
+`search` draws networks of convolutions, batch norm, pooling and a last layer with at most as many parameters as the
+smallest that was published, trains each with one seed on 50,000 images, and goes on with the better half of each round,
+judged by the other 10,000 (--val-split): by how far they are above the goal, and then by their size. Test images decide
+nothing. It writes the smallest networks whose mean reached the goal. `measure` then trains one on all images for many seeds,
+and prints mean, standard deviation and lowest of the test accuracy. Flags after `--` go to `weft train`.
+"""
+import argparse
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PUBLISHED = {"98": 575, "99": 3888, "99.5": 8900}  # parameters
+TRAINING = ["--epochs", "20", "--batch-size", "128", "--lr", "0.1", "--weight-decay", "0.0001"]
+
+
+def text_of(stages, head):
+    """A network of (filters, kernel, stride, pool) stages: each a convolution, batch norm and ReLU."""
+    lines = []
+    for filters, kernel, stride, pool in stages:
+        lines += [f"conv {filters} {kernel}x{kernel}" + (f" stride {stride}" if stride > 1 else "")
+                  + (f" pad {kernel // 2}" if kernel > 1 else "") + " no_bias", "batch_norm", "relu"]
+        lines += [f"max_pool {pool}"] if pool > 1 else []
+    return "\n".join(lines + ([head] if head else []) + ["linear classes"]) + "\n"
+
+
+def parameters_of(stages, head, classes=10):
+    """Weights, and the two of each channel of a batch norm; its running statistics are not trained."""
+    total, channels, side = 0, 1, 28
+    for filters, kernel, stride, pool in stages:
+        total += filters * channels * kernel * kernel + 2 * filters
+        channels, side = filters, ((side - 1) // stride + 1) // pool
+    return total + classes * (channels * (1 if head else side * side) + 1)
+
+
+def draw(rng, most):
+    """A network of at most so many parameters, and of at least half as many."""
+    while True:
+        stages = [(rng.choice([2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24]), rng.choice([1, 3, 3, 3, 5]), rng.choice([1, 1, 1, 2]),
+                   rng.choice([1, 1, 2, 2])) for _ in range(rng.randint(2, 6))]
+        head = rng.choice(["", "global_avg_pool", "global_max_pool"])
+        shrink = 1
+        for _, _, stride, pool in stages:
+            shrink *= stride * pool
+        if shrink <= 14 and most / 2 <= parameters_of(stages, head) <= most:
+            return stages, head
+
+
+def run(weft, device, path, seed, flags):
+    """(accuracy of the held-out images or None, of the test images)"""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [weft, "train", "--model", str(path), *flags, "--seed", str(seed), "--device", device, "--json",
+                   "--progress", "off", "--out", f"{folder}/run"]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 1:  # it diverged
+        return 0.0, 0.0
+    if done.returncode != 0:
+        sys.exit(f"small_networks.py: error: {' '.join(command)}: {done.stderr.strip()}")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    epochs = [event for event in events if event["event"] == "epoch"]
+    validation = epochs[-1].get("validation")
+    return validation["accuracy"] if validation else None, events[-1]["test_accuracy"]
+
+
+def search(options):
+    goal, most = float(options.goal) / 100, options.parameters or PUBLISHED[options.goal]
+    rng, begin, found = random.Random(options.seed), time.perf_counter(), {}
+    flags = [*TRAINING, *options.flags, "--val-split", "0.16667"]
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "candidate.net"
+
+    def train(key, seed):
+        path.write_text(text_of(*key))
+        found.setdefault(key, []).append(run(options.weft, options.device, path, seed, flags)[0])
+
+    def order(key):
+        mean = statistics.mean(found[key])
+        return (0, parameters_of(*key)) if mean >= goal else (1, -mean)
+
+    seed = 0
+    while time.perf_counter() - begin < options.seconds:
+        seed += 1
+        alive = [draw(rng, most) for _ in range(options.width)] if seed == 1 else \
+            sorted(found, key=order)[:max(4, options.width // 2 ** (seed - 1))]
+        if seed > 1:  # and neighbours of the best, which start from nothing
+            best, head = alive[0]
+            for _ in range(options.width // 4):
+                stages = [(max(2, filters + rng.choice([-2, -1, 0, 0, 1])), *rest) for filters, *rest in best]
+                if (tuple(stages), head) not in found and parameters_of(stages, head) <= most:
+                    alive.append((tuple(stages), head))
+        for stages, head in alive:
+            if time.perf_counter() - begin < options.seconds:
+                train((tuple(map(tuple, stages)), head), seed)
+    path.unlink(missing_ok=True)
+    print(f"{'parameters':>10} {'seeds':>5} {'mean of the held-out':>21}")
+    for key in sorted(found, key=order)[:options.keep]:
+        mean, size = statistics.mean(found[key]), parameters_of(*key)
+        print(f"{size:>10} {len(found[key]):>5} {100 * mean:>19.3f} %" + ("" if mean >= goal else "  below the goal"))
+        if mean >= goal and len(found[key]) > 1:
+            (options.out / f"{options.goal}-{size}.net").write_text(f"# {size} parameters.\n" + text_of(*key))
+
+
+def measure(options):
+    accuracies = []
+    for seed in range(1, options.seeds + 1):
+        accuracies.append(run(options.weft, options.device, options.network, seed, [*TRAINING, *options.flags])[1])
+        print(f"seed {seed}: {100 * accuracies[-1]:.2f} %", file=sys.stderr, flush=True)
+    deviation = f"{100 * statistics.stdev(accuracies):.3f}" if len(accuracies) > 1 else ""
+    print(json.dumps({"network": options.network.name, "command": " ".join(["weft train --model", options.network.name, *TRAINING,
+                                                                           *options.flags]),
+                      "seeds": len(accuracies), "mean": statistics.mean(accuracies), "deviation": deviation,
+                      "lowest": min(accuracies), "test_accuracy": accuracies}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one, two = commands.add_parser("search"), commands.add_parser("measure")
+    for sub in (one, two):
+        sub.add_argument("--weft", required=True)
+        sub.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
+    one.add_argument("--goal", choices=PUBLISHED, required=True)
+    one.add_argument("--parameters", type=int, default=0, help="at most; 0: the smallest that was published")
+    one.add_argument("--seconds", type=float, default=540)
+    one.add_argument("--width", type=int, default=64, help="networks of the first round")
+    one.add_argument("--keep", type=int, default=10, help="networks that are shown")
+    one.add_argument("--seed", type=int, default=1, help="of what is drawn")
+    one.add_argument("--out", type=pathlib.Path, required=True, help="folder of the .net files")
+    one.set_defaults(call=search)
+    two.add_argument("network", type=pathlib.Path)
+    two.add_argument("--seeds", type=int, default=30)
+    two.set_defaults(call=measure)
+    own, more = sys.argv[1:], []
+    if "--" in own:
+        own, more = own[:own.index("--")], own[own.index("--") + 1:]
+    options = parser.parse_args(own)
+    options.flags = more
+    options.call(options)
+
+
+if __name__ == "__main__":
+    main()
