@@ -15,8 +15,8 @@ the runs have no row in common. Yardsticks are compared only when asked.
 With --old and --new both programs measure the families in turns, forward and backward, and a row is slower when the
 interval of its ratio, new over old of the same turn, lies above 1 and its median by more than PERCENT.
 
---spread says how far several runs of one program differ: of every row with a yardstick the largest ratio over the least.
-Exits with 1 when one differs by more than PERCENT.
+--spread says how far several runs of one program differ: of every row with a yardstick the largest ratio over the least, and
+of files that `weft bench train --json FILE.json` wrote the longest epoch over the shortest. Exits with 1 when one differs by more than PERCENT.
 """
 import argparse
 import json
@@ -31,6 +31,11 @@ import tempfile
 def rows_of(path, yardsticks):
     """{(family, problem, variant): measurement}, and the machine that it was measured on."""
     rows, machine = {}, {}
+    if path.suffix == ".json":  # of weft bench train: an epoch of each command stands for a ratio
+        result = json.loads(path.read_text())
+        return {("train", row["command"], "epoch"): {"ok": True, "yardstick": False, "seconds": row["epoch_seconds_median"],
+                                                     "ratio": {"median": row["epoch_seconds_median"]}}
+                for row in result["rows"]}, result["machine"]
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:
             event = json.loads(line)

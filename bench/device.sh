@@ -6,8 +6,8 @@
 #   bench/device.sh build bench errors train record commands      all figures of one commit
 #
 # bench keeps every family as soon as it is done, and goes on with the missing ones when it is called again
-# after BENCH_LIMIT seconds (default: 540) were used up. spread runs gemm, conv and scan five times, and says how
-# far their ratios differ. mend tries candidates for the recipe fast.
+# after BENCH_LIMIT seconds (default: 540) were used up. spread runs gemm, conv, scan and training five times, and
+# says how far their ratios and epochs differ. mend tries candidates for the recipe fast.
 #
 # OUT=FOLDER          where results and logs go (default: bench/results)
 # WEFT_COMMIT         the commit measured, where there is no history to ask
@@ -88,6 +88,11 @@ stage_spread() {
   for run in 1 2 3 4 5; do
     build/cuda/weft bench gemm conv scan --device cuda --seconds 0.05 --json "$OUT/spread-$run.jsonl" || return
   done
+  for run in 1 2 3 4 5; do
+    build/cuda/weft bench train --models fast,mlp --seeds 10 --no-yardsticks --device cuda --json "$OUT/spread-train-$run.json" ||
+      return
+  done
+  python3 bench/compare.py --spread "$OUT"/spread-train-?.json
   python3 bench/compare.py --spread "$OUT"/spread-?.jsonl
 }
 

@@ -21,6 +21,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 
+import compare
 from machine import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -94,7 +95,7 @@ def train(weft, device, threads, run, seed):
 
 
 def measure(weft, device, threads, run, most_seeds):
-    accuracies, epochs, sums, processes = [], [], [], []
+    accuracies, epochs, medians, sums, processes = [], [], [], [], []
     seeds = min(most_seeds or run.seeds, run.seeds)
     for seed in range(1, seeds + 1):
         events, process = train(weft, device, threads, run, seed)
@@ -106,6 +107,7 @@ def measure(weft, device, threads, run, most_seeds):
             sys.exit(f"{run.name()}: expected the data set {run.dataset}, found {start['dataset']}")
         accuracies.append(end["test_accuracy"])
         epochs += seconds
+        medians.append(statistics.median(seconds))
         sums.append(sum(seconds))
         processes.append(process)
     row = asdict(run) | {"command": " ".join(["weft", "train", *run.flags()]),
@@ -115,6 +117,7 @@ def measure(weft, device, threads, run, most_seeds):
     return row | {"test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
                   "accuracy_min": min(accuracies),
                   "accuracy_deviation": statistics.stdev(accuracies) if seeds > 1 else None, "epoch_seconds_median": statistics.median(epochs),
+                  "epoch_seconds_interval": compare.interval_of(medians),
                   "epoch_seconds_min": min(epochs), "epoch_seconds_max": max(epochs), "epoch_samples": len(epochs),
                   "train_seconds_median": statistics.median(sums), "train_seconds": sums,
                   "process_seconds_median": statistics.median(processes), "process_seconds": processes}

@@ -71,6 +71,13 @@ def arguments_of(row):
     return text if row.get("dataset", "mnist") == "mnist" else f"{text} (rate {row['lr']:g})"
 
 
+def epoch_text(row):
+    """The median of an epoch, and where it is known the interval of the seeds' medians."""
+    text = seconds(row["epoch_seconds_median"])
+    interval = row.get("epoch_seconds_interval")
+    return f"{text} ({seconds(interval[0])} to {seconds(interval[1])})" if interval else text
+
+
 def accuracy_text(row):
     """Mean, standard deviation of the seeds, lowest."""
     accuracies = row["test_accuracy"]
@@ -91,7 +98,7 @@ def table_of(result):
         yardstick = yardstick_of(result, row)
         peer = f"{seconds(yardstick['epoch_seconds'])} ({yardstick['yardstick']})" if yardstick else "not measured"
         lines.append(f"| {arguments_of(row)} | {row['seeds']} | {accuracy_text(row)} "
-                     f"| {seconds(row['epoch_seconds_median'])} | {median_of(row, 'train_seconds')} "
+                     f"| {epoch_text(row)} | {median_of(row, 'train_seconds')} "
                      f"| {median_of(row, 'process_seconds')} | {peer} |")
     return lines
 

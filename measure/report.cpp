@@ -175,7 +175,7 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
     if (row->peer && row->ok()) yardstick = std::max(yardstick, rate(*row));
   }
   std::string html =
-      "<div class=\"scroll\"><table><tr><th>variant</th><th>median</th><th>p10</th><th>p90</th>"
+      "<div class=\"scroll\"><table><tr><th>variant</th><th>median</th><th>from</th><th>to</th>"
       "<th>samples</th><th>rate</th><th>of bound</th>";
   if (yardstick > 0) html += "<th>of best yardstick</th>";
   html += "<th>check</th></tr>\n";
@@ -185,11 +185,14 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
                           escaped(row->name), yardstick > 0 ? 8 : 7, escaped(row->error));
       continue;
     }
+    const Interval interval = row->turns.empty()
+                                  ? Interval{row->timing.p10, row->timing.median, row->timing.p90}
+                                  : interval_of(row->turns);
     html += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} x {}</td><td>{}</td>"
         "<td>{}</td>{}<td{}>{}</td></tr>\n",
-        escaped(row->name), time_text(row->timing.median), time_text(row->timing.p10),
-        time_text(row->timing.p90), row->timing.count, row->timing.calls, rate_text(*row),
+        escaped(row->name), time_text(row->timing.median), time_text(interval.low),
+        time_text(interval.high), row->timing.count, row->timing.calls, rate_text(*row),
         share_text(*row, machine),
         yardstick > 0 ? fmt::format("<td>{:.2f}</td>", rate(*row) / yardstick) : "",
         row->ok() ? "" : " class=\"bad\"", row->ok() ? "ok" : escaped(fault_text(*row)));
@@ -242,7 +245,9 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
   if (!machine.commit.empty()) html += fmt::format("<p>Commit {}.</p>\n", escaped(machine.commit));
   html +=
       "<p class=\"dim\">A sample is many calls queued at once, through buffers that together pass "
-      "three times the cache; outputs of the timed calls are compared with the double oracle. "
+      "three times the cache. What is shown of a problem took turns; from and to hold the median "
+      "with "
+      "95 %. Each row is compared with the double oracle. "
       "Blue is Weft, orange a vendor's library. The bound is the roofline: least traffic at the "
       "measured bandwidth or arithmetic at its peak, whichever takes longer.</p>\n";
   std::vector<std::string> families;

@@ -118,6 +118,18 @@ class Spread(unittest.TestCase):
         self.assertFalse(compare.spread([self.run_with(r) for r in (1.00, 1.04)], 3)[1])
         self.assertFalse(compare.spread([rows(tiled=1), rows(tiled=1)], 3)[1], "nothing was compared")
 
+    def test_epochs_of_training_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = []
+            for seconds in (0.010, 0.011):
+                path = pathlib.Path(folder) / f"{seconds}.json"
+                path.write_text(json.dumps({"machine": {"name": "a GPU"}, "rows": [
+                    {"command": "weft train --recipe fast", "epoch_seconds_median": seconds}]}))
+                runs.append(compare.rows_of(path, False)[0])
+            text, holds = compare.spread(runs, 3)
+            self.assertFalse(holds)
+            self.assertIn("apart: train: weft train --recipe fast: epoch: 0.010 to 0.011, 10.0 %", text)
+
 
 if __name__ == "__main__":
     unittest.main()

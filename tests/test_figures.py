@@ -151,6 +151,15 @@ class Prose(unittest.TestCase):
         self.assertGreater(looked_at, 15)
         self.assertEqual(wrong, [])
 
+    def test_accuracies_of_the_page_of_recipes_are_in_a_table(self):
+        tables, looked_at = (ROOT / "bench/README.md").read_text(), 0
+        for sentence in sentences((ROOT / "models/README.md").read_text()):
+            if "reach" in sentence and not re.search(r"held|raised", sentence):
+                for accuracy in re.findall(r"\d\d\.\d\d %", sentence):
+                    looked_at += 1
+                    self.assertIn(f"| {accuracy} |", tables, sentence)
+        self.assertGreater(looked_at, 3)
+
     def test_python_s_page_and_the_changelog_agree_on_what_ran_on_a_gpu(self):
         page, changes = (ROOT / "python/README.md").read_text(), " ".join((ROOT / "CHANGELOG.md").read_text().split())
         ran = re.search(r"Its tests ran with arrays of ([\w, ]+?) on an? (\w+)\.", changes)
@@ -192,6 +201,7 @@ echo '{{"event": "end", "test_accuracy": 0.99}}'
                 self.assertEqual(" ".join(["weft", *asked[:-len(own) - 1]]), row["command"])
                 self.assertEqual(asked[-len(own) - 1:-1], own)
                 self.assertAlmostEqual(row["accuracy_deviation"], 0)
+                self.assertEqual(row["epoch_seconds_interval"], (0.5, 0.5))
             scaled = __import__("scaling").train_flags(__import__("scaling").CPU_CASES[0], 128, 12)
             self.assertNotIn("--calibration-split", scaled)
 

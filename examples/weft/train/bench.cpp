@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 struct BenchTrainFlags {
   std::string models, json;
-  std::int64_t seeds = 10;
+  std::int64_t seeds = 0;  // 0: as many as the pages want
   bool no_yardsticks = false;
   DeviceFlags device;
 };
@@ -27,14 +27,15 @@ int run(const BenchTrainFlags& flags) {
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
   const fs::path program = this_program();
-  std::vector<std::string> words = {
-      "python3",  bench_script("train.py").string(), "--weft",  program.string(),
-      "--device", device.is_cuda() ? "cuda" : "cpu", "--seeds", std::to_string(flags.seeds)};
+  std::vector<std::string> words = {"python3",  bench_script("train.py").string(),
+                                    "--weft",   program.string(),
+                                    "--device", device.is_cuda() ? "cuda" : "cpu"};
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
   add("--threads", flags.device.threads > 0 ? std::to_string(flags.device.threads) : "");
   add("--models", flags.models);
+  add("--seeds", flags.seeds > 0 ? std::to_string(flags.seeds) : "");
   add("--out", flags.json);
   if (flags.no_yardsticks) words.emplace_back("--no-yardsticks");
   become("python3", words);
@@ -63,8 +64,10 @@ void add_bench_train(CLI::App& bench, Action& action) {
   auto flags = std::make_shared<BenchTrainFlags>();
   sub->add_option("--models", flags->models, "networks or recipes, comma-separated; default all")
       ->type_name("LIST");
-  add_whole(*sub, "--seeds", flags->seeds, 1, 1000, "at most, of each network")
-      ->capture_default_str();
+  add_whole(
+      *sub, "--seeds", flags->seeds, 1, 1000,
+      "at most, of each network; default: 100 of the recipe fast, 30 of what takes up to three "
+      "seconds, else 10");
   sub->add_option("--json", flags->json, "write every measurement")->type_name("FILE");
   sub->add_flag("--no-yardsticks", flags->no_yardsticks, "leave PyTorch out");
   add_device_flags(*sub, flags->device, false, false);
