@@ -28,6 +28,9 @@ import sys
 import tempfile
 
 
+ENOUGH = 6  # repeats: the median lies outside of fewer with a probability above 5 %
+
+
 def rows_of(path, yardsticks):
     """{(family, problem, variant): measurement}, and the machine that it was measured on."""
     rows, machine = {}, {}
@@ -119,7 +122,7 @@ def merged(turns):
     for key in new:
         if key in old and old[key]["ok"] and new[key]["ok"]:
             ratios = [turn[1][key]["seconds"] / turn[0][key]["seconds"] for turn in turns]
-            # The rate of both in one turn: its median is more than the ratio of two medians.
+            # What drifts from turn to turn meets both, so that their ratio says more than that of two medians.
             new[key] |= {"ratios": ratios, "seconds": old[key]["seconds"] * statistics.median(ratios)}
     return old, new
 
@@ -145,7 +148,8 @@ def spread(runs, percent):
         if len(ratios) < len(runs):
             continue
         apart = 100 * (max(ratios) / min(ratios) - 1)
-        worst[key[0]] = max(worst.get(key[0], (0, 0)), (apart, 0))[0], worst.get(key[0], (0, 0))[1] + 1
+        before, count = worst.get(key[0], (0, 0))
+        worst[key[0]] = max(before, apart), count + 1
         if apart > percent:
             far += 1
             lines.append(f"apart: {key[0]}: {key[1]}: {key[2]}: {min(ratios):.3f} to {max(ratios):.3f}, {apart:.1f} %")
@@ -163,11 +167,14 @@ def main():
     parser.add_argument("--yardsticks", action="store_true")
     parser.add_argument("--old", help="program to compare with")
     parser.add_argument("--new", help="program that is compared")
-    parser.add_argument("--turns", type=int, default=6, help="of each program; six or more give an interval of 95 %%")
+    parser.add_argument("--turns", type=int, default=ENOUGH, help="of each program (default: %(default)s, the least that gives an "
+                        "interval of 95 %%)")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seconds", default="0.2", help="of each measurement, as for weft bench")
     parser.add_argument("--spread", action="store_true", help="how far several runs of one program differ")
     wanted = parser.parse_args()
+    if wanted.turns < ENOUGH:
+        parser.error(f"--turns: expected {ENOUGH} or more, which an interval of 95 % takes, found {wanted.turns}")
     if bool(wanted.old) != bool(wanted.new):
         parser.error("--old and --new go together")
     if wanted.spread:

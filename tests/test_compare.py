@@ -100,6 +100,10 @@ class Alternating(unittest.TestCase):
                 programs.append(str(program))
             done = subprocess.run([sys.executable, compare.__file__, "--old", programs[0], "--new", programs[1], "gemm",
                                    "--turns", "6"], capture_output=True, text=True)
+            few = subprocess.run([sys.executable, compare.__file__, "--old", "a", "--new", "b", "gemm", "--turns", "5"],
+                                 capture_output=True, text=True)
+            self.assertIn("--turns: expected 6 or more", few.stderr)
+            self.assertEqual(few.returncode, 2)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("slower: gemm: 8 x 8: naive", done.stdout)
             self.assertEqual((pathlib.Path(folder) / "order").read_text().split(), ["old", "new", "new", "old"] * 3)
