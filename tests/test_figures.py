@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,6 +19,7 @@ import train  # noqa: E402
 import update_readme  # noqa: E402
 
 BARE = re.compile(r"\b(?:takes|reaches) (\d+\.\d+)(?! ?(?:[TGMK]?B|TB/s|GB/s|TFLOP/s|GFLOP/s|µs|us|ms|s|%|times|x)\b)(?![\d.]*\d)")
+WEFT = sys.argv.pop() if len(sys.argv) > 1 else None  # the program
 UNITS = {"TB/s": 1e12, "GB/s": 1e9, "TFLOP/s": 1e12, "GFLOP/s": 1e9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3}
 QUANTITY = re.compile(r"(\d+(?:\.\d+)?) (TB/s|GB/s|TFLOP/s|GFLOP/s|µs|us|ms)\b")
 GENERATED = re.compile(r"<!-- (\w+): begin.*?<!-- \1: end -->", re.S)
@@ -98,6 +100,22 @@ class OneSource(unittest.TestCase):
                 self.assertEqual(first[family, rung], float(gain), f"{family}/{rung}")
                 compared += 1
         self.assertGreater(compared, 60)
+
+    @unittest.skipUnless(WEFT, "no program was named")
+    def test_show_and_watch_print_them(self):
+        gains = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (\d+\.\d\d) x \|", (ROOT / "kernels/gemm/README.md").read_text(),
+                                flags=re.M))
+        for rung in ("naive", "tiled", "operand_reuse", "tf32x3", "wgmma_tf32x3", "wgmma_bf16"):
+            shown = subprocess.run([WEFT, "kernel", "show", f"gemm/{rung}", "--size", "64", "--gpu", "a40"], check=True,
+                                   capture_output=True, text=True).stdout
+            self.assertIn(f"{gains[rung]} times as fast as", " ".join(shown.split()))
+        if not (pathlib.Path(WEFT).parent / "weft-host-cuda").exists():
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.html"
+            subprocess.run([WEFT, "kernel", "watch", "gemm/tiled", "--size", "32", "--out", page], check=True, capture_output=True)
+            self.assertIn(f"{gains['tiled']} times as fast as tiled_32", page.read_text())
+            self.assertNotIn("H200", page.read_text())
 
     def test_a_gain_is_over_a_rung_of_the_same_accuracy(self):
         for family, rung, *_, before, _, _, _, _ in program_table():
