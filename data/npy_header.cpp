@@ -10,6 +10,7 @@
 #include "data/npy.h"
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace {

@@ -9,6 +9,7 @@
 #include "data/number_fields.h"
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace {

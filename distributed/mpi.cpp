@@ -13,6 +13,7 @@
 #include "distributed/mpi_module/interface.h"
 #include "distributed/program.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::distributed {
 namespace {
@@ -97,7 +98,7 @@ class MpiTransport final : public Transport {
     failed_ = true;
     if (rank_ != 0) {
       std::this_thread::sleep_for(std::chrono::seconds(1));
-      std::fprintf(stderr, "weft: rank %d: %s\n", rank_, line.c_str());
+      std::fprintf(stderr, "weft: rank %d: %s\n", rank_, printable(line).c_str());
     }
     mpi_.abort(static_cast<int>(ErrorKind::device));
   }

@@ -9,6 +9,7 @@
 
 #include "distributed/greeting.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::distributed {
 namespace {
@@ -19,14 +20,6 @@ struct Entry {
   std::uint32_t port = 0;
   std::int64_t process = 0;
 };
-
-// A host's name as it may be printed: what came over the network can hold anything.
-std::string printable_name(const std::array<char, 64>& field) {
-  std::string name = text_in(field);
-  std::ranges::replace_if(
-      name, [](char c) { return c <= ' ' || c > '~'; }, '?');
-  return name;
-}
 
 class Rendezvous {
  public:
@@ -157,7 +150,7 @@ class Rendezvous {
     const auto at = static_cast<std::size_t>(rank);
     table_[at] = entry;
     meeting_.names[at] =
-        str("rank ", rank, " (", printable_name(entry.name), ", process ", entry.process, ")");
+        str("rank ", rank, " (", printable(text_in(entry.name)), ", process ", entry.process, ")");
   }
 
   // Every other rank: reports to rank 0, then meets the others.

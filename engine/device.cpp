@@ -11,6 +11,7 @@
 #include "engine/driver.h"
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/text.h"
 #include "engine/timings.h"
 
 #ifdef WEFT_WITH_CUDA

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/names.h"
+#include "engine/text.h"
 
 #include "engine/error.h"
 
@@ -27,15 +28,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
-
-std::string shown(std::string_view text, std::size_t longest) {
-  std::string out(1, '\'');
-  out += text.substr(0, longest);
-  for (char& c : out) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return out + (text.size() > longest ? "...'" : "'");
-}
 
 std::string joined(const Names& names, std::string_view by) {
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names that a person types or a file holds: how a message shows them, lists of them, and "did you
-// mean ...?" for misspelt ones.
+// Names that a person types or a file holds: lists of them, and "did you mean ...?" for misspelt
+// ones. engine/text.h says how a message shows them.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,6 @@ struct Names : std::vector<std::string_view> {
   template <std::ranges::range Range>
   Names(const Range& names) : vector(std::ranges::begin(names), std::ranges::end(names)) {}
 };
-
-// A stranger's text in a message: 'text', cut to `longest` bytes, with '?' for each byte that is no
-// printable ASCII.
-std::string shown(std::string_view text, std::size_t longest = 40);
 
 std::string joined(const Names& names, std::string_view by = ", ");  // "mnist, kmnist"
 

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/text.h"
 
 namespace weft::kernels {
 

@@ -2,6 +2,7 @@
 #include "kernels/ladder.h"
 
 #include "engine/names.h"
+#include "engine/text.h"
 #include "kernels/hopper.h"
 
 namespace weft::kernels {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/text.h"
 #include "measure/errors.h"
 #include "measure/run.h"
 
@@ -10,10 +11,6 @@ namespace weft::measure {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json json_of(const KernelUsage& kernel) {
   return {{"kernel", kernel.name},
@@ -43,7 +40,7 @@ std::string row_json(const Row& row, const Machine& machine) {
                {"ok", row.ok()}};
   if (!row.error.empty()) {
     json["error"] = row.error;
-    return line_of(json);
+    return json_text(json);
   }
   if (!row.rung.empty()) json["rung"] = row.rung;
   if (!row.which.empty()) json["which"] = row.which;
@@ -91,11 +88,11 @@ std::string row_json(const Row& row, const Machine& machine) {
   }
   if (!row.kernels.empty()) json["kernels"] = Json::array();
   for (const KernelUsage& kernel : row.kernels) json["kernels"].push_back(json_of(kernel));
-  return line_of(json);
+  return json_text(json);
 }
 
 std::string usage_json(const KernelUsage& kernel) {
-  return line_of(json_of(kernel));
+  return json_text(json_of(kernel));
 }
 
 std::string error_json(const ErrorRow& row, const Machine& machine) {
@@ -113,7 +110,7 @@ std::string error_json(const ErrorRow& row, const Machine& machine) {
     json["errors"].push_back(std::isfinite(error) ? Json(error) : Json());
   }
   if (!row.error.empty()) json["error"] = row.error;
-  return line_of(json);
+  return json_text(json);
 }
 
 std::string machine_json(const Machine& machine) {
@@ -121,25 +118,25 @@ std::string machine_json(const Machine& machine) {
   for (const CacheLevel& level : machine.caches) {
     caches.push_back({{"bytes", level.bytes}, {"bytes_per_second", level.bandwidth}});
   }
-  return line_of({{"schema_version", 1},
-                  {"event", "machine"},
-                  {"device", to_string(machine.device)},
-                  {"name", machine.name},
-                  {"compute_capability", machine.compute_capability},
-                  {"multiprocessors", machine.multiprocessors},
-                  {"clock_mhz", machine.clock_mhz},
-                  {"driver", machine.driver},
-                  {"cuda", machine.cuda},
-                  {"cuda_architectures", machine.architectures},
-                  {"isa", machine.isa},
-                  {"threads", machine.threads},
-                  {"commit", machine.commit},
-                  {"copy_bytes_per_second", machine.copy},
-                  {"peak_bytes_per_second", machine.bandwidth},
-                  {"caches", caches},
-                  {"peak_fp32_flops_per_second", machine.fp32},
-                  {"peak_tf32_flops_per_second", machine.tf32},
-                  {"peak_bf16_flops_per_second", machine.bf16}});
+  return json_text(Json{{"schema_version", 1},
+                        {"event", "machine"},
+                        {"device", to_string(machine.device)},
+                        {"name", machine.name},
+                        {"compute_capability", machine.compute_capability},
+                        {"multiprocessors", machine.multiprocessors},
+                        {"clock_mhz", machine.clock_mhz},
+                        {"driver", machine.driver},
+                        {"cuda", machine.cuda},
+                        {"cuda_architectures", machine.architectures},
+                        {"isa", machine.isa},
+                        {"threads", machine.threads},
+                        {"commit", machine.commit},
+                        {"copy_bytes_per_second", machine.copy},
+                        {"peak_bytes_per_second", machine.bandwidth},
+                        {"caches", caches},
+                        {"peak_fp32_flops_per_second", machine.fp32},
+                        {"peak_tf32_flops_per_second", machine.tf32},
+                        {"peak_bf16_flops_per_second", machine.bf16}});
 }
 
 }  // namespace weft::measure

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/text.h"
 #include "measure/run.h"
 
 namespace weft::measure {
@@ -25,23 +26,6 @@ svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(
 .grid{stroke:var(--grid)}.roof{stroke:var(--ink);stroke-width:1.5;fill:none}
 .own{fill:var(--own)}.peer{fill:var(--peer)}svg .note{fill:var(--dim)}
 )";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
 
 double rate(const Row& row) {
   return row.by_flops ? row.flops_per_second() : row.bytes_per_second();
@@ -76,7 +60,7 @@ std::string ladder_svg(const std::vector<const Row*>& rows, const Machine& machi
   const double height = kTop + kRow * static_cast<double>(rows.size()) + 8;
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 860 {:.0f}\" width=\"860\" role=\"img\" aria-label=\"ladder of {}\">\n",
-      height, escaped(first.problem));
+      height, html_text(first.problem));
   const double roof = kLeft + kWidth * fp32 / most;
   svg += fmt::format(
       "<line class=\"roof\" stroke-dasharray=\"4 3\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" "
@@ -90,7 +74,7 @@ std::string ladder_svg(const std::vector<const Row*>& rows, const Machine& machi
         "<text text-anchor=\"end\" x=\"{}\" y=\"{:.0f}\">{}</text><rect class=\"{}\" x=\"{}\" "
         "y=\"{:.0f}\" width=\"{:.1f}\" height=\"{}\" rx=\"2\"/><text x=\"{:.1f}\" "
         "y=\"{:.0f}\">{}</text>\n",
-        kLeft - 8, y + 15, escaped(row->name), row->peer ? "peer" : "own", kLeft, y + 2,
+        kLeft - 8, y + 15, html_text(row->name), row->peer ? "peer" : "own", kLeft, y + 2,
         std::max(1.0, width), kRow - 8, kLeft + width + 6, y + 15, rate_text(*row));
     y += kRow;
   }
@@ -164,7 +148,7 @@ std::string roofline_svg(const std::vector<const Row*>& rows, const Machine& mac
         "<circle class=\"{}\" fill-opacity=\".8\" cx=\"{:.1f}\" cy=\"{:.1f}\" "
         "r=\"5\"><title>{}: {}, {}</title></circle>\n",
         row->peer ? "peer" : "own", x_of(row->flops / row->bytes), y_of(row->flops_per_second()),
-        escaped(row->name), escaped(row->problem), rate_text(*row));
+        html_text(row->name), html_text(row->problem), rate_text(*row));
   }
   return svg + "</svg>\n";
 }
@@ -182,7 +166,7 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
   for (const Row* row : rows) {
     if (!row->error.empty()) {
       html += fmt::format("<tr><td>{}</td><td colspan=\"{}\" class=\"bad\">{}</td></tr>\n",
-                          escaped(row->name), yardstick > 0 ? 8 : 7, escaped(row->error));
+                          html_text(row->name), yardstick > 0 ? 8 : 7, html_text(row->error));
       continue;
     }
     const Interval interval = row->turns.empty()
@@ -191,24 +175,24 @@ std::string table_html(const std::vector<const Row*>& rows, const Machine& machi
     html += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} x {}</td><td>{}</td>"
         "<td>{}</td>{}<td{}>{}</td></tr>\n",
-        escaped(row->name), time_text(row->timing.median), time_text(interval.low),
+        html_text(row->name), time_text(row->timing.median), time_text(interval.low),
         time_text(interval.high), row->timing.count, row->timing.calls, rate_text(*row),
         share_text(*row, machine),
         yardstick > 0 ? fmt::format("<td>{:.2f}</td>", rate(*row) / yardstick) : "",
-        row->ok() ? "" : " class=\"bad\"", row->ok() ? "ok" : escaped(fault_text(*row)));
+        row->ok() ? "" : " class=\"bad\"", row->ok() ? "ok" : html_text(fault_text(*row)));
   }
   return html + "</table></div>\n";
 }
 
 std::string series_html(const Series& series) {
-  std::string html =
-      fmt::format("<h3>{}</h3>\n<div class=\"scroll\"><table><tr><th></th>", escaped(series.title));
+  std::string html = fmt::format("<h3>{}</h3>\n<div class=\"scroll\"><table><tr><th></th>",
+                                 html_text(series.title));
   for (const std::string& column : series.columns) {
-    html += fmt::format("<th>{}</th>", escaped(column));
+    html += fmt::format("<th>{}</th>", html_text(column));
   }
   html += "</tr>\n";
   for (std::size_t i = 0; i < series.names.size(); ++i) {
-    html += fmt::format("<tr><td>{}</td>", escaped(series.names[i]));
+    html += fmt::format("<tr><td>{}</td>", html_text(series.names[i]));
     for (const Row* row : series.cells[i]) {
       html += row == nullptr ? "<td></td>"
                              : fmt::format("<td{}>{}</td>", row->ok() ? "" : " class=\"bad\"",
@@ -232,17 +216,19 @@ std::vector<const Row*> timed(const std::vector<const Row*>& rows, const Machine
 
 std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
   std::string html = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>Weft kernels on {0}</title><style>{1}</style></head>"
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{2}<meta "
+      "name=\"viewport\" content=\"width=device-width\"><title>Weft kernels on "
+      "{0}</title><style>{1}</style></head>"
       "<body>\n<h1>Weft kernels on {0}</h1>\n",
-      escaped(machine.name), kStyle);
+      html_text(machine.name), kStyle, policy_element());
   html += fmt::format(
       "<p>Measured in this run: {}. {}</p>\n", peaks_text(machine),
-      machine.device.is_cuda()
-          ? fmt::format("{} SMs at {} MHz, driver {}, CUDA {}.", machine.multiprocessors,
-                        machine.clock_mhz, machine.driver, machine.cuda)
-          : fmt::format("{} threads, kernels for {}.", machine.threads, machine.isa));
-  if (!machine.commit.empty()) html += fmt::format("<p>Commit {}.</p>\n", escaped(machine.commit));
+      html_text(machine.device.is_cuda()
+                    ? fmt::format("{} SMs at {} MHz, driver {}, CUDA {}.", machine.multiprocessors,
+                                  machine.clock_mhz, machine.driver, machine.cuda)
+                    : fmt::format("{} threads, kernels for {}.", machine.threads, machine.isa)));
+  if (!machine.commit.empty())
+    html += fmt::format("<p>Commit {}.</p>\n", html_text(machine.commit));
   html +=
       "<p class=\"dim\">A sample is many calls queued at once, through buffers that together pass "
       "three times the cache. What is shown of a problem took turns; from and to hold the median "
@@ -257,7 +243,7 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
     }
   }
   for (const std::string& family : families) {
-    html += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", escaped(family));
+    html += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", html_text(family));
     std::vector<const Row*> all;
     std::vector<std::string> problems;
     for (const Row& row : rows) {
@@ -273,7 +259,7 @@ std::string report_html(const std::vector<Row>& rows, const Machine& machine) {
       for (const Row* row : all) {
         if (row->problem == problem) group.push_back(row);
       }
-      html += fmt::format("<h3>{}</h3>\n", escaped(problem));
+      html += fmt::format("<h3>{}</h3>\n", html_text(problem));
       if (!timed(group, machine).empty()) html += ladder_svg(timed(group, machine), machine);
       html += table_html(group, machine);
     }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/state_dict.h"
 
 namespace weft::models {

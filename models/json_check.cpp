@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::models {
 
@@ -74,14 +75,6 @@ void check_json(std::string_view text, const JsonLimits& limits, const std::stri
   if (!Json::sax_parse(text, &checker)) {
     throw Error(ErrorKind::data, str(where, ": ", checker.problem()));
   }
-}
-
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
-  const bool cut = text.size() > kLongest;
-  return Json(std::string(text.substr(0, kLongest)))
-             .dump(-1, ' ', true, Json::error_handler_t::replace) +
-         (cut ? "..." : "");
 }
 
 }  // namespace weft::models

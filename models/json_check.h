@@ -17,7 +17,4 @@ struct JsonLimits {
 // key within an object, nests deeper or holds more values than the limits.
 void check_json(std::string_view text, const JsonLimits& limits, const std::string& where);
 
-// Text from a file, quoted for a message: escaped to printable ASCII and shortened.
-std::string in_quotes(std::string_view text);
-
 }  // namespace weft::models

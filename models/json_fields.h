@@ -14,16 +14,13 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #include "models/json_check.h"
 #include "models/records.h"
 
 namespace weft::models {
 
 using Json = nlohmann::ordered_json;
-
-inline std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // The double with the fewest digits that is this float: 0.1f is written as 0.1.
 inline double shortest(float value) {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/names.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/records.h"
 #include "models/state_dict.h"
 

@@ -99,7 +99,7 @@ std::string to_json(const ModelInfo& info) {
   json["test_accuracy"] = info.test_accuracy >= 0 ? Json(info.test_accuracy) : Json(nullptr);
   json["test_images"] = info.test_images;
   if (info.calibration.images > 0) json["calibration"] = json_of(info.calibration);
-  return dump(json);
+  return json_text(json);
 }
 
 ModelInfo model_info_from_json(std::string_view text, const std::string& where) {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "engine/names.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 
 namespace weft::models {
 

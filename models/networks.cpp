@@ -8,6 +8,7 @@
 
 #include "data/file_io.h"
 #include "engine/names.h"
+#include "engine/text.h"
 #include "layers/activation.h"
 #include "layers/batch_norm2d.h"
 #include "layers/conv2d.h"
@@ -16,7 +17,6 @@
 #include "layers/linear.h"
 #include "layers/pool2d.h"
 #include "layers/residual.h"
-#include "models/json_check.h"
 #include "models/network_text.h"
 
 namespace weft::models {

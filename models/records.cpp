@@ -256,10 +256,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(const TrainConfig& 
 }
 
 std::string to_json(const TrainConfig& config) {
-  return dump(json_of(config));
+  return json_text(json_of(config));
 }
 std::string to_json(const EpochRecord& record) {
-  return dump(json_of(record));
+  return json_text(json_of(record));
 }
 
 std::string to_json(const RunState& state) {
@@ -279,7 +279,7 @@ std::string to_json(const RunState& state) {
     json["log"].push_back(
         {{"step", record.step}, {"lr", record.lr}, {"totals", json_of(record.totals)}});
   }
-  return dump(json);
+  return json_text(json);
 }
 
 TrainConfig train_config_from_json(std::string_view text, const TrainConfig& start,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/file_io.h"
+#include "engine/text.h"
 
 namespace weft::models {
 
@@ -58,7 +59,7 @@ std::string progress_json(const RunState& state) {
   json["finished"] = epochs_done == state.config.epochs;
   json["images_of_next_epoch_done"] = state.totals.rows;
   if (const int best = best_epoch(state.history); best > 0) json["best_epoch"] = best;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace

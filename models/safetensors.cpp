@@ -10,6 +10,7 @@
 
 #include "data/file_io.h"
 #include "engine/extent.h"
+#include "engine/text.h"
 #include "models/json_check.h"
 
 namespace weft::models {
@@ -232,7 +233,7 @@ std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
                            {"data_offsets", {data_bytes, end}}};
     data_bytes = end;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json_text(header);
   text.resize(round_up(text.size(), 8), ' ');  // the data then starts aligned, as readers like it
 
   std::vector<std::byte> bytes(kPrefixBytes + text.size() + data_bytes);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "models/json_check.h"
+#include "engine/text.h"
 
 namespace weft::models {
 

@@ -6,6 +6,7 @@
 
 #include "bench/peers/peers.h"
 #include "engine/error.h"
+#include "engine/text.h"
 #include "measure/command.h"
 
 int main(int argc, char** argv) {
@@ -30,10 +31,10 @@ int main(int argc, char** argv) {
     }
     return weft::measure::run_bench(request, peers);
   } catch (const weft::Error& error) {
-    std::fprintf(stderr, "weft: error: %s\n", error.what());
+    std::fprintf(stderr, "weft: error: %s\n", weft::printable(error.what()).c_str());
     return error.exit_code();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "weft: error: unexpected: %s\n", error.what());
+    std::fprintf(stderr, "weft: error: unexpected: %s\n", weft::printable(error.what()).c_str());
     return 1;
   }
 }

@@ -13,6 +13,7 @@
 #include "data/folder/layout.h"
 #include "data/image.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -20,30 +21,6 @@ namespace {
 
 Error bad(const fs::path& where, const std::string& what) {
   return Error(ErrorKind::data, str(where.string(), ": ", what));
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80             ? 1
-                               : (lead & 0xe0) == 0xc0 ? 2
-                               : (lead & 0xf0) == 0xe0 ? 3
-                               : (lead & 0xf8) == 0xf0 ? 4
-                                                       : 0;
-    if (length == 0 || at + length > text.size()) return false;
-    std::uint32_t value = length == 1 ? lead : lead & (0xffu >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-      const auto next = static_cast<unsigned char>(text[at + i]);
-      if ((next & 0xc0) != 0x80) return false;
-      value = value << 6 | (next & 0x3fu);
-    }
-    constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (value < kLeast[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
-      return false;
-    }
-    at += length;
-  }
-  return true;
 }
 
 // FNV-1a, then the finaliser of SplitMix64 (Steele, Lea and Flood 2014), so that every bit counts.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "data/preprocess.h"
+#include "engine/text.h"
 #include "models/classifier.h"
 #include "models/trainer.h"
 
@@ -26,10 +27,11 @@ int main(int argc, char** argv) {
     plan.forward(stream);
     const std::vector<float> logits = weft::to_host(plan.output(), stream);
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    std::printf("%s\n", model.info.class_names[static_cast<std::size_t>(best)].c_str());
+    const std::string& name = model.info.class_names[static_cast<std::size_t>(best)];
+    std::printf("%s\n", weft::printable(name).c_str());
     return 0;
   } catch (const weft::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", weft::printable(error.what()).c_str());
     return error.exit_code();
   }
 }

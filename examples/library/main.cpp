@@ -5,12 +5,13 @@
 
 #include "engine/error.h"
 #include "engine/stream.h"
+#include "engine/text.h"
 
 bool example(const weft::Stream& stream);
 
 int main(int argc, char** argv) try {
   return example(weft::Stream(weft::parse_device(argc > 1 ? argv[1] : "auto"))) ? 0 : 1;
 } catch (const weft::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
+  std::fprintf(stderr, "%s\n", weft::printable(error.what()).c_str());
   return error.exit_code();
 }

@@ -5,6 +5,7 @@
 
 #include "data/digits.h"
 #include "data/image.h"
+#include "engine/text.h"
 #include "models/trainer.h"
 
 int main(int argc, char** argv) {
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
     std::printf("the first test image, a %d, is in %s/first.png\n", test.labels[0], argv[1]);
     return trainer.history().back().test.accuracy > 0.8 ? 0 : 1;
   } catch (const weft::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    std::fprintf(stderr, "%s\n", weft::printable(error.what()).c_str());
     return error.exit_code();
   }
 }

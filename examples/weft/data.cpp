@@ -57,7 +57,7 @@ int run_verify(const DataCommandFlags& flags) {
   check_data_flags(flags.data);
   const std::vector<data::FileCheck> checks =
       data::verify_dataset(flags.name(), find_options(flags.data.data_dir));
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   std::string damaged;
   for (const data::FileCheck& check : checks) {
     if (!check.ok()) damaged += (damaged.empty() ? "" : ", ") + check.path.string();
@@ -68,8 +68,7 @@ int run_verify(const DataCommandFlags& flags) {
                                   {"expected", or_null(!check.expected.empty(), check.expected)},
                                   {"ok", check.ok()}});
     }
-    rows.push_back({printable(check.path.string()),
-                    format_count(static_cast<std::int64_t>(check.bytes)),
+    rows.push_back({check.path.string(), format_count(static_cast<std::int64_t>(check.bytes)),
                     check.sha256.substr(0, 16),
                     !check.ok()              ? "WRONG"
                     : check.expected.empty() ? "well formed"
@@ -89,7 +88,7 @@ int run_verify(const DataCommandFlags& flags) {
 std::string state_of(const data::DatasetInfo& info) {
   if (info.generated) return "built in";
   if (!info.folder) return info.downloadable ? "not here; can be downloaded" : "not here";
-  const std::string folder = printable(info.folder->string());
+  const std::string folder = info.folder->string();
   return info.files.size() == 4 ? folder : fmt::format("incomplete in {}", folder);
 }
 
@@ -124,9 +123,9 @@ int run_own_info(const DataCommandFlags& flags) {
     write_out(json_line(event));
     return 0;
   }
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   for (std::size_t label = 0; label < counts.size(); ++label) {
-    rows.push_back({printable(dataset.class_names[label]), format_count(counts[label][0]),
+    rows.push_back({dataset.class_names[label], format_count(counts[label][0]),
                     format_count(counts[label][1]), format_count(counts[label][2])});
   }
   write_out(format_table({{"class", Align::left}, {"training"}, {"validation"}, {"test"}}, rows,
@@ -142,7 +141,7 @@ int run_info(const DataCommandFlags& flags) {
   if (!own_data_from(flags.data.own).path.empty()) return run_own_info(flags);
   data::FindOptions options = find_options(flags.data.data_dir);
   options.allow_download = false;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   for (const std::string_view name : data::dataset_names()) {
     if (!flags.data.dataset.empty() && name != flags.data.dataset) continue;
     const data::DatasetInfo info = data::describe_dataset(name, options);

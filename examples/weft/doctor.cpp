@@ -46,8 +46,8 @@ DataState mnist_state(const std::string& data_dir) {
 }
 
 std::string gpu_text(const DeviceProperties& gpu) {
-  return fmt::format("{}, sm_{}, {} SMs, {}", printable(gpu.name), gpu.compute_capability,
-                     gpu.multiprocessors, format_bytes(static_cast<double>(gpu.memory_bytes)));
+  return fmt::format("{}, sm_{}, {} SMs, {}", gpu.name, gpu.compute_capability, gpu.multiprocessors,
+                     format_bytes(static_cast<double>(gpu.memory_bytes)));
 }
 
 int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags) {
@@ -90,8 +90,7 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
     write_out(json_line(event));
     return 0;
   }
-  std::vector<std::pair<std::string, std::string>> pairs = {{"weft", WEFT_VERSION},
-                                                            {"runs on", chosen}};
+  Pairs pairs = {{"weft", WEFT_VERSION}, {"runs on", chosen}};
   for (const DeviceProperties& gpu : gpus) pairs.emplace_back("GPU", gpu_text(gpu));
   if (gpus.empty()) pairs.emplace_back("GPU", "none: " + status.reason);
   if (!gpus.empty()) {
@@ -100,13 +99,13 @@ int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags)
                                    cuda_version(gpus[0].runtime_version)));
   }
   pairs.emplace_back("built for", built_with_cuda() ? "CPU and CUDA " + archs : "CPU only");
-  pairs.emplace_back("CPU", fmt::format("{}, kernels for {}", printable(cpu.name),
-                                        kernels::name_of(kernels::cpu_isa())));
-  pairs.emplace_back("threads", fmt::format("{}", omp_get_max_threads()));
   pairs.emplace_back(
-      "mnist", printable(mnist.folder.empty() ? mnist.state + "; train tries to download it, or "
-                                                              "uses built-in digits"
-                                              : mnist.folder + ", " + mnist.state));
+      "CPU", fmt::format("{}, kernels for {}", cpu.name, kernels::name_of(kernels::cpu_isa())));
+  pairs.emplace_back("threads", fmt::format("{}", omp_get_max_threads()));
+  pairs.emplace_back("mnist", mnist.folder.empty() ? mnist.state +
+                                                         "; train tries to download it, or "
+                                                         "uses built-in digits"
+                                                   : mnist.folder + ", " + mnist.state);
   pairs.emplace_back("WebP", data::reads_webp() ? "pictures are read"
                                                 : "pictures are refused: built without libwebp");
   pairs.emplace_back("ONNX", models::knows_onnx() ? "files are read and written"

@@ -107,7 +107,7 @@ std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) 
   print_notice(
       fmt::format("{}: {} is assumed, because the file does not say what it was trained "
                   "on; --dataset NAME and --data DIR say another",
-                  printable(flags.model), kDefaultDataset));
+                  flags.model, kDefaultDataset));
   return kDefaultDataset;
 }
 
@@ -123,7 +123,7 @@ int run_eval(const EvalFlags& flags) {
   if (model.info.own_data && !own && flags.data.dataset.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
-                            flags.model, printable(name)));
+                            flags.model, name));
   }
   const std::uint64_t limit = device_data_limit(flags.device);
   const auto load = [&] {
@@ -157,12 +157,12 @@ int run_eval(const EvalFlags& flags) {
   const double rate =
       evaluation.seconds > 0 ? static_cast<double>(metrics.images) / evaluation.seconds : 0;
   std::string text = format_pairs(
-      {{"accuracy", paint(terminal, "1", format_accuracy(metrics))},
+      {{"accuracy", {format_accuracy(metrics), "1"}},
        {"loss", fmt::format("{:.4f}", metrics.loss)},
        {"calibration", calibration_text(model.info.calibration, evaluation)},
        {"unsure", unsure_text(model.info.calibration, evaluation)},
-       {"data", fmt::format("{}: {} test images, {}", printable(dataset.name),
-                            format_count(metrics.images), printable(dataset.source))},
+       {"data", fmt::format("{}: {} test images, {}", dataset.name, format_count(metrics.images),
+                            dataset.source)},
        {"device",
         fmt::format("{}, {} images/s", to_string(device), format_count(std::llround(rate)))}},
       terminal);
@@ -175,7 +175,7 @@ int run_eval(const EvalFlags& flags) {
   if (name == "digits" && flags.data.dataset.empty() &&
       is_here(kDefaultDataset, flags.data.data_dir)) {
     print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
-                             shell_quoted(flags.model), data_arguments(flags.data, {})));
+                             shell_word(flags.model), data_arguments(flags.data, {})));
   }
   return 0;
 }

@@ -31,8 +31,6 @@ struct HistogramFlags {
 constexpr std::int64_t kArrayBins = 10, kPictureBins = 256, kMostBins = 1 << 24;
 constexpr int kPngScale = 2;
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
 // What was counted, with the lines above the table and the fields of the JSON.
 struct Result {
   Histogram histogram;
@@ -95,7 +93,7 @@ Result array_result(const HistogramFlags& flags, const data::NpyArray& array, De
   leave_out(counted.above, "above it");
   leave_out(counted.nan, "NaN");
   leave_out(counted.infinite, "infinite");
-  const std::string name = printable(input_name(flags.input));
+  const std::string name = input_name(flags.input);
   result.pairs = {{"input", fmt::format("{}: {}", name, shape_text(array))}};
   if (finite > 0) {
     result.pairs.emplace_back("values", fmt::format("{:.6g} to {:.6g}, mean {:.6g}", counted.least,
@@ -138,8 +136,8 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
     throw Error(ErrorKind::usage, "--range is for arrays; a picture has the values 0 to 255");
   }
   if (const std::string assumption = image.depth.assumption(); !assumption.empty()) {
-    print_notice(fmt::format("{}: a PNG with 16 bits a sample: {}",
-                             printable(input_name(flags.input)), assumption));
+    print_notice(
+        fmt::format("{}: a PNG with 16 bits a sample: {}", input_name(flags.input), assumption));
   }
   const CountedPicture counted = count_picture(image, bins, flags.variant, device);
   const std::string size =
@@ -151,7 +149,7 @@ Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, 
   for (std::int64_t b = 0; b <= bins; ++b) {
     histogram.edges.push_back(static_cast<double>(b * width));
   }
-  result.pairs = {{"input", fmt::format("{}: {}", printable(input_name(flags.input)), size)},
+  result.pairs = {{"input", fmt::format("{}: {}", input_name(flags.input), size)},
                   {"device", device_text(flags, device, counted.seconds)}};
   nlohmann::ordered_json& event = result.event;
   event["input"] = input_name(flags.input);
@@ -192,7 +190,7 @@ int run_histogram(const HistogramFlags& flags) {
   if (to_file) {
     write_result(result, flags.out, ending);
     result.event["out"] = flags.out;
-    result.pairs.emplace_back("written", printable(flags.out));
+    result.pairs.emplace_back("written", flags.out);
   }
   if (flags.json) {
     write_out(json_line(result.event));

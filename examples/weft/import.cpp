@@ -54,8 +54,8 @@ bool is_model_of_weft(const fs::path& file) {
 models::OnnxModel read_safetensors_model(const ImportFlags& flags,
                                          const models::OnnxImport& options) {
   if (!flags.input.empty() || !flags.output.empty()) {
-    throw Error(ErrorKind::usage, fmt::format("{}: --input and --output go with ONNX files only",
-                                              printable(flags.file)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: --input and --output go with ONNX files only", flags.file));
   }
   models::OnnxModel found;
   found.model = models::load_model(flags.file);
@@ -64,7 +64,7 @@ models::OnnxModel read_safetensors_model(const ImportFlags& flags,
   if (std::ssize(info.class_names) != info.network.classes) {
     throw Error(ErrorKind::usage,
                 fmt::format("{}: the network has {} classes, and there are {} names for them",
-                            printable(flags.file), info.network.classes, info.class_names.size()));
+                            flags.file, info.network.classes, info.class_names.size()));
   }
   if (options.mean.empty() && options.stddev.empty()) return found;
   models::PixelScale pixels{{info.mean.begin(), info.mean.end()},
@@ -98,7 +98,7 @@ fs::path output_path(const ImportFlags& flags) {
 }
 
 std::string table_of(const Measurement& measured, const Terminal& terminal) {
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const MeasuredScale& one : measured.scales) {
     const bool is_best = &one == &measured.scales[measured.best];
     cells.push_back(
@@ -164,7 +164,7 @@ int run_import(const ImportFlags& flags) {
   write_out(fmt::format("{} has {}, {} parameters\nLook at it: {} inspect {}\n",
                         printable(out.string()), printable(model.info.network.name),
                         format_count(model.net->parameter_count()), program_name(),
-                        shell_quoted(flags.out)));
+                        shell_word(flags.out)));
   return 0;
 }
 

@@ -143,7 +143,7 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
   }
   return format_pairs(
       {{"network", network.name + (info.recognised ? " (recognised from its tensors)" : "")},
-       {"data", info.dataset.empty() ? "not known" : printable(info.dataset)},
+       {"data", info.dataset.empty() ? "not known" : info.dataset},
        {"classes", classes},
        {"input", fmt::format("{}, {}{}", image, normalisation_text(info), is_assumed)},
        {"output", info.output == models::Output::sigmoid
@@ -154,7 +154,7 @@ std::string facts(const models::Model& model, const Terminal& terminal) {
 }
 
 std::string layer_table(const std::vector<LayerRow>& rows, const Terminal& terminal) {
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   std::int64_t parameters = 0;
   double flops = 0;
   const auto flops_text = [](double value) {
@@ -177,7 +177,7 @@ std::string layer_table(const std::vector<LayerRow>& rows, const Terminal& termi
 }
 
 std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& terminal) {
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
   for (const PlanMemory& plan : memory) {
     const bool adamw = plan.optimizer == models::Optimizer::adamw;

@@ -237,7 +237,7 @@ class Run {
       std::error_code code;
       const std::uintmax_t size = fs::file_size(path, code);
       if (code) {
-        print_notice(fmt::format("no animation: {} is missing", printable(path.string())));
+        print_notice(fmt::format("no animation: {} is missing", path.string()));
         return {};
       }
       bytes += size;

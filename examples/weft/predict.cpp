@@ -96,13 +96,14 @@ void print_marks(const PredictFlags& flags, const std::string& path, const data:
   if (flags.json) {
     write_out(marks_as_json(path, marks, classes, info));
   } else {
-    write_out(printable(path) + "\n" + paint(terminal, "1", text_of(marks, classes)) + "\n");
+    const Classes shown = classes.shown();
+    write_out(printable(path) + "\n" + paint(terminal, "1", text_of(marks, shown)) + "\n");
     int width = 0;
     for (const ReadMark& mark : marks) {
       width = std::max(width, display_width(box_text(mark.prepared.box)));
     }
     for (const ReadMark& mark : marks) {
-      write_out(as_line("  " + box_text(mark.prepared.box), width + 2, mark.answer, classes,
+      write_out(as_line("  " + box_text(mark.prepared.box), width + 2, mark.answer, shown,
                         static_cast<std::size_t>(flags.top_k), terminal));
     }
     const std::string left_out = marks.front().prepared.left_out.text();
@@ -122,7 +123,7 @@ void report_depth(const std::string& path, const data::SampleDepth& depth) {
   const std::string assumption = depth.assumption();
   if (assumption.empty() || !reported.insert(depth.bits).second) return;
   print_notice(fmt::format("{}: a PNG with 16 bits a sample: {}; --sample-bits says otherwise",
-                           printable(path), assumption));
+                           path, assumption));
 }
 
 data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input,
@@ -159,7 +160,7 @@ int run_predict(const PredictFlags& flags) {
   // For one image at a time, waking more threads costs more than it saves.
   if (flags.device.threads == 0) omp_set_num_threads(1);
   models::Classifier classifier(model, Stream(device), select_kernels(flags.device, device));
-  const Classes classes(model.info.class_names);
+  const Classes classes(model.info.class_names), shown = classes.shown();
   const Terminal terminal = detect_terminal(kStdout);
   const std::size_t top_k = static_cast<std::size_t>(flags.top_k);
   std::optional<AnswerTable> table;
@@ -194,16 +195,16 @@ int run_predict(const PredictFlags& flags) {
       continue;
     }
     if (prepared.left_out.count() > 0) {
-      print_notice(fmt::format("{}: {}", printable(path), prepared.left_out.text()));
+      print_notice(fmt::format("{}: {}", path, prepared.left_out.text()));
     }
     if (prepared.marks > 1) {
-      print_notice(fmt::format("{}: {} marks; this is the largest, --all reads each",
-                               printable(path), prepared.marks));
+      print_notice(
+          fmt::format("{}: {} marks; this is the largest, --all reads each", path, prepared.marks));
     }
     const models::Answer answer = classifier.classify(prepared.pixels);
     if (table) table->add(path, answer, classes, prepared.inverted);
     write_out(flags.json ? as_json(path, answer, classes, top_k, prepared, model.info)
-                         : as_line(printable(path), path_width, answer, classes, top_k, terminal));
+                         : as_line(printable(path), path_width, answer, shown, top_k, terminal));
     if (!flags.show) continue;
     const Terminal& canvas = flags.json ? detect_terminal(kStderr) : terminal;
     const models::NetworkOptions& network = model.info.network;

@@ -70,7 +70,7 @@ void print_timings() {
   }
   if (rows.empty()) return;
   const Terminal terminal = detect_terminal(kStderr);
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const Row& row : rows) {
     cells.push_back({fmt::format("{:.3f}", row.start), fmt::format("{:.3f}", row.seconds),
                      std::string(static_cast<std::size_t>(2 * row.part->depth), ' ') +

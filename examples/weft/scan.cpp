@@ -217,7 +217,7 @@ int run_scan(const ScanFlags& flags) {
   const std::string ending = to_file ? output_ending("--out", flags.out, {".npy", ".txt"}) : "";
   const kernels::ScanOptions options = options_of(flags);
   const Device device = select_device(flags.device);
-  const std::string name = printable(input_name(flags.input));
+  const std::string name = input_name(flags.input);
   NpyArray array = read_array(flags.input, "scan", flags.text);
   if (to_file && !flags.json) announce_device(flags.device, device);  // a bad file is one line
   const std::string what = shape_text(array);
@@ -242,7 +242,7 @@ int run_scan(const ScanFlags& flags) {
                                 flags.variant == "automatic" ? "" : ", " + flags.variant,
                                 format_duration(seconds), rate)},
          {"last", last_value(array)},
-         {"written", printable(flags.out)}},
+         {"written", flags.out}},
         detect_terminal(kStdout)));
   }
   return 0;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #include "host_cuda/checks/checks.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
@@ -44,7 +45,7 @@ extern "C" void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, std::uintptr
   if (running != nullptr) {
     fail([&] { return weft::str("out of bounds: ", where(*running), ": ", text()); });
   }
-  std::fprintf(stderr, "host-cuda: host code: %s\n", text().c_str());
+  std::fprintf(stderr, "host-cuda: host code: %s\n", weft::printable(text()).c_str());
   std::abort();
 }
 // g++ -fsanitize=alignment knows the alignment of the type that is accessed.

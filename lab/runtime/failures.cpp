@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #include "host_cuda/checks/host.h"
 
 namespace weft::host_cuda::lab {
@@ -46,7 +47,7 @@ extern "C" [[gnu::constructor]] void weft_lab_begin() {
 
 void print_error(const std::string& message) {
   std::fflush(stdout);
-  std::fprintf(stderr, "weft: error: %s\n", message.c_str());
+  std::fprintf(stderr, "weft: error: %s\n", printable(message).c_str());
 }
 
 cudaError_t launch_failed(const Configuration& at, const std::string& kernel, cudaError_t code) {

@@ -12,6 +12,7 @@
 
 #include "engine/error.h"
 #include "engine/names.h"
+#include "engine/text.h"
 
 namespace weft::models {
 namespace {

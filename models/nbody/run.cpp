@@ -147,7 +147,7 @@ std::string metadata_of(const NbodyState& state) {
   json["plan"] = json_of(state.plan);
   json["history"] = Json::array();
   for (const NbodySample& sample : state.samples) json["history"].push_back(json_of(sample));
-  return dump(json);
+  return json_text(json);
 }
 
 NbodyState state_from(const Fields& fields) {

@@ -10,7 +10,7 @@
 
 #include "data/file_io.h"
 #include "engine/error.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 
 namespace weft::models {
 

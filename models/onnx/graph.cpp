@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/error.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/network_text.h"
 #include "models/onnx/operators.h"
 

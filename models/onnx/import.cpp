@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "data/file_io.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/text.h"
 #include "models/records.h"

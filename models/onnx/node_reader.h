@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {

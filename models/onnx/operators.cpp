@@ -7,7 +7,7 @@
 #include <array>
 
 #include "engine/error.h"
-#include "models/json_check.h"
+#include "engine/text.h"
 #include "models/onnx/node_reader.h"
 
 namespace weft::models {

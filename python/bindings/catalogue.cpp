@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The tables of rungs, and what this build and this machine can do.
+// The tables of rungs, what this build and this machine can do, and how text is printed.
 #include "kernels/catalogue.h"
 
+#include "engine/text.h"
 #include "kernels/isa.h"
 #include "python/bindings/arrays.h"
 
@@ -61,6 +62,12 @@ void bind_catalogue(nb::module_& m) {
   m.def("families", &families, "Each family: its name, its summary and its rungs, as dicts.");
   m.def("build_info", &build_info,
         "What this package was built with, and the instruction set that its CPU kernels use here.");
+  m.def(
+      "printable", [](std::string_view text) { return printable(text); }, "text"_a,
+      "A text in one line, with what is unprintable in it escaped.");
+  m.def(
+      "html_text", [](std::string_view text) { return html_text(text); }, "text"_a,
+      "A printable text for an element or an attribute of HTML.");
   m.attr("version") = WEFT_VERSION;
 }
 

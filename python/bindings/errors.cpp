@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // weft::Error becomes the exception of weft/_errors.py that its kind stands for.
+#include "engine/text.h"
 #include "python/bindings/arrays.h"
 
 namespace weft::python {
@@ -27,7 +28,7 @@ void translate_errors() {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const nb::object type = nb::module_::import_("weft._errors").attr(exception_of(error.kind()));
-      PyErr_SetString(type.ptr(), error.what());
+      PyErr_SetString(type.ptr(), printable(error.what()).c_str());
     }
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/text.h"
 #include "kernels/batch/batch.h"
 
 namespace weft::python {
@@ -98,7 +99,8 @@ Pictures pictures_for(const Call& call, const char* what, const Shape& shape, La
 }
 
 void warn(const std::string& text, int level) {
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), level) != 0) throw nb::python_error();
+  if (PyErr_WarnEx(PyExc_UserWarning, printable(text).c_str(), level) != 0)
+    throw nb::python_error();
 }
 
 }  // namespace weft::python

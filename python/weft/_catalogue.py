@@ -92,7 +92,7 @@ class Run(NamedTuple):
             if row["requests"] > 0
         ]
         head = ["line", "access", "requests", "lanes", "transactions", "at best"]
-        return f"<p>{_escape(repr(self).splitlines()[0])}</p>" + (_table(head, rows) if rows else "")
+        return f"<p>{_core.html_text(repr(self).splitlines()[0])}</p>" + (_table(head, rows) if rows else "")
 
 
 class Timing(NamedTuple):
@@ -128,8 +128,10 @@ class Page:
         return f"<weft.Page of {len(self.html)} bytes; save(path) writes it>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return (
-            f'<iframe srcdoc="{_escape(self.html)}" width="100%" height="760" '
+            f'<iframe srcdoc="{escape(self.html)}" width="100%" height="760" '
             'style="border:1px solid #ccc"></iframe>'
         )
 
@@ -156,7 +158,7 @@ class Kernel(NamedTuple):
         return f"<weft.Kernel {self.path}: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        return f"<b>{_escape(self.path)}</b>: {_escape(self.summary)}. Runs on {_where(self)}."
+        return f"<b>{_core.html_text(self.path)}</b>: {_core.html_text(self.summary)}. Runs on {_where(self)}."
 
     def show(self, *, size: int | str | None = None, gpu: str = "h200") -> None:
         """Prints what it does, what it needs, and what bounds it on a GPU, from public figures."""
@@ -381,14 +383,8 @@ def _count_lines(counts: Iterable[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _escape(text: str) -> str:
-    import html
-
-    return html.escape(text)
-
-
 def _table(head: list[str], rows: list[list[Any]]) -> str:
     def line(cells: Iterable[Any], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{_escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{_core.html_text(str(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     return "<table>" + line(head, "th") + "".join(line(row, "td") for row in rows) + "</table>"

@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
     def __repr__(self) -> str:
         unsure = "unsure; the nearest is " if self.unsure else ""
-        return f"<{unsure}{self.name} ({self.probability:.2%})>"
+        return f"<{unsure}{_core.printable(self.name)} ({self.probability:.2%})>"
 
 
 class Model:
@@ -58,7 +58,8 @@ class Model:
 
     def __repr__(self) -> str:
         count = self._network.parameter_count()
-        return f"<weft.Model {self.info['network']}, {count} parameters, {self.info['dataset']}>"
+        about = _core.printable(f"{self.info['network']}, {count} parameters, {self.info['dataset']}")
+        return f"<weft.Model {about}>"
 
     @property
     def class_names(self) -> list[str]:
@@ -196,12 +197,12 @@ def load(
         path_text("path", path), device, _numbers(mean), _numbers(stddev), input_shape, list(class_names)
     )
     for notice in network.notices():
-        warnings.warn(f"{os.fspath(path)}: {notice}", stacklevel=2)
+        warnings.warn(_core.printable(f"{os.fspath(path)}: {notice}"), stacklevel=2)
     model = Model(network)
     if model.info.get("normalisation") == "assumed":
         formula = f"(pixel / 255 - {model.info['mean']}) / {model.info['stddev']}"
         warnings.warn(
-            f"{os.fspath(path)}: {formula} is assumed, because nothing says how it reads pixels; "
+            f"{_core.printable(os.fspath(path))}: {formula} is assumed, because nothing says how it reads pixels; "
             "mean= and stddev= for an .onnx file, or `weft import`, say another",
             stacklevel=2,
         )

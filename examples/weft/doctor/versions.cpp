@@ -76,8 +76,8 @@ int show_versions(bool json) {
     write_out(json_line(event));
     return 0;
   }
-  const auto shown = [](const std::string& text) { return text.empty() ? "-" : printable(text); };
-  std::vector<std::vector<std::string>> rows = {{"weft", WEFT_VERSION, "-", "-"}};
+  const auto shown = [](const std::string& text) { return text.empty() ? "-" : text; };
+  std::vector<Cells> rows = {{"weft", WEFT_VERSION, "-", "-"}};
   for (const LibraryVersion& library : all) {
     rows.push_back(
         {library.name, shown(library.built), shown(library.running), shown(library.oldest)});

@@ -72,12 +72,12 @@ std::string histogram_table(const Histogram& histogram, const Terminal& terminal
     totals.push_back(std::reduce(channel.counts.begin(), channel.counts.end()));
     fullest = std::max(fullest, *std::max_element(counts.back().begin(), counts.back().end()));
   }
-  std::vector<std::vector<std::string>> cells(rows);
+  std::vector<Cells> cells(rows);
   std::vector<Column> columns = {{histogram.is_picture ? "value" : "range", Align::left}};
   for (std::size_t row = 0; row < rows; ++row) {
-    cells[row].push_back(range_text(histogram, row * together,
-                                    std::min(histogram.bins(), (row + 1) * together),
-                                    terminal.unicode));
+    cells[row].emplace_back(range_text(histogram, row * together,
+                                       std::min(histogram.bins(), (row + 1) * together),
+                                       terminal.unicode));
   }
   for (std::size_t c = 0; c < counts.size(); ++c) {
     const std::string& name = histogram.channels[c].name;
@@ -87,7 +87,7 @@ std::string histogram_table(const Histogram& histogram, const Terminal& terminal
   }
   int used = 0;
   for (std::size_t row = 0; row < rows; ++row) {
-    int width = display_width(cells[row][0]) + 2;
+    int width = display_width(cells[row][0].text) + 2;
     for (std::size_t c = 0; c < counts.size(); ++c) {
       width += 2 + (histogram.is_picture
                         ? std::max<int>(8, static_cast<int>(histogram.channels[c].name.size()))
@@ -100,11 +100,11 @@ std::string histogram_table(const Histogram& histogram, const Terminal& terminal
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t c = 0; c < counts.size(); ++c) {
       const std::int64_t count = counts[c][row];
-      if (!histogram.is_picture) cells[row].push_back(format_count(count));
-      cells[row].push_back(share_text(count, totals[c]));
-      cells[row].push_back(
-          paint(terminal, style_of(histogram.channels[c].name),
-                bar(static_cast<double>(count) / static_cast<double>(fullest), length, terminal)));
+      if (!histogram.is_picture) cells[row].emplace_back(format_count(count));
+      cells[row].emplace_back(share_text(count, totals[c]));
+      cells[row].emplace_back(
+          bar(static_cast<double>(count) / static_cast<double>(fullest), length, terminal),
+          style_of(histogram.channels[c].name));
     }
   }
   std::string text = format_table(columns, cells, terminal);

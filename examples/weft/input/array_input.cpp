@@ -82,8 +82,7 @@ char delimiter_of(const std::string& text) {
   }
   if (text == "|" || text == ":") return text[0];
   throw Error(ErrorKind::usage,
-              fmt::format("--delimiter: expected ',' ';' '|' ':' tab or blank, found '{}'",
-                          printable(text)));
+              fmt::format("--delimiter: expected ',' ';' '|' ':' tab or blank, found '{}'", text));
 }
 
 data::TextOptions text_options(const TextFlags& flags) {
@@ -111,7 +110,7 @@ data::NpyArray read_text(Source& source, const std::string& name, std::vector<st
   for (; !part.empty(); part = source.next(kTextPart)) reader.feed(as_text(part));
   data::NpyArray array = reader.finish();
   for (const std::string& note : reader.notes()) {
-    print_notice(fmt::format("{}: {}", printable(name), note));
+    print_notice(fmt::format("{}: {}", name, note));
   }
   return array;
 }

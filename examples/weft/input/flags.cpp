@@ -86,7 +86,7 @@ std::string did_you_mean(const std::string& guess, const std::string& otherwise)
 
 std::string program_name() {
   const char* name = std::getenv("WEFT_PROGRAM");
-  return name == nullptr || *name == '\0' ? "weft" : shell_quoted(name);
+  return name == nullptr || *name == '\0' ? "weft" : shell_word(name);
 }
 
 bool takes_value(const CLI::Option& option) {
@@ -151,12 +151,12 @@ void require_values(const CLI::App& app, const std::vector<std::string>& words) 
       if (equals + 1 < word.size()) continue;
     } else if (++i < words.size() && !words[i].empty()) {
       if (!looks_like_flag(words[i])) continue;
-      found = fmt::format(", found '{}'", printable(words[i]));
+      found = fmt::format(", found '{}'", words[i]);
       const bool is_flag =
           command->get_option_no_throw(words[i].substr(0, words[i].find('='))) != nullptr;
       found += is_flag || !name.starts_with("--")
                    ? see
-                   : fmt::format("; {}={} if that is the value", name, printable(words[i]));
+                   : fmt::format("; {}={} if that is the value", name, words[i]);
     }
     throw Error(ErrorKind::usage, fmt::format("{} needs a value{}", name, found));
   }
@@ -221,7 +221,7 @@ std::uint64_t device_data_limit(const DeviceFlags& flags) {
   throw Error(ErrorKind::usage,
               fmt::format("--device-data-limit: expected a number of bytes, which may end in K, M, "
                           "G or T, found {}",
-                          printable(text)));
+                          text));
 }
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda) {
@@ -261,9 +261,9 @@ std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const s
     at = after;
     if (i + 1 == extents.size() && at == end) return extents;
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("{} expects CHANNELSxHEIGHTxWIDTH, such as 3x32x32, found {}", flag,
-                          printable(text)));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{} expects CHANNELSxHEIGHTxWIDTH, such as 3x32x32, found {}", flag, text));
 }
 
 void require_folder_of(const std::string& flag, const std::string& path) {
@@ -326,7 +326,7 @@ Device select_device(const DeviceFlags& flags) {
       std::ranges::count(known, flags.device) > 0 || flags.device.starts_with("cuda:");
   if (flags.device.starts_with("gpu")) {
     throw Error(ErrorKind::usage,
-                fmt::format("unknown device '{}'; did you mean 'cuda'?", printable(flags.device)));
+                fmt::format("unknown device '{}'; did you mean 'cuda'?", flags.device));
   }
   if (!looks_known) throw_unknown("device", flags.device, known);
   if (flags.device == "host-cuda" && !built_for_host_cuda()) hand_over_to_host_cuda();
@@ -355,11 +355,11 @@ layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
   if (flags.batch_invariant) {
     const bool rounds = choice.mode != kernels::ComputeMode::fp32;
     if (rounds || !flags.kernels.empty()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("--batch-invariant chooses the kernels, in fp32: it does not go with "
-                              "{} {}",
-                              rounds ? "--precision" : "--impl",
-                              printable(rounds ? flags.precision : flags.kernels)));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--batch-invariant chooses the kernels, in fp32: it does not go with "
+                      "{} {}",
+                      rounds ? "--precision" : "--impl", rounds ? flags.precision : flags.kernels));
     }
     choice.batch_invariant = true;
   }
@@ -380,7 +380,7 @@ layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
           ErrorKind::usage,
           fmt::format("--impl: expected conv=NAME,conv_relu_pool=NAME,gemm=NAME,fuse=on|off; found "
                       "'{}'",
-                      printable(item)));
+                      item));
     }
     if (family == "fuse") choice.fuse = name == "on";
     if (rung != nullptr) *rung = kernels::rung_name(family, name);

@@ -95,7 +95,7 @@ const std::atomic<bool>& catch_interrupts(std::string_view says) {
   if (run_is_saved) return stop_is_requested;
   const bool over_a_bar = detect_terminal(kStderr).interactive;
   first_words = notices_are_shown() && !says.empty()
-                    ? fmt::format("{}weft: {}\n", over_a_bar ? "\r\033[K" : "", says)
+                    ? fmt::format("{}weft: {}\n", over_a_bar ? "\r\033[K" : "", printable(says))
                     : "";
   end_on_signals();
   asked_before = set_stop(asked_to_stop);

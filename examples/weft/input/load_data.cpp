@@ -69,7 +69,7 @@ data::Dataset load_images(const std::string& name, const std::string& data_dir,
     throw Error(
         ErrorKind::data,
         fmt::format("no folder {}; {} data fetch --data-dir {} makes it and downloads mnist",
-                    data_dir, program_name(), shell_quoted(data_dir)));
+                    data_dir, program_name(), shell_word(data_dir)));
   }
   data::FindOptions options = find_options(data_dir);
   options.test_only = test_only;
@@ -110,13 +110,13 @@ DatasetShape shape_of(const data::Dataset& dataset) {
 void notice_limit(std::string_view flag, std::int64_t limit, std::int64_t images,
                   std::string_view kind, std::string_view dataset) {
   if (limit <= images) return;
-  print_notice(fmt::format("{} {}: {} has {} {} images, and all are used", flag, limit,
-                           printable(dataset), images, kind));
+  print_notice(fmt::format("{} {}: {} has {} {} images, and all are used", flag, limit, dataset,
+                           images, kind));
 }
 
 std::string data_arguments(const DataFlags& flags, const models::OwnData& own) {
-  if (!own.path.empty()) return " --data " + shell_quoted(own.path);
-  return flags.data_dir.empty() ? "" : " --data-dir " + shell_quoted(flags.data_dir);
+  if (!own.path.empty()) return " --data " + shell_word(own.path);
+  return flags.data_dir.empty() ? "" : " --data-dir " + shell_word(flags.data_dir);
 }
 
 }  // namespace weft::cli

@@ -17,7 +17,7 @@ namespace {
 Error bad_size(const std::string& text) {
   return Error(ErrorKind::usage,
                fmt::format("--image-size: expected HEIGHTxWIDTH, each from 1 to {}, found '{}'",
-                           data::kMaxDatasetSide, printable(text)));
+                           data::kMaxDatasetSide, text));
 }
 
 void parse_size(const std::string& text, data::PictureShape& shape) {

@@ -107,7 +107,7 @@ Communicator* ranks = nullptr;  // ends with leave_ranks(), or with the process
 // A rank is lost: this process ends, wherever it is. What rank 0 has saved is whole.
 void end_at_once(const std::string& line) {
   if (!line.empty()) {
-    if (detect_terminal(kStderr).interactive) write_log("\r\033[K");  // over a progress bar
+    if (detect_terminal(kStderr).interactive) clear_bar();
     print_error(line);
   }
   children.stop();  // one that has been stopped does not end by itself

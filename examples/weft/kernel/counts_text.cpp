@@ -50,7 +50,7 @@ std::string counts_text(const KernelCounts& kernel, const Terminal& terminal) {
                   kernel.launches == 1 ? "" : "es", kernel.blocks, kernel.threads, kernel.barriers);
   text += atomics_text("global", kernel.global_atomics);
   text += atomics_text("shared", kernel.shared_atomics);
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const LineCounts& line : kernel.lines) {
     cells.push_back({name_of(line.kind), fmt::format("{}", line.requests),
                      per_request(line.lanes, line), per_request(line.transactions, line),

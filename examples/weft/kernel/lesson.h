@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "examples/weft/kernel/kernel.h"
+#include "examples/weft/output/tables.h"
 
 namespace weft::cli {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;  // a name and what is told of it
 
 std::string percent_text(double share);  // "12.5 %"
 

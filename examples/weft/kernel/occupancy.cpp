@@ -47,8 +47,8 @@ std::string limits_text(const Occupancy& found) {
 }
 
 // The rows of the table "resource": what a block takes, what an SM has, how many blocks that makes.
-std::vector<std::vector<std::string>> resource_rows(const BlockUse& block, const SmLimits& sm,
-                                                    const Occupancy& found) {
+std::vector<Cells> resource_rows(const BlockUse& block, const SmLimits& sm,
+                                 const Occupancy& found) {
   const auto blocks = [](std::int64_t n) {
     return n == Occupancy::kUnlimited ? std::string("any") : fmt::format("{}", n);
   };
@@ -73,8 +73,8 @@ std::vector<std::vector<std::string>> resource_rows(const BlockUse& block, const
 }
 
 // Sizes of block with the registers of a thread and the shared memory of a block kept.
-std::vector<std::vector<std::string>> size_rows(const BlockUse& block, const SmLimits& sm) {
-  std::vector<std::vector<std::string>> rows;
+std::vector<Cells> size_rows(const BlockUse& block, const SmLimits& sm) {
+  std::vector<Cells> rows;
   for (const int threads : {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024}) {
     BlockUse other = block;
     other.threads = threads;

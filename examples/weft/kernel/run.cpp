@@ -64,7 +64,7 @@ std::string percent(double share) {
 // Consecutive rows of one problem as a table.
 void print_rows(std::span<const Row> rows, const measure::Machine& machine) {
   const Terminal terminal = detect_terminal(kStdout);
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const Row& row : rows) {
     if (!row.error.empty()) {
       cells.push_back({row.name, "", "", "", "", "", "", row.error});
@@ -114,7 +114,7 @@ std::string bound_text(const measure::Work& work, double bound, measure::Arithme
                      : shared      ? "the shared memory"
                      : cached      ? "the caches"
                                    : "the memory",
-                     printable(machine.name));
+                     machine.name);
 }
 
 bool runs_on(const kernels::Rung& info, Device device) {
@@ -184,7 +184,7 @@ int show_choices(const KernelRun& run, const kernels::Family& family) {
     }
     return 0;
   }
-  std::vector<std::vector<std::string>> cells;
+  std::vector<Cells> cells;
   for (const measure::NamedChoice& choice : choices) {
     cells.push_back(
         {choice.call, std::string(choice.choice.rung), std::string(choice.choice.reason)});

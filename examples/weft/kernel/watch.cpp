@@ -162,7 +162,7 @@ Watched watch_variant(const WatchRun& run, const std::string& name, const Stream
   for (const auto& [figure, text] : pairs) {
     const bool timed = figure.starts_with(kMeasuredOn);
     if (figure == "on a GPU") continue;  // not measured
-    add(figure, text, timed ? "measured there" : "from public figures");
+    add(figure, text.text, timed ? "measured there" : "from public figures");
   }
   break_barriers(*work, *kernel.variant, watched);
   break_padding(*work, kernel.family->name, *kernel.variant, watched);

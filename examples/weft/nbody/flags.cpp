@@ -37,18 +37,18 @@ bool is_file_start(const std::string& start) {
 void check_start(const std::string& start) {
   const bool looks_like_a_path = start.find_first_of("./") != std::string::npos;
   if (!is_file_start(start) || looks_like_a_path || fs::exists(start)) return;
-  throw_unknown("start", printable(start), {"galaxies", "plummer", "FILE.npy", "FILE.csv"});
+  throw_unknown("start", start, {"galaxies", "plummer", "FILE.npy", "FILE.csv"});
 }
 
 void check_save(const fs::path& path) {
   if (path.extension() != ".npy" && path.extension() != ".csv") {
-    throw Error(ErrorKind::usage, fmt::format("--save: expected FILE.npy or FILE.csv, found '{}'",
-                                              printable(path.string())));
+    throw Error(ErrorKind::usage,
+                fmt::format("--save: expected FILE.npy or FILE.csv, found '{}'", path.string()));
   }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (!fs::is_directory(path) && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
   throw Error(ErrorKind::data,
-              fmt::format("could not write {}: {}", printable(path.string()),
+              fmt::format("could not write {}: {}", path.string(),
                           fs::is_directory(path) ? "it is a folder" : std::strerror(errno)));
 }
 
@@ -229,7 +229,7 @@ models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags) {
   std::error_code ignored;
   if (!fs::exists(checkpoint, ignored)) {
     throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})",
-                                             printable(flags.resume), models::kNbodyCheckpoint));
+                                             flags.resume, models::kNbodyCheckpoint));
   }
   models::NbodyState state = models::read_nbody_checkpoint(checkpoint);
   if (given(app, "--steps")) {
@@ -242,7 +242,7 @@ models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags) {
   } else if (state.step == state.plan.steps) {
     // Its last files may be missing all the same: they are written again.
     print_notice(fmt::format("{} has done all of its {} steps; --steps makes it longer",
-                             printable(flags.resume), state.plan.steps));
+                             flags.resume, state.plan.steps));
   }
   return state;
 }

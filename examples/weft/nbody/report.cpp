@@ -119,12 +119,11 @@ void NbodyReport::start(const NbodyFacts& facts) {
     return;
   }
   const bool drawn = plan.start == "galaxies" || plan.start == "plummer";
-  std::string run = printable(facts.run_dir.string());
+  std::string run = facts.run_dir.string();
   if (facts.first_step > 0) run += fmt::format(", resumed at step {}", facts.first_step);
-  std::vector<std::pair<std::string, std::string>> pairs = {
-      {"start",
-       fmt::format("{}, {} bodies{}", printable(plan.start), format_count(state.bodies.count()),
-                   drawn ? fmt::format(", seed {}", plan.seed) : "")},
+  Pairs pairs = {
+      {"start", fmt::format("{}, {} bodies{}", plan.start, format_count(state.bodies.count()),
+                            drawn ? fmt::format(", seed {}", plan.seed) : "")},
       {"device", device_text(facts.device)}};
   if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
   pairs.emplace_back(
@@ -217,15 +216,15 @@ void NbodyReport::end(const NbodyFacts& facts, const NbodyEnd& end) {
                         centre->moved, centre->off);
   }
   text += ".\n\n";
-  std::vector<std::pair<std::string, std::string>> pairs;
+  Pairs pairs;
   const auto add = [&](const char* name, const std::filesystem::path& path, const char* what) {
-    if (!path.empty()) pairs.emplace_back(name, printable(path.string()) + what);
+    if (!path.empty()) pairs.emplace_back(name, path.string() + what);
   };
   add("animation", end.animation, " (a browser plays it)");
   if (finished) add("bodies", facts.run_dir / "final.npy", "");
   add("energies", facts.run_dir / "energy.csv", "");
   text += format_pairs(pairs, terminal_);
-  const std::string program = program_name(), run = shell_quoted(facts.run_dir.string());
+  const std::string program = program_name(), run = shell_word(facts.run_dir.string());
   if (finished) {
     text +=
         fmt::format("\n{}\n  {} nbody --resume {} --steps {}\n", paint(terminal_, "1", "Next, try"),

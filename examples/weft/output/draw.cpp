@@ -136,7 +136,7 @@ std::string draw_picture(const Picture& picture, const Terminal& terminal) {
     text += framed ? "|" + line + "|\n" : line + "\n";
   }
   if (framed) text += rule;
-  if (!picture.caption.empty()) text += picture.caption + "\n";
+  if (!picture.caption.empty()) text += printable(picture.caption) + "\n";
   return text;
 }
 
@@ -160,7 +160,7 @@ std::string draw_side_by_side(const std::vector<Picture>& pictures, int rows,
       text += "\n";
     }
     for (std::size_t i = first; i < last; ++i) {
-      text += (i == first ? "" : gap) + fitted(pictures[i].caption, width);
+      text += (i == first ? "" : gap) + fitted(printable(pictures[i].caption), width);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";

@@ -21,9 +21,8 @@ inline nlohmann::ordered_json json_event(
   return json;
 }
 
-// One line; bytes that are not UTF-8 (a path may hold them) are replaced.
 inline std::string json_line(const nlohmann::ordered_json& value) {
-  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(value) + "\n";
 }
 
 inline nlohmann::ordered_json or_null(bool known, nlohmann::ordered_json value) {

@@ -32,7 +32,7 @@ std::string assumption_of(const models::ModelInfo& info, const std::string& path
   return fmt::format(
       "{}: {} is assumed, because nothing says how it reads pixels; {} import FILE with --range, "
       "--mean and --stddev, or --measure DATA makes it known",
-      printable(path), normalisation_text(info), program_name());
+      path, normalisation_text(info), program_name());
 }
 
 void notice_assumption(const models::ModelInfo& info, const std::string& path) {

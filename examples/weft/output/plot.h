@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,7 +52,6 @@ std::string plot_svg(const Plot& plot);
 // `scale` pixels for each of the plot's.
 data::Bytes plot_png(const Plot& plot, int scale);
 
-std::string escaped_for_xml(std::string_view text);
 // The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most `parts`.
 double nice_step(double range, int parts);
 

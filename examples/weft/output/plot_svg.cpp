@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/text.h"
 #include "examples/weft/output/plot.h"
 
 namespace weft::cli {
@@ -49,7 +50,7 @@ std::string svg_of(const Area& area) {
       fmt::format("<polygon class=\"area {}\" fill-opacity=\"{:.2f}\" points=\"{}\"",
                   class_of(area.ink), area.opacity, path_of(area.outline));
   if (area.hint.empty()) return start + "/>\n";
-  return start + "><title>" + escaped_for_xml(area.hint) + "</title></polygon>\n";
+  return start + "><title>" + html_text(area.hint) + "</title></polygon>\n";
 }
 
 std::string svg_of(const Line& line) {
@@ -63,25 +64,10 @@ std::string svg_of(const Text& text) {
       "<text class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{}\" text-anchor=\"{}\">{}"
       "</text>\n",
       class_of(text.ink), text.at.x, text.at.y, text.size,
-      kAnchors[static_cast<std::size_t>(text.anchor)], escaped_for_xml(text.text));
+      kAnchors[static_cast<std::size_t>(text.anchor)], html_text(text.text));
 }
 
 }  // namespace
-
-std::string escaped_for_xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
-}
 
 double nice_step(double range, int parts) {
   const double power = std::pow(10.0, std::floor(std::log10(range / parts)));
@@ -96,7 +82,7 @@ std::string plot_svg(const Plot& plot) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}"
       "<rect class=\"ground\" width=\"{0}\" height=\"{1}\" rx=\"8\"/>\n",
-      plot.width, plot.height, escaped_for_xml(plot.title), kStyle);
+      plot.width, plot.height, html_text(plot.title), kStyle);
   for (const auto& shape : plot.shapes) {
     svg += std::visit([](const auto& one) { return svg_of(one); }, shape);
   }

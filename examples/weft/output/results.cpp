@@ -39,7 +39,7 @@ std::string format_frequent_confusions(const models::Evaluation& evaluation, con
     return evaluation.confusion[static_cast<std::size_t>(a)] >
            evaluation.confusion[static_cast<std::size_t>(b)];
   });
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   for (std::size_t i = 0; i < std::min<std::size_t>(cells.size(), 20); ++i) {
     const std::int64_t truth = cells[i] / count, answer = cells[i] % count;
     rows.push_back({classes.name(truth), classes.name(answer),
@@ -50,8 +50,10 @@ std::string format_frequent_confusions(const models::Evaluation& evaluation, con
 
 }  // namespace
 
-Classes::Classes(const std::vector<std::string>& class_names) {
-  for (const std::string& name : class_names) names.push_back(printable(name));
+Classes Classes::shown() const {
+  Classes safe(names);
+  for (std::string& name : safe.names) name = printable(name);
+  return safe;
 }
 
 std::string Classes::name(std::int64_t label) const {
@@ -83,19 +85,17 @@ std::string format_confusion(const models::Evaluation& evaluation, const Classes
   const bool short_names = std::all_of(classes.names.begin(), classes.names.end(),
                                        [](const std::string& name) { return name.size() <= 4; });
   std::vector<Column> columns = {{"true", short_names ? Align::right : Align::left}};
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   for (std::int64_t truth = 0; truth < count; ++truth) {
     const std::string number = fmt::format("{}", truth), name = classes.name(truth);
     columns.push_back({short_names ? name : number, Align::right, 4});
-    std::vector<std::string> row = {short_names ? name : number + " " + name};
+    Cells row = {short_names ? name : number + " " + name};
     for (std::int64_t answer = 0; answer < count; ++answer) {
       const std::int64_t images = confused(evaluation, truth, answer);
       const std::string text = images == 0 ? "·" : fmt::format("{}", images);
-      row.push_back(paint(terminal,
-                          images == 0       ? "2"
-                          : truth == answer ? "32"
-                                            : "33",
-                          images == 0 && !terminal.unicode ? "." : text));
+      row.emplace_back(images == 0 && !terminal.unicode ? "." : text, images == 0       ? "2"
+                                                                      : truth == answer ? "32"
+                                                                                        : "33");
     }
     rows.push_back(std::move(row));
   }
@@ -126,7 +126,7 @@ std::vector<ClassScores> class_scores(const models::Evaluation& evaluation) {
 
 std::string format_per_class(const models::Evaluation& evaluation, const Classes& classes,
                              const Terminal& terminal) {
-  std::vector<std::vector<std::string>> rows;
+  std::vector<Cells> rows;
   const std::vector<ClassScores> scores = class_scores(evaluation);
   for (std::size_t label = 0; label < scores.size(); ++label) {
     const ClassScores& score = scores[label];

@@ -12,9 +12,10 @@
 
 namespace weft::cli {
 
-// What of an evaluation is wanted besides the text: the classes' names, safe to print.
+// The classes' names, as they are for JSON, CSV and tables, or shown(): printable.
 struct Classes {
-  explicit Classes(const std::vector<std::string>& class_names);
+  explicit Classes(const std::vector<std::string>& class_names) : names(class_names) {}
+  Classes shown() const;
   std::string name(std::int64_t label) const;
   std::int64_t count() const { return static_cast<std::int64_t>(names.size()); }
   std::vector<std::string> names;

@@ -70,31 +70,6 @@ std::string paint(const Terminal& terminal, std::string_view style, std::string_
   return fmt::format("\033[{}m{}\033[0m", style, text);
 }
 
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return out;
-}
-
-std::string shell_quoted(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 int display_width(std::string_view text) {
   int width = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -139,8 +114,27 @@ bool terminal_is_closed() {
 
 }  // namespace
 
-void write_out(std::string_view text) {
+namespace {
+
+void write_unchanged(std::string_view text) {  // to stderr
+  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::string printed(std::string_view text, const Terminal& terminal) {
+  return printable(text, {.lines = true,
+                          .tabs = true,
+                          .styles = terminal.colour,
+                          .beyond_ascii = terminal.unicode || !terminal.interactive});
+}
+
+}  // namespace
+
+void write_out(std::string_view content) {
   static bool failed = false;  // it was said once
+  static const Terminal terminal = detect_terminal(kStdout);
+  const std::string safe = printed(content, terminal);
+  std::string_view text = safe;
   while (!failed && !text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -154,8 +148,11 @@ void write_out(std::string_view text) {
 }
 
 void write_log(std::string_view text) {
-  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
+  write_unchanged(printed(text, detect_terminal(kStderr)));
+}
+
+void clear_bar() {
+  write_unchanged("\r\033[K");
 }
 
 void print_error(std::string_view message) {
@@ -175,9 +172,16 @@ bool notices_are_shown() {
   return !silent;
 }
 
-void print_notice(std::string_view message) {
-  if (silent) return;
+namespace {
+
+void print_line(std::string_view message) {
   write_log(fmt::format("weft: {}\n", one_line(message)));
+}
+
+}  // namespace
+
+void print_notice(std::string_view message) {
+  if (!silent) print_line(message);
 }
 
 std::string format_duration(double seconds) {
@@ -252,18 +256,18 @@ void Progress::show(std::string_view place, double part, std::string_view pace,
   if (bar_) {
     constexpr int kMostColumns = 80;  // a wider terminal can become narrower and not wrap it
     const int width = std::min(columns_of(kStderr, kMostColumns), kMostColumns);
-    const std::string bar =
-        progress_bar(terminal_, width, place, part, fmt::format("{}  {} left", pace, left));
-    write_log(to_begin() + bar + "\033[K");
+    const std::string bar = progress_bar(terminal_, width, printable(place), part,
+                                         printable(fmt::format("{}  {} left", pace, left)));
+    write_unchanged(to_begin() + bar + "\033[K");
     shown_ = display_width(bar);
   } else {
-    write_log(fmt::format("weft: {}: {:.0f} %, {}, {} left\n", place, 100 * part, pace, left));
+    print_line(fmt::format("{}: {:.0f} %, {}, {} left", place, 100 * part, pace, left));
   }
   since_shown_.restart();
 }
 
 void Progress::clear() {
-  if (shown_ > 0) write_log(to_begin() + "\033[K");
+  if (shown_ > 0) write_unchanged(to_begin() + "\033[K");
   shown_ = 0;
 }
 

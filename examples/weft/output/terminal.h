@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/text.h"
 #include "engine/timer.h"
 
 namespace weft::cli {
@@ -27,18 +28,20 @@ inline constexpr int kStdout = 1, kStderr = 2;
 // `text` in the given style ("1" is bold, "2" dim, "31" red), or unchanged without colour.
 std::string paint(const Terminal& terminal, std::string_view style, std::string_view text);
 
-// Text from a file or the command line made safe to show: control characters become '?'.
-std::string printable(std::string_view text);
-std::string shell_quoted(std::string_view text);
 int display_width(std::string_view text);  // code points; escape sequences are not counted
 // `text` in lines of at most `width` columns, broken at spaces. The first one begins at column
 // `indent`, and the others are indented to it.
 std::string wrapped(std::string_view text, int width, int indent);
 std::string_view plus_minus();  // "±", or "+-" when the locale lacks it
 
+// What is unprintable goes out escaped, whoever has written it: all but ends of lines, tabs, the
+// colours of a terminal that has any, and what is beyond ASCII where a terminal has UTF-8. Names in
+// `text` are printable() already; here a line end in one could not be told from one of the text.
+//
 // Throws Error{data} when stdout cannot take the text (a full disk), but not when it was closed.
 void write_out(std::string_view text);
 void write_log(std::string_view text);        // to stderr; failures are ignored
+void clear_bar();                             // takes a progress bar off the terminal
 void print_error(std::string_view message);   // "weft: error: ..." in one line
 void print_notice(std::string_view message);  // "weft: ..." in one line
 void silence_notices();                       // from now on, as on other ranks than the first

@@ -3,19 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "engine/text.h"
 #include "examples/weft/input/array_input.h"
 
 namespace weft::cli {
 namespace {
-
-// As RFC 4180 has it: in quotes, doubled inside, where the text could be taken for more than one
-// field.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 const std::string& checked_path(const std::string& path) {
   output_ending("--csv", path, {".csv"});
@@ -35,11 +27,11 @@ void AnswerTable::add(const std::string& file, const models::Answer& answer, con
                       bool inverted) {
   const auto choice = [&](std::size_t rank) {
     const std::size_t label = answer.ranking[rank];
-    return fmt::format("{},{:.6f}", field(classes.name(static_cast<std::int64_t>(label))),
+    return fmt::format("{},{:.6f}", csv_field(classes.name(static_cast<std::int64_t>(label))),
                        answer.probabilities[label]);
   };
-  std::string row = fmt::format("{},{},{},{},{},", field(file), answer.ranking.front(), choice(0),
-                                answer.unsure ? "yes" : "no", inverted ? "yes" : "no");
+  std::string row = fmt::format("{},{},{},{},{},", csv_field(file), answer.ranking.front(),
+                                choice(0), answer.unsure ? "yes" : "no", inverted ? "yes" : "no");
   for (std::size_t i = 1; i < top_k_; ++i) {
     row += "," + (i < answer.ranking.size() ? choice(i) : ",");
   }
@@ -47,7 +39,7 @@ void AnswerTable::add(const std::string& file, const models::Answer& answer, con
 }
 
 void AnswerTable::add_failure(const std::string& file, const std::string& error) {
-  file_.write(fmt::format("{},,,,,,{}", field(file), field(error)));
+  file_.write(fmt::format("{},,,,,,{}", csv_field(file), csv_field(error)));
   for (std::size_t i = 1; i < top_k_; ++i) file_.write(std::string_view(",,"));
   file_.write(std::string_view("\n"));
 }

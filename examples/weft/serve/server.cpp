@@ -63,14 +63,11 @@ HttpResponse page() {
   std::random_device random;
   const std::string nonce =
       fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-  std::string page = kPage;
-  const std::string placeholder = "NONCE";
-  for (std::size_t at = 0; (at = page.find(placeholder, at)) != page.npos;) {
-    page.replace(at, placeholder.size(), nonce);
-  }
+  const std::string set = unprintable_set();
+  const Part parts[] = {{"nonce", nonce}, {"unprintable", set}};
   return {200,
           "text/html; charset=utf-8",
-          std::move(page),
+          filled(kPage, parts),
           {{"Content-Security-Policy",
             fmt::format("default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; "
                         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -277,7 +277,7 @@ void check_same_network(const TrainFlags& flags, const models::TrainConfig& run)
   throw Error(ErrorKind::usage,
               fmt::format("{} differs from the network that the run in {} began with, {}; without "
                           "--model the run goes on with its own copy",
-                          printable(flags.model), printable(flags.resume), run.network.name));
+                          flags.model, flags.resume, run.network.name));
 }
 
 layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,

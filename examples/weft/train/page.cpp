@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "data/image.h"
+#include "engine/text.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/plot.h"
+#include "examples/weft/output/tables.h"
 #include "examples/weft/train/augmentation.h"
 #include "examples/weft/train/curves.h"
 #include "models/records.h"
@@ -42,29 +44,11 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border-left: 3px solid var
 </style>
 )";
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-std::string html(std::string_view text) {
-  return escaped_for_xml(printable(text));
-}
-
-std::string base64(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) { return at < bytes.size() ? unsigned{bytes[at]} : 0u; };
-    const unsigned group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (const int shift : {18, 12, 6, 0}) text += kDigits[group >> shift & 63];
-  }
-  const std::size_t padding = (3 - bytes.size() % 3) % 3;
-  return text.replace(text.size() - padding, padding, padding, '=');
-}
-
 std::string table_of(const Pairs& pairs) {
   std::string table = "<table>\n";
   for (const auto& [name, value] : pairs) {
-    table += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html(name), html(value));
+    table +=
+        fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html_text(name), html_text(value.text));
   }
   return table + "</table>\n";
 }
@@ -140,7 +124,7 @@ std::string scores_table(const models::Evaluation& evaluation, const Classes& cl
     table += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f} %</td><td>{:.2f} %</td>"
         "<td>{:.2f} %</td></tr>\n",
-        html(classes.name(static_cast<std::int64_t>(label))), score.images, score.right,
+        html_text(classes.name(static_cast<std::int64_t>(label))), score.images, score.right,
         100 * score.precision, 100 * score.recall, 100 * score.f1);
   }
   return table + "</table>\n";
@@ -154,7 +138,7 @@ std::string mistakes(const models::Evaluation& evaluation, const data::ImageSet&
     const data::Bytes png =
         data::encode_png(data::interleaved(set, static_cast<std::int64_t>(image)), set.width,
                          set.height, static_cast<int>(set.channels));
-    std::string caption = html(mistake_caption(evaluation, set, classes, image));
+    std::string caption = html_text(mistake_caption(evaluation, set, classes, image));
     caption.replace(caption.rfind(", "), 2, "<br>");
     figures += fmt::format(
         "<figure><img alt=\"test image {}\" src=\"data:image/png;base64,{}\">"
@@ -201,8 +185,8 @@ Pairs recipe(const TrainFacts& facts) {
 
 std::string command() {
   const std::vector<std::string> words = command_line();
-  std::string line = shell_quoted(program_name());
-  for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_quoted(words[i]);
+  std::string line = shell_word(program_name());
+  for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_word(words[i]);
   return line;
 }
 
@@ -212,14 +196,14 @@ std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
                         const models::Model& model, const models::Evaluation& evaluation) {
   const Classes classes(facts.dataset.class_names);
   const std::string title =
-      html(fmt::format("{} on {}", facts.config.network.name, facts.config.dataset));
+      html_text(fmt::format("{} on {}", facts.config.network.name, facts.config.dataset));
   std::string curves;
   for (const std::string& panel : curve_panels(trainer.history(), trainer.log())) curves += panel;
   std::string page = fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{2}\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{0}</title>\n{1}</head>\n<body>\n<h1>{0}</h1>\n",
-      title, kStyle);
+      title, kStyle, policy_element());
   const auto section = [&](const char* heading, const std::string& content) {
     page += fmt::format("<h2>{}</h2>\n{}", heading, content);
   };
@@ -232,8 +216,8 @@ std::string report_page(const TrainFacts& facts, const models::Trainer& trainer,
   section("Its worst mistakes", "<p>The wrong answers with the highest probability.</p>\n" +
                                     mistakes(evaluation, facts.dataset.test, classes));
   section("The recipe", table_of(recipe(facts)));
-  section("The command", "<pre>" + html(command()) + "</pre>\n");
-  section("All settings", "<pre>" + html(models::to_json(facts.config)) + "</pre>\n");
+  section("The command", "<pre>" + html_text(command()) + "</pre>\n");
+  section("All settings", "<pre>" + html_text(models::to_json(facts.config)) + "</pre>\n");
   return page + "</body>\n</html>\n";
 }
 

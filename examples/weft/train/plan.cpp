@@ -114,7 +114,7 @@ void print_plan(const TrainFlags& flags, const models::RunPreview& run,
   }
   const std::string& folder = flags.resume.empty() ? flags.out : flags.resume;
   std::string run_text = "nothing is written by --dry-run";
-  if (!folder.empty()) run_text = printable(folder) + " (not written by --dry-run)";
+  if (!folder.empty()) run_text = folder + " (not written by --dry-run)";
   if (run.steps_done > 0) {
     run_text += fmt::format(", goes on after {}", counted(run.steps_done, "step"));
   }

@@ -118,15 +118,14 @@ void TrainReport::start(const TrainFacts& facts) {
                           {"run_dir", facts.run_dir.string()}});
     return;
   }
-  std::vector<std::pair<std::string, std::string>> pairs = {
+  Pairs pairs = {
       {"model",
        fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
       {"device", device_text(facts.device)},
-      {"data",
-       fmt::format("{}: {} training{} and {} test images, {}", printable(facts.dataset.name),
-                   format_count(training),
-                   held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
-                   format_count(facts.dataset.test.count), printable(facts.dataset.source))},
+      {"data", fmt::format("{}: {} training{} and {} test images, {}", facts.dataset.name,
+                           format_count(training),
+                           held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
+                           format_count(facts.dataset.test.count), facts.dataset.source)},
       {"recipe", recipe_text(config)},
       {"rate", schedule_text(config.schedule)}};
   if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
@@ -140,7 +139,7 @@ void TrainReport::start(const TrainFacts& facts) {
     pairs.emplace_back("images", fmt::format("{}, streamed from host memory batch by batch",
                                              format_bytes(static_cast<double>(bytes))));
   }
-  std::string run = printable(facts.run_dir.string());
+  std::string run = facts.run_dir.string();
   if (!facts.has_work()) {
     run += fmt::format(", finished: nothing is left to train after {}",
                        counted(config.epochs, "epoch"));
@@ -160,9 +159,8 @@ void TrainReport::epoch(const models::EpochRecord& record) {
     write_out(models::to_json(record) + "\n");
     return;
   }
-  std::vector<std::string> cells = {fmt::format("{}", record.epoch),
-                                    fmt::format("{:.4f}", record.train.loss),
-                                    fmt::format("{:.2f} %", 100 * record.train.accuracy)};
+  Cells cells = {fmt::format("{}", record.epoch), fmt::format("{:.4f}", record.train.loss),
+                 fmt::format("{:.2f} %", 100 * record.train.accuracy)};
   if (validation_) {
     cells.push_back(record.validation ? format_accuracy(*record.validation) : "-");
   }
@@ -207,15 +205,15 @@ void TrainReport::finished(const TrainFacts& facts, const std::vector<models::Ep
   text += fmt::format("\n{}\n{}", paint(terminal_, "1", "Its worst mistakes"),
                       draw_mistakes(evaluation, facts.dataset.test, classes, terminal_));
 
-  const std::string run = shell_quoted(facts.run_dir.string()), program = program_name();
-  text += fmt::format(
-      "\n{}", format_pairs({{"model", printable((facts.run_dir / "model.safetensors").string())},
-                            {"curves", printable((facts.run_dir / "curves.svg").string())},
-                            {"report", printable((facts.run_dir / "report.html").string())}},
-                           terminal_));
+  const std::string run = shell_word(facts.run_dir.string()), program = program_name();
+  text +=
+      fmt::format("\n{}", format_pairs({{"model", (facts.run_dir / "model.safetensors").string()},
+                                        {"curves", (facts.run_dir / "curves.svg").string()},
+                                        {"report", (facts.run_dir / "report.html").string()}},
+                                       terminal_));
   text += fmt::format("\n{}\n", paint(terminal_, "1", "Next, try"));
   if (!samples.empty()) {
-    text += fmt::format("  {} predict {} {}/*.png\n", program, run, shell_quoted(samples.string()));
+    text += fmt::format("  {} predict {} {}/*.png\n", program, run, shell_word(samples.string()));
   }
   text += fmt::format("  {} eval {}{} --per-class\n", program, run, facts.data_arguments);
   text += fmt::format("  {} inspect {}\n", program, run);
@@ -225,9 +223,8 @@ void TrainReport::finished(const TrainFacts& facts, const std::vector<models::Ep
 void TrainReport::stopped(const TrainFacts& facts, const std::vector<models::EpochRecord>& history,
                           std::int64_t images, double seconds) {
   if (json_) return json_end(facts, history, seconds, true);
-  const std::string resume =
-      fmt::format("  {} train --resume {}{}\n", program_name(),
-                  shell_quoted(facts.run_dir.string()), facts.data_arguments);
+  const std::string resume = fmt::format("  {} train --resume {}{}\n", program_name(),
+                                         shell_word(facts.run_dir.string()), facts.data_arguments);
   const int done = history.empty() ? 0 : history.back().epoch;
   write_out(fmt::format("\nStopped with {} of {} done{}; everything is saved. Go on with\n{}", done,
                         counted(facts.config.epochs, "epoch"),

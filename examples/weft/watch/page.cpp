@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/sha256.h"
+#include "engine/text.h"
+
 namespace weft::cli {
 namespace {
 
@@ -99,41 +102,42 @@ Json run_json(const Watched& watched) {
   return object;
 }
 
-// Text that may stand in an element of HTML.
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    safe += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+// A value with its texts as a page shows them. Those of sources keep their lines.
+Json shown(const Json& value, const Kept& kept = {}) {
+  if (value.is_string()) return printable(value.get_ref<const std::string&>(), kept);
+  if (!value.is_structured()) return value;
+  Json copy = value.is_array() ? Json::array() : Json::object();
+  if (value.is_array()) {
+    for (const Json& one : value) copy.push_back(shown(one, kept));
+  } else {
+    for (const auto& [key, one] : value.items()) copy[printable(key)] = shown(one, kept);
   }
-  return safe;
-}
-
-void put(std::string& page, const std::string& place, const std::string& text) {
-  page.replace(page.find(place), place.size(), text);
+  return copy;
 }
 
 }  // namespace
 
 std::string watch_page(const std::vector<Watched>& watched) {
-  Json data = {{"runs", Json::array()}, {"sources", Json::object()}};
+  Json runs = Json::array(), sources = Json::object();
   std::string title;
   for (const Watched& one : watched) {
-    data["runs"].push_back(run_json(one));
-    for (const auto& [path, text] : one.trace.sources) data["sources"][path] = text;
+    runs.push_back(run_json(one));
+    for (const auto& [path, text] : one.trace.sources) sources[path] = text;
     title += (title.empty() ? "" : " and ") + one.title;
   }
-  if (watched.size() == 2) data["difference"] = difference(watched[0], watched[1]);
-  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // No "</script>" of a source's text ends the element.
-  for (std::size_t at = 0; (at = json.find('<', at)) != std::string::npos; at += 6) {
-    json.replace(at, 1, "\\u003c");
-  }
-  std::string page = kWatchHtml;
-  put(page, "TITLE", escaped(title));
-  put(page, "/* STYLE */", kWatchCss);
-  put(page, "/* SCRIPT */", kWatchJs);
-  put(page, "DATA", json);
-  return page;
+  Json data = {{"runs", shown(runs)}, {"sources", shown(sources, {.lines = true, .tabs = true})}};
+  if (watched.size() == 2) data["difference"] = shown(difference(watched[0], watched[1]));
+  const std::string script = kWatchJs;
+  const data::Digest digest =
+      data::sha256({reinterpret_cast<const std::uint8_t*>(script.data()), script.size()});
+  const std::string json = json_in_html(json_text(data)), name = html_text(title),
+                    policy = policy_element("'sha256-" + base64(digest) + "'");
+  const Part parts[] = {{"title", name},
+                        {"policy", policy},
+                        {"style", kWatchCss},
+                        {"script", script},
+                        {"data", json}};
+  return filled(kWatchHtml, parts);
 }
 
 }  // namespace weft::cli
