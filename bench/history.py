@@ -135,7 +135,7 @@ def page(runs):
     for key in dict.fromkeys(key for run in reversed(runs) for key in run.own):
         families[key[0]].append(key)
     legend = " ".join(f'<b style="color:{colour}">{html.escape(gpu)}</b>' for gpu, colour in gpus.items())
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>Weft's kernels over commits</title><style>",
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>Weft's kernels over commits</title><style>",
              "body{font:14px system-ui,sans-serif;margin:2em auto;max-width:1150px;color:#1f2328}",
              "table{border-collapse:collapse}td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #d8dee4}",
              "td{white-space:nowrap}td.words{white-space:normal}",

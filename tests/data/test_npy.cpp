@@ -215,7 +215,7 @@ TEST(Npy, RefusesBadFilesInOneLine) {
            {"not supported", "'" + type + "'"});
   }
   header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", {"records"});
-  header("{'\33[2J\n': 1}", {"unknown key '?[2J?'"});
+  header("{'\33[2J\n': 1}", {R"(unknown key '\x1b[2J\n')"});
 }
 
 TEST(Npy, EveryPrefixOfAFileIsRefused) {

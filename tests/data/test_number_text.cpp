@@ -99,7 +99,7 @@ TEST(NumberText, MistakesNameTheLine) {
   refused("+-1", "line 1");
   refused("+", "line 1");
   refused("1 -", "line 1: '-'");
-  refused("\x89PNG\n", "line 1: '?PNG'");
+  refused("\x89PNG\n", R"(line 1: '\x89PNG')");
   refused("1 " + std::string(5000, '7') + "x", "line 1: '777777777777777777777777...'");
   refused("", "holds no numbers");
   refused(" \n# 1\n", "holds no numbers");

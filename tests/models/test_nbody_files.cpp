@@ -110,7 +110,7 @@ TEST(NbodyFiles, BadCsvNamesTheLine) {
       {"a,b,c\n1,2,3\n", "expected the columns x,y,z,vx,vy,vz,mass, found 'a,b,c'"},
       {"x,y,z,vx,vy,vz,x\n", "expected the columns"},
       {"id,x,y,z,vx,vy,vz,mass\n", "expected the columns"},
-      {"\x01\x02garbage\xff\n", "'??garbage?'"},
+      {"\x01\x02garbage\xff\n", "'\\x01\\x02garbage\\xff'"},
   };
   for (const auto& [text, part] : cases) {
     EXPECT_TRUE(throws(ErrorKind::data, part, [&text = text] { parse_bodies_csv(text, "f.csv"); }))

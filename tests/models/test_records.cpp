@@ -256,11 +256,5 @@ TEST(Metrics, BestEpochIsTheEarliestOfEquals) {
   EXPECT_EQ(best_epoch({record(1, 0.5), record(2, 0.7), record(3, 0.7), record(4, 0.6)}), 2);
 }
 
-TEST(JsonText, QuotesForMessages) {
-  EXPECT_EQ(in_quotes("a\nb\"\xc3\xa9"), "\"a\\nb\\\"\\u00e9\"");
-  EXPECT_LT(in_quotes(std::string(10'000, 'x')).size(), 100u);
-  EXPECT_FALSE(in_quotes("\xff\xfe").empty());
-}
-
 }  // namespace
 }  // namespace weft::models
