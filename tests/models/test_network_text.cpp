@@ -140,8 +140,7 @@ TEST(NetworkText, RefusesMistakesWithTheirLineAndColumn) {
       {"linear klasses", "t.net:1:8: expected classes or a number"},
       {std::string("linear \0 3", 10), "t.net:1:8: expected classes or a number"},
       {"\xff\xfe", "t.net:1:1: expected a layer"},
-      {"relu \x1b[31m",
-       "t.net:1:6: expected the end of the line after relu, found \"\\x1b[31m\""},
+      {"relu \x1b[31m", "t.net:1:6: expected the end of the line after relu, found \"\\x1b[31m\""},
       // Shapes.
       {"conv 3 29\nlinear classes", "t.net:1:1: conv1: Conv2d(1, 3, kernel 29x29) expects input"},
       {"max_pool 2\nmax_pool 15\nlinear classes", "t.net:2:1: pool2: MaxPool2d"},

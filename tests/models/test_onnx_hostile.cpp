@@ -115,8 +115,7 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
          node_named(file, "conv1").set_op_type("FusedConv");
          node_named(file, "conv1").set_domain("com.microsoft");
        }},
-      {"(\"\\x1b[2J\\n\")",
-       [](auto& file) { node_named(file, "relu1").set_op_type("\x1b[2J\n"); }},
+      {"(\"\\x1b[2J\\n\")", [](auto& file) { node_named(file, "relu1").set_op_type("\x1b[2J\n"); }},
       {"expected group 1, found 2",
        [](auto& file) { set_number(node_named(file, "conv1"), "group", 2); }},
       {"expected dilations of 1, found 2",

@@ -112,10 +112,6 @@ bool terminal_is_closed() {
   return errno == EIO && fstat(STDOUT_FILENO, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-}  // namespace
-
-namespace {
-
 void write_unchanged(std::string_view text) {  // to stderr
   (void)!std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
