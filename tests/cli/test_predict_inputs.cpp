@@ -229,8 +229,8 @@ TEST_F(PredictInputs, CsvHoldsARowForEachFile) {
       "file,label,class,probability,unsure,inverted,error,class_2,probability_2\nplain.png,"))
       << csv;
   EXPECT_NE(csv.find("\n\"comma, \"\"quoted\"\".png\","), std::string::npos) << csv;
-  EXPECT_NE(csv.find("\ntwo\\nlines.png,,,,,,two\\n"), std::string::npos) << csv;
-  EXPECT_TRUE(csv.ends_with(",,\n")) << csv;
+  EXPECT_NE(csv.find("\ntwo\\nlines.png,,,,,,\"two\\nlines"), std::string::npos) << csv;
+  EXPECT_TRUE(csv.ends_with("\",,\n")) << csv;
   const std::string first = lines_of(csv)[1];
   EXPECT_EQ(std::count(first.begin(), first.end(), ','), 8) << first;
   EXPECT_NE(first.find(",yes,,"), std::string::npos) << first;

@@ -81,5 +81,24 @@ TEST(Report, TheColumnOfYardsticksIsThereWithThem) {
   }
 }
 
+TEST(Report, NamesAreText) {
+  Machine named = machine();
+  named.name = "</title><script>alert(1)</script>\x1b[5m";
+  Row wrong = row("gather", 1e6, 0, false);
+  wrong.name = "<img src=x>\u202e";
+  wrong.error = "<b>\n";
+  Row timed = row("gather", 1e6, 0, false);
+  timed.problem = "\"><i>";
+  const std::string page = report_html({wrong, timed}, named);
+  for (const char* part : {"<script", "<img", "<b>", "<i>", "\x1b", "\u202e"}) {
+    EXPECT_FALSE(holds(page, part)) << part;
+  }
+  for (const char* part : {"&lt;script&gt;alert(1)", "\\x1b[5m", "&lt;img src=x&gt;\\u202e",
+                           "&lt;b&gt;\\n", "default-src 'none'; script-src 'none'"}) {
+    EXPECT_TRUE(holds(page, part)) << part;
+  }
+  EXPECT_TRUE(holds(row_json(wrong, named), "\\u202e"));
+}
+
 }  // namespace
 }  // namespace weft::measure
