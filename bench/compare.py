@@ -16,7 +16,8 @@ With --old and --new both programs measure the families in turns, forward and ba
 interval of its ratio, new over old of the same turn, lies above 1 and its median by more than PERCENT.
 
 --spread says how far several runs of one program differ: of every row with a yardstick the largest ratio over the least, and
-of files that `weft bench train --json FILE.json` wrote the longest epoch over the shortest. Exits with 1 when one differs by more than PERCENT.
+of files that `weft bench train --json FILE.json` wrote the longest epoch over the shortest. Exits with 1 when one differs by
+more than PERCENT.
 """
 import argparse
 import json

@@ -10,6 +10,7 @@ import re
 import statistics
 
 import compare
+import gpu_state
 
 # Of each family: the problems whose ladder its page shows, as the beginnings of their names.
 LADDERS = {
@@ -317,7 +318,8 @@ def measured_on(results, family):
     machine = results.machine
     bench = next((row["benched_as"] for row in results.of(family) if "benched_as" in row), family)
     return (f"{machine['name']}, CUDA {machine['cuda']} on a driver for CUDA {machine['driver']}, commit {machine['commit']}, "
-            f"`weft bench {bench}`; medians. {machine['peak_bytes_per_second'] / 1e12:.2f} TB/s and "
+            f"`weft bench {bench}`; medians{gpu_state.text_of(row.get('gpu') for row in results.of(family))}. "
+            f"{machine['peak_bytes_per_second'] / 1e12:.2f} TB/s and "
             f"{machine['peak_fp32_flops_per_second'] / 1e12:.1f} TFLOP/s of fp32 were measured in the same run.")
 
 

@@ -23,6 +23,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+import gpu_state
 from machine import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -180,8 +181,10 @@ def main():
     options = parser.parse_args()
     goal = GOALS[options.goal]
     seeds = options.seeds or goal.seeds
+    with gpu_state.Watched() as gpu:
+        measured = measure(options.weft, goal, seeds, options.device, options.threads, options.flags)
     result = {"benchmark": "record", "goal": options.goal, "device": options.device, "machine": machine(),
-              **measure(options.weft, goal, seeds, options.device, options.threads, options.flags)}
+              "gpu_state": gpu.summary() if options.device == "cuda" else None, **measured}
     if options.anchor:
         result["anchor"] = anchor(seeds, options.device)
     for name, cell in describe(result).items():

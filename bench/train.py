@@ -5,10 +5,10 @@
     bench/train.py --weft build/cuda/weft --device cuda --out bench/results/train-h200.json
 
 A row is what one command reaches that anybody can type, with its defaults; the pages show the command. Seeds, the
-device and where the results go are all that a run adds to it. Each run is one process of the `weft` program; an epoch's time is the one that it reports for training
-alone, the time to accuracy is the sum over a run's epochs, and the time of a process runs from its start
-to its end, when its checkpoint is saved. Medians are over all epochs of all seeds. Where PyTorch can be
-imported, its epochs (torch_cpu.py, torch_cuda.py) are measured in the same run.
+device and where the results go are all that a run adds to it. Each run is one process of the `weft` program; an
+epoch's time is the one that it reports for training alone, the time to accuracy is the sum over a run's epochs, and
+the time of a process runs from its start to its end, when its checkpoint is saved. Medians are over all epochs of all
+seeds. Where PyTorch can be imported, its epochs (torch_cpu.py, torch_cuda.py) are measured in the same run.
 """
 import argparse
 import json
@@ -22,6 +22,7 @@ import time
 from dataclasses import asdict, dataclass
 
 import compare
+import gpu_state
 from machine import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -116,7 +117,8 @@ def measure(weft, device, threads, run, most_seeds):
                          "train_images": start["train_images"]}
     return row | {"test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
                   "accuracy_min": min(accuracies),
-                  "accuracy_deviation": statistics.stdev(accuracies) if seeds > 1 else None, "epoch_seconds_median": statistics.median(epochs),
+                  "accuracy_deviation": statistics.stdev(accuracies) if seeds > 1 else None,
+                  "epoch_seconds_median": statistics.median(epochs),
                   "epoch_seconds_interval": compare.interval_of(medians),
                   "epoch_seconds_min": min(epochs), "epoch_seconds_max": max(epochs), "epoch_samples": len(epochs),
                   "train_seconds_median": statistics.median(sums), "train_seconds": sums,
@@ -179,7 +181,9 @@ def main():
         if chosen and run.model not in chosen and run.recipe not in chosen:
             continue
         print(f"{run.name()} ...", file=sys.stderr, flush=True)
-        rows.append((measure(options.weft, options.device, options.threads, run, options.seeds), run))
+        with gpu_state.Watched() as gpu:
+            row = measure(options.weft, options.device, options.threads, run, options.seeds)
+        rows.append((row | {"gpu_state": gpu.summary() if options.device == "cuda" else None}, run))
     peers = [] if options.no_yardsticks else yardsticks(options.device, options.threads, [row for row, _ in rows])
     print_table(rows, peers)
     if options.out is None:

@@ -20,6 +20,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import error_chart  # noqa: E402
+import gpu_state  # noqa: E402
 import kernel_tables  # noqa: E402
 import ladder_chart  # noqa: E402
 import measured_rungs  # noqa: E402
@@ -90,6 +91,7 @@ def table_of(result):
     where = machine["gpu"] if result["device"] == "cuda" else f"{machine['cpu']}, {result['threads']} threads"
     version = f", CUDA {machine['cuda']}, driver {machine['driver']}" if result["device"] == "cuda" else ""
     more = f", and `{HIDDEN_FLAG}` with each command, which is no default" if machine["commit"] in MEASURED_WITH_IT else ""
+    more += gpu_state.text_of(row.get("gpu_state") for row in result["rows"])
     lines = [f"{where}{version}, commit {machine['commit']}, {machine['date']}{more}:", "",
              "| `weft train` | seeds | test accuracy, mean | standard deviation | lowest | epoch | all epochs "
              "| the program, start to end | PyTorch's epoch |",
@@ -136,7 +138,8 @@ def kernel_table(results, newer, wanted):
         if (row["ok"] and wanted(row) and (row["family"], row["problem"]) not in superseded
                 and not kernel_tables.is_layer(row)):
             groups.setdefault((row["family"], row["problem"], kernel_tables.accuracy_of(row)), []).append(row)
-    lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians:", "",
+    lines = [f"{machine['name']}, CUDA {machine['cuda']}, commit {machine['commit']}, `weft bench`; medians"
+             + gpu_state.text_of(row.get("gpu") for row in results.rows) + ":", "",
              "| family | problem | fastest rung | its rate | yardstick | its rate | ratio |",
              "|---|---|---|---|---|---|---|"]
     for (family, problem, arithmetic), rows in groups.items():

@@ -35,7 +35,7 @@ foreach(folder engine kernels layers distributed data models)
           PATTERN "onnx" EXCLUDE)  # a part of the program, not of the package
 endforeach()
 install(FILES bench/train.py bench/scaling.py bench/scaling_model.py bench/torch_ddp.py bench/machine.py bench/torch_cpu.py bench/torch_cuda.py
-              bench/torch_networks.py DESTINATION share/weft/bench)
+              bench/torch_networks.py bench/compare.py bench/gpu_state.py DESTINATION share/weft/bench)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake

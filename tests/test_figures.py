@@ -223,6 +223,14 @@ echo '{{"event": "end", "test_accuracy": 0.99}}'
             scaled = __import__("scaling").train_flags(__import__("scaling").CPU_CASES[0], 128, 12)
             self.assertNotIn("--calibration-split", scaled)
 
+    def test_what_an_installed_script_imports_is_installed(self):
+        installed = set(re.findall(r"bench/(\w+)\.py", (ROOT / "cmake/install.cmake").read_text()))
+        self.assertIn("train", installed)
+        for name in installed:
+            for other in re.findall(r"^(?:import|from) (\w+)", (ROOT / f"bench/{name}.py").read_text(), flags=re.M):
+                if (ROOT / f"bench/{other}.py").exists():
+                    self.assertIn(other, installed, f"{name}.py imports it")
+
     def test_there_are_seeds_enough(self):
         for run in train.RUNS["cpu"] + train.RUNS["cuda"]:
             self.assertGreaterEqual(run.seeds, 100 if run.recipe == "fast" else 10)

@@ -18,6 +18,10 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   *device = &readings;
   return std::strcmp(bus, "0000:1b:00.0") == 0 ? 0 : 6;  // not found
 }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = &readings;
+  return index == 0 ? 0 : 6;
+}
 int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz) {
   *mhz = 1980 - 30 * readings++;
   return device == &readings && type == 1 ? 0 : 2;
