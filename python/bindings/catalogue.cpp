@@ -63,10 +63,10 @@ void bind_catalogue(nb::module_& m) {
   m.def("build_info", &build_info,
         "What this package was built with, and the instruction set that its CPU kernels use here.");
   m.def(
-      "printable", [](std::string_view text) { return printable(text); }, "text"_a,
+      "printable", [](const std::string& text) { return printable(text); }, "text"_a,
       "A text in one line, with what is unprintable in it escaped.");
   m.def(
-      "html_text", [](std::string_view text) { return html_text(text); }, "text"_a,
+      "html_text", [](const std::string& text) { return html_text(text); }, "text"_a,
       "A printable text for an element or an attribute of HTML.");
   m.attr("version") = WEFT_VERSION;
 }

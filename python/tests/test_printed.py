@@ -3,6 +3,7 @@
 
 import os
 
+import numpy
 import pytest
 import weft
 from weft import _core
@@ -26,7 +27,7 @@ def test_messages():
 
 def test_a_variant_that_there_is_not():
     with pytest.raises(ValueError, match="unknown reduce variant") as raised:
-        weft.reduce([1.0], variant=HOSTILE)
+        weft.reduce(numpy.ones(4, numpy.float32), variant=HOSTILE)
     assert str(raised.value).isprintable()
 
 
