@@ -13,6 +13,7 @@
 #include "engine/stop.h"
 #include "host_cuda/checks/checks.h"
 #include "host_cuda/checks/device_memory.h"
+#include "host_cuda/checks/report.h"
 #include "host_cuda/checks/statics.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
@@ -25,8 +26,8 @@ namespace weft::host_cuda {
 uint3 thread_index asm("threadIdx"), block_index asm("blockIdx");
 dim3 block_shape asm("blockDim"), grid_shape asm("gridDim");
 
-Thread* running = nullptr;
-Thread* checked = nullptr;
+WEFT_OF_HOST_THREAD Thread* running = nullptr;
+WEFT_OF_HOST_THREAD Thread* checked = nullptr;
 const Grid* running_grid = nullptr;
 
 namespace {
@@ -73,6 +74,7 @@ void thread_main() {
   Thread& thread = *running;
   thread.finished = true;
   ++thread.block->finished;
+  thread_exits(thread);
   Fiber::suspend(true);
 }
 
@@ -135,11 +137,13 @@ class Runner {
     block.index = {number % grid_.grid.x, number / grid_.grid.x % grid_.grid.y,
                    number / grid_.grid.x / grid_.grid.y};
     block.threads = static_cast<int>(shape.x * shape.y * shape.z);
-    block.finished = block.waiting_block = block.waiting_grid = block.vote = 0;
+    block.finished = block.waiting_block = block.waiting_grid = block.waiting_warp = block.vote = 0;
     block.phase = 0;
     block.number = number;
-    block.ordered = block.fenced = 0;
-    block.acquired = {};
+    block.ordered = 0;
+    block.acquired.clear();
+    for (Clock& released : block.released) released.clear();
+    block.has_knowledge = false;
     block.statics.clear();
     block.shared.begin(next_segment(), next_segment());
     allocate_dynamic(block, grid_.shared_bytes);
@@ -157,6 +161,9 @@ class Runner {
       thread.seen = {};
       thread.looks = {};
       thread.last_read = 0;
+      thread.watched = false;
+      thread.last_look = nullptr;
+      thread.knowledge.reset();
       thread.site = nullptr;
       thread.copies.clear();
       thread.commits = 0;
@@ -246,6 +253,7 @@ class Runner {
       case Wait::warp:
         return str("waits at ", thread.call.name, " of ", source_line(thread.call.site));
       case Wait::nothing:
+      case Wait::answer:
         break;
     }
     return str("runs on without end, waiting for memory to change",
@@ -253,6 +261,8 @@ class Runner {
   }
 
   static std::string explain_stuck(const Block& block) {
+    const std::string doubt = doubt_of(block);
+    if (!doubt.empty()) return doubt;
     const Thread* first = nullptr;
     for (int id = 0; id < block.threads; ++id) {
       const Thread& thread = block.thread[static_cast<std::size_t>(id)];
@@ -260,6 +270,11 @@ class Runner {
         for (unsigned lane = 0; lane < 32; ++lane) {
           if ((thread.call.mask >> lane & 1u) == 0) continue;
           const std::size_t other = static_cast<std::size_t>(id) / 32 * 32 + lane;
+          const bool is_matrix = thread.call.op >= WarpOp::mma_tf32_k8;
+          if (!is_matrix &&
+              (other >= static_cast<std::size_t>(block.threads) || block.thread[other].finished)) {
+            continue;  // it is left out
+          }
           if (other >= static_cast<std::size_t>(block.threads)) {
             return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
                        source_line(thread.call.site), " names lane ", lane,
@@ -344,7 +359,7 @@ void run_grid(const Grid& grid, std::uint64_t schedule) {
   running_grid = nullptr;
   if (failure.empty()) return;
   if (stopped) throw Stopped("host-cuda: stopped");
-  throw Error(ErrorKind::check_failed, "host-cuda: " + failure);
+  throw Error(ErrorKind::check_failed, "host-cuda: " + with_remedy(failure));
 }
 
 }  // namespace weft::host_cuda

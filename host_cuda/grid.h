@@ -2,6 +2,7 @@
 // What the layer knows about a running grid: its blocks, warps and threads. Internal.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -22,12 +23,19 @@ namespace weft::host_cuda {
 struct Block;
 
 // What a thread waits for.
-enum class Wait : std::uint8_t { nothing, block, warp, grid };
+enum class Wait : std::uint8_t {
+  nothing,
+  block,
+  warp,
+  grid,
+  answer
+};  // report.h tells of the last
 
 // An atomic or volatile access, and what was there.
 struct Look {
   const void* address = nullptr;
   std::uint64_t value = 0;
+  bool has_read = false;  // one of the accesses there was no write alone
 };
 
 // A copy that a thread has started (async_copy.h), and how many groups it had committed by then.
@@ -53,9 +61,19 @@ struct Thread {
   std::size_t next_look = 0;
   std::uintptr_t last_read = 0;  // the address of the last plain read, and its place
   const void* last_read_site = nullptr;
-  std::vector<AsyncCopy> copies;  // not waited for
+  bool watched = false;                  // its last access was an atomic one
+  const void* last_look = nullptr;       // the address of the last strong access
+  std::unique_ptr<Knowledge> knowledge;  // null: of nothing but its block's
+  std::vector<AsyncCopy> copies;         // not waited for
   std::uint32_t commits = 0;
   ThreadTrace trace;
+
+  // Has it read the word by a strong access of late?
+  bool has_looked_at(std::uintptr_t word) const {
+    return std::any_of(looks.begin(), looks.end(), [&](const Look& one) {
+      return one.has_read && reinterpret_cast<std::uintptr_t>(one.address) == word;
+    });
+  }
 };
 
 struct Free {
@@ -66,13 +84,13 @@ struct Block {
   uint3 index{};
   int threads = 0;             // of the grid's block shape
   std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
-  int finished = 0, waiting_block = 0, waiting_grid = 0;
+  int finished = 0, waiting_block = 0, waiting_grid = 0, waiting_warp = 0;
   int vote = 0;                         // of the barrier that is being gathered
   std::uint32_t phase = 0;              // barriers of the block passed
   std::uint32_t number = 0;             // in the grid, x fastest
   Segment ordered = 0;                  // all threads know what all did before this segment
-  Segment fenced = 0;                   // before which a fence has been passed
-  Clock acquired;                       // from other blocks
+  Clock acquired, released[2];          // what all threads know, and what was fenced, by scope
+  bool has_knowledge = false;           // has a thread more, since the last barrier?
   std::vector<char> statics;            // its __shared__ variables while another block runs
   std::unique_ptr<char, Free> dynamic;  // its dynamic shared memory
   Shadow shared;                        // what is known about the accesses
@@ -86,10 +104,11 @@ struct Grid {
   std::shared_ptr<const Call> call;
 };
 
-// The thread that runs now; null while the host does.
-extern Thread* running;
+// Of this thread of the host: the CUDA thread that runs on it now; null while host code does.
+#define WEFT_OF_HOST_THREAD constinit thread_local __attribute__((tls_model("initial-exec")))
+extern WEFT_OF_HOST_THREAD Thread* running;
 // The same while its kernel's own code runs, whose accesses are checked.
-extern Thread* checked;
+extern WEFT_OF_HOST_THREAD Thread* checked;
 
 // Suspends the checks while a function of this layer does its work on a thread's stack.
 class Unchecked {
@@ -110,6 +129,10 @@ extern const Grid* running_grid;
 // Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread
 // in order. Throws check_failed.
 void run_grid(const Grid& grid, std::uint64_t schedule);
+
+// The thread has ended: barriers and operations of its warp may have waited for nobody else.
+void thread_exits(Thread& thread);
+void lane_exits(const Thread& thread);  // of the warp only
 
 // Completes an operation of tensor_core.h; each lane's address is what it has brought.
 void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);

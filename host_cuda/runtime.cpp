@@ -17,6 +17,7 @@
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/written.h"
 
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
@@ -53,6 +54,18 @@ long long clock() {
 }  // namespace weft::host_cuda
 
 using namespace weft::host_cuda;
+
+// What nobody has written stays so where it is copied to.
+static void run_copy(const HostCall& call, void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  host_writes(to, bytes);
+  for (const auto& [begin, end] : unwritten_in(from, bytes)) {
+    const auto offset = begin - reinterpret_cast<std::uintptr_t>(from);
+    mark_unwritten(reinterpret_cast<std::uintptr_t>(to) + offset,
+                   reinterpret_cast<std::uintptr_t>(to) + offset + (end - begin));
+  }
+  copied_out(call, to, from, bytes);
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
@@ -128,13 +141,11 @@ cudaError_t cudaFreeHost(void* data) {
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
-  const HostCall call{"cudaMemcpyAsync", __builtin_return_address(0)};
+  const Calling calling({"cudaMemcpyAsync", __builtin_return_address(0)});
+  const HostCall call = Calling::outermost();
   check_copy(call, dst, src, bytes, kind);
   stream_works(stream);
-  weft::host_cuda::submit(stream, [=] {
-    std::memcpy(dst, src, bytes);
-    weft::host_cuda::host_writes(dst, bytes);
-  });
+  weft::host_cuda::submit(stream, [=] { run_copy(call, dst, src, bytes); });
   copy_runs(call, dst, src);
   return cudaSuccess;
 }

@@ -36,9 +36,9 @@ void run_schedules(const Grid& grid) {
   const int count = schedule_count();
   if (count == 1 || recording()) return run_grid(grid, 0);
   refresh_device_memory();
-  const std::vector<char> before = device_memory_contents();
+  const Contents before = device_memory_contents();
   run_grid(grid, 0);
-  const std::vector<char> expected = device_memory_contents();
+  const Contents expected = device_memory_contents();
   for (int schedule = 1; schedule < count; ++schedule) {
     restore_device_memory(before);
     repeats = true;

@@ -10,12 +10,13 @@
 #include <cstring>
 
 #include "engine/error.h"
-#include "host_cuda/checks/arena.h"
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/report.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/memory/arena.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <dlfcn.h>
@@ -29,125 +30,72 @@ extern "C" char weft_shared_begin[], weft_shared_end[];
 namespace weft::host_cuda {
 namespace {
 
-const char* verb(Access access) {
-  switch (access) {
-    case Access::read:
-    case Access::matrix_row:
-    case Access::atomic_load:
-    case Access::volatile_read:
-      return "reads";
-    case Access::write:
-    case Access::async_write:
-    case Access::volatile_write:
-      return "writes";
-    case Access::atomic:
-      break;
-  }
-  return "atomically updates";
-}
-
 int accesses_until_yield = 0;                        // 0: the thread is not interrupted
 std::array<const Variable*, 64> recent_variables{};  // __shared__ ones, by the slot of 64 KiB
 Segment grid_began = 0;                              // the running grid's first
 
 constexpr std::uintptr_t kPage = 4096;
 
-// "tile + 132" or "dynamic shared memory + 132"
-std::string shared_place(std::uintptr_t address) {
-  const Block& block = *running->block;
-  const auto dynamic = reinterpret_cast<std::uintptr_t>(block.dynamic.get());
-  if (address >= dynamic && address < dynamic + running_grid->shared_bytes) {
-    return str("dynamic shared memory at byte ", address - dynamic);
-  }
-  const Variable* variable = nearest_shared_variable(address);
-  return variable == nullptr
-             ? "shared memory"
-             : str("shared ", variable->name, " at byte ", address - variable->begin);
-}
-
-// A thread of the running block, by its number.
-const Thread& thread_at(int id) {
-  return running->block->thread[static_cast<std::size_t>(id)];
-}
-
-std::string block_name(std::uint32_t number) {
-  const dim3& grid = running_grid->grid;
-  return str("block (", number % grid.x, ", ", number / grid.x % grid.y, ", ",
-             number / grid.x / grid.y, "), ");
-}
-
 // A thread that finds the same value again at the same place may be waiting for another thread.
 // What it waits for may have several words. The other threads run before the access is judged: it
-// acquires what they publish meanwhile.
-void look(std::uintptr_t place, std::size_t bytes, const void* site) {
+// acquires what they publish meanwhile. True where the thread has looked there twice in a row.
+bool look(std::uintptr_t place, std::size_t bytes, Access access, const void* site) {
   Thread& self = *running;
   const auto* address = reinterpret_cast<const void*>(place);
+  const bool in_a_row = self.last_look == address;
+  self.last_look = address;
   std::uint64_t value = 0;
   std::memcpy(&value, address, std::min(bytes, sizeof value));
   for (Look& before : self.looks) {
     if (before.address != address) continue;
-    if (before.value == value) {
+    const bool again = before.value == value;
+    before.value = value;
+    before.has_read = before.has_read || is_read(access);
+    if (again) {
       self.site = site;
       poll();
     }
-    before.value = value;
-    return;
+    return again && in_a_row;
   }
-  self.looks[self.next_look++ % self.looks.size()] = {address, value};
+  self.looks[self.next_look++ % self.looks.size()] = {address, value, is_read(access)};
+  return false;
 }
 
-// Ends the grid if something was found. `place` returns what the access was to.
-template <class Place>
-[[gnu::always_inline]] inline void judge(const Finding& finding, const Thread& self, Access access,
-                                         const void* site, const char* writers, Place place) {
-  if (finding.kind == Finding::Kind::nothing) return;
-  fail([&] {
-    const std::string what =
-        str(where(self), " ", verb(access), " ", place(), " at ", source_line(site));
-    if (finding.kind == Finding::Kind::uninitialised) {
-      return str("uninitialised read: ", what, ", which ", writers, " has written");
-    }
-    const Stamp& other = finding.other;
-    const std::string line = source_line(other.site());
-    if (other.segment < grid_began) {
-      return str("race: ", what, "; ", launch_of(other.segment), ", ", verb(other.access()),
-                 " it at ", line,
-                 ", and no stream, event or wait orders the two launches: this is ",
-                 launch_of(grid_began));
-    }
-    const std::string thread = thread_name(thread_at(other.thread()));
-    if (finding.kind == Finding::Kind::too_early) {
-      return str("too early: ", what, "; ", thread, " has started a copy to it at ", line,
-                 " and not waited for that");
-    }
-    const std::uint32_t block = block_of(other.segment);
-    const bool same_block = block == self.block->number;
-    return str("race: ", what, "; ", same_block ? "" : block_name(block), thread, " ",
-               verb(other.access()), " it at ", line,
-               same_block ? ", with no barrier between" : ", and nothing orders the two blocks");
-  });
+[[gnu::always_inline]] inline void judge(const Finding& finding, Access access, Space space,
+                                         std::uintptr_t address, std::size_t bytes,
+                                         const void* site) {
+  if (doubts_open) [[unlikely]]
+    settle_doubts(access, address, bytes, site);
+  if (finding.kind != Finding::Kind::nothing) [[unlikely]] {
+    report(finding, access, space, address, bytes, site);
+  }
 }
 
 void shared_access(Thread& self, std::uintptr_t address, std::size_t bytes, Access access,
                    const void* site) {
-  if (is_strong(access)) look(address, bytes, site);
-  if (access == Access::atomic) publish_and_acquire(*self.block, address, access);
+  if (is_strong(access)) {
+    look(address, bytes, access, site);
+    if (!is_volatile(access)) publish_and_acquire(self, address, access);
+  }
   const Access recorded = access == Access::volatile_read    ? Access::read
                           : access == Access::volatile_write ? Access::write
                                                              : access;
   const Finding finding = self.block->shared.access(address, bytes, recorded, self, site);
-  judge(finding, self, recorded, site, "no thread of the block",
-        [&] { return shared_place(address); });
+  judge(finding, recorded, Space::shared, address, bytes, site);
 }
 
 void global_access(Thread& self, std::uintptr_t address, std::size_t bytes, Access access,
                    const void* site) {
   if (is_strong(access)) {
-    look(address, bytes, site);
-    publish_and_acquire(*self.block, address, access);
+    const bool polls = look(address, bytes, access, site);
+    const bool publishes = access == Access::volatile_write && self.knowledge != nullptr &&
+                           self.knowledge->has_fresh_fence;
+    publish_and_acquire(self, address, access);
+    if (polls && access == Access::volatile_read) access = Access::atomic_load;
+    if (publishes) access = Access::volatile_flag;
   }
   const Finding finding = device_access(address, bytes, access, self, site);
-  judge(finding, self, access, site, "nobody", [&] { return describe_address(address); });
+  judge(finding, access, Space::global, address, bytes, site);
 }
 
 void outside_of_shared(std::uintptr_t address, std::size_t bytes, Access access,
@@ -221,11 +169,21 @@ AccessKind global_kind(Access access) {
                             : AccessKind::global_atomic;
 }
 
+// Host code, which is compiled as kernels are.
+inline void host_code_accesses(std::uintptr_t address, std::size_t bytes, Access access,
+                               const void* site) {
+  if (in_arena(address)) {
+    host_access(address, bytes, is_read(access), site);
+  } else if (address - copied_unwritten.begin < copied_unwritten.bytes && is_read(access)) {
+    host_reads_copied(address, bytes, site);
+  }
+}
+
 [[gnu::always_inline]] inline void access(const void* pointer, std::size_t bytes, Access access,
                                           const void* site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (checked == nullptr) {
-    if (running == nullptr && in_arena(address)) host_access(address, verb(access), site);
+    if (running == nullptr) host_code_accesses(address, bytes, access, site);
     return;
   }
   Thread& self = *running;
@@ -237,8 +195,14 @@ AccessKind global_kind(Access access) {
   if (access == Access::read) {
     self.last_read = address;
     self.last_read_site = site;
-  } else if (access == Access::atomic && address == self.last_read) {
+  } else if (is_compare_and_swap(access) && address == self.last_read) {
     forgive_reads_at(self.last_read_site);
+  }
+  if (is_strong(access) && !is_volatile(access)) {
+    self.watched = true;
+  } else if (self.watched) [[unlikely]] {
+    self.watched = false;
+    lock_used(self, site);
   }
   if (pointer >= weft_shared_begin && pointer < weft_shared_end) {
     const Variable*& variable = recent_variables[address / 0x10000 % recent_variables.size()];
@@ -264,12 +228,11 @@ AccessKind global_kind(Access access) {
 }
 
 // Of an atomic operation.
-void strong_access(const void* address, std::size_t bytes, [[maybe_unused]] Access kind,
-                   const void* site) {
+void strong_access(const void* address, std::size_t bytes, Access kind, const void* site) {
 #ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
   access(address, bytes, kind, site);
 #else
-  if (checked != nullptr) look(reinterpret_cast<std::uintptr_t>(address), bytes, site);
+  if (checked != nullptr) look(reinterpret_cast<std::uintptr_t>(address), bytes, kind, site);
 #endif
 }
 
@@ -300,7 +263,12 @@ void begin_checks(const Grid& grid) {
   if (recording()) record_launch(grid);
   recent_variables.fill(nullptr);
   begin_device_checks();
+  forget_doubts();
   grid_began = next_segment();
+}
+
+Segment first_segment_of_grid() {
+  return grid_began;
 }
 
 void schedule_preemption(std::uint64_t random) {
@@ -328,8 +296,17 @@ void aligned_access(const void* address, std::size_t alignment, std::size_t byte
 #endif
 }
 
-void atomic_access(const void* address, std::size_t bytes, const void* site) {
-  strong_access(address, bytes, Access::atomic, site);
+void atomic_access(const void* address, std::size_t bytes, const void* site, bool of_block) {
+  strong_access(address, bytes, of_block ? Access::atomic_block : Access::atomic, site);
+}
+
+void compare_and_swap_access(const void* address, std::size_t bytes, const void* site,
+                             bool of_block) {
+  strong_access(address, bytes,
+                of_block ? Access::compare_and_swap_block : Access::compare_and_swap, site);
+}
+void compare_and_swap_took(const void* address, const void* site) {
+  if (running != nullptr) lock_taken(*running, reinterpret_cast<std::uintptr_t>(address), site);
 }
 
 void atomic_load(const void* address, std::size_t bytes, const void* site) {

@@ -9,6 +9,7 @@
 namespace weft::host_cuda {
 
 void begin_checks(const Grid& grid);
+Segment first_segment_of_grid();
 
 // The running thread hands over to another one after some accesses that `random` decides; 0: never.
 void schedule_preemption(std::uint64_t random);

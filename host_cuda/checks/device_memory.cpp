@@ -7,27 +7,30 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/error.h"
-#include "host_cuda/checks/arena.h"
+#include "engine/extent.h"
 #include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/order.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
+#include "host_cuda/grid.h"
+#include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/written.h"
 
 namespace weft::host_cuda {
 namespace {
 
-constexpr unsigned char kFill = 0xff;  // NaN: what a kernel reads before anyone writes it shows
 // Cells of the shadow, 384 MiB. When there are more, it starts anew: memory stays bounded, and of a
 // grid that uses more, races of accesses that are far apart are missed.
 constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
-std::mutex mutex;            // guards the next four
+std::mutex mutex;            // guards the next five
 std::size_t live_bytes = 0;  // of device memory
 std::map<std::uintptr_t, Allocation> allocations;
-std::map<std::uintptr_t, std::uintptr_t> written;  // from, to: by the host, or long ago
-std::vector<Allocation> freed;                     // since the last grid
+std::vector<Allocation> freed;  // since the last grid
+std::size_t heap_bytes = std::size_t{8} << 20, heap_used = 0;
 
 std::vector<Allocation> known;  // a copy, by address, for the running grid
 struct Bounds {
@@ -37,41 +40,33 @@ struct Bounds {
 std::array<Allocation, 256> before;  // that were freed
 std::size_t next_before = 0;
 std::array<Bounds, 4> recent;
+std::vector<Bounds> slabs;  // of the heap
 std::size_t next_recent = 0;
 
-void mark_written(std::uintptr_t begin, std::uintptr_t end) {
-  auto next = written.upper_bound(begin);
-  if (next != written.begin() && std::prev(next)->second >= begin) {
-    --next;
-    begin = next->first;
-  }
-  while (next != written.end() && next->first <= end) {
-    end = std::max(end, next->second);
-    next = written.erase(next);
-  }
-  written[begin] = end;
+const Allocation* allocation_around(std::uintptr_t address) {  // the mutex is locked
+  const auto next = allocations.upper_bound(address);
+  if (next == allocations.begin()) return nullptr;
+  const Allocation& at = std::prev(next)->second;
+  return address - at.begin < at.bytes ? &at : nullptr;
 }
 
-void mark_unwritten(std::uintptr_t begin, std::uintptr_t end) {
-  auto next = written.upper_bound(begin);
-  if (next != written.begin() && std::prev(next)->second > begin) --next;
-  while (next != written.end() && next->first < end) {
-    const auto [from, to] = *next;
-    next = written.erase(next);
-    if (from < begin) written[from] = begin;
-    if (to > end) written[end] = to;
-  }
+// Host code writes managed and pinned memory unseen. A byte there may have its old value by chance,
+// but not the eight around it.
+bool looks_unwritten_by_host(const Allocation& in, std::uintptr_t address, std::size_t bytes) {
+  const std::uintptr_t from = std::max(address / 8 * 8, in.begin);
+  const std::uintptr_t to = std::min((address + bytes + 7) / 8 * 8, in.begin + in.bytes);
+  return looks_unwritten(from, to - from);
 }
 
 // Memory that nobody has written still has the bytes that it was allocated with.
 bool host_has_written(std::uintptr_t address, std::size_t bytes) {
-  const auto* data = reinterpret_cast<const unsigned char*>(address);
-  if (std::any_of(data, data + bytes, [](unsigned char byte) { return byte != kFill; })) {
-    return true;
-  }
+  if (!looks_unwritten(address, bytes)) return true;
   const std::lock_guard lock(mutex);
-  const auto next = written.upper_bound(address);
-  return next != written.begin() && std::prev(next)->second >= address + bytes;
+  if (is_known_as_written(address, bytes)) return true;
+  const Allocation* in = allocation_around(address);
+  if (in == nullptr || (in->memory != Memory::managed && in->memory != Memory::pinned))
+    return false;
+  return !looks_unwritten_by_host(*in, address, bytes);
 }
 
 Shadow shadow(host_has_written);
@@ -83,12 +78,53 @@ const Allocation* nearest(std::uintptr_t address) {
   return next == known.begin() ? nullptr : &*(next - 1);
 }
 
+bool is_in_heap(std::uintptr_t address) {
+  return std::any_of(slabs.begin(), slabs.end(),
+                     [&](const Bounds& one) { return address - one.begin < one.bytes; });
+}
+
 // "a device allocation of 4000 bytes"
 std::string of(const Allocation& a) {
   return str(a.name, " of ", a.bytes, " bytes");
 }
 
+// "byte 8 past the end of a device allocation of 4000 bytes", of allocations by address
+std::string described(const std::vector<Allocation>& all, std::uintptr_t address);
+
 }  // namespace
+
+bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes) {
+  if (!looks_unwritten(address, bytes)) return false;
+  const std::lock_guard lock(mutex);
+  const Allocation* in = allocation_around(address);
+  return in != nullptr && (in->memory == Memory::managed || in->memory == Memory::pinned) &&
+         !is_known_as_written(address, bytes) && looks_unwritten_by_host(*in, address, bytes);
+}
+
+std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes) {
+  constexpr std::uintptr_t kWord = 4;
+  std::vector<Stretch> found;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  if (!in_arena(begin)) return found;
+  const std::uint32_t fill = unwritten_word();
+  for (std::uintptr_t at = (begin + kWord - 1) / kWord * kWord; at + kWord <= begin + bytes;
+       at += kWord) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const void*>(at), kWord);
+    if (word != fill) continue;
+    const std::lock_guard lock(mutex);
+    const Allocation* in = allocation_around(at);
+    if (in == nullptr || in->memory == Memory::registered || is_known_as_written(at, kWord)) {
+      continue;
+    }
+    if (!found.empty() && found.back().second == at) {
+      found.back().second = at + kWord;
+    } else {
+      found.emplace_back(at, at + kWord);
+    }
+  }
+  return found;
+}
 
 void* allocate_device_memory(std::size_t bytes, Memory memory) {
   const std::lock_guard lock(mutex);
@@ -99,13 +135,12 @@ void* allocate_device_memory(std::size_t bytes, Memory memory) {
   void* data = take_from_arena(bytes);
   if (data == nullptr) return nullptr;
   if (counts) live_bytes += bytes;
-  std::memset(data, kFill, bytes);
+  fill_unwritten(data, bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   Allocation& made = allocations[begin] = {begin, bytes};
   if (memory != Memory::device) {
     made.memory = memory;
     made.name = memory == Memory::managed ? "managed memory" : "pinned memory";
-    mark_written(begin, begin + bytes);
   }
   return data;
 }
@@ -141,6 +176,59 @@ bool unregister_host_memory(void* data) {
   return true;
 }
 
+// Addresses are used once, as those of the arena, and have unused ones between.
+void* allocate_in_kernel(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 16, kSlab = std::size_t{1} << 20;
+  static char *next = nullptr, *end = nullptr;
+  const std::lock_guard lock(mutex);
+  if (bytes > heap_bytes || heap_used > heap_bytes - bytes) return nullptr;
+  const std::size_t taken = round_up(bytes + kAlignment, kAlignment);
+  if (static_cast<std::size_t>(end - next) < taken) {
+    const std::size_t slab = std::max(kSlab, taken);
+    next = static_cast<char*>(take_from_arena(slab));
+    if (next == nullptr) {
+      end = nullptr;
+      return nullptr;
+    }
+    end = next + slab;
+    slabs.push_back({reinterpret_cast<std::uintptr_t>(next), slab});
+  }
+  void* data = std::exchange(next, next + taken);
+  fill_unwritten(data, bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const Allocation made{begin, bytes, "memory of the heap of kernels", Memory::heap};
+  allocations[begin] = made;
+  known.insert(
+      std::upper_bound(known.begin(), known.end(), begin,
+                       [](std::uintptr_t value, const Allocation& a) { return value < a.begin; }),
+      made);
+  heap_used += bytes;
+  return data;
+}
+bool free_in_kernel(void* data) {
+  const std::lock_guard lock(mutex);
+  const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == allocations.end() || found->second.memory != Memory::heap) return false;
+  heap_used -= found->second.bytes;
+  before[next_before++ % before.size()] = found->second;
+  freed.push_back(found->second);
+  known[static_cast<std::size_t>(nearest(found->first) - known.data())].bytes = 0;
+  recent.fill({});
+  allocations.erase(found);
+  return true;
+}
+void set_heap_bytes(std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  heap_bytes = bytes;
+}
+std::pair<std::size_t, std::size_t> left_in_heap() {
+  const std::lock_guard lock(mutex);
+  const auto count = std::count_if(allocations.begin(), allocations.end(), [](const auto& one) {
+    return one.second.memory == Memory::heap;
+  });
+  return {static_cast<std::size_t>(count), heap_used};
+}
+
 Allocation allocation_at(std::uintptr_t address) {
   const std::lock_guard lock(mutex);
   const auto next = allocations.upper_bound(address);
@@ -150,11 +238,19 @@ Allocation allocation_at(std::uintptr_t address) {
 }
 
 std::string describe_host_address(std::uintptr_t address) {
-  refresh_device_memory();
-  return describe_address(address);
+  std::vector<Allocation> all;
+  const std::lock_guard lock(mutex);
+  for (const Allocation& one : freed) {
+    if (address - one.begin < one.bytes) {
+      return str("byte ", address - one.begin, " of ", of(one), ", which was freed");
+    }
+  }
+  for (const auto& [begin, allocation] : allocations) all.push_back(allocation);
+  return described(all, address);
 }
 
 void host_writes(const void* data, std::size_t bytes) {
+  const Unchecked here;  // atomicExch() calls this in a kernel
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const std::lock_guard lock(mutex);
   const auto next = allocations.upper_bound(begin);
@@ -216,21 +312,26 @@ std::pair<std::uintptr_t, std::size_t> allocation_of(std::uintptr_t address) {
   return {a->begin, a->bytes};
 }
 
-std::string describe_address(std::uintptr_t address) {
+namespace {
+
+std::string described(const std::vector<Allocation>& all, std::uintptr_t address) {
   constexpr std::uintptr_t kNear = 1 << 20;
   for (const Allocation& a : before) {
     if (address - a.begin < a.bytes) {
       return str("byte ", address - a.begin, " of ", of(a), ", which was freed");
     }
   }
-  const Allocation* near = nearest(address);
+  const auto behind =
+      std::upper_bound(all.begin(), all.end(), address,
+                       [](std::uintptr_t value, const Allocation& a) { return value < a.begin; });
+  const Allocation* near = behind == all.begin() ? nullptr : &*(behind - 1);
   if (near != nullptr && address - near->begin < near->bytes) {
     return str("byte ", address - near->begin, " of ", of(*near));
   }
   if (near != nullptr && address - near->begin - near->bytes < kNear) {
     return str("byte ", address - near->begin - near->bytes, " past the end of ", of(*near));
   }
-  for (const Allocation& a : known) {
+  for (const Allocation& a : all) {
     if (a.begin > address && a.begin - address < kNear) {
       return str(a.begin - address, " bytes before ", of(a));
     }
@@ -238,34 +339,61 @@ std::string describe_address(std::uintptr_t address) {
   return "an address that is not device memory";
 }
 
-std::vector<char> device_memory_contents() {
-  std::vector<char> contents;
+}  // namespace
+
+std::string describe_address(std::uintptr_t address) {
+  return described(known, address);
+}
+
+Contents device_memory_contents() {
+  Contents contents;
   for (const Allocation& a : known) {
+    if (a.bytes == 0) continue;
+    contents.allocations.push_back(a);
     const char* data = reinterpret_cast<const char*>(a.begin);
-    contents.insert(contents.end(), data, data + a.bytes);
+    contents.bytes.insert(contents.bytes.end(), data, data + a.bytes);
   }
   return contents;
 }
 
-void restore_device_memory(const std::vector<char>& contents) {
-  const char* from = contents.data();
-  for (const Allocation& a : known) {
+void restore_device_memory(const Contents& contents) {
+  const char* from = contents.bytes.data();
+  for (const Allocation& a : contents.allocations) {
     std::memcpy(reinterpret_cast<char*>(a.begin), from, a.bytes);
     from += a.bytes;
   }
+  const std::lock_guard lock(mutex);
+  std::erase_if(allocations, [](const auto& one) { return one.second.memory == Memory::heap; });
+  heap_used = 0;
+  for (const Allocation& a : contents.allocations) {
+    if (a.memory != Memory::heap) continue;
+    allocations[a.begin] = a;
+    heap_used += a.bytes;
+  }
 }
 
-std::string first_difference(const std::vector<char>& a, const std::vector<char>& b) {
-  if (std::memcmp(a.data(), b.data(), a.size()) == 0) return "";  // much faster than mismatch()
-  const auto differ = std::mismatch(a.begin(), a.end(), b.begin()).first;
-  auto at = static_cast<std::size_t>(differ - a.begin());
-  for (const Allocation& one : known) {
-    if (at < one.bytes) {
-      return str("byte ", at, " of ", of(one));
+std::string first_difference(const Contents& a, const Contents& b) {
+  std::size_t at_a = 0, at_b = 0;
+  auto other = b.allocations.begin();
+  for (const Allocation& one : a.allocations) {
+    while (other != b.allocations.end() && other->begin < one.begin) at_b += (other++)->bytes;
+    const bool is_there = other != b.allocations.end() && other->begin == one.begin;
+    const char *mine = a.bytes.data() + at_a, *its = b.bytes.data() + at_b;
+    at_a += one.bytes;
+    if (!is_there || one.memory == Memory::heap || std::memcmp(mine, its, one.bytes) == 0) continue;
+    for (std::size_t i = 0; i < one.bytes; ++i) {
+      if (mine[i] == its[i]) continue;
+      std::uintptr_t first = 0, second = 0;
+      const std::size_t word = i / sizeof first * sizeof first;
+      if (word + sizeof first <= one.bytes) {
+        std::memcpy(&first, mine + word, sizeof first);
+        std::memcpy(&second, its + word, sizeof second);
+      }
+      if (!is_in_heap(first) || !is_in_heap(second)) return str("byte ", i, " of ", of(one));
+      i = word + sizeof first - 1;
     }
-    at -= one.bytes;
   }
-  return "device memory";
+  return "";
 }
 
 }  // namespace weft::host_cuda

@@ -14,7 +14,8 @@
 namespace weft::host_cuda {
 
 // Host code may touch all but device memory. Registered memory is the program's own.
-enum class Memory : std::uint8_t { device, managed, pinned, registered };
+// The heap's is what kernels allocate by malloc and new.
+enum class Memory : std::uint8_t { device, managed, pinned, registered, heap };
 struct Allocation {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
@@ -22,13 +23,26 @@ struct Allocation {
   Memory memory = Memory::device;
 };
 
-// Null when there is not enough. What the host writes to memory that it can touch is not seen, so
-// all of that counts as written.
+// Null when there is not enough. It is filled with bytes that make a NaN of every width: what still
+// has them, and no copy or fill has covered, nobody has written.
 void* allocate_device_memory(std::size_t bytes, Memory memory = Memory::device);
 bool free_device_memory(void* data);                       // false when there is no such allocation
 bool register_host_memory(void* data, std::size_t bytes);  // false where it is known already
 bool unregister_host_memory(void* data);
 void host_writes(const void* data, std::size_t bytes);  // a copy or fill, which may go elsewhere
+// Of memory of the device that is copied: what nobody has written, in stretches of 4 bytes and
+// more.
+using Stretch = std::pair<std::uintptr_t, std::uintptr_t>;  // from, to
+std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes);
+// Managed or pinned memory that nobody has written. The writes of host code are not seen: it would
+// have other bytes.
+bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes);
+
+// The heap of kernels. Null when it is full; false when there is no such allocation.
+void* allocate_in_kernel(std::size_t bytes);
+bool free_in_kernel(void* data);
+void set_heap_bytes(std::size_t bytes);
+std::pair<std::size_t, std::size_t> left_in_heap();  // allocations and bytes
 
 // The one that the address is in, of 0 bytes where it is in none; and in words. For host code.
 Allocation allocation_at(std::uintptr_t address);
@@ -47,10 +61,15 @@ std::pair<std::uintptr_t, std::size_t> allocation_of(std::uintptr_t address);
 // "byte 8 past the end of a device allocation of 4000 bytes"
 std::string describe_address(std::uintptr_t address);
 
-// The contents of all allocations, one behind the other.
-std::vector<char> device_memory_contents();
-void restore_device_memory(const std::vector<char>& contents);
-// The first place where two contents differ; empty when they do not.
-std::string first_difference(const std::vector<char>& a, const std::vector<char>& b);
+// All allocations and their contents, one behind the other.
+struct Contents {
+  std::vector<Allocation> allocations;
+  std::vector<char> bytes;
+};
+Contents device_memory_contents();
+void restore_device_memory(const Contents& contents);
+// The first place where two contents differ; empty when they do not. The heap of kernels, and
+// addresses in it, depend on the order of the threads.
+std::string first_difference(const Contents& a, const Contents& b);
 
 }  // namespace weft::host_cuda

@@ -3,18 +3,23 @@
 
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "engine/error.h"
-#include "host_cuda/checks/arena.h"
+#include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
+#include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/written.h"
 
 namespace weft::host_cuda {
 namespace {
 
-void (*report)(const std::string&) = nullptr;
+void (*mistake_handler)(const std::string&) = nullptr;
+std::mutex host_mutex;                          // guards the next three
 std::string running_kernel;                     // and where it was launched
 std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
 
@@ -75,11 +80,24 @@ void check_side(const HostCall& call, const char* side, const void* pointer, std
 
 void host_mistake(const std::string& text) {
   const std::string message = "host-cuda: " + text;
-  if (report != nullptr) report(message);
+  if (mistake_handler != nullptr) mistake_handler(message);
   throw Error(ErrorKind::check_failed, message);
 }
 void on_host_mistake(void (*function)(const std::string&)) {
-  report = function;
+  mistake_handler = function;
+}
+
+namespace {
+thread_local HostCall outermost_call = {nullptr, nullptr};
+}
+Calling::Calling(const HostCall& call) : is_outermost_(outermost_call.name == nullptr) {
+  if (is_outermost_) outermost_call = call;
+}
+Calling::~Calling() {
+  if (is_outermost_) outermost_call = {nullptr, nullptr};
+}
+const HostCall& Calling::outermost() {
+  return outermost_call;
 }
 
 void check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
@@ -101,43 +119,114 @@ void check_free(const HostCall& call, void* data, Memory expected) {
   const std::uintptr_t address = number(data);
   const Allocation at = allocation_at(address);
   const bool pinned = expected == Memory::pinned;
-  if (at.begin == address && (at.memory == Memory::pinned) == pinned) return;
+  const bool of_heap = at.memory == Memory::heap || expected == Memory::heap;
+  if (at.begin == address && !of_heap && (at.memory == Memory::pinned) == pinned) return;
   host_mistake(str("wrong free: ", text_of(call), " is given ",
                    in_arena(address) ? describe_host_address(address) : "host memory",
-                   at.begin == address && at.bytes > 0
+                   of_heap ? ", which only kernels free"
+                   : at.begin == address && at.bytes > 0
                        ? (pinned ? ", which cudaFree frees" : ", which cudaFreeHost frees")
                        : ""));
 }
 
 void kernel_runs(const std::string& kernel, const std::string& line) {
+  const std::lock_guard lock(host_mutex);
   running_kernel = str("kernel ", kernel, ", launched at ", line, ",");
 }
 void copy_runs(const HostCall& call, const void* to, const void* from) {
   for (const void* side : {to, from}) {
     const Allocation at = allocation_at(number(side));
-    if (at.bytes > 0 && at.memory == Memory::pinned) copying[at.begin] = text_of(call);
+    if (at.bytes == 0 || at.memory != Memory::pinned) continue;
+    const std::lock_guard lock(host_mutex);
+    copying[at.begin] = text_of(call);
   }
 }
 void host_waits() {
+  const std::lock_guard lock(host_mutex);
   running_kernel.clear();
   copying.clear();
 }
 
-void host_access(std::uintptr_t address, const char* verb, const void* site) {
+void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site) {
   const Allocation at = allocation_at(address);
   const auto where = [&] {
-    return str("host code ", verb, " ", describe_host_address(address), ", at ", source_line(site));
+    return str("host code ", reads ? "reads" : "writes", " ", describe_host_address(address),
+               ", at ", source_line(site));
   };
   if (at.bytes == 0) host_mistake("out of bounds: " + where());
-  if (at.memory == Memory::device) {
+  if (reads && host_finds_unwritten(address, bytes)) {
+    host_mistake("uninitialised read: " + where() + ", which nobody has written");
+  }
+  if (at.memory == Memory::device || at.memory == Memory::heap) {
     host_mistake("device pointer: " + where() + ": copy it to the host first");
   }
+  const std::lock_guard lock(host_mutex);
   const auto copy = copying.find(at.begin);
   const bool waits = at.memory == Memory::managed ? running_kernel.empty() : copy == copying.end();
   if (waits) return;
   host_mistake(str("not synchronised: ", where(), "; ",
                    at.memory == Memory::managed ? running_kernel : copy->second,
                    " may still run: wait for it first"));
+}
+
+Unwritten copied_unwritten;
+
+namespace {
+
+// A stretch of host memory, where it came from, and the call that brought it.
+struct Copied {
+  std::size_t bytes;
+  std::uintptr_t from;
+  std::string call, source;
+};
+std::map<std::uintptr_t, Copied> copied;
+
+}  // namespace
+
+void copied_out(const HostCall& call, const void* to, const void* from, std::size_t bytes) {
+  const std::size_t element = call.element;
+  if (mistake_handler == nullptr || allocation_at(number(to)).bytes > 0 ||
+      allocation_at(number(from)).bytes == 0)
+    return;
+  std::size_t total = 0, longest = 0;
+  const std::vector<Stretch> stretches = unwritten_in(from, bytes);
+  for (const auto& [begin, end] : stretches) {
+    total += end - begin;
+    longest = std::max<std::size_t>(longest, end - begin);
+  }
+  if (longest < std::max<std::size_t>(element, 4)) return;  // padding of structs, if anything
+  const std::string what =
+      element > 0 ? str(total / element, " elements of ", element, " bytes") : str(total, " bytes");
+  const std::string source = describe_host_address(stretches.front().first);
+  note(call.site, nullptr, [&] {
+    return str("unwritten: ", text_of(call), " copies ", what,
+               " that nobody has written to the host; the first is ", source);
+  });
+  const std::lock_guard lock(host_mutex);
+  std::uintptr_t first = copied_unwritten.begin, last = first + copied_unwritten.bytes;
+  for (const auto& [begin, end] : stretches) {
+    const std::uintptr_t at = number(to) + (begin - number(from));
+    copied[at] = {end - begin, begin, text_of(call), str(what, " that nobody has written")};
+    first = last == 0 ? at : std::min(first, at);
+    last = std::max(last, at + (end - begin));
+  }
+  copied_unwritten = {first, last - first};
+}
+
+void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* site) {
+  const std::lock_guard lock(host_mutex);
+  auto next = copied.upper_bound(address);
+  if (next == copied.begin()) return;
+  const auto& [begin, one] = *std::prev(next);
+  if (address - begin >= one.bytes || bytes > one.bytes - (address - begin)) return;
+  // Since then it may have got another value, or belong to something else.
+  const std::uintptr_t from = one.from + (address - begin);
+  const auto low = std::min<std::uintptr_t>(from % 8, address - begin);
+  const std::size_t span =
+      std::min(low + std::max<std::size_t>(bytes, 8), one.bytes - (address - begin) + low);
+  if (!has_unwritten_bytes(reinterpret_cast<const void*>(address - low), from - low, span)) return;
+  host_mistake(str("uninitialised read: host code reads, at ", source_line(site), ", what ",
+                   one.call, " has copied there: byte ", address - begin, " of ", one.source));
 }
 
 std::string caller_line() {
@@ -153,12 +242,15 @@ std::string caller_line() {
 }
 
 void note_failure(const std::string& what) {
+  const std::lock_guard lock(host_mutex);
   first_failure() = what;
 }
 void error_was_read() {
+  const std::lock_guard lock(host_mutex);
   first_failure().clear();
 }
 std::string unread_failure() {
+  const std::lock_guard lock(host_mutex);
   return first_failure();
 }
 

@@ -16,6 +16,19 @@ namespace weft::host_cuda {
 struct HostCall {
   const char* name;
   const void* site;
+  std::size_t element = 0;  // bytes of what is copied, where the types tell
+};
+// While this lives, calls that the function makes are the program's call of it.
+class Calling {
+ public:
+  explicit Calling(const HostCall& call);
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+  ~Calling();
+  static const HostCall& outermost();
+
+ private:
+  bool is_outermost_;
 };
 
 // A mistake of host code. Throws an Error of kind check_failed with that text, unless a program of
@@ -35,8 +48,18 @@ void kernel_runs(const std::string& kernel, const std::string& line);
 void copy_runs(const HostCall& call, const void* to, const void* from);
 void host_waits();
 
-// An access of host code to device memory.
-void host_access(std::uintptr_t address, const char* verb, const void* site);
+// An access of host code to memory of the arena.
+void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site);
+
+// What a copy of a program of the lab brings to host memory that nobody has written on the device.
+// It is noted, and a mistake when host code reads it.
+void copied_out(const HostCall& call, const void* to, const void* from, std::size_t bytes);
+struct Unwritten {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+extern Unwritten copied_unwritten;  // all such memory of the host is in there
+void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* site);
 
 // The line of the program that called into this layer.
 std::string caller_line();

@@ -8,7 +8,7 @@
 namespace weft::host_cuda {
 namespace {
 
-constexpr std::uint32_t kMostSites = 1u << 19;
+constexpr std::uint32_t kMostSites = 1u << 18;
 std::vector<bool> forgiven;                  // by number of the site
 std::vector<const void*> sites = {nullptr};  // 0: more sites than there are numbers
 
@@ -45,13 +45,38 @@ bool ordered(Stamp earlier, const Thread& later) {
       return true;
     }
   }
-  return block.acquired.covers(other, at);
+  return block.acquired.covers(other, earlier.thread(), at) ||
+         (later.knowledge != nullptr &&
+          later.knowledge->acquired.covers(other, earlier.thread(), at));
 }
 
 bool forgives(Stamp read, Stamp atomic) {
-  const std::size_t site = read.packed >> 13;
-  return read.access() == Access::read && atomic.access() == Access::atomic &&
-         site < forgiven.size() && forgiven[site];
+  const std::size_t site = read.packed >> 14;
+  return read.access() == Access::read && !is_read(atomic.access()) && is_strong(atomic.access()) &&
+         !is_volatile(atomic.access()) && site < forgiven.size() && forgiven[site];
+}
+
+// Of two strong accesses that nothing orders: is the block's scope of one of them too small?
+bool out_of_scope(Stamp now, Stamp earlier, Segment first) {
+  if (!is_of_block(now.access()) && !is_of_block(earlier.access())) return false;
+  return earlier.segment < first || block_of(earlier.segment) != block_of(now.segment);
+}
+
+// Is one of them data rather than a flag: a volatile write beside an atomic operation, or, where
+// the kernel orders by fences, beside another volatile access? Lanes of a warp may do that in
+// turns, and a thread that has read the word knows what it overwrites.
+bool seldom_meant(Stamp now, Stamp earlier, Segment first) {
+  const Access a = now.access(), b = earlier.access();
+  if (earlier.segment < first || (a != Access::volatile_write && b != Access::volatile_write)) {
+    return false;
+  }
+  if (a == Access::volatile_flag || b == Access::volatile_flag) return false;
+  if (block_of(earlier.segment) == block_of(now.segment) &&
+      earlier.thread() / 32 == now.thread() / 32) {
+    return false;
+  }
+  if (is_volatile(a) && is_volatile(b)) return grid_has_fences;
+  return !is_read(a) && !is_read(b);
 }
 
 }  // namespace
@@ -63,7 +88,7 @@ void forgive_reads_at(const void* site) {
 }
 
 const void* Stamp::site() const {
-  return sites[packed >> 13];
+  return sites[packed >> 14];
 }
 
 void Shadow::find(View& view, std::uintptr_t number) {
@@ -90,7 +115,7 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
     View& page = view_of(address + done);
     Stamp& write = page.cell(address + done).write;
     if (write.access() == Access::async_write && write.thread() == thread) {
-      write.packed = (write.packed & ~7u) | static_cast<std::uint32_t>(Access::write);
+      write.packed = (write.packed & ~15u) | static_cast<std::uint32_t>(Access::write);
     }
     done += page.granule;
   }
@@ -111,7 +136,19 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
     return ordered(earlier, by);
   };
   const auto conflicts = [&](Stamp earlier) __attribute__((always_inline)) {
-    if (settled(earlier) || (is_strong(access) && is_strong(earlier.access()))) return;
+    if (settled(earlier)) return;
+    if (is_strong(access) && is_strong(earlier.access())) {
+      if (out_of_scope(stamp, earlier, first_)) {
+        kind = Finding::Kind::out_of_scope;
+      } else if (kind == Finding::Kind::nothing && seldom_meant(stamp, earlier, first_) &&
+                 !by.has_looked_at(address)) {
+        kind = Finding::Kind::unordered;
+      } else {
+        return;
+      }
+      other = earlier;
+      return;
+    }
     if (forgives(stamp, earlier) || forgives(earlier, stamp)) return;
     kind = Finding::Kind::race;
     other = earlier;
@@ -147,7 +184,8 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
   // beside one of 4 bytes where another member has 8.
   const std::size_t padding = bytes >= 16 ? 4 : bytes > 4 ? 3 : 0;
   const std::size_t tolerated = access == Access::matrix_row ? 0 : padding;
-  if (!is_write(access) && unwritten > tolerated && kind == Finding::Kind::nothing) {
+  if (!is_write(access) && unwritten > tolerated &&
+      (kind == Finding::Kind::nothing || kind == Finding::Kind::unordered)) {
     kind = Finding::Kind::uninitialised;
   }
   return {kind, other};

@@ -24,19 +24,37 @@ enum class Access : std::uint8_t {
   atomic_load,
   volatile_read,
   volatile_write,
+  volatile_flag,     // a volatile write right behind a fence: it publishes
+  compare_and_swap,  // an atomic operation too
+  atomic_block,      // these are of the scope of the block
+  compare_and_swap_block,
 };
+template <Access... kList>
+constexpr bool is_one_of(Access access) {
+  constexpr unsigned kBits = ((1u << static_cast<unsigned>(kList)) | ...);
+  return (kBits >> static_cast<unsigned>(access) & 1u) != 0;
+}
 constexpr bool is_read(Access access) {
-  return access == Access::read || access == Access::matrix_row || access == Access::atomic_load ||
-         access == Access::volatile_read;
+  return is_one_of<Access::read, Access::matrix_row, Access::atomic_load, Access::volatile_read>(
+      access);
 }
 constexpr bool is_write(Access access) {
-  return access == Access::write || access == Access::async_write ||
-         access == Access::volatile_write;
+  return is_one_of<Access::write, Access::async_write, Access::volatile_write,
+                   Access::volatile_flag>(access);
 }
-// Two of these are no race. (Of shared memory volatile accesses are recorded as plain ones.)
+// Two of these are no race where their scopes include both threads. (Of shared memory volatile
+// accesses are recorded as plain ones.)
 constexpr bool is_strong(Access access) {
-  return access == Access::atomic || access == Access::atomic_load ||
-         access == Access::volatile_read || access == Access::volatile_write;
+  return !is_one_of<Access::read, Access::write, Access::matrix_row, Access::async_write>(access);
+}
+constexpr bool is_of_block(Access access) {
+  return is_one_of<Access::atomic_block, Access::compare_and_swap_block>(access);
+}
+constexpr bool is_compare_and_swap(Access access) {
+  return is_one_of<Access::compare_and_swap, Access::compare_and_swap_block>(access);
+}
+constexpr bool is_volatile(Access access) {
+  return is_one_of<Access::volatile_read, Access::volatile_write, Access::volatile_flag>(access);
 }
 
 // A stretch of time in which one block runs and no two of its threads become ordered. Numbers grow
@@ -46,27 +64,35 @@ using Segment = std::uint32_t;
 // An access that an earlier one is remembered by.
 struct Stamp {
   Segment segment = 0;
-  std::uint32_t packed = 0;  // number of the site: 19 bits, thread: 10, access: 3
+  std::uint32_t packed = 0;  // number of the site: 18 bits, thread: 10, access: 4
 
   Stamp() = default;
   Stamp(Segment segment_, std::uint32_t site, int thread_, Access access_)
       : segment(segment_),
-        packed(site << 13 | static_cast<std::uint32_t>(thread_) << 3 |
+        packed(site << 14 | static_cast<std::uint32_t>(thread_) << 4 |
                static_cast<std::uint32_t>(access_)) {}
 
-  int thread() const { return static_cast<int>(packed >> 3 & 1023); }
-  Access access() const { return static_cast<Access>(packed & 7); }
+  int thread() const { return static_cast<int>(packed >> 4 & 1023); }
+  Access access() const { return static_cast<Access>(packed & 15); }
   const void* site() const;  // a return address
 };
 
-// Plain reads there are no race with atomic operations: the reading thread's next one of that word
-// was atomic. So begins the loop about atomicCAS, which notices an old value by itself.
+// Plain reads there are no race with atomic operations: the reading thread's next access to that
+// word was atomicCAS, right behind. So begins the loop about it, which notices an old value by
+// itself.
 void forgive_reads_at(const void* site);
 
 struct Finding {
   // 64 bits: written as fewer and returned as 64, they would wait for each other in the CPU.
-  enum class Kind : std::uint64_t { nothing, race, uninitialised, too_early } kind = Kind::nothing;
-  Stamp other{};  // of a race: the earlier access; of too_early: the copy
+  enum class Kind : std::uint64_t {
+    nothing,
+    race,
+    out_of_scope,  // a race of two strong accesses, one of them of the scope of another block
+    unordered,     // no race, because both are strong, but seldom meant
+    uninitialised,
+    too_early,
+  } kind = Kind::nothing;
+  Stamp other{};  // of two accesses: the earlier one; of too_early: the copy
 };
 
 class Shadow {

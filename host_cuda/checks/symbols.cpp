@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <string_view>
 
 #include "engine/error.h"
@@ -112,6 +113,7 @@ constexpr std::string_view kOwnHeaders[] = {"host_cuda/include/", "host_cuda/lan
                                             "host_cuda/checks/",  "lab/lab/api/",
                                             "lab/lab/runtime/",   "weft-lab/"};
 
+std::recursive_mutex names_mutex;  // of what is known of addresses
 std::map<const void*, std::string> known_lines;
 
 // What addr2line -i says of one address: a line per inlined call, innermost first. Those of this
@@ -159,6 +161,7 @@ const Variable* nearest(const std::vector<Variable>& all, std::uintptr_t address
 
 // addr2line reads all debug information anew each time, so one call asks for many addresses.
 void find_source_lines(const std::vector<const void*>& wanted) {
+  const std::lock_guard lock(names_mutex);
   constexpr std::size_t kAtOnce = 1000;
   std::vector<const void*> sites;
   std::ranges::copy_if(wanted, std::back_inserter(sites),
@@ -213,6 +216,7 @@ bool in_program(std::uintptr_t address) {
 }
 
 std::string function_name(const void* function) {
+  const std::lock_guard lock(names_mutex);
   static std::map<const void*, std::string> known;
   std::string& name = known[function];
   if (name.empty()) {
@@ -231,6 +235,7 @@ std::string kernel_name(const Call& call) {
 }
 
 std::string source_line(const void* site) {
+  const std::lock_guard lock(names_mutex);
   const auto known = known_lines.find(site);
   if (known != known_lines.end()) return known->second;
   find_source_lines({site});

@@ -10,21 +10,31 @@
 
 namespace weft::host_cuda {
 
-// Checks and counts an atomic access of the running thread. `site` is a return address.
-void atomic_access(const void* address, std::size_t bytes, const void* site);
-void host_writes(const void* data, std::size_t bytes);  // which counts as written from now on
+// Checks and counts an atomic access of the running thread, of the scope of its block or of the
+// device. `site` is a return address.
+void atomic_access(const void* address, std::size_t bytes, const void* site, bool of_block = false);
 void atomic_load(const void* address, std::size_t bytes, const void* site);  // that only reads
+void compare_and_swap_access(const void* address, std::size_t bytes, const void* site,
+                             bool of_block);
+void compare_and_swap_took(const void* address, const void* site);  // it has changed the word
+void host_writes(const void* data, std::size_t bytes);  // which counts as written from now on
 
 }  // namespace weft::host_cuda
 
-#define WEFT_ATOMIC(name, expression)                                                \
-  template <class T>                                                                 \
-  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {               \
-    weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0)); \
-    const T old = *address;                                                          \
-    *address = (expression);                                                         \
-    return old;                                                                      \
+// Each of them in three scopes. The system is no more than the device here.
+#define WEFT_SCOPED(define, name, ...)                                     \
+  define(name, false, __VA_ARGS__) define(name##_block, true, __VA_ARGS__) \
+      define(name##_system, false, __VA_ARGS__)
+
+#define WEFT_ATOMIC_OF(name, of_block, ...)                                                    \
+  template <class T>                                                                           \
+  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {                         \
+    weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0), of_block); \
+    const T old = *address;                                                                    \
+    *address = (__VA_ARGS__);                                                                  \
+    return old;                                                                                \
   }
+#define WEFT_ATOMIC(name, ...) WEFT_SCOPED(WEFT_ATOMIC_OF, name, __VA_ARGS__)
 WEFT_ATOMIC(atomicAdd, static_cast<T>(old + value))
 WEFT_ATOMIC(atomicSub, static_cast<T>(old - value))
 WEFT_ATOMIC(atomicMin, value < old ? value : old)
@@ -34,26 +44,40 @@ WEFT_ATOMIC(atomicOr, static_cast<T>(old | value))
 WEFT_ATOMIC(atomicXor, static_cast<T>(old ^ value))
 WEFT_ATOMIC(atomicInc, old >= value ? T(0) : static_cast<T>(old + 1))
 WEFT_ATOMIC(atomicDec, old == 0 || old > value ? value : static_cast<T>(old - 1))
-#undef WEFT_ATOMIC
 
 // Of memory that nobody has written the old value is seldom meant.
-template <class T>
-WEFT_DEVICE_CALL T atomicExch(T* address, std::type_identity_t<T> value) {
-  weft::host_cuda::host_writes(address, sizeof(T));
-  weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0));
-  const T old = *address;
-  *address = value;
-  return old;
-}
+#define WEFT_EXCHANGE(name, of_block, ...)                                                     \
+  template <class T>                                                                           \
+  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {                         \
+    weft::host_cuda::host_writes(address, sizeof(T));                                          \
+    weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0), of_block); \
+    const T old = *address;                                                                    \
+    *address = value;                                                                          \
+    return old;                                                                                \
+  }
+WEFT_SCOPED(WEFT_EXCHANGE, atomicExch, )
 
-template <class T>
-WEFT_DEVICE_CALL T atomicCAS(T* address, std::type_identity_t<T> compare,
-                             std::type_identity_t<T> value) {
-  weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0));
-  const T old = *address;
-  if (std::memcmp(&old, &compare, sizeof(T)) == 0) *address = value;
-  return old;
-}
+#define WEFT_COMPARE_AND_SWAP(name, of_block, ...)                                \
+  template <class T>                                                              \
+  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> compare,            \
+                          std::type_identity_t<T> value) {                        \
+    const void* site = __builtin_return_address(0);                               \
+    weft::host_cuda::compare_and_swap_access(address, sizeof(T), site, of_block); \
+    const T old = *address;                                                       \
+    if (std::memcmp(&old, &compare, sizeof(T)) == 0) {                            \
+      if (std::memcmp(&compare, &value, sizeof(T)) != 0) {                        \
+        weft::host_cuda::compare_and_swap_took(address, site);                    \
+      }                                                                           \
+      *address = value;                                                           \
+    }                                                                             \
+    return old;                                                                   \
+  }
+WEFT_SCOPED(WEFT_COMPARE_AND_SWAP, atomicCAS, )
+#undef WEFT_COMPARE_AND_SWAP
+#undef WEFT_EXCHANGE
+#undef WEFT_ATOMIC
+#undef WEFT_ATOMIC_OF
+#undef WEFT_SCOPED
 
 namespace weft::host_cuda {
 

@@ -53,7 +53,7 @@ const ErrorText* find(cudaError_t code) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-cudaError_t last = cudaSuccess;
+thread_local cudaError_t last = cudaSuccess;  // of each thread of the host
 
 }  // namespace
 

@@ -61,7 +61,7 @@ int __syncthreads_count(int predicate);
 int __syncthreads_and(int predicate);
 int __syncthreads_or(int predicate);
 void __syncwarp(unsigned mask = 0xffffffffu);
-// What the block has done before is published by its next atomic or volatile write.
+// What the thread has done before is published by its next atomic or volatile write.
 void __threadfence();
 void __threadfence_block();
 void __threadfence_system();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -221,20 +222,59 @@ class Call {
   virtual std::size_t bytes() const = 0;  // of this object: threads read their arguments in it
 };
 
+// Does a function take a T by the address of a copy, which constructors make? (Itanium C++ ABI,
+// "non-trivial for the purposes of calls")
+template <class T>
+constexpr bool is_passed_by_address() {
+  if constexpr (std::is_class_v<T> || std::is_union_v<T>) {
+    constexpr bool copies = std::is_copy_constructible_v<T>,
+                   moves = std::is_move_constructible_v<T>;
+    return !std::is_trivially_destructible_v<T> || (!copies && !moves) ||
+           (copies && !std::is_trivially_copy_constructible_v<T>) ||
+           (moves && !std::is_trivially_move_constructible_v<T>);
+  } else {
+    return false;
+  }
+}
+
+// A parameter of a kernel. One whose class has constructors is copied once, by the caller; each
+// thread gets the bytes of that, as on a GPU.
+template <class T, bool kBytes = is_passed_by_address<T>()>
+struct Parameter {
+  using Passed = T;
+  explicit Parameter(T from) : value(static_cast<T>(from)) {}
+  T pass() const { return static_cast<T>(value); }
+
+  std::remove_const_t<T> value;
+};
+template <class T>
+struct Parameter<T, true> {
+  using Passed = void*;
+  explicit Parameter(const T& from) { std::memcpy(bytes, &from, sizeof(T)); }
+  void* pass() { return bytes; }
+
+  alignas(T) unsigned char bytes[sizeof(T)];
+};
+
 template <class... Parameters>
 class KernelCall : public Call {
  public:
   template <class... Arguments>
   explicit KernelCall(void (*function)(Parameters...), Arguments&&... arguments)
-      : kernel_(function), arguments_(std::forward<Arguments>(arguments)...) {}
+      : kernel_(function),
+        arguments_(Parameter<Parameters>(std::forward<Arguments>(arguments))...) {}
 
-  void run() const override { std::apply(kernel_, arguments_); }
+  void run() const override {
+    using Function = void (*)(typename Parameter<Parameters>::Passed...);
+    std::apply([this](auto... copies) { reinterpret_cast<Function>(kernel_)(copies.pass()...); },
+               arguments_);
+  }
   const void* kernel() const override { return reinterpret_cast<const void*>(kernel_); }
   std::size_t bytes() const override { return sizeof(*this); }
 
  private:
   void (*kernel_)(Parameters...);
-  std::tuple<std::remove_const_t<Parameters>...> arguments_;
+  std::tuple<Parameter<Parameters>...> arguments_;
 };
 
 // Runs the grid, or records it where the stream is being captured. Throws check_failed where a

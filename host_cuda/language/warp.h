@@ -99,8 +99,8 @@ WEFT_DEVICE_CALL inline int __any_sync(unsigned mask, int predicate) {
                                           "__any_sync", WEFT_SITE}) != 0;
 }
 WEFT_DEVICE_CALL inline int __all_sync(unsigned mask, int predicate) {
-  return weft::host_cuda::warp_operation({weft::host_cuda::WarpOp::ballot, mask, predicate != 0, 0,
-                                          "__all_sync", WEFT_SITE}) == mask;
+  return weft::host_cuda::warp_operation({weft::host_cuda::WarpOp::ballot, mask, predicate == 0, 0,
+                                          "__all_sync", WEFT_SITE}) == 0;
 }
 template <class T>
 WEFT_DEVICE_CALL unsigned __match_any_sync(unsigned mask, T value) {

@@ -2,13 +2,16 @@
 #include "lab/api/device.h"
 
 #include <map>
+#include <mutex>
 
+#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 
 namespace weft::host_cuda::lab {
 namespace {
 
+std::mutex raised_mutex;
 std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic shared memory
 
 }  // namespace
@@ -16,6 +19,7 @@ std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic sh
 bool shared_memory_allowed(const Call& call, std::size_t bytes) {
   constexpr std::size_t kDefault = 48 * 1024;
   if (bytes <= kDefault || call.name() != nullptr) return true;
+  const std::lock_guard lock(raised_mutex);
   const auto found = raised.find(call.kernel());
   return found != raised.end() && bytes <= static_cast<std::size_t>(found->second);
 }
@@ -23,6 +27,7 @@ bool shared_memory_allowed(const Call& call, std::size_t bytes) {
 cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   const cudaError_t code = noted(cudaFuncSetAttribute(kernel, attribute, value));
   if (code == cudaSuccess && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    const std::lock_guard lock(raised_mutex);
     raised[kernel] = value;
   }
   return code;
@@ -43,7 +48,8 @@ cudaError_t cudaDeviceReset() {
 cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) {
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+  if (limit == cudaLimitMallocHeapSize) weft::host_cuda::set_heap_bytes(value);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {

@@ -9,12 +9,20 @@
 
 using namespace weft::host_cuda;
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  check_copy({"cudaMemcpy", __builtin_return_address(0)}, to, from, bytes, kind);
+static cudaError_t copy_and_wait(const HostCall& call, void* to, const void* from,
+                                 std::size_t bytes, cudaMemcpyKind kind) {
+  const Calling calling(call);
   const cudaError_t code = noted(cudaMemcpyAsync(to, from, bytes, kind, nullptr));
   host_waits();
   host_follows_stream(nullptr);
   return code;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return copy_and_wait({"cudaMemcpy", __builtin_return_address(0)}, to, from, bytes, kind);
+}
+cudaError_t weft::host_cuda::lab::copy_elements(void* to, const void* from, std::size_t bytes,
+                                                cudaMemcpyKind kind, std::size_t element) {
+  return copy_and_wait({"cudaMemcpy", __builtin_return_address(0), element}, to, from, bytes, kind);
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   check_fill({"cudaMemset", __builtin_return_address(0)}, to, bytes);
@@ -32,6 +40,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               cudaMemcpyKind kind, cudaStream_t stream) {
   if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
   const HostCall call{"cudaMemcpy2D", __builtin_return_address(0)};
+  const Calling calling(call);
   if (height > 0) {
     check_copy(call, to, from, width, kind);
     check_copy(call, static_cast<char*>(to) + (height - 1) * to_pitch,

@@ -22,6 +22,15 @@ enum cudaMemoryAdvise {
 
 // Work is done when it is submitted: every copy is a synchronous one.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
+namespace weft::host_cuda::lab {
+cudaError_t copy_elements(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                          std::size_t element);
+}
+template <class To, class From>
+requires(!std::is_void_v<From>) [[gnu::always_inline]] inline cudaError_t
+    cudaMemcpy(To* to, const From* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return weft::host_cuda::lab::copy_elements(to, from, bytes, kind, sizeof(From));
+}
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes);
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
                                    cudaMemcpyKind kind) {

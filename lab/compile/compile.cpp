@@ -67,8 +67,10 @@ std::vector<std::string> instrumentation(bool is_clang) {
   std::vector<std::string> flags = {"-std=gnu++20",
                                     "-O1",
                                     "-gdwarf-4",
-                                    "-w",
+                                    "-Wuninitialized",
                                     "-fno-builtin-printf",
+                                    "-fno-builtin-malloc",
+                                    "-fno-builtin-free",
                                     "-fdata-sections",
                                     "-ftrivial-auto-var-init=pattern",
                                     "-fsanitize=thread",
@@ -77,6 +79,8 @@ std::vector<std::string> instrumentation(bool is_clang) {
   const std::vector<std::string> gnu = {"-fsanitize-coverage=trace-pc",
                                         "-fno-tree-sra",
                                         "-fno-thread-jumps",
+                                        "-fno-allocation-dce",
+                                        "-Wmaybe-uninitialized",
                                         "--param=tsan-distinguish-volatile=1",
                                         "-finline-functions",
                                         "--param=max-inline-insns-single=1000",
@@ -134,6 +138,34 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
+// Compiles a source. Returns what the compiler has said of variables without a value, a sentence in
+// each line; of its warnings they alone are told.
+std::string compiled(const std::vector<std::string>& command, const fs::path& source) {
+  std::string said, notes;
+  if (run_tool(command, &said) != 0) {
+    std::vector<std::string> errors_only = command;
+    errors_only.push_back("-w");
+    run_tool(errors_only);  // which the user sees as the compiler prints it
+    throw Error(ErrorKind::usage, fmt::format("{} does not compile", printable(source.string())));
+  }
+  std::istringstream lines(said);
+  const std::string mark = ": warning: ";
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t text = line.find(mark), kind = line.rfind("-uninitialized]");
+    const std::size_t other_kind = line.rfind("[-Wuninitialized]");
+    if (text == std::string::npos || (kind == std::string::npos && other_kind == kind)) continue;
+    const std::string place = line.substr(0, line.rfind(':', text - 1));  // without the column
+    const std::size_t begin = text + mark.size();
+    notes += fmt::format("{}: {}\n", place, line.substr(begin, line.rfind(" [") - begin));
+  }
+  return notes;
+}
+
+void print_notes(const fs::path& file) {
+  std::ifstream notes(file);
+  for (std::string line; std::getline(notes, line);) print_notice("note: " + printable(line));
+}
+
 constexpr const char* kHeader = "lab/runtime/lab.h";
 
 // A header that includes lab.h, with which every program begins. It is compiled once for all of
@@ -152,7 +184,7 @@ fs::path precompiled_header(const fs::path& cache, const std::vector<std::string
   const std::string header = (temporary.path / "lab.h").string();
   data::write_file_atomically(header, fmt::format("#include \"{}\"\n", kHeader));
   std::vector<std::string> words = begin;
-  words.insert(words.end(), {"-x", "c++-header", header, "-o", header + ".gch"});
+  words.insert(words.end(), {"-w", "-x", "c++-header", header, "-o", header + ".gch"});
   if (run_tool(words) != 0) return kHeader;
   std::vector<fs::path> unused;  // for an hour; 55 MB each
   for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
@@ -207,6 +239,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   if (!keeps && fs::is_regular_file(finished)) {
     std::error_code failed;
     fs::last_write_time(finished.parent_path(), fs::file_time_type::clock::now(), failed);
+    print_notes(finished.parent_path() / "notes");
     return finished;
   }
 
@@ -225,35 +258,35 @@ fs::path compile_for_host_cuda(const LabRun& run) {
     const auto found = settings.find(name);
     return found == settings.end() ? std::string() : found->second;
   };
-  std::vector<std::string> link = {cxx,
-                                   (lab / "libweft_lab.a").string(),
-                                   setting("boost_context"),
-                                   "-Wl,-u,weft_lab_begin",
-                                   "-pthread",
-                                   "-lm",
-                                   "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
-                                   "-Wl,--wrap=putchar,--wrap=__assert_fail",
-                                   "-Wl,-T," + (lab / "lab/runtime/lab.ld").string(),
-                                   "-o",
-                                   (folder / "program").string()};
+  std::vector<std::string> link = {
+      cxx,
+      (lab / "libweft_lab.a").string(),
+      setting("boost_context"),
+      "-Wl,-u,weft_lab_begin",
+      "-pthread",
+      "-lm",
+      "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
+      "-Wl,--wrap=putchar,--wrap=__assert_fail,--wrap=malloc,--wrap=free",
+      "-Wl,-T," + (lab / "lab/runtime/lab.ld").string(),
+      "-o",
+      (folder / "program").string()};
   link.insert(link.begin() + 1, objects.begin(), objects.end());
   if (keeps) {
     std::string script = "#!/bin/sh -e\n";
-    for (const std::vector<std::string>& command : compile) script += joined(command) + "\n";
+    for (const std::vector<std::string>& command : compile) script += joined(command) + " -w\n";
     data::write_file_atomically(folder / "compile.sh", script + joined(link) + "\n");
   }
-  for (std::size_t i = 0; i < compile.size(); ++i) {
-    if (run_tool(compile[i]) != 0) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} does not compile", printable(sources[i].string())));
-    }
-  }
+  std::string notes;
+  for (std::size_t i = 0; i < compile.size(); ++i) notes += compiled(compile[i], sources[i]);
+  data::write_file_atomically(folder / "notes", notes);
+  print_notes(folder / "notes");
   if (run_tool(link) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not link", printable(run.file)));
   }
   if (keeps) return folder / "program";
   for (const std::string& object : objects) fs::remove(object);
   make_folder(finished.parent_path());
+  fs::rename(folder / "notes", finished.parent_path() / "notes");
   fs::rename(folder / "program", finished);
   prune(cache);
   return finished;

@@ -252,7 +252,7 @@ std::string text_of(const PtxInstruction& one) {
   if (name == "cvt") return converted(one);
   if (name == "membar" || name == "fence") {
     if (has(one, "proxy") || has(one, "mbarrier_init")) unknown(one);
-    return "__threadfence(); ";
+    return fence_of(one);
   }
   if (name == "bar" || name == "barrier") return barrier(one);
   if (name == "shfl") return shuffled(one);

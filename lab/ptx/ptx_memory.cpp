@@ -35,7 +35,7 @@ std::string loaded_or_stored(const PtxInstruction& one) {
       has(one, "volatile") || has(one, "relaxed") || has(one, "acquire") || has(one, "release");
   const std::size_t lanes = has(one, "v4") ? 4 : has(one, "v2") ? 2 : 1;
   const PtxOperand &memory = operand(one, load ? 1 : 0), &registers = operand(one, load ? 0 : 1);
-  std::string text = has(one, "release") ? "__threadfence(); " : "";
+  std::string text = has(one, "release") ? fence_of(one) : "";
   if (lanes == 1) {
     const std::string at = "*" + pointer(one, memory, (strong ? "volatile " : "") + type);
     text += load ? put(registers, fmt::format("static_cast<{}>({})", type, at))
@@ -53,7 +53,7 @@ std::string loaded_or_stored(const PtxInstruction& one) {
     }
     text += load ? "} " : at + " = weft_v; } ";
   }
-  return has(one, "acquire") ? text + "__threadfence(); " : text;
+  return has(one, "acquire") ? text + fence_of(one) : text;
 }
 
 // atom.global.add.u32 d, [a], b;  red.global.add.f32 [a], b;
@@ -66,15 +66,16 @@ std::string atomic(const PtxInstruction& one) {
   const std::size_t first = one.parts[0] == "atom" ? 1 : 0;
   for (const auto& [name, function] : kFunctionOf) {
     if (!has(one, name)) continue;
-    std::string call = fmt::format("{}({}, {}", function, pointer(one, operand(one, first), type),
-                                   value(one, first + 1, type));
+    std::string call =
+        fmt::format("{}{}({}, {}", function, has(one, "cta") ? "_block" : "",
+                    pointer(one, operand(one, first), type), value(one, first + 1, type));
     if (name == "cas") call += ", " + value(one, first + 2, type);
     call += ")";
     const bool releases = has(one, "release") || has(one, "acq_rel");
     const bool acquires = has(one, "acquire") || has(one, "acq_rel");
-    return (releases ? "__threadfence(); " : "") +
+    return (releases ? fence_of(one) : "") +
            (first == 0 ? call + "; " : put(operand(one, 0), call)) +
-           (acquires ? "__threadfence(); " : "");
+           (acquires ? fence_of(one) : "");
   }
   unknown(one);
 }

@@ -61,4 +61,8 @@ std::string type_or_unknown(const PtxInstruction& one, std::size_t from_end) {
   return std::string(type);
 }
 
+std::string fence_of(const PtxInstruction& one) {
+  return has(one, "cta") ? "__threadfence_block(); " : "__threadfence(); ";
+}
+
 }  // namespace weft::cli::lab

@@ -17,4 +17,7 @@ std::string put(const PtxOperand& to, const std::string& expression);  // a stat
 
 std::string memory_cpp(const PtxInstruction& one);  // nothing: it is none of memory's
 
+// A fence of the scope that the instruction names.
+std::string fence_of(const PtxInstruction& one);
+
 }  // namespace weft::cli::lab

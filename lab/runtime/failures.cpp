@@ -6,7 +6,9 @@
 
 #include "engine/error.h"
 #include "engine/text.h"
+#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/checks/report.h"
 
 namespace weft::host_cuda::lab {
 namespace {
@@ -18,6 +20,10 @@ void print_and_end(const std::string& message) {
 
 // When the program has ended well, without having asked whether all went well.
 void look_for_unread_failure(int status, void*) {
+  if (const auto [count, bytes] = left_in_heap(); status == 0 && count > 0) {
+    print_note(str("leak: kernels have allocated ", count, count == 1 ? " piece" : " pieces",
+                   " of memory, ", bytes, " bytes, and not freed them"));
+  }
   const std::string failure = unread_failure();
   if (status != 0 || failure.empty()) return;
   print_and_end("host-cuda: unread error: " + failure +

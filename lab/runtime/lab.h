@@ -9,7 +9,6 @@
 #include "lab/api/math.h"
 #include "lab/api/memory.h"
 #include "lab/api/ptx.h"
-#include "lab/api/scoped_atomics.h"
 #include "lab/api/streams.h"
 #include "lab/runtime/launch.h"
 
@@ -17,8 +16,9 @@
 // take one that nobody writes for a zero.
 #undef __shared__
 #define __shared__ static __attribute__((abi_tag("shared"), used))
+// A table of the linker's lists the functions with an instruction in front of their entry: kernels.
 #undef __global__
-#define __global__ __attribute__((noinline))
+#define __global__ __attribute__((noinline, patchable_function_entry(1, 1)))
 #define __managed__
 #define CUDART_CB
 

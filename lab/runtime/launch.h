@@ -60,13 +60,48 @@ class PointerLaunch {
   Configuration at_;
 };
 
+// The kernel of a template for these types of parameters.
 template <class Function>
+struct As {
+  Function* operator()(Function* kernel) const { return kernel; }
+};
+template <class...>
+struct Types {};
+
+// That for parameters of the types of the arguments, pointers to const ones among them; else null.
+template <class Find, class... Parameters>
+constexpr auto found(Find find, Types<Parameters...>, Types<>) {
+  if constexpr (std::is_invocable_v<Find, As<void(Parameters...)>>) {
+    return find(As<void(Parameters...)>());
+  } else {
+    return nullptr;
+  }
+}
+template <class Find, class... Parameters, class Next, class... More>
+constexpr auto found(Find find, Types<Parameters...>, Types<Next, More...>) {
+  const auto kernel = found(find, Types<Parameters..., Next>(), Types<More...>());
+  if constexpr (std::is_null_pointer_v<std::remove_const_t<decltype(kernel)>> &&
+                std::is_pointer_v<Next>) {
+    using Constant = const std::remove_pointer_t<Next>*;
+    return found(find, Types<Parameters..., Constant>(), Types<More...>());
+  } else {
+    return kernel;
+  }
+}
+
+template <class Function, class Find>
 class DeducedLaunch {
  public:
-  DeducedLaunch(const char* name, Function function, const Configuration& at)
-      : name_(name), function_(function), at_(at) {}
+  DeducedLaunch(const char* name, Function function, Find find, const Configuration& at)
+      : name_(name), function_(function), find_(find), at_(at) {}
   template <class... Arguments>
   void operator()(Arguments&&... arguments) const {
+    if constexpr ((is_passed_by_address<std::decay_t<Arguments>>() || ...)) {
+      const auto kernel = found(find_, Types<>(), Types<std::decay_t<Arguments>...>());
+      if constexpr (!std::is_null_pointer_v<std::remove_const_t<decltype(kernel)>>) {
+        return PointerLaunch(kernel, at_)(std::forward<Arguments>(arguments)...);
+      }
+    }
     using Made = DeducedCall<Function, std::decay_t<Arguments>...>;
     run(at_, std::make_shared<const Made>(name_, function_, arguments...));
   }
@@ -74,6 +109,7 @@ class DeducedLaunch {
  private:
   const char* name_;
   Function function_;
+  Find find_;
   Configuration at_;
 };
 
@@ -95,10 +131,12 @@ template <class... Parameters>
 auto launching(void (*kernel)(Parameters...)) {
   return Kernel([=](const Configuration& at) { return PointerLaunch<Parameters...>(kernel, at); });
 }
-template <class Function>
-auto launching(const char* name, Function function) {
-  return Kernel(
-      [=](const Configuration& at) { return DeducedLaunch<Function>(name, function, at); });
+// `function` calls the kernel, and `find` returns it for an As.
+template <class Function, class Find>
+auto launching(const char* name, Function function, Find find) {
+  return Kernel([=](const Configuration& at) {
+    return DeducedLaunch<Function, Find>(name, function, find, at);
+  });
 }
 
 }  // namespace weft::host_cuda::lab

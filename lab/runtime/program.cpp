@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What a program of `weft lab` does differently from others: its launches, and the functions of the
 // C library that kernels call. The linker sends calls of f to __wrap_f.
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "engine/error.h"
 #include "host_cuda/checks/host.h"
@@ -15,7 +17,24 @@
 #include "lab/runtime/failures.h"
 #include "lab/runtime/launch.h"
 
+extern "C" {
+// The linker's table of functions with an instruction in front: lab.h gives one to kernels.
+[[gnu::weak]] extern const char* const __start___patchable_function_entries[];
+[[gnu::weak]] extern const char* const __stop___patchable_function_entries[];
+}
+
 namespace weft::host_cuda::lab {
+namespace {
+
+bool is_kernel(const void* function) {
+  const char* const in_front = static_cast<const char*>(function) - 1;
+  return std::find(__start___patchable_function_entries, __stop___patchable_function_entries,
+                   in_front) != __stop___patchable_function_entries;
+}
+
+std::recursive_mutex one_launch_at_a_time;  // by threads of the host
+
+}  // namespace
 
 void about_to_launch(const char* file, int line) {
   if (running == nullptr) return;
@@ -27,7 +46,14 @@ void about_to_launch(const char* file, int line) {
 }
 
 cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
+  const std::lock_guard lock(one_launch_at_a_time);
   const std::string kernel = kernel_name(*call);
+  if (call->name() == nullptr && !is_kernel(call->kernel())) {
+    host_mistake(
+        str("no kernel: ", kernel.starts_with("{lambda") ? "a lambda of host code" : kernel,
+            ", launched at ", at.file, ":", at.line,
+            ", is no __global__ function: a GPU says \"invalid device function\""));
+  }
   if (!shared_memory_allowed(*call, at.shared_bytes)) {
     return launch_failed(at, kernel, cudaErrorInvalidValue);
   }

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::string_view kLab = "::weft::host_cuda::lab::";
 
-bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-// Words that round brackets follow without making a function of a declaration.
-bool is_attribute(std::string_view word) {
-  return one_of(word, {"__attribute__", "__align__", "alignas", "__launch_bounds__", "decltype",
-                       "__declspec"});
-}
-
 // A text as a string literal, in one line.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -177,7 +167,10 @@ class Rewriter {
     const bool deduces = kernels_.templates.contains(code_.text(name));
     insert(begin_of(begin), std::string(kLab) + "launching(" +
                                 (deduces ? quoted(kernel) + ", [](auto&... weft_a) { " : ""));
-    replace(i, i + 1, deduces ? "(weft_a...); }).with(" : ").with(");
+    const std::string found = "(weft_a...); }, [](auto weft_as) -> decltype(weft_as(" +
+                              std::string(kernel) + ")) { return weft_as(" + std::string(kernel) +
+                              "); }).with(";
+    replace(i, i + 1, deduces ? found : ").with(");
     replace(end, end + 3, ")");
   }
 

@@ -6,6 +6,16 @@
 #include <cctype>
 
 namespace weft::cli::lab {
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool is_attribute(std::string_view word) {
+  return one_of(word, {"__attribute__", "__align__", "alignas", "__launch_bounds__", "decltype",
+                       "__declspec"});
+}
+
 namespace {
 
 bool starts_word(char c) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ struct Tokens {
 };
 
 Tokens tokenize(std::string_view source);
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> list);
+// Words that round brackets follow without making a function of a declaration.
+bool is_attribute(std::string_view word);
 
 // Tokens of one list with the text that they are of.
 class TokenView {

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "examples/weft/output/terminal.h"
+#include "lab/translate/host_calls.h"
 #include "lab/translate/rewrite.h"
 #include "lab/translate/unsupported.h"
 
@@ -129,8 +130,15 @@ std::vector<TranslatedFile> translate(const std::vector<fs::path>& program,
   for (const Source& source : sources) {
     collect_kernels({source.text, source.tokens.code}, kernels);
   }
+  std::vector<SourceText> texts;
+  for (const Source& source : sources) texts.push_back({source.text, &source.tokens});
+  const std::vector<std::vector<Refusal>> host_calls = calls_of_host_functions(texts);
   std::vector<TranslatedFile> files;
-  for (const Source& source : sources) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Source& source = sources[i];
+    if (!host_calls[i].empty()) {
+      refuse(source, host_calls[i].front().line, host_calls[i].front().reason);
+    }
     files.push_back({source.path, translated(source, kernels)});
   }
   return files;

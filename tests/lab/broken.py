@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Runs the programs of a folder through `weft lab run`, each of which has one mistake.
+"""Runs the programs of a folder through `weft lab run`, each of which has a mistake or none.
 
-The first line of a program is `// expect: LINE: SENTENCE`, a line of the program and a regular
-expression. One line on stderr has to name that line of the file and match the sentence, and the
-exit code has to be 1.
+The first line of a program says what is expected of it:
+
+    // expect: LINE: SENTENCE   one line on stderr names that line of the file and matches the regular
+                                expression, and the exit code is 1
+    // note: LINE: SENTENCE     the same, and the exit code is 0
+    // clean                    nothing on stderr, and the exit code is 0
 
     python3 broken.py WEFT FOLDER [NAME...]
 """
@@ -16,19 +19,23 @@ import sys
 
 def complaint(weft, path):
     """What is not as expected; empty when all is."""
-    expected = re.match(r"// expect: (\d+): (.+)", path.read_text().splitlines()[0])
-    if expected is None:
-        return "its first line is not `// expect: LINE: SENTENCE`"
-    line, sentence = expected.groups()
+    first = path.read_text().splitlines()[0]
+    expected = re.match(r"// (expect|note): (\d+): (.+)", first)
+    if expected is None and first != "// clean":
+        return "its first line is not `// expect: LINE: SENTENCE`, `// note: LINE: SENTENCE` or `// clean`"
     done = subprocess.run([weft, "lab", "run", path.name], cwd=path.parent, timeout=120,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    code = 1 if expected and expected[1] == "expect" else 0
+    if done.returncode != code:
+        return f"the exit code is {done.returncode}, not {code}:\n{done.stderr.strip()}"
+    if expected is None:
+        return f"it has said:\n{done.stderr.strip()}" if done.stderr else ""
+    line, sentence = expected[2], expected[3]
     found = [one for one in done.stderr.splitlines() if re.search(sentence, one)]
     if not found:
         return f"no line matches '{sentence}' in:\n{done.stderr.strip() or '(nothing)'}"
     if not any(re.search(rf"\b{re.escape(path.name)}:{line}\b", one) for one in found):
         return f"line {line} is not named in:\n" + "\n".join(found)
-    if done.returncode != 1:
-        return f"the exit code is {done.returncode}, not 1"
     return ""
 
 
@@ -43,7 +50,7 @@ def main():
         if text:
             print(f"{path.name}: {text}")
     found = complaints.count("")
-    print(f"{found} of {len(paths)} mistakes are found, with file, line and sentence")
+    print(f"{found} of {len(paths)} programs are told as expected, with file, line and sentence")
     return 0 if paths and found == len(paths) else 1
 
 

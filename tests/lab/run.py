@@ -99,6 +99,89 @@ CASES = {
                          "__global__ void k() { sum = f(a[0] + a[1] + a[2]); m += 1; n::late = 1; }\n"
                          "int main() { int s; k<<<1, 1>>>(); cudaDeviceSynchronize();\n"
                          ' cudaMemcpyFromSymbol(&s, sum, sizeof s); printf("%d %g\\n", s, m); }\n', [], 0, "10 2\n"),
+    "votes_of_a_small_block": ("#include <cstdio>\n__global__ void k(unsigned* p) {\n"
+                               " unsigned b = __ballot_sync(~0u, threadIdx.x > 0); int all = __all_sync(~0u, 1);\n"
+                               " if (threadIdx.x == 0) *p = all ? b : 0;\n}\n"
+                               "int main() { unsigned *p, h; cudaMalloc(&p, 4); k<<<1, 16>>>(p);\n"
+                               ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%x\\n", h); }\n', [], 0, "fffe\n"),
+    "votes_of_exited_lanes": ("#include <cstdio>\n__global__ void k(unsigned* p) {\n if (threadIdx.x >= 20) return;\n"
+                              " unsigned b = __ballot_sync(~0u, 1);\n if (threadIdx.x == 0) *p = b;\n}\n"
+                              "int main() { unsigned *p, h; cudaMalloc(&p, 4); k<<<1, 32>>>(p);\n"
+                              ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%x\\n", h); }\n',
+                              ["--schedules", "4"], 0, "case.cu:4 names lane 20, and thread (20, 0, 0) has returned"),
+    "counts_of_exited_threads": ("#include <cstdio>\n__global__ void k(int* p) {\n if (threadIdx.x >= 50) return;\n"
+                                 " int n = __syncthreads_count(1) + 100 * __syncthreads_and(1) + 1000 * __syncthreads_or(0);\n"
+                                 " if (threadIdx.x == 0) *p = n;\n}\n"
+                                 "int main() { int *p, h; cudaMalloc(&p, 4); k<<<1, 64>>>(p);\n"
+                                 ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", h); }\n', [], 0, "150\n"),
+    "class_parameters": ("#include <cstdio>\nint copied, destroyed;\ntemplate <class T> struct Handle { T* p; Handle(T* q) : p(q) {}\n"
+                         " Handle(const Handle& o) : p(o.p) { ++copied; } ~Handle() { ++destroyed; } };\n"
+                         "__global__ void add(Handle<int> h) { atomicAdd(h.p, 1); }\n"
+                         "template <class T> __global__ void twice(Handle<T> h, const T* x) { atomicAdd(h.p, 2 + *x); }\n"
+                         "int main() { int *d, r; cudaMalloc(&d, 8); cudaMemset(d, 0, 8); Handle<int> h(d);\n"
+                         ' add<<<1, 10>>>(h); printf("%d %d, ", copied, destroyed);\n'
+                         " twice<<<2, 10>>>(h, d + 1); cudaMemcpy(&r, d, 4, cudaMemcpyDeviceToHost);\n"
+                         ' printf("%d %d, %d\\n", copied, destroyed, r); }\n', [], 0, "1 1, 2 2, 50\n"),
+    "heap_of_kernels": ("#include <cstdio>\nstruct A { int n; __device__ A(int k) : n(k) {} __device__ virtual ~A() {}\n"
+                        " __device__ virtual int f() { return n; } };\n"
+                        "struct B : A { __device__ B(int k) : A(k) {} __device__ int f() override { return n * n; } };\n"
+                        "__global__ void k(int* p) { A* a = new B(threadIdx.x); int* m = (int*)malloc(8); m[1] = a->f();\n"
+                        " p[threadIdx.x] = m[1]; delete a; if (threadIdx.x > 0) free(m); }\n"
+                        "int main() { int *p, h[4]; cudaMalloc(&p, 16); k<<<1, 4>>>(p);\n"
+                        ' cudaMemcpy(h, p, 16, cudaMemcpyDeviceToHost); printf("%d %d\\n", h[2], h[3]); }\n',
+                        ["--schedules", "4"], 0, "kernels have allocated 1 piece of memory, 8 bytes, and not freed"),
+    "heap_out_of_bounds": ("__global__ void k(int* p, int n) {\n int* m = (int*)malloc(8);\n m[n] = 1; *p = m[0];\n}\n"
+                           "int main() { int* p; cudaMalloc(&p, 4); k<<<1, 1>>>(p, 2); }\n", [], 1,
+                           "byte 0 past the end of memory of the heap of kernels of 8 bytes, at case.cu:3"),
+    "heap_freed_twice": ("__global__ void k() {\n int* m = new int;\n delete m;\n delete m;\n}\nint main() { k<<<1, 1>>>(); }\n", [], 1,
+                         "gives delete byte 0 of memory of the heap of kernels of 4 bytes, which was freed, at case.cu:4"),
+    "heap_is_full": ("#include <cstdio>\n__global__ void k(int* p) { *p = malloc(100) == nullptr; }\n"
+                     "int main() { int *p, h; cudaMalloc(&p, 4); cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64); k<<<1, 1>>>(p);\n"
+                     ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", h); }\n', [], 0, "1\n"),
+    "host_threads": ("#include <cstdio>\n#include <thread>\n#include <vector>\n__global__ void k(int* p) { atomicAdd(p, 1); }\n"
+                     "int main() { int* p[4]; int h[4]; std::vector<std::thread> all;\n"
+                     " for (int t = 0; t < 4; ++t) all.emplace_back([&, t] { cudaStream_t s; cudaStreamCreate(&s);\n"
+                     "  cudaMalloc(&p[t], 4); cudaMemsetAsync(p[t], 0, 4, s);\n"
+                     "  for (int i = 0; i < 50; ++i) k<<<10, 32, 0, s>>>(p[t]);\n"
+                     "  cudaMemcpyAsync(&h[t], p[t], 4, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s); });\n"
+                     ' for (auto& t : all) t.join(); printf("%d %d %d %d\\n", h[0], h[1], h[2], h[3]); }\n', [], 0,
+                     "16000 16000 16000 16000\n"),
+    "launch_of_no_kernel": ("void run(void (*kernel)(int*)) {\n kernel<<<1, 1>>>(nullptr);\n}\nvoid helper(int*) {}\n"
+                            "int main() { run(helper); }\n", [], 1,
+                            "no kernel: helper, launched at case.cu:2, is no __global__ function"),
+    "calls_a_host_function": ("int helper(int x) { return x + 1; }\n__device__ int good(int x) { return x; }\n"
+                              "template <class T> __global__ void k(T* p) {\n *p = good(1);\n *p = helper(1);\n}\n"
+                              "int main() { return helper(-1); }\n", [], 2,
+                              "case.cu:5: k() is code of the device and calls helper(), which is the host's"),
+    "calls_what_may_be_the_devices": ("#define HD __host__ __device__\nHD int a(int x) { return x; }\nconstexpr int b() { return 1; }\n"
+                                      "template <class T> T c(T x) { return x; }\nstruct S { __device__ int d() { return 1; } };\n"
+                                      "int e(int x) { return x; }\n__global__ void __launch_bounds__(32) k(int* p, S s) {\n"
+                                      " auto e = [](int x) { return x; };\n if (p) *p = a(b()) + c(1) + s.d() + e(1);\n}\n"
+                                      "int main() { k<<<1, 1>>>(nullptr, S()); return e(0); }\n", [], 0, ""),
+    "managed_unwritten": ("__global__ void k(float* c) {\n c[threadIdx.x] += 1;\n}\n"
+                          "int main() { float* c; cudaMallocManaged(&c, 32); k<<<1, 8>>>(c); cudaDeviceSynchronize(); }\n", [], 1,
+                          "uninitialised read: kernel k, block (0, 0, 0), thread (0, 0, 0), after 0 barriers reads byte 0 of "
+                          "managed memory of 32 bytes at case.cu:2"),
+    "managed_written_unseen": ("#include <cstring>\n__global__ void k(int* c, unsigned char* b) { c[threadIdx.x] += b[threadIdx.x]; }\n"
+                               "int main() { int* c; unsigned char* b; cudaMallocManaged(&c, 32); cudaMallocManaged(&b, 32);\n"
+                               " memset(c, 0xff, 32); memset(b, 255, 32); k<<<1, 8>>>(c, b); cudaDeviceSynchronize(); return c[0] != 254; }\n",
+                               [], 0, ""),
+    "managed_unwritten_on_the_host": ("int main() {\n int* c; cudaMallocManaged(&c, 32);\n return c[1];\n}\n", [], 1,
+                                      "uninitialised read: host code reads byte 4 of managed memory of 32 bytes, at case.cu:3"),
+    "mapped_unwritten": ("__global__ void k(int* p, int* q) {\n p[0] = q[4];\n}\nint main() { int *p, *q;\n"
+                         " cudaMalloc(&p, 4); cudaHostAlloc(&q, 32, cudaHostAllocMapped); q[0] = 1; k<<<1, 1>>>(p, q); }\n", [], 1,
+                         "reads byte 16 of pinned memory of 32 bytes at case.cu:2"),
+    "copied_out_unwritten": ("#include <cstdio>\n" + KERNEL + "int main() { int *p, h[64]; cudaMalloc(&p, 256); k<<<1, 32>>>(p);\n"
+                             " cudaMemcpy(h, p, 256, cudaMemcpyDeviceToHost);\n"
+                             ' printf("%d", h[0]);\n printf("%d\\n", h[63]); }\n', [], 1,
+                             "host code reads, at case.cu:6, what cudaMemcpy at case.cu:4 has copied there: byte 124 of 32 elements of 4 bytes"),
+    "copied_out_and_not_read": ("#include <cstdio>\n" + KERNEL + "int main() { int *p, h[64]; cudaMalloc(&p, 256); k<<<1, 32>>>(p);\n"
+                                " cudaMemcpy(h, p, 256, cudaMemcpyDeviceToHost);\n"
+                                ' printf("%d\\n", h[31]); }\n', [], 0,
+                                "case.cu:4 copies 32 elements of 4 bytes that nobody has written to the host"),
+    "local_unwritten": ("__global__ void k(const float* a, float* c, int n) {\n float sum;\n"
+                        " for (int i = 0; i < n; ++i) sum += a[i];\n c[threadIdx.x] = sum;\n}\nint main() {}\n", [], 0,
+                        r"weft: note: case\.cu:[34]: .*sum.* uninitialized"),
     "no_nvcc_or_gpu": ("int main() {}\n", ["--device", "cuda"], 4, "weft: error: --device cuda needs "),
 }
 

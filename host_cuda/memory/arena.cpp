@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "host_cuda/checks/arena.h"
+#include "host_cuda/memory/arena.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// expect: 11: divergent barrier: kernel half, 
+// note: 11: barrier without all threads: kernel half, .* has returned
 // Half of the block waits at a barrier that the other half never reaches.
 #include <cstdio>
 #include <cstdlib>

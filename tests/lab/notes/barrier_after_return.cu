@@ -1,4 +1,4 @@
-// expect: 11: divergent barrier: kernel shift, .* has returned
+// note: 11: barrier without all threads: kernel shift, .* has returned
 // Threads past the end return above a barrier.
 #include <cstdio>
 #include <cstdlib>

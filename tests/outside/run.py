@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Runs programs of other people's suites through `weft lab run`, and says what was found.
+
+    python3 tests/outside/run.py WEFT FOLDER LIST.csv [--results FILE.csv] [--jobs N] [--only WORD]
+
+FOLDER has the programs, which are no part of this repository. LIST.csv says what each of them holds:
+
+    program,holds,arguments     a path below FOLDER; race, bounds or clean; arguments of the program
+    a comment line "# zeroed"   the programs read memory that they never set, as if it were zero
+
+`found` is an error, or a note that names two lines, of the kind that the program holds; `missed` is none;
+`false` is one in a clean program; `other` is an error of another kind; `failed` means that the program
+does not compile, or does not end in a minute. The exit code is 1 when a program was missed, false or failed.
+"""
+import argparse
+import collections
+import concurrent.futures
+import csv
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ZEROED = "#define cudaMalloc(data, bytes) (cudaMalloc(data, bytes), cudaMemset(*(data), 0, bytes))\n"
+KINDS = {"race": r"error: host-cuda: race: |note: host-cuda: (unordered|lock): ",
+         "bounds": r"error: host-cuda: (out of bounds|host pointer|null pointer): "}
+ANY = r"error: host-cuda: |note: host-cuda: (unordered|lock): "
+
+
+def outcome(weft: str, path: pathlib.Path, holds: str, arguments: list[str], zeroed: bool) -> tuple[str, str]:
+    """found, missed, ...; and the line that says so."""
+    with tempfile.TemporaryDirectory() as place:
+        program = path
+        if zeroed:
+            program = pathlib.Path(place) / path.name
+            program.write_text(ZEROED + f'#line 1 "{path.name}"\n' + path.read_text())
+        try:
+            done = subprocess.run([weft, "lab", "run", "-I", str(path.parent), str(program), *arguments],
+                                  capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            return "failed", "does not end in a minute"
+    said = [line for line in done.stderr.splitlines() if re.search(ANY, line)]
+    if done.returncode not in (0, 1) and not said:
+        return "failed", (done.stderr.splitlines() or ["(nothing)"])[-1]
+    if holds == "clean":
+        return ("false", said[0]) if said else ("clean", "")
+    right = [line for line in said if re.search(KINDS[holds], line)]
+    if right:
+        return "found", right[0]
+    return ("other", said[0]) if said else ("missed", "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft", type=lambda text: str(pathlib.Path(text).resolve()))
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("list", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", default="", help="programs whose path has this word")
+    given = parser.parse_args()
+    lines = given.list.read_text().splitlines()
+    zeroed = "# zeroed" in lines
+    rows = [row for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+            if given.only in row["program"]]
+    if not rows:
+        sys.exit(f"{given.list}: no programs")
+
+    def run(row: dict) -> tuple[str, str]:
+        path = given.folder / row["program"]
+        if not path.is_file():
+            return "failed", "no such file"
+        return outcome(given.weft, path, row["holds"], (row.get("arguments") or "").split(), zeroed)
+
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        outcomes = list(pool.map(run, rows))
+    counts = collections.Counter()
+    for row, (result, line) in zip(rows, outcomes):
+        counts[row["holds"], result] += 1
+        if result not in ("found", "clean"):
+            print(f"{row['program']}: holds {row['holds']}: {result}: {line}")
+    for (holds, result), count in sorted(counts.items()):
+        print(f"{holds}: {count} {result}")
+    if given.results:
+        with given.results.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["program", "holds", "outcome", "kind"])
+            for row, (result, line) in zip(rows, outcomes):
+                kind = re.search(r"(error|note): host-cuda: ([a-z ]+)", line)
+                writer.writerow([row["program"], row["holds"], result, f"{kind[1]}: {kind[2]}" if kind else ""])
+    return 0 if all(result in ("found", "clean") for result, _ in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
