@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::fuzz {
 
@@ -30,10 +31,10 @@ inline std::string_view text_of(Input input) {
   return {reinterpret_cast<const char*>(input.data()), input.size()};
 }
 
-// One line of printable ASCII that names the file first.
+// One printable line that names the file first.
 inline void require_one_line(std::string_view line, std::string_view file) {
   require(line.starts_with(file), "an error that does not name the file");
-  for (const char c : line) require(c >= ' ' && c <= '~', "an error that is not one line of text");
+  require(printable(line) == line, "an error that is not one line of text");
 }
 
 inline void require_data_error(const Error& error, std::string_view file) {

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     fuzz::require(program.action != nullptr, "a command line that does nothing");
   } catch (const CLI::Success&) {  // --help
   } catch (const CLI::ParseError& error) {
-    fuzz::require(!cli::printable(cli::explain(program.app, error)).empty(), "an empty error");
+    fuzz::require(!printable(cli::explain(program.app, error)).empty(), "an empty error");
   } catch (const Error& error) {
     fuzz::require(error.kind() == ErrorKind::usage, "an error of another kind");
   }
