@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from machine import machine
+from machine import machine, write_result
 
 NOTHING = "import ctypes"
 CONTEXT = """
@@ -114,9 +114,7 @@ def main():
         return
     result = {"benchmark": "commands", "device": options.device, "threads": options.threads, "machine": machine(),
               "rows": [{"name": name, "seconds": seconds} for name, seconds in rows.items()]}
-    partial = options.out.with_name(options.out.name + ".part")
-    partial.write_text(json.dumps(result, indent=1) + "\n")
-    os.replace(partial, options.out)
+    write_result(options.out, result)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a result must carry so that it can be compared: GPU, driver, CUDA, CPU, commit, date."""
+"""What a result must carry so that it can be compared: GPU, driver, CUDA, CPU, commit, date; and its file."""
 import datetime
+import fcntl
+import json
 import os
 import pathlib
+import secrets
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -37,3 +40,23 @@ def machine():
         "commit": os.environ.get("WEFT_COMMIT") or output_of("git", "rev-parse", "--short", "HEAD"),
         "date": datetime.date.today().isoformat(),
     }
+
+
+def write_result(path, result):
+    """Replaces the file whole, as data/file_io.h has it; a pipe or a device is written into."""
+    text = json.dumps(result, indent=1) + "\n"
+    is_stream = path.exists() and not path.is_file() and not path.is_symlink()
+    if is_stream or os.path.abspath(path).startswith(("/dev/", "/proc/")):  # /dev/stdout is a link
+        with open(path, "w") as stream:
+            stream.write(text)
+        return
+    part = path.with_name(f".weft-{secrets.token_hex(16)}.tmp")
+    try:
+        with open(part, "x") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ import tempfile
 from dataclasses import dataclass
 
 import scaling_model
-from machine import machine
+from machine import machine, write_result
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -175,7 +175,7 @@ def main():
             print(f"{row['model'] + ' ' + row['precision']:<16} {row['rows'] // row['devices']:>8} a device, {count} "
                   f"devices with such links: {efficiency:.3f}")
     if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+        write_result(options.out, result)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 
 import compare
 import gpu_state
-from machine import machine
+from machine import machine, write_result
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -190,9 +190,7 @@ def main():
         return
     result = {"benchmark": "train", "device": options.device, "threads": options.threads, "machine": machine(),
               "rows": [row for row, _ in rows], "yardsticks": peers}
-    partial = options.out.with_name(options.out.name + ".part")
-    partial.write_text(json.dumps(result, indent=1) + "\n")
-    os.replace(partial, options.out)
+    write_result(options.out, result)
 
 
 if __name__ == "__main__":

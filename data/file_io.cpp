@@ -2,18 +2,19 @@
 #include "data/file_io.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
+#include "data/system_call.h"
 #include "engine/error.h"
 
 namespace weft::data {
@@ -22,54 +23,81 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = ".weft-";
-constexpr std::string_view kSuffix = ".tmp";
-
-[[noreturn]] void fail(const char* what, const fs::path& path, int code) {
-  throw Error(ErrorKind::data, str("could not ", what, " ", path.string(), ": ",
-                                   std::system_category().message(code)));
-}
-
-// Calls again as long as a signal comes in between.
-template <class Call>
-auto uninterrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-// close() reports what a delayed write could not do. Linux has closed the file even after EINTR.
-bool close_failed(int descriptor) {
-  return ::close(descriptor) != 0 && errno != EINTR;
-}
-
 void write_all(int descriptor, std::span<const std::byte> bytes, const fs::path& path) {
   while (!bytes.empty()) {
     const ssize_t written =
         uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
-    if (written < 0) fail("write", path, errno);
+    if (written < 0) fail_to("write", path, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
 
-// The process that made a temporary of this name, or 0 when it is no such name.
-pid_t owner_of(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
-  name.remove_prefix(kPrefix.size());
-  pid_t owner = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), owner);
-  return code == std::errc{} && *end == '-' && owner > 0 ? owner : 0;
+[[noreturn]] void fail_no_file(const fs::path& path) {
+  throw Error(ErrorKind::data, str("could not write ", path.string(), ": not a regular file"));
 }
 
-void remove_stale_temporaries(const fs::path& folder) {
-  std::error_code ignored;
-  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
-    const pid_t owner = owner_of(entry->path().filename().string());
-    const bool gone = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
-    std::error_code not_removed;
-    if (gone) fs::remove(entry->path(), not_removed);
+mode_t kind_at(const fs::path& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
+}
+
+// The descriptor of this process that /dev/stdout, /dev/fd/N or /proc/self/fd/N names, or -1.
+// Links are followed below /dev and /proc only, where no stranger makes them.
+int descriptor_named(const fs::path& path) {
+  std::error_code unknown;
+  fs::path at = fs::absolute(path, unknown).lexically_normal();
+  const std::string text = at.string();
+  if (!text.starts_with("/dev/") && !text.starts_with("/proc/")) return -1;
+  const fs::path table = fs::canonical("/proc/self/fd", unknown);
+  for (int links = 0; links < 8 && !unknown; ++links) {
+    at = fs::canonical(at.parent_path(), unknown) / at.filename();
+    if (unknown) return -1;
+    if (at.parent_path() == table) {
+      const std::string name = at.filename().string();
+      int number = -1;
+      const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
+      return code == std::errc{} && *end == '\0' ? number : -1;
+    }
+    at = at.parent_path() / fs::read_symlink(at, unknown);
   }
+  return -1;
+}
+
+// A pipe is opened as soon as somebody reads it.
+Descriptor open_pipe(const fs::path& path) {
+  constexpr std::chrono::milliseconds kPause(10);
+  constexpr std::chrono::seconds kLongest(5);
+  for (auto waited = std::chrono::milliseconds(0);; waited += kPause) {
+    Descriptor pipe(uninterrupted(
+        [&] { return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC); }));
+    if (pipe.is_open()) {
+      ::fcntl(pipe.number(), F_SETFL, O_WRONLY);  // writing waits for the reader
+      return pipe;
+    }
+    if (errno != ENXIO) fail_to("write", path, errno);
+    if (waited >= kLongest) {
+      throw Error(ErrorKind::data,
+                  str("could not write ", path.string(), ": nobody reads this pipe"));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+// Closed when the path is to be replaced.
+Descriptor open_stream(const fs::path& path) {
+  Descriptor stream;
+  if (const int number = descriptor_named(path); number >= 0) {
+    stream = Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, 0));
+  } else if (const mode_t kind = kind_at(path); kind == S_IFIFO) {
+    return open_pipe(path);
+  } else if (kind == S_IFCHR) {
+    stream = Descriptor(uninterrupted(
+        [&] { return ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC); }));
+  } else {
+    return stream;
+  }
+  if (!stream.is_open()) fail_to("write", path, errno);
+  return stream;
 }
 
 // The errno of what failed, or 0.
@@ -82,40 +110,33 @@ int sync_code(const fs::path& folder) {
   return code == EINVAL ? 0 : code;  // EINVAL: a file system without fsync for folders
 }
 
-void sync_folder(const fs::path& folder) {
-  if (const int code = sync_code(folder); code != 0) fail("sync the folder", folder, code);
-}
-
 }  // namespace
 
-bool is_temporary_name(std::string_view file_name) {
-  return owner_of(file_name) > 0;
+bool is_stream(const OutputPath& to) {
+  if (to.directory()) return false;
+  const mode_t kind = kind_at(to.path());
+  return kind == S_IFIFO || kind == S_IFCHR || descriptor_named(to.path()) >= 0;
 }
 
-AtomicFile::AtomicFile(const fs::path& path)
-    : path_(path), folder_(path.has_parent_path() ? path.parent_path() : fs::path(".")) {
-  static std::atomic<std::uint64_t> counter = 0;
-  std::error_code unknown;
-  const fs::file_type kind = fs::status(path, unknown).type();
-  if (kind != fs::file_type::regular && kind != fs::file_type::not_found && !unknown) {
-    throw Error(ErrorKind::data, str("could not write ", path.string(), ": not a regular file"));
+AtomicFile::AtomicFile(const OutputPath& to) : path_(to.path()), directory_(to.directory()) {
+  const std::string name = path_.filename().string();
+  if (directory_) {
+    directory_->require_own_file(name);
+  } else {
+    stream_ = open_stream(path_);
+    if (stream_.is_open()) return;
+    std::error_code code;
+    const fs::file_type kind = fs::status(path_, code).type();
+    const bool is_new = kind == fs::file_type::regular || kind == fs::file_type::not_found;
+    if (name.empty() || name == "." || name == ".." || (!is_new && !code)) fail_no_file(path_);
+    directory_ = Directory::open(path_.parent_path(), code);
+    if (!directory_) fail_to("write", path_, code.value());
   }
-  remove_stale_temporaries(folder_);
-  temporary_ = folder_ / str(kPrefix, ::getpid(), "-", counter++, kSuffix);
-  leftover_.emplace(temporary_.string());
-  ::unlink(temporary_.c_str());  // left by a killed process that had this one's number
-  descriptor_ = uninterrupted(
-      [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-  if (descriptor_ < 0) fail("write", path_, errno);
-}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!committed_) ::unlink(temporary_.c_str());
+  temporary_.emplace(*directory_, Temporary::Kind::file, path_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  write_all(descriptor_, bytes, path_);
+  write_all(temporary_ ? temporary_->descriptor() : stream_.number(), bytes, path_);
 }
 
 void AtomicFile::write(std::string_view text) {
@@ -123,29 +144,31 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::sync() {
-  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_, errno);
-  if (close_failed(std::exchange(descriptor_, -1))) fail("write", path_, errno);
+  if (temporary_) {
+    temporary_->check_written();
+  } else if (!stream_.close()) {
+    fail_to("write", path_, errno);
+  }
 }
 
 void AtomicFile::rename() {
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", path_, errno);
-  committed_ = true;
+  if (temporary_) temporary_->rename(path_.filename().string());
 }
 
 void AtomicFile::commit() {
-  if (descriptor_ >= 0) sync();
+  sync();
   rename();
-  sync_folder(folder_);
+  if (directory_) directory_->sync();
 }
 
-void write_file_atomically(const fs::path& path, std::span<const std::byte> bytes) {
-  AtomicFile file(path);
+void write_file_atomically(const OutputPath& to, std::span<const std::byte> bytes) {
+  AtomicFile file(to);
   file.write(bytes);
   file.commit();
 }
 
-void write_file_atomically(const fs::path& path, std::string_view text) {
-  write_file_atomically(path, std::as_bytes(std::span(text)));
+void write_file_atomically(const OutputPath& to, std::string_view text) {
+  write_file_atomically(to, std::as_bytes(std::span(text)));
 }
 
 void write_files_atomically(std::span<const NewFile> files) {
@@ -156,7 +179,7 @@ void write_files_atomically(std::span<const NewFile> files) {
   }
   for (const auto& file : written) file->sync();
   for (const auto& file : written) file->rename();
-  if (!written.empty()) sync_folder(written.front()->folder_);
+  if (!written.empty() && written.front()->directory_) written.front()->directory_->sync();
 }
 
 std::vector<std::byte> bytes_of(std::string_view text) {
@@ -204,45 +227,55 @@ bool is_folder(const fs::path& folder, std::error_code& code) {
   return is_there && failed == 0;
 }
 
-void write_file(const fs::path& path, std::span<const std::byte> bytes) {
-  const int file = uninterrupted(
-      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
-  if (file < 0) fail("write", path, errno);
-  try {
-    write_all(file, bytes, path);
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  if (close_failed(file)) fail("write", path, errno);
+void write_new_file(const Directory& directory, const std::string& name,
+                    std::span<const std::byte> bytes) {
+  const fs::path path = directory.path() / name;
+  Descriptor file(uninterrupted([&] {
+    return ::openat(directory.descriptor(), name.c_str(),
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  }));
+  if (!file.is_open()) fail_to("write", path, errno);
+  write_all(file.number(), bytes, path);
+  if (!file.close()) fail_to("write", path, errno);
 }
 
 // O_NONBLOCK: opening a pipe must not wait for its writer.
 InputFile::InputFile(const fs::path& path)
     : path_(path),
-      descriptor_(
+      open_(
           uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); })) {
-  if (descriptor_ < 0) fail("open", path, errno);
-  struct stat status {};
-  const int code = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
-  if (code == 0 && S_ISREG(status.st_mode)) {
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    return;
-  }
-  ::close(descriptor_);
-  if (code != 0) fail("open", path, code);
-  throw Error(ErrorKind::data, str(path.string(), ": expected a regular file"));
+  if (!open_.is_open()) fail_to("open", path, errno);
+  take_size();
 }
 
-InputFile::~InputFile() {
-  ::close(descriptor_);
+InputFile::InputFile(const Directory& directory, const std::string& name)
+    : path_(directory.path() / name), open_(directory.open_own_file(name, O_RDONLY)) {
+  if (!open_.is_open()) fail_to("open", path_, errno);
+  take_size();
+}
+
+void InputFile::take_size() {
+  struct stat status {};
+  if (::fstat(open_.number(), &status) != 0) fail_to("open", path_, errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::data, str(path_.string(), ": expected a regular file"));
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+bool InputFile::is_current(const Directory& directory, const std::string& name) const {
+  struct stat mine {};
+  const auto named = directory.status(name);
+  return named && ::fstat(open_.number(), &mine) == 0 && named->st_ino == mine.st_ino &&
+         named->st_dev == mine.st_dev;
 }
 
 void InputFile::read(std::span<std::byte> out, std::uint64_t offset) const {
   while (!out.empty()) {
-    const ssize_t count = uninterrupted(
-        [&] { return ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset)); });
-    if (count < 0) fail("read", path_, errno);
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(open_.number(), out.data(), out.size(), static_cast<off_t>(offset));
+    });
+    if (count < 0) fail_to("read", path_, errno);
     if (count == 0) {
       throw Error(ErrorKind::data, str(path_.string(), ": ends at byte ", offset, ", expected ",
                                        out.size(), " more"));

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "data/file_io.h"
 #include "data/picture/picture.h"
 #include "data/stb.h"
 #include "engine/error.h"
@@ -210,10 +209,10 @@ Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::
   return png;
 }
 
-void write_png(const std::filesystem::path& path, std::span<const std::uint8_t> pixels,
-               std::int64_t width, std::int64_t height, int channels) {
+void write_png(const OutputPath& to, std::span<const std::uint8_t> pixels, std::int64_t width,
+               std::int64_t height, int channels) {
   const Bytes png = encode_png(pixels, width, height, channels);
-  write_file_atomically(path, std::as_bytes(std::span(png)));
+  write_file_atomically(to, std::as_bytes(std::span(png)));
 }
 
 }  // namespace weft::data

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "data/file_io.h"
 #include "data/gzip.h"
 
 namespace weft::data {
@@ -74,7 +75,7 @@ RgbImage decode_rgb_image(std::span<const std::uint8_t> bytes, const std::string
 Bytes encode_png(std::span<const std::uint8_t> pixels, std::int64_t width, std::int64_t height,
                  int channels);
 // Crash-safe as write_file_atomically() is.
-void write_png(const std::filesystem::path& path, std::span<const std::uint8_t> pixels,
-               std::int64_t width, std::int64_t height, int channels);
+void write_png(const OutputPath& to, std::span<const std::uint8_t> pixels, std::int64_t width,
+               std::int64_t height, int channels);
 
 }  // namespace weft::data

@@ -2,12 +2,11 @@
 // Loading, downloading and verifying the data sets of the MNIST family.
 #include "data/mnist.h"
 
-#include <unistd.h>
-
 #include <future>
 
 #include "data/digits.h"
 #include "data/download.h"
+#include "data/file_io.h"
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/mnist_files.h"
@@ -15,7 +14,6 @@
 #include "data/shapes.h"
 #include "data/statistics.h"
 #include "engine/error.h"
-#include "engine/leftovers.h"
 #include "engine/names.h"
 #include "engine/timings.h"
 
@@ -118,25 +116,18 @@ Dataset load_files(const Located& found, const FamilyMember& member, bool test_o
 // Downloads one file, checks it and moves it to `target`; returns why not, or "".
 std::string download_checked(const std::string& url, const fs::path& target, FileRole role,
                              std::string_view expected) {
-  const fs::path part = str(target.string(), ".", getpid(), ".part");
-  const TemporaryPath leftover(part.string());
-  std::string failure = download_with_curl(url, part, kMaxDownload);
-  std::error_code code;
-  if (failure.empty()) {
-    try {
-      const FileCheck check = read_and_hash(part, role, expected).check;
-      if (!check.ok()) {
-        failure = str("wrong SHA-256: expected ", expected, ", found ", check.sha256);
-      } else {
-        fs::rename(part, target, code);
-        if (code) failure = str("cannot rename to ", target.string(), ": ", code.message());
-      }
-    } catch (const Error& error) {
-      failure = error.what();
-    }
+  if (is_stream(target)) return str(target.string(), " is not a regular file");
+  try {
+    AtomicFile file(target);
+    std::string failure = download_with_curl(url, file.temporary_path(), kMaxDownload);
+    if (!failure.empty()) return failure;
+    const FileCheck check = read_and_hash(file.temporary_path(), role, expected).check;
+    if (!check.ok()) return str("wrong SHA-256: expected ", expected, ", found ", check.sha256);
+    file.commit();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
   }
-  if (!failure.empty()) fs::remove(part, code);
-  return failure;
 }
 
 // Folders that are made now and are still empty at the end, as after a download that failed, are

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "data/file_io.h"
 #include "data/npy_header.h"
 #include "engine/error.h"
 #include "engine/extent.h"
@@ -163,7 +162,7 @@ std::string npy_header(std::string_view dtype, std::span<const std::int64_t> sha
   return header + text;
 }
 
-void write_npy(const std::string& path, const NpyArray& array) {
+void write_npy(const OutputPath& to, const NpyArray& array) {
   std::size_t bytes = npy_element_bytes(array.dtype);
   bool fits = array.shape.size() <= kMaxNpyRank;
   for (const std::int64_t extent : array.shape) {
@@ -171,11 +170,11 @@ void write_npy(const std::string& path, const NpyArray& array) {
            !__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes);
   }
   if (!fits || bytes != array.bytes.size()) {
-    throw Error(ErrorKind::usage,
-                str(path, ": ", array.bytes.size(), " bytes do not fill the shape of ",
-                    array.shape.size(), " dimensions of ", array.dtype));
+    throw Error(ErrorKind::usage, str(to.path().string(), ": ", array.bytes.size(),
+                                      " bytes do not fill the shape of ", array.shape.size(),
+                                      " dimensions of ", array.dtype));
   }
-  AtomicFile file(path);
+  AtomicFile file(to);
   file.write(npy_header(array.dtype, array.shape));
   file.write(array.bytes);
   file.commit();

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/file_io.h"
+
 namespace weft::data {
 
 struct NpyArray {
@@ -36,7 +38,7 @@ bool is_npy(std::span<const std::byte> file);  // by its magic number
 
 // Version 1, aligned to 64 bytes as NumPy does it; crash-safe as write_file_atomically() is. Throws
 // usage when the bytes are not as many as dtype and shape say.
-void write_npy(const std::string& path, const NpyArray& array);
+void write_npy(const OutputPath& to, const NpyArray& array);
 // What precedes the elements in such a file.
 std::string npy_header(std::string_view dtype, std::span<const std::int64_t> shape);
 

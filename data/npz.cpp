@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "data/file_io.h"
 #include "data/npy.h"
 #include "engine/error.h"
 
@@ -97,9 +96,9 @@ std::vector<Member> members_of(std::span<const NpzArray> arrays, const std::stri
 
 }  // namespace
 
-void write_npz(const std::filesystem::path& path, std::span<const NpzArray> arrays) {
-  std::vector<Member> members = members_of(arrays, path.string());
-  AtomicFile file(path);
+void write_npz(const OutputPath& to, std::span<const NpzArray> arrays) {
+  std::vector<Member> members = members_of(arrays, to.path().string());
+  AtomicFile file(to);
   std::uint64_t written = 0;
   const auto write = [&](auto bytes) {
     file.write(bytes);

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "data/file_io.h"
 
 namespace weft::data {
 
@@ -20,6 +21,6 @@ struct NpzArray {
 // Crash-safe as write_file_atomically() is. The same arrays give the same bytes. Throws usage for
 // two arrays of one name, and for values that are not as many as the shape says. More than 65,535
 // arrays, or 4 GiB in all, would need the ZIP64 extension and are refused too.
-void write_npz(const std::filesystem::path& path, std::span<const NpzArray> arrays);
+void write_npz(const OutputPath& to, std::span<const NpzArray> arrays);
 
 }  // namespace weft::data

@@ -48,8 +48,6 @@ Leftover* take_entry() {
   return entry;
 }
 
-void remove_tree(int folder, const char* name);
-
 void remove_content(int folder) {
   alignas(dirent64) char entries[2048];
   for (;;) {
@@ -64,7 +62,8 @@ void remove_content(int folder) {
   }
 }
 
-// Links are removed, and never followed.
+}  // namespace
+
 void remove_tree(int folder, const char* name) {
   if (unlinkat(folder, name, 0) == 0 || errno != EISDIR) return;
   const int opened = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -76,8 +75,6 @@ void remove_tree(int folder, const char* name) {
   }
   close(opened);
 }
-
-}  // namespace
 
 TemporaryPath::TemporaryPath(const std::string& path) : entry_(take_entry()) {
   char* text = new char[path.size() + 1];

@@ -40,6 +40,10 @@ class ChildProcess {
   detail::Leftover* entry_;
 };
 
+// Removes a file, or a folder and all in it, that stands in an open folder. Links are removed, and
+// never followed; what cannot be removed stays. It calls only what a signal handler may call.
+void remove_tree(int folder, const char* name);
+
 // Ends the processes and removes the files. It calls only what a signal handler may call.
 void remove_leftovers();
 

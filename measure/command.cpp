@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <optional>
+#include <utility>
 
+#include "data/file_io.h"
 #include "engine/error.h"
 #include "engine/timer.h"
 #include "measure/errors.h"
@@ -17,12 +19,29 @@
 namespace weft::measure {
 namespace {
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) throw Error(ErrorKind::data, str("cannot write ", path));
-}
+// A file that grows. It is replaced whole each time, so that a run that is ended early keeps what
+// it measured; a pipe gets what is new. A path that cannot be written is an error at the start.
+class GrowingFile {
+ public:
+  explicit GrowingFile(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    stream_.emplace(path);
+    if (!data::is_stream(path)) stream_.reset();
+  }
+
+  void add(const std::string& text) {
+    text_ += text;
+    if (stream_) {
+      stream_->write(text);
+    } else if (!path_.empty()) {
+      data::write_file_atomically(path_, text_);
+    }
+  }
+
+ private:
+  std::string path_, text_;
+  std::optional<data::AtomicFile> stream_;
+};
 
 std::vector<FamilyBench> chosen(const std::vector<std::string>& names) {
   std::vector<FamilyBench> families;
@@ -118,6 +137,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
   }
   const std::vector<FamilyBench> families = chosen(request.families);
   if (request.threads > 0) omp_set_num_threads(static_cast<int>(request.threads));
+  GrowingFile json(request.json), report(request.report);
   const Context context{Stream(request.device), static_cast<std::uint64_t>(request.seed)};
   const Machine machine = measure_machine(context.stream);
   fmt::print("{}, measured: {}\n", machine.name, peaks_text(machine));
@@ -143,8 +163,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
       lines += row_json(row, machine) + "\n";
       rows.push_back(std::move(row));
     }
-    // After each family, so that a run that is ended early keeps what it measured.
-    if (!request.json.empty()) write_file(request.json, lines);
+    json.add(std::exchange(lines, {}));
     const auto own = std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
                                    [](const Row& row) { return !row.peer; });
     fmt::print("\n{}\n", left_out_text(family.family, left_out, static_cast<std::size_t>(own)));
@@ -153,7 +172,7 @@ int run_bench(const BenchRequest& request, const std::vector<Peer>& peers) {
                          rows.size() - before);
   }
   fmt::print("\n  {:<26} {:>9} {:>12}\n{}", "family", "took", "measurements", times);
-  if (!request.report.empty()) write_file(request.report, report_html(rows, machine));
+  report.add(report_html(rows, machine));
   int wrong = 0;  // a yardstick that misses a bound is shown, and is not this program's failure
   for (const Row& row : rows) wrong += row.ok() || row.peer ? 0 : 1;
   if (wrong > 0) {

@@ -100,7 +100,7 @@ RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& datas
 RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
                           int epochs) {
   const RunDirectory directory = RunDirectory::open(run_dir);
-  RunLock::require_free(run_dir);
+  directory.folder().require_free();
   const SafeTensors content = directory.read();
   const std::string where = directory.checkpoint_path().string();
   const auto net = make_network(run_state_of(content, where).config.network);

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "data/file_io.h"
+#include "data/system_call.h"
 #include "engine/text.h"
 
 namespace weft::models {
@@ -66,71 +67,110 @@ std::string progress_json(const RunState& state) {
 
 namespace {
 
+const std::string kCheckpointFile = "optimizer.safetensors";
+constexpr std::string_view kConfigFile = "config.json", kStateFile = "state.json";
+constexpr std::string_view kMetricsFile = "metrics.jsonl", kTableFile = "metrics.csv";
+constexpr std::string_view kModelFile = "model.safetensors", kBestFile = "best.safetensors";
+constexpr std::string_view kFiles[] = {kConfigFile, kStateFile, kMetricsFile, kTableFile,
+                                       kModelFile,  kBestFile,  kCurvesFile,  kReportFile};
+
 void check_created(const fs::path& path, const std::error_code& code) {
   if (!code) return;
   throw Error(ErrorKind::data,
               str("could not create the folder ", path.string(), ": ", code.message()));
 }
 
-void require_empty(const fs::path& path, const std::string& checkpoint) {
-  std::error_code code;
-  if (fs::exists(path / checkpoint, code)) {
+void require_empty(const data::Directory& directory, const std::string& checkpoint) {
+  const std::string folder = directory.path().string();
+  if (directory.status(checkpoint)) {
     throw Error(ErrorKind::usage,
-                str(path.string(), " already holds a run: resume it (--resume), or choose another ",
+                str(folder, " already holds a run: resume it (--resume), or choose another ",
                     "folder (--out)"));
   }
-  for (fs::directory_iterator entry(path, code), end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string& name : directory.names()) {
     if (data::is_temporary_name(name) || name == RunLock::kFileName) continue;
     throw Error(ErrorKind::usage,
-                str("expected an empty folder for the run, found ", name, " in ", path.string()));
+                str("expected an empty folder for the run, found ", name, " in ", folder));
   }
-  check_created(path, code);
 }
 
 }  // namespace
 
-RunLock create_run_folder(const fs::path& path, const std::string& checkpoint) {
-  std::error_code code;
-  data::create_folder(path, code);
-  check_created(path, code);
-  RunLock lock(path);
-  require_empty(path, checkpoint);
-  return lock;
-}
-
-void RunDirectory::check_new(const fs::path& path) {
-  if (path.empty()) return;
+void RunFolder::check_new(const fs::path& path, const std::string& checkpoint) {
   std::error_code code;
   if (data::is_folder(path, code)) {
-    RunLock::require_free(path);
-    require_empty(path, RunDirectory(path).checkpoint_path().filename().string());
+    const data::Directory directory(path);
+    RunLock::require_free(directory);
+    require_empty(directory, checkpoint);
   }
   check_created(path, code);
 }
 
+RunFolder RunFolder::create(const fs::path& path, const std::string& checkpoint) {
+  check_new(path, checkpoint);
+  std::error_code code;
+  data::create_folder(path, code);
+  check_created(path, code);
+  RunFolder folder((data::Directory(path)));
+  folder.lock_.emplace(folder.directory_);
+  require_empty(folder.directory_, checkpoint);
+  return folder;
+}
+
+std::optional<RunFolder> RunFolder::open(const fs::path& path, const std::string& checkpoint,
+                                         std::span<const std::string_view> files) {
+  std::error_code code;
+  std::optional<data::Directory> directory = data::Directory::open(path, code);
+  const bool is_missing = code.value() == ENOENT || code.value() == ENOTDIR;
+  if (code && !is_missing) data::fail_to("open the folder", path, code.value());
+  if (!directory || !directory->status(checkpoint)) return std::nullopt;
+  directory->require_own();
+  directory->require_own_file(std::string(RunLock::kFileName));
+  for (const std::string_view file : files) directory->require_own_file(std::string(file));
+  RunFolder folder(std::move(*directory));
+  folder.checkpoint_.emplace(folder.directory_, checkpoint);
+  return folder;
+}
+
+void RunFolder::lock() {
+  RunLock lock(directory_);
+  if (!checkpoint_->is_current(directory_, checkpoint_->path().filename().string())) {
+    throw Error(ErrorKind::usage,
+                str(directory_.path().string(), ": another process has gone on with this run ",
+                    "meanwhile; start again to go on from there"));
+  }
+  lock_ = std::move(lock);
+}
+
+fs::path RunDirectory::checkpoint_path() const {
+  return (folder_ ? folder_->directory().path() : fs::path()) / kCheckpointFile;
+}
+
+void RunDirectory::check_new(const fs::path& path) {
+  if (!path.empty()) RunFolder::check_new(path, kCheckpointFile);
+}
+
 RunDirectory RunDirectory::create(const fs::path& path) {
-  if (path.empty()) return {};
-  RunDirectory directory(path);
-  directory.lock_ = create_run_folder(path, directory.checkpoint_path().filename().string());
+  RunDirectory directory;
+  if (!path.empty()) directory.folder_ = RunFolder::create(path, kCheckpointFile);
   return directory;
 }
 
 RunDirectory RunDirectory::open(const fs::path& path) {
-  RunDirectory directory(path);
-  std::error_code code;
-  if (path.empty() || !fs::exists(directory.checkpoint_path(), code)) {
+  RunDirectory directory;
+  if (!path.empty()) directory.folder_ = RunFolder::open(path, kCheckpointFile, kFiles);
+  if (!directory.writes()) {
     throw Error(ErrorKind::data,
-                str(path.string(), ": holds no run to resume (no optimizer.safetensors",
-                    code ? ": " + code.message() : "", ")"));
+                str(path.string(), ": holds no run to resume (no ", kCheckpointFile, ")"));
   }
-  return directory;
-}
-
-RunDirectory RunDirectory::open_to_write(const fs::path& path) {
-  RunDirectory directory = open(path);
-  directory.lock_ = RunLock(path);
+  const data::Directory& folder = directory.folder().directory();
+  const std::string samples(kSamplesFolder);
+  if (folder.status(samples)) {
+    const data::Directory pictures = folder.folder(samples);
+    for (const std::string& name : pictures.names()) {
+      if (name.ends_with(".png")) pictures.require_own_file(name);
+    }
+  }
   return directory;
 }
 
@@ -139,22 +179,23 @@ void RunDirectory::commit(const Checkpoint& checkpoint, const ModelInfo& info) c
   const RunState& state = checkpoint.state;
   const auto net = make_network(state.config.network);
   std::vector<data::NewFile> files;
-  files.push_back({checkpoint_path(), safetensors_bytes(checkpoint_content(checkpoint, *net))});
-  files.push_back({path_ / "config.json", data::bytes_of(to_json(state.config) + "\n")});
-  files.push_back({path_ / "metrics.jsonl", data::bytes_of(metrics_lines(state))});
-  files.push_back({path_ / "metrics.csv", data::bytes_of(metrics_csv(state))});
+  const auto add = [&](std::string_view name, std::vector<std::byte> bytes) {
+    files.push_back({folder_->directory() / name, std::move(bytes)});
+  };
+  add(kCheckpointFile, safetensors_bytes(checkpoint_content(checkpoint, *net)));
+  add(kConfigFile, data::bytes_of(to_json(state.config) + "\n"));
+  add(kMetricsFile, data::bytes_of(metrics_lines(state)));
+  add(kTableFile, data::bytes_of(metrics_csv(state)));
   if (state.step > 0) {
     const auto epochs = static_cast<int>(state.history.size());
     const ModelInfo now = info_after(info, state, epochs, state.totals.rows == 0);
-    files.push_back(
-        {path_ / "model.safetensors", safetensors_bytes(model_file(now, checkpoint.evaluated()))});
+    add(kModelFile, safetensors_bytes(model_file(now, checkpoint.evaluated())));
   }
   if (const int best = best_epoch(state.history); best > 0) {
-    files.push_back(
-        {path_ / "best.safetensors",
-         safetensors_bytes(model_file(info_after(info, state, best, true), checkpoint.best))});
+    add(kBestFile,
+        safetensors_bytes(model_file(info_after(info, state, best, true), checkpoint.best)));
   }
-  files.push_back({path_ / "state.json", data::bytes_of(progress_json(state))});
+  add(kStateFile, data::bytes_of(progress_json(state)));
   data::write_files_atomically(files);
 }
 

@@ -10,16 +10,19 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
+#include <utility>
 
+#include "data/system_call.h"
 #include "engine/error.h"
 
 namespace weft::models {
 
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, int code) {
-  throw Error(ErrorKind::data, str("could not lock the run with ", path.string(), ": ",
-                                   std::system_category().message(code)));
+const std::string kLockName(RunLock::kFileName);
+
+[[noreturn]] void fail_to_lock(const data::Directory& folder, int code) {
+  data::fail_to("lock the run with", folder.path() / kLockName, code);
 }
 
 // "process 1234 on node7", or less when the holder has not written it yet.
@@ -34,86 +37,89 @@ std::string holder_of(int descriptor) {
   return holder.empty() ? "another process" : holder;
 }
 
-void write_holder(int descriptor, const std::filesystem::path& path) {
+void write_holder(int descriptor, const data::Directory& folder) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const std::string text = str("process ", ::getpid(), " on ", host.data(), "\n");
-  if (::ftruncate(descriptor, 0) != 0) fail(path, errno);
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count =
-        ::pwrite(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path, errno);
+    const ssize_t count = data::uninterrupted([&] {
+      return ::pwrite(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    });
+    if (count < 0) fail_to_lock(folder, errno);
     done += static_cast<std::size_t>(count);
   }
 }
 
-[[noreturn]] void fail_held(const std::filesystem::path& folder, const std::string& holder) {
-  throw Error(ErrorKind::usage, str(folder.string(), " is being written by ", holder,
+[[noreturn]] void fail_held(const data::Directory& folder, const std::string& holder) {
+  throw Error(ErrorKind::usage, str(folder.path().string(), " is being written by ", holder,
                                     ": wait until it ends, or choose another folder (--out)"));
 }
 
 // Is it still the file of this name? Its last holder may have removed it in between.
-bool is_current(int descriptor, const std::filesystem::path& path) {
-  struct stat mine {
-  }, named{};
-  return ::fstat(descriptor, &mine) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+bool is_current(int descriptor, const data::Directory& folder) {
+  struct stat mine {};
+  const auto named = folder.status(kLockName);
+  return named && ::fstat(descriptor, &mine) == 0 && mine.st_ino == named->st_ino &&
+         mine.st_dev == named->st_dev;
+}
+
+void remove_lock(const data::Directory& folder) {
+  ::unlinkat(folder.descriptor(), kLockName.c_str(), 0);
 }
 
 }  // namespace
 
-RunLock::RunLock(const std::filesystem::path& folder) {
-  RunLock lock;  // gives up what it has when this throws
-  lock.path_ = folder / kFileName;
+// The destructor runs when this throws, because the other constructor has ended.
+RunLock::RunLock(const data::Directory& folder) : RunLock(folder, data::Descriptor()) {
   while (true) {
-    const int file = ::open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0 && errno == EINTR) continue;
-    if (file < 0) fail(lock.path_, errno);
-    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    data::Descriptor file(data::uninterrupted([&] {
+      return ::openat(folder.descriptor(), kLockName.c_str(),
+                      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    }));
+    const bool is_new = file.is_open();
+    if (!is_new && errno != EEXIST) fail_to_lock(folder, errno);
+    if (!is_new) file = folder.open_own_file(kLockName, O_RDWR);
+    if (!file.is_open()) continue;  // its holder has removed it
+    const int descriptor = file.number();
+    if (data::uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
       const int code = errno;
-      const std::string holder = holder_of(file);
-      const bool is_held = code == EWOULDBLOCK;
-      const bool unknown = code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS;
-      ::close(file);
-      if (code == EINTR) continue;
-      if (unknown) {
-        ::unlink(lock.path_.c_str());
-        return;
-      }
-      if (!is_held) fail(lock.path_, code);
-      fail_held(folder, holder);
+      if (code == EWOULDBLOCK) fail_held(folder, holder_of(descriptor));
+      const bool knows_no_locks = code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS;
+      if (is_new || knows_no_locks) remove_lock(folder);
+      if (knows_no_locks) return;
+      fail_to_lock(folder, code);
     }
-    if (!is_current(file, lock.path_)) {
-      ::close(file);
+    if (!is_current(descriptor, folder)) continue;
+    if (!is_new) {  // its process has ended without removing it
+      remove_lock(folder);
       continue;
     }
-    lock.descriptor_ = file;
-    write_holder(file, lock.path_);
-    *this = std::move(lock);
+    file_ = std::move(file);
+    write_holder(descriptor, folder);
     return;
   }
 }
 
-void RunLock::require_free(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kFileName;
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) {
-    const bool could_be_made = errno == ENOENT && ::access(folder.c_str(), W_OK | X_OK) == 0;
-    if (!could_be_made) fail(path, errno);
+void RunLock::require_free(const data::Directory& folder) {
+  const data::Descriptor file = folder.open_own_file(kLockName, O_RDWR);
+  if (!file.is_open()) {
+    if (::faccessat(folder.descriptor(), ".", W_OK | X_OK, 0) != 0) fail_to_lock(folder, errno);
     return;
   }
-  const bool is_held = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  const std::string holder = holder_of(file);
-  ::close(file);
-  if (is_held) fail_held(folder, holder);
+  const bool is_held = ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (is_held) fail_held(folder, holder_of(file.number()));
 }
 
+RunLock& RunLock::operator=(RunLock&& other) noexcept {
+  std::swap(folder_, other.folder_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+// While it is held, so that nobody else's file is removed.
 RunLock::~RunLock() {
-  if (descriptor_ < 0) return;
-  ::unlink(path_.c_str());  // while it is held, so that nobody else's file is removed
-  ::close(descriptor_);
+  if (file_.is_open()) remove_lock(folder_);
 }
 
 }  // namespace weft::models

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "data/file_io.h"
 #include "engine/extent.h"
 #include "engine/text.h"
 #include "models/json_check.h"
@@ -173,8 +172,11 @@ const NamedTensor* SafeTensors::find(std::string_view name) const {
 }
 
 SafeTensors read_safetensors(const std::filesystem::path& path, SafetensorsDtypes dtypes) {
-  const data::InputFile file(path);
-  const std::string where = path.string();
+  return read_safetensors(data::InputFile(path), dtypes);
+}
+
+SafeTensors read_safetensors(const data::InputFile& file, SafetensorsDtypes dtypes) {
+  const std::string where = file.path().string();
   if (file.size() < kPrefixBytes) {
     throw Error(ErrorKind::data,
                 str(where, ": expected a safetensors file, found ", file.size(), " bytes"));
@@ -250,8 +252,8 @@ std::vector<std::byte> safetensors_bytes(const SafeTensors& content) {
   return bytes;
 }
 
-void write_safetensors(const std::filesystem::path& path, const SafeTensors& content) {
-  data::write_file_atomically(path, safetensors_bytes(content));
+void write_safetensors(const data::OutputPath& to, const SafeTensors& content) {
+  data::write_file_atomically(to, safetensors_bytes(content));
 }
 
 }  // namespace weft::models

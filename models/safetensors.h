@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/file_io.h"
 #include "engine/tensor.h"
 
 namespace weft::models {
@@ -40,10 +41,12 @@ inline constexpr std::uint64_t kMaxSafetensorsFileBytes = std::uint64_t{2} << 30
 enum class SafetensorsDtypes { f32, f32_and_f64 };  // that a caller takes
 SafeTensors read_safetensors(const std::filesystem::path& path,
                              SafetensorsDtypes dtypes = SafetensorsDtypes::f32);
+SafeTensors read_safetensors(const data::InputFile& file,
+                             SafetensorsDtypes dtypes = SafetensorsDtypes::f32);
 // Error{usage} for a name that appears twice, the name "__metadata__", or values that are not as
 // many as the shape says. A tensor with doubles is F64.
 std::vector<std::byte> safetensors_bytes(const SafeTensors& content);
 // Crash-safe, as write_file_atomically() is.
-void write_safetensors(const std::filesystem::path& path, const SafeTensors& content);
+void write_safetensors(const data::OutputPath& to, const SafeTensors& content);
 
 }  // namespace weft::models

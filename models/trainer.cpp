@@ -325,15 +325,17 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
                         int epochs, const Stream& stream, std::uint64_t device_data_limit,
                         distributed::Communicator& ranks) {
-  RunDirectory directory = ranks.is_first() ? RunDirectory::open_to_write(run_dir) : RunDirectory();
+  RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
   const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();
   auto net = make_network(run_state_of(content, where).config.network);
   Checkpoint start = check_resume(content, *net, where, run_dir, dataset, epochs);
   require_same_run(ranks, start.state, stream.device());
+  if (ranks.is_first()) directory.folder().require_free();
   std::optional<TrainSplit> split = split_of(dataset, start.state.config);
   auto state = std::make_unique<State>(std::move(start), std::move(net), dataset, std::move(split),
                                        std::move(directory), stream, device_data_limit, ranks);
+  if (ranks.is_first()) state->directory.folder().lock();
   state->commit(state->checkpoint);
   return Trainer(std::move(state));
 }
@@ -373,6 +375,10 @@ std::size_t Trainer::device_bytes() const {
 }
 bool Trainer::streams() const {
   return state_->memory->images.streamed.has_value();
+}
+std::optional<data::Directory> Trainer::run_directory() const {
+  if (!state_->directory.writes()) return std::nullopt;
+  return state_->directory.folder().directory();
 }
 
 Model Trainer::model() const {

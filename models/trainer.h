@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/directory.h"
 #include "distributed/communicator.h"
 #include "models/evaluate.h"
 #include "models/metrics.h"
@@ -98,6 +99,8 @@ class Trainer {
   Model model() const;                              // a copy of the current weights on the host
   std::size_t device_bytes() const;                 // memory of the stream, at its peak
   bool streams() const;                             // are the images brought batch by batch?
+  // The open folder of the run; none where nothing is written.
+  std::optional<data::Directory> run_directory() const;
 
  private:
   struct State;

@@ -22,27 +22,27 @@ struct ExportFlags {
 };
 
 // Tensors only: the format has no place for anything else.
-void write_arrays(const fs::path& path, const models::Model& model) {
+void write_arrays(const data::OutputPath& to, const models::Model& model) {
   const models::SafeTensors content = models::model_content(model);
   std::vector<data::NpzArray> arrays;
   for (const models::NamedTensor& tensor : content.tensors) {
     const auto extents = tensor.shape.extents();
     arrays.push_back({tensor.name, {extents.begin(), extents.end()}, tensor.values});
   }
-  data::write_npz(path, arrays);
+  data::write_npz(to, arrays);
 }
 
 struct Format {
   std::string_view name;
-  void (*write)(const fs::path& path, const models::Model& model);
+  void (*write)(const data::OutputPath& to, const models::Model& model);
 };
 
 constexpr Format kFormats[] = {
     {"onnx", models::write_onnx},
     {"npz", write_arrays},
     {"safetensors",
-     [](const fs::path& path, const models::Model& model) {
-       models::write_safetensors(path, models::model_content(model));
+     [](const data::OutputPath& to, const models::Model& model) {
+       models::write_safetensors(to, models::model_content(model));
      }},
 };
 
@@ -62,7 +62,12 @@ int run_export(const ExportFlags& flags) {
   const fs::path out = output_path(flags);
   require_folder_of("--out", out.string());
   const models::Model model = models::load_model(flags.model);
-  row_named(kFormats, "format", flags.format).write(out, model);
+  // What is not named here stands in a folder that may come from a stranger.
+  const data::OutputPath to = flags.out.empty()
+                                  ? data::Directory(out.parent_path()) / out.filename().string()
+                                  : data::OutputPath(out);
+  row_named(kFormats, "format", flags.format).write(to, model);
+  if (data::is_stream(to)) return 0;  // its reader expects nothing else
   if (flags.json) {
     print_event("export",
                 {{"format", flags.format}, {"file", out.string()}, {"bytes", fs::file_size(out)}});

@@ -151,8 +151,13 @@ int run_import(const ImportFlags& flags) {
   if (!flags.measure.empty()) {
     measured = measure_scales(model, found.scale, flags.measure, flags.json ? "off" : "auto");
   }
-  if (out != flags.out) models::create_run_folder(flags.out, out.filename().string());
-  models::write_safetensors(out, models::model_content(model));
+  if (out == flags.out) {
+    models::write_safetensors(out, models::model_content(model));
+  } else {
+    const std::string name = out.filename().string();
+    const auto folder = models::RunFolder::create(flags.out, name);
+    models::write_safetensors(folder.directory() / name, models::model_content(model));
+  }
   for (const std::string& notice : found.notices) print_notice(notice);
   if (measured) notice_measurement(*measured);
   notice_assumption(model.info, flags.file);

@@ -27,23 +27,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path frame_path(const fs::path& run_dir, std::int64_t number) {
-  return run_dir / fmt::format("frame_{:04}.png", number);
+// The files of a run beside its checkpoint and its frames.
+constexpr std::string_view kEnergyFile = "energy.csv", kFinalFile = "final.npy";
+constexpr std::string_view kAnimationFile = "animation.png";
+constexpr std::string_view kFiles[] = {kEnergyFile, kFinalFile, kAnimationFile};
+constexpr std::string_view kFramePrefix = "frame_";
+
+std::string frame_name(std::int64_t number) {
+  return fmt::format("{}{:04}.png", kFramePrefix, number);
 }
 
-void write_bytes(const fs::path& path, const data::Bytes& bytes) {
-  data::write_file_atomically(path, std::as_bytes(std::span(bytes)));
+void write_bytes(const data::OutputPath& to, const data::Bytes& bytes) {
+  data::write_file_atomically(to, std::as_bytes(std::span(bytes)));
 }
 
 // Steps a simulation from one event to the next: samples, frames, checkpoints, the end. All ranks
 // do so together, and the first of them writes.
 class Run {
  public:
-  Run(models::NbodyState state, const fs::path& run_dir, const NbodyFlags& flags,
+  // `folder` is that of the first rank; the others have none.
+  Run(models::NbodyState state, std::optional<models::RunFolder> folder, const NbodyFlags& flags,
       const Stream& stream, distributed::Communicator& ranks)
       : ranks_(ranks),
         state_(std::move(state)),
-        run_dir_(run_dir),
+        folder_(std::move(folder)),
         flags_(flags),
         stream_(stream),
         first_step_(state_.step),
@@ -55,7 +62,8 @@ class Run {
     const std::atomic<bool>& stop_requested = catch_interrupts();
     const Timer timer;
     models::NbodySimulation simulation(state_.bodies, state_.plan.step, stream_, ranks_);
-    const NbodyFacts facts{state_, stream_.device(), run_dir_, ranks_, first_step_};
+    const fs::path run_dir = folder_ ? folder_->directory().path() : fs::path();
+    const NbodyFacts facts{state_, stream_.device(), run_dir, ranks_, first_step_};
     report_.start(facts);
     if (state_.samples.empty()) {
       sample(simulation);
@@ -88,12 +96,12 @@ class Run {
     } else {
       commit(simulation);
     }
-    if (state_.step == state_.plan.steps && ranks_.is_first()) {
-      models::write_bodies(run_dir_ / "final.npy", state_.bodies);
+    if (state_.step == state_.plan.steps && folder_) {
+      models::write_bodies(folder_->directory() / kFinalFile, state_.bodies);
       if (!flags_.save.empty()) models::write_bodies(flags_.save, state_.bodies);
     }
     NbodyEnd end;
-    if (ranks_.is_first()) end.animation = write_animation();
+    if (folder_) end.animation = write_animation();
     end.picture = std::move(picture_);
     end.step_seconds = step_seconds_;
     end.interrupted = stop && state_.step < last_step_;
@@ -177,11 +185,12 @@ class Run {
   void draw(models::NbodySimulation& simulation) {
     if (state_.plan.frames.falls_on(state_.step)) {
       const models::Bodies bodies = simulation.bodies();
-      if (!ranks_.is_first()) return;
+      if (!folder_) return;
       picture_ = models::draw_bodies(bodies, state_.plan.camera, state_.plan.style);
       const std::int64_t size = state_.plan.style.size;
       const std::int64_t number = state_.plan.frames.first_from(state_.step) + 1;
-      write_bytes(frame_path(run_dir_, number), data::encode_png(picture_, size, size, 3));
+      write_bytes(folder_->directory() / frame_name(number),
+                  data::encode_png(picture_, size, size, 3));
     }
   }
 
@@ -198,9 +207,10 @@ class Run {
   void save() {
     if (!models::is_finite(state_.bodies)) throw_diverged();
     since_commit_.restart();
-    if (!ranks_.is_first()) return;
-    models::write_nbody_checkpoint(run_dir_ / models::kNbodyCheckpoint, state_);
-    data::write_file_atomically(run_dir_ / "energy.csv", models::samples_csv(state_));
+    if (!folder_) return;
+    const data::Directory& run = folder_->directory();
+    models::write_nbody_checkpoint(run / models::kNbodyCheckpoint, state_);
+    data::write_file_atomically(run / kEnergyFile, models::samples_csv(state_));
   }
 
   [[noreturn]] void throw_diverged() const {
@@ -228,35 +238,37 @@ class Run {
 
   // From the files of all frames so far; empty when there are none.
   fs::path write_animation() const {
-    constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 29;
+    constexpr std::uint64_t kLargest = std::uint64_t{1} << 29;
     if (state_.plan.frames.times == 0) return {};
+    const data::Directory& run = folder_->directory();
     std::vector<data::Bytes> pngs;
-    std::uintmax_t bytes = 0;
+    std::uint64_t bytes = 0;
     for (std::int64_t k = 0; state_.plan.frames.step_of(k) <= state_.step; ++k) {
-      const fs::path path = frame_path(run_dir_, k + 1);
-      std::error_code code;
-      const std::uintmax_t size = fs::file_size(path, code);
-      if (code) {
-        print_notice(fmt::format("no animation: {} is missing", path.string()));
+      const std::string name = frame_name(k + 1);
+      if (!run.status(name)) {
+        print_notice(fmt::format("no animation: {} is missing", (run.path() / name).string()));
         return {};
       }
-      bytes += size;
+      const data::InputFile frame(run, name);
+      bytes += frame.size();
       if (bytes > kLargest) {
         print_notice("no animation: the frames hold more than 512 MiB");
         return {};
       }
-      pngs.push_back(data::read_file(path, data::kMaxImageFileBytes));
+      pngs.emplace_back(frame.size());
+      frame.read(std::as_writable_bytes(std::span(pngs.back())), 0);
       if (state_.plan.frames.steps == 0) break;
     }
     const int milliseconds = static_cast<int>(flags_.frame_milliseconds);
-    write_bytes(run_dir_ / "animation.png",
+    const data::OutputPath animation = run / kAnimationFile;
+    write_bytes(animation,
                 data::encode_animation(pngs, {milliseconds, std::max(milliseconds, 1500)}));
-    return run_dir_ / "animation.png";
+    return animation.path();
   }
 
   distributed::Communicator& ranks_;
   models::NbodyState state_;
-  fs::path run_dir_;
+  std::optional<models::RunFolder> folder_;
   const NbodyFlags& flags_;
   Stream stream_;
   std::int64_t first_step_, last_step_;
@@ -267,14 +279,27 @@ class Run {
   Timer since_commit_;
 };
 
-// Where the run is written; a new run makes its folder and locks it.
-fs::path run_folder(const NbodyFlags& flags, models::RunLock& lock) {
-  if (!flags.resume.empty()) return flags.resume;
+// The folder of a run to go on with, which is not locked yet.
+models::RunFolder opened(const std::string& path) {
+  std::optional<models::RunFolder> folder =
+      models::RunFolder::open(path, models::kNbodyCheckpoint, kFiles);
+  if (!folder) {
+    throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})",
+                                             path, models::kNbodyCheckpoint));
+  }
+  for (const std::string& name : folder->directory().names()) {
+    if (name.starts_with(kFramePrefix)) folder->directory().require_own_file(name);
+  }
+  folder->require_free();
+  return std::move(*folder);
+}
+
+// A new folder, which is locked.
+models::RunFolder created(const NbodyFlags& flags) {
   const fs::path run_dir = flags.out.empty()
                                ? next_free_run("nbody-" + fs::path(flags.start).stem().string())
                                : fs::path(flags.out);
-  lock = models::create_run_folder(run_dir, models::kNbodyCheckpoint);
-  return run_dir;
+  return models::RunFolder::create(run_dir, models::kNbodyCheckpoint);
 }
 
 // The first rank plans or reads the run for all.
@@ -284,17 +309,21 @@ int run_nbody(const CLI::App& app, const NbodyFlags& flags, distributed::Communi
   ranks.require_same(nbody_facts(app, device));
   ranks.attach(stream, reduction_of(flags.ranks));
   models::NbodyState state;
-  fs::path run_dir;
-  models::RunLock lock;
+  std::optional<models::RunFolder> folder;
   if (ranks.is_first()) {
-    if (fs::is_directory(flags.resume)) lock = models::RunLock(flags.resume);
-    state = flags.resume.empty() ? planned(app, flags, stream, ranks.size()) : resumed(app, flags);
+    if (!flags.resume.empty()) folder = opened(flags.resume);
+    state = folder ? resumed(app, flags, folder->checkpoint())
+                   : planned(app, flags, stream, ranks.size());
     announce_device(flags.device, device);  // a bad file is one line
     catch_interrupts();                     // the folder shall hold a run
-    run_dir = run_folder(flags, lock);
+    if (folder) {
+      folder->lock();
+    } else {
+      folder = created(flags);
+    }
   }
   models::share_state(state, ranks);
-  return Run(std::move(state), run_dir, flags, stream, ranks).run();
+  return Run(std::move(state), std::move(folder), flags, stream, ranks).run();
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "examples/weft/train/page.h"
 #include "examples/weft/train/report.h"
 #include "examples/weft/train/samples.h"
+#include "models/run_directory.h"
 #include "models/safetensors.h"
 #include "models/split.h"
 
@@ -31,11 +32,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_curves(const models::Trainer& trainer, const fs::path& run_dir) {
+void write_curves(const models::Trainer& trainer, const data::Directory& run) {
   const models::TrainConfig& config = trainer.config();
   const std::string title =
       fmt::format("{} on {}, batch {}", config.network.name, config.dataset, config.batch_size);
-  data::write_file_atomically(run_dir / "curves.svg", curves_svg(trainer.history(), title));
+  data::write_file_atomically(run / models::kCurvesFile, curves_svg(trainer.history(), title));
 }
 
 // Threads take their time on host-cuda, so a first batch tells how long a test set will take.
@@ -103,7 +104,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
     since_epoch.restart();
     report.epoch(record);
   };
-  if (ranks.is_first()) observer.committed = [&] { write_curves(trainer, run_dir); };
+  const std::optional<data::Directory> run = trainer.run_directory();  // of the first rank
+  if (run) observer.committed = [&] { write_curves(trainer, *run); };
   const std::atomic<bool>& stop_requested = catch_interrupts();
   const auto stopped = [&] {
     progress.clear();
@@ -120,7 +122,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
       return stopped();
     }
     progress.clear();
-    if (!ranks.is_first()) return 0;
+    if (!run) return 0;
     seconds = timer.seconds();
     evaluation = models::evaluate(trainer.model(), dataset.test, config.batch_size, config.kernels,
                                   stream, device_data_limit(flags.device), watch);
@@ -130,10 +132,10 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
   }
   const models::Model model = trainer.model();
   const TimedScope timed("write samples and report");
-  const fs::path samples = write_samples(dataset, run_dir);
-  data::write_file_atomically(run_dir / "report.html",
+  const fs::path samples = write_samples(dataset, *run);
+  data::write_file_atomically(*run / models::kReportFile,
                               report_page(facts, trainer, model, evaluation));
-  if (!facts.has_work()) write_curves(trainer, run_dir);  // nothing was left to train
+  if (!facts.has_work()) write_curves(trainer, *run);  // nothing was left to train
   report.finished(facts, trainer.history(), evaluation, seconds, samples);
   return 0;
 }

@@ -92,11 +92,11 @@ Bodies read_bodies(const std::filesystem::path& path) {
   return csv.finish();
 }
 
-void write_bodies(const std::filesystem::path& path, const Bodies& bodies) {
-  if (path.extension() == ".csv") {
-    data::write_file_atomically(path, bodies_csv(bodies));
+void write_bodies(const data::OutputPath& to, const Bodies& bodies) {
+  if (to.path().extension() == ".csv") {
+    data::write_file_atomically(to, bodies_csv(bodies));
   } else {
-    data::write_npy(path.string(), array_of(bodies));
+    data::write_npy(to, array_of(bodies));
   }
 }
 

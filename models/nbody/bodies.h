@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "data/file_io.h"
+
 namespace weft::models {
 
 inline constexpr std::int64_t kMaxBodies = std::int64_t{1} << 24;
@@ -36,7 +38,7 @@ struct Bodies {
 // The format is told by the content, and when writing by the extension: .csv, else .npy (f8).
 // Doubles survive the round trip exactly; groups are not stored.
 Bodies read_bodies(const std::filesystem::path& path);
-void write_bodies(const std::filesystem::path& path, const Bodies& bodies);
+void write_bodies(const data::OutputPath& to, const Bodies& bodies);
 
 // Sums over all bodies, in double.
 struct MassSums {

@@ -206,17 +206,17 @@ bool Pace::falls_on(std::int64_t step) const {
   return k >= 0 && step_of(k) == step;
 }
 
-void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state) {
+void write_nbody_checkpoint(const data::OutputPath& to, const NbodyState& state) {
   const std::int64_t n = state.bodies.count();
-  write_safetensors(path, {{{kMetadata, metadata_of(state)}},
-                           {{"position", Shape{n, 4}, {}, state.bodies.position},
-                            {"velocity", Shape{n, 4}, {}, state.bodies.velocity},
-                            {"group", Shape{n}, state.bodies.group}}});
+  write_safetensors(to, {{{kMetadata, metadata_of(state)}},
+                         {{"position", Shape{n, 4}, {}, state.bodies.position},
+                          {"velocity", Shape{n, 4}, {}, state.bodies.velocity},
+                          {"group", Shape{n}, state.bodies.group}}});
 }
 
-NbodyState read_nbody_checkpoint(const std::filesystem::path& path) {
-  const SafeTensors content = read_safetensors(path, SafetensorsDtypes::f32_and_f64);
-  const std::string where = path.string();
+NbodyState read_nbody_checkpoint(const data::InputFile& file) {
+  const SafeTensors content = read_safetensors(file, SafetensorsDtypes::f32_and_f64);
+  const std::string where = file.path().string();
   const auto metadata = content.metadata.find(kMetadata);
   if (metadata == content.metadata.end()) {
     throw Error(ErrorKind::data, str(where, ": not the checkpoint of an n-body simulation"));

@@ -59,8 +59,8 @@ inline constexpr char kNbodyCheckpoint[] = "checkpoint.safetensors";  // in the 
 // Crash-safe. A checkpoint whose bodies are fp32, as before they were double, goes on from them.
 // Reading throws Error{data}, naming the file, for anything that does not hold
 // together.
-void write_nbody_checkpoint(const std::filesystem::path& path, const NbodyState& state);
-NbodyState read_nbody_checkpoint(const std::filesystem::path& path);
+void write_nbody_checkpoint(const data::OutputPath& to, const NbodyState& state);
+NbodyState read_nbody_checkpoint(const data::InputFile& file);
 
 // All ranks get the state of the first one. A call of all ranks; blocks.
 void share_state(NbodyState& state, distributed::Communicator& ranks);

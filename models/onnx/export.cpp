@@ -184,12 +184,13 @@ void add_initializer(onnx::GraphProto& graph, const NamedTensor& tensor) {
 
 }  // namespace
 
-void write_onnx(const std::filesystem::path& path, const Model& model) {
+void write_onnx(const data::OutputPath& to, const Model& model) {
   const layers::Sequential& net = *model.net;
   const std::int64_t values = net.parameter_count() + net.buffer_count();
   if (values > (kMostFileBytes - kMostGraphBytes) / std::int64_t{sizeof(float)}) {
-    throw Error(ErrorKind::usage, str(path.string(), ": an ONNX file is smaller than 2 GiB, and ",
-                                      "this model has ", values, " numbers of 4 bytes"));
+    throw Error(ErrorKind::usage,
+                str(to.path().string(), ": an ONNX file is smaller than 2 GiB, and ",
+                    "this model has ", values, " numbers of 4 bytes"));
   }
   onnx::ModelProto file;
   file.set_ir_version(kIrVersion);
@@ -219,9 +220,10 @@ void write_onnx(const std::filesystem::path& path, const Model& model) {
   }
   std::string bytes;
   if (!file.SerializeToString(&bytes)) {
-    throw Error(ErrorKind::usage, str(path.string(), ": the model is too large for an ONNX file"));
+    throw Error(ErrorKind::usage,
+                str(to.path().string(), ": the model is too large for an ONNX file"));
   }
-  data::write_file_atomically(path, bytes);
+  data::write_file_atomically(to, bytes);
 }
 
 }  // namespace weft::models

@@ -29,7 +29,7 @@ bool knows_onnx();
 // metadata entry "weft" is that of model.safetensors, and "definition" the network's text.
 // Crash-safe as write_file_atomically() is. Throws usage for a model whose file would have 2 GiB or
 // more, which no protobuf file can have.
-void write_onnx(const std::filesystem::path& path, const Model& model);
+void write_onnx(const data::OutputPath& to, const Model& model);
 
 // What a file that Weft did not write leaves open.
 struct OnnxImport {

@@ -4,14 +4,16 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <thread>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "data/file_io.h"
 #include "tests/support/folder.h"
+#include "tests/support/stranger.h"
 
 namespace weft::data {
 namespace {
@@ -58,13 +60,72 @@ TEST(AtomicWrite, MissingFolderIsDataErrorNamingThePath) {
                      [&] { write_file_atomically(folder / "missing/a.txt", "x"); }));
 }
 
-TEST(AtomicWrite, APipeIsNotReplaced) {
+// What the user names may be a pipe, a device or a descriptor: it is written into.
+TEST(AtomicWrite, APipeIsWrittenInto) {
   const TemporaryFolder folder;
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_TRUE(throws(ErrorKind::data, (folder / "pipe").string() + ": not a regular file",
-                     [&] { write_file_atomically(folder / "pipe", "x"); }));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(is_stream(folder / "pipe"));
+  std::string got;
+  std::thread reader([&] { got = read_text(folder / "pipe"); });
+  write_file_atomically(folder / "pipe", "through the pipe");
+  reader.join();
+  EXPECT_EQ(got, "through the pipe");
   EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
   EXPECT_EQ(folder.names(), Names{"pipe"});
+  EXPECT_TRUE(throws(ErrorKind::data, (folder / "pipe").string() + ": nobody reads this pipe",
+                     [&] { write_file_atomically(folder / "pipe", "x"); }));
+}
+
+TEST(AtomicWrite, ADescriptorIsWrittenIntoWhereItIs) {
+  const TemporaryFolder folder;
+  const int file = ::open((folder / "a.txt").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::write(file, "first ", 6), 6);
+  for (const char* place : {"/dev/fd/", "/proc/self/fd/"}) {
+    write_file_atomically(place + std::to_string(file), "second ");
+  }
+  EXPECT_EQ(::write(file, "third", 5), 5);
+  ::close(file);
+  EXPECT_EQ(read_text(folder / "a.txt"), "first second second third");
+  EXPECT_TRUE(throws(ErrorKind::data, "Bad file descriptor",
+                     [&] { write_file_atomically("/dev/fd/" + std::to_string(file), "x"); }));
+  EXPECT_TRUE(is_stream("/dev/null"));
+  EXPECT_NO_THROW(write_file_atomically("/dev/null", "x"));
+  EXPECT_TRUE(throws(ErrorKind::data, "/dev/full: No space left on device",
+                     [&] { write_file_atomically("/dev/full", "x"); }));
+  EXPECT_FALSE(is_stream(folder / "a.txt"));
+  EXPECT_FALSE(is_stream(folder / "none"));
+}
+
+TEST(AtomicWrite, ALinkIsReplacedAndNotFollowed) {
+  const TemporaryFolder folder;
+  write_text(folder / "victim", "precious");
+  std::filesystem::create_symlink("victim", folder / "a.txt");
+  std::filesystem::create_symlink("none", folder / "b.txt");
+  std::filesystem::create_hard_link(folder / "victim", folder / "c.txt");
+  for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
+    write_file_atomically(folder / name, "new");
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(folder / name)));
+    EXPECT_EQ(read_text(folder / name), "new");
+  }
+  EXPECT_EQ(read_text(folder / "victim"), "precious");
+  EXPECT_EQ(folder.names(), (Names{"a.txt", "b.txt", "c.txt", "victim"}));
+  std::filesystem::create_symlink("/dev/null", folder / "d.txt");
+  EXPECT_TRUE(throws(ErrorKind::data, "d.txt: not a regular file",
+                     [&] { write_file_atomically(folder / "d.txt", "x"); }));
+}
+
+TEST(AtomicWrite, InAFolderThatMayBeAStrangersOnlyOnesOwnFilesAreReplaced) {
+  for (const test::Planted& planted : test::what_strangers_plant()) {
+    SCOPED_TRACE(planted.kind);
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "run");
+    planted.plant(folder / "run/a.txt", folder / "victim");
+    const std::string before = test::state_of(folder.path());
+    EXPECT_TRUE(throws(ErrorKind::data, "found " + planted.found,
+                       [&] { write_file_atomically(Directory(folder / "run") / "a.txt", "x"); }));
+    EXPECT_EQ(test::state_of(folder.path()), before);
+  }
 }
 
 TEST(AtomicWrite, DirectoryInTheWayIsDataErrorAndLeavesNothing) {
@@ -132,27 +193,6 @@ TEST(AtomicWrite, SeveralFilesOrNone) {
       throws(ErrorKind::data, "d.txt: No such file", [&] { write_files_atomically(broken); }));
   EXPECT_EQ(read_text(folder / "a.txt"), "first");
   EXPECT_EQ(folder.names(), (Names{"a.txt", "b.txt", "c.txt"}));
-}
-
-TEST(AtomicWrite, RemovesTemporariesOfDeadProcessesOnly) {
-  const TemporaryFolder folder;
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ASSERT_GT(child, 0);
-  ::waitpid(child, nullptr, 0);
-  const std::string dead = ".weft-" + std::to_string(child) + "-0.tmp";
-  const std::string alive = ".weft-" + std::to_string(::getppid()) + "-0.tmp";
-  for (const std::string& name : {dead, alive, std::string(".weft-x.tmp")}) {
-    write_text(folder / name, "half");
-  }
-  write_file_atomically(folder / "a.txt", "x");
-  const Names names = folder.names();
-  EXPECT_EQ(std::count(names.begin(), names.end(), dead), 0);
-  EXPECT_EQ(std::count(names.begin(), names.end(), alive), 1);
-  EXPECT_EQ(std::count(names.begin(), names.end(), ".weft-x.tmp"), 1);
-  EXPECT_TRUE(is_temporary_name(dead));
-  EXPECT_FALSE(is_temporary_name(".weft-x.tmp"));
-  EXPECT_FALSE(is_temporary_name("model.safetensors"));
 }
 
 // What create_folder() would fail with, without a folder being made.

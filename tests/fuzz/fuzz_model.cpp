@@ -55,7 +55,7 @@ void check(fuzz::Input bytes) {
     const auto net = models::make_network(state.config.network);
     static_cast<void>(models::checkpoint_of(content, *net, file));
   });
-  attempt(file, [&] { static_cast<void>(models::read_nbody_checkpoint(file)); });
+  attempt(file, [&] { static_cast<void>(models::read_nbody_checkpoint(data::InputFile(file))); });
   const std::vector<std::byte> written = models::safetensors_bytes(content);
   const std::string again =
       fuzz::file_with({reinterpret_cast<const std::uint8_t*>(written.data()), written.size()});

@@ -59,7 +59,7 @@ TEST(NbodyCheckpoint, KeepsEverything) {
   const TemporaryFolder folder;
   const NbodyState state = example();
   write_nbody_checkpoint(folder / "c", state);
-  const NbodyState read = read_nbody_checkpoint(folder / "c");
+  const NbodyState read = read_nbody_checkpoint(data::InputFile(folder / "c"));
   EXPECT_EQ(read.bodies.position, state.bodies.position);
   EXPECT_EQ(read.bodies.velocity, state.bodies.velocity);
   EXPECT_EQ(read.bodies.group, state.bodies.group);
@@ -103,7 +103,7 @@ TEST(NbodyCheckpoint, GoesOnFromOneOfFloats) {
     json.erase(at, gone.size());
   }
   write_safetensors(folder / "old", old);
-  const NbodyState read = read_nbody_checkpoint(folder / "old");
+  const NbodyState read = read_nbody_checkpoint(data::InputFile(folder / "old"));
   ASSERT_EQ(read.bodies.count(), 50);
   for (std::size_t i = 0; i < 200; ++i) {
     EXPECT_EQ(read.bodies.position[i], double{static_cast<float>(state.bodies.position[i])});
@@ -115,7 +115,7 @@ TEST(NbodyCheckpoint, GoesOnFromOneOfFloats) {
   EXPECT_NE(samples_csv(read).find(",nan,nan,nan\n"), std::string::npos);
   // Written again it is a checkpoint of doubles with the same values.
   write_nbody_checkpoint(folder / "new", read);
-  EXPECT_EQ(read_nbody_checkpoint(folder / "new").plan.step.dt, double{0.1f});
+  EXPECT_EQ(read_nbody_checkpoint(data::InputFile(folder / "new")).plan.step.dt, double{0.1f});
 }
 
 TEST(NbodyCheckpoint, SamplesMakeATable) {
@@ -134,7 +134,7 @@ TEST(NbodyCheckpoint, RefusesDamage) {
   const SafeTensors good = read_safetensors(path, SafetensorsDtypes::f32_and_f64);
   const auto refused = [&](const std::string& part, const SafeTensors& content) {
     write_safetensors(path, content);
-    return throws(ErrorKind::data, part, [&] { read_nbody_checkpoint(path); });
+    return throws(ErrorKind::data, part, [&] { read_nbody_checkpoint(data::InputFile(path)); });
   };
   SafeTensors other = good;
   other.metadata.clear();
@@ -171,7 +171,7 @@ TEST(NbodyCheckpoint, RefusesDamage) {
     EXPECT_TRUE(refused(part, other)) << from;
   }
   test::write_text(path, "nothing");
-  EXPECT_TRUE(throws(ErrorKind::data, "c", [&] { read_nbody_checkpoint(path); }));
+  EXPECT_TRUE(throws(ErrorKind::data, "c", [&] { read_nbody_checkpoint(data::InputFile(path)); }));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"
+#include "tests/support/stranger.h"
 
 namespace weft::models {
 namespace {
@@ -123,6 +124,38 @@ TEST_F(RunDirectoryTest, OneProcessWritesAtATime) {
   EXPECT_TRUE(std::filesystem::exists(run() / RunLock::kFileName)) << "a preview writes nothing";
   EXPECT_NO_THROW(resume());
   EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
+}
+
+TEST_F(RunDirectoryTest, IsLockedOnceItIsKnownToBeResumable) {
+  train(1);
+  write_text(run() / RunLock::kFileName, "process 1 on a host, killed");
+  RunDirectory directory = RunDirectory::open(run());
+  const std::string before = test::state_of(run());
+  EXPECT_TRUE(throws(ErrorKind::usage, "ends after epoch 2",
+                     [&] { Trainer::resume(run(), dataset_, 5, stream_); }));
+  dataset_.train.images[5] ^= 1;
+  EXPECT_TRUE(throws(ErrorKind::usage, "was trained on blocks", [&] { resume(); }));
+  dataset_.train.images[5] ^= 1;
+  EXPECT_EQ(test::state_of(run()), before);
+
+  resume().run({}, kDoNotStop);  // of another process, after this one has read the checkpoint
+  const std::string after = test::state_of(run());
+  EXPECT_TRUE(throws(ErrorKind::usage, "another process has gone on with this run",
+                     [&] { directory.folder().lock(); }));
+  directory = {};
+  EXPECT_EQ(test::state_of(run()), after);
+}
+
+TEST_F(RunDirectoryTest, OfAnotherUserIsNotResumed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  train(1);
+  for (const auto& path : {folder_.path(), run()}) ::chmod(path.c_str(), 0777);
+  const std::string before = test::state_of(run());
+  ASSERT_EQ(::seteuid(65534), 0);
+  const auto result = throws(ErrorKind::data, "found one of the user 0", [&] { resume(); });
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_TRUE(result);
+  EXPECT_EQ(test::state_of(run()), before);
 }
 
 TEST_F(RunDirectoryTest, WhatEndedTheRunIsNotHiddenByAFullDisk) {

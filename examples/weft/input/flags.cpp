@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "data/file_io.h"
 #include "engine/error.h"
 #include "engine/timings.h"
 #include "examples/weft/input/other_work.h"
@@ -267,6 +268,7 @@ std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const s
 }
 
 void require_folder_of(const std::string& flag, const std::string& path) {
+  if (data::is_stream(path)) return;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
   std::error_code code;

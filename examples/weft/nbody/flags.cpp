@@ -224,13 +224,8 @@ models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const S
   return state;
 }
 
-models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags) {
-  const fs::path checkpoint = fs::path(flags.resume) / models::kNbodyCheckpoint;
-  std::error_code ignored;
-  if (!fs::exists(checkpoint, ignored)) {
-    throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})",
-                                             flags.resume, models::kNbodyCheckpoint));
-  }
+models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags,
+                           const data::InputFile& checkpoint) {
   models::NbodyState state = models::read_nbody_checkpoint(checkpoint);
   if (given(app, "--steps")) {
     if (flags.steps < state.step) {

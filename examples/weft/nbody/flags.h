@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> nbody_facts(const CLI::App& app
 // A new run at step 0, without its first sample, for so many ranks.
 models::NbodyState planned(const CLI::App& app, const NbodyFlags& flags, const Stream& stream,
                            int ranks);
-// A run to go on with; its length is `steps` when that flag was given.
-models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags);
+// The run of this checkpoint, to go on with; its length is `steps` when that flag was given.
+models::NbodyState resumed(const CLI::App& app, const NbodyFlags& flags,
+                           const data::InputFile& checkpoint);
 
 }  // namespace weft::cli

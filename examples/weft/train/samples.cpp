@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/image.h"
-#include "engine/error.h"
+#include "models/run_directory.h"
 
 namespace weft::cli {
 namespace {
@@ -29,16 +29,10 @@ std::string file_word(const std::string& name) {
 
 }  // namespace
 
-std::filesystem::path write_samples(const data::Dataset& dataset,
-                                    const std::filesystem::path& run_dir) {
+std::filesystem::path write_samples(const data::Dataset& dataset, const data::Directory& run) {
   const data::ImageSet& test = dataset.test;
   if (test.count == 0) return {};
-  const std::filesystem::path folder = run_dir / "samples";
-  std::error_code code;
-  std::filesystem::create_directories(folder, code);
-  if (code) {
-    throw Error(ErrorKind::data, str("cannot create ", folder.string(), ": ", code.message()));
-  }
+  const data::Directory folder = run.make_folder(std::string(models::kSamplesFolder));
   // The first image of each class, in the order of the test set, until there are enough.
   std::vector<bool> seen(dataset.class_names.size());
   std::size_t written = 0;
@@ -51,7 +45,7 @@ std::filesystem::path write_samples(const data::Dataset& dataset,
     data::write_png(folder / name, data::interleaved(test, static_cast<std::int64_t>(i)),
                     test.width, test.height, static_cast<int>(test.channels));
   }
-  return folder;
+  return folder.path();
 }
 
 }  // namespace weft::cli

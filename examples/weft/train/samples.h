@@ -5,12 +5,12 @@
 #include <filesystem>
 
 #include "data/dataset.h"
+#include "data/directory.h"
 
 namespace weft::cli {
 
 // Writes RUN/samples/0-LABEL.png ...: one image of each of the first classes. Returns the folder,
 // or an empty path when the set is empty.
-std::filesystem::path write_samples(const data::Dataset& dataset,
-                                    const std::filesystem::path& run_dir);
+std::filesystem::path write_samples(const data::Dataset& dataset, const data::Directory& run);
 
 }  // namespace weft::cli
