@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "models/run_checks.h"
-#include "models/run_lock.h"
+#include "models/run_directory.h"
 #include "models/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"
