@@ -19,6 +19,8 @@ extern "C" {
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
+int __openat_2(int, const char*, int);
+int __openat64_2(int, const char*, int);
 }
 
 namespace {
@@ -97,6 +99,15 @@ OPEN(open64)
   }
 OPENAT(openat)
 OPENAT(openat64)
+
+// What _FORTIFY_SOURCE makes of a call whose flags are a variable.
+#define OPENAT_2(name)                                                                       \
+  int name(int folder, const char* path, int flags) {                                        \
+    REAL(name);                                                                              \
+    return open_with(folder, path, flags, [&] { return real_##name(folder, path, flags); }); \
+  }
+OPENAT_2(__openat_2)
+OPENAT_2(__openat64_2)
 
 #define FOPEN(name)                                                      \
   FILE* name(const char* file, const char* mode) {                       \
