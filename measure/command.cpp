@@ -95,6 +95,7 @@ void print_series(const Series& series) {
 }
 
 int run_errors(const BenchRequest& request, const std::vector<Peer>& peers) {
+  GrowingFile json(request.json);
   const Stream stream(request.device);
   Machine machine;
   machine.device = request.device;
@@ -123,7 +124,7 @@ int run_errors(const BenchRequest& request, const std::vector<Peer>& peers) {
     lines += error_json(row, machine) + "\n";
     numbers = numbers && (row.error.empty() || row.peer);
   });
-  if (!request.json.empty()) write_file(request.json, lines);
+  json.add(lines);
   if (!numbers) fmt::print(stderr, "weft: error: a result was no number\n");
   return numbers ? 0 : static_cast<int>(ErrorKind::check_failed);
 }
