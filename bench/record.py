@@ -14,7 +14,6 @@ network on the same device, with as many seeds. Exits with 1 when the record doe
 import argparse
 import json
 import math
-import os
 import pathlib
 import statistics
 import subprocess
@@ -24,7 +23,7 @@ import time
 from dataclasses import dataclass
 
 import gpu_state
-from machine import machine
+from machine import machine, write_result
 
 HERE = pathlib.Path(__file__).resolve().parent
 LEVEL = 0.01  # of the test: p has to be smaller
@@ -190,9 +189,7 @@ def main():
     for name, cell in describe(result).items():
         print(f"{name:20} {cell}")
     if options.out:
-        partial = options.out.with_name(options.out.name + ".part")
-        partial.write_text(json.dumps(result, indent=1) + "\n")
-        os.replace(partial, options.out)
+        write_result(options.out, result)
     sys.exit(0 if judge([run["accuracy"] for run in result["runs"]], goal)[0] else 1)
 
 

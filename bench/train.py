@@ -12,7 +12,6 @@ seeds. Where PyTorch can be imported, its epochs (torch_cpu.py, torch_cuda.py) a
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
