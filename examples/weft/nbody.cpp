@@ -284,8 +284,8 @@ models::RunFolder opened(const std::string& path) {
   std::optional<models::RunFolder> folder =
       models::RunFolder::open(path, models::kNbodyCheckpoint, kFiles);
   if (!folder) {
-    throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})",
-                                             path, models::kNbodyCheckpoint));
+    throw Error(ErrorKind::data, fmt::format("{}: holds no n-body run to resume (no {})", path,
+                                             models::kNbodyCheckpoint));
   }
   for (const std::string& name : folder->directory().names()) {
     if (name.starts_with(kFramePrefix)) folder->directory().require_own_file(name);
