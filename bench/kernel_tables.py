@@ -12,7 +12,7 @@ import statistics
 import compare
 import gpu_state
 
-# Of each family: the problems whose ladder its page shows, as the beginnings of their names.
+# The problems whose ladder the page of a family shows, by the beginnings of their names.
 LADDERS = {
     "gemm": ["4096 x 4096 x 4096", "256 x 512 x 784"],
     "reduce": ["sum of 268435456 floats", "sum of 1048576 floats"],

@@ -71,7 +71,7 @@ NOTED = {"instructions": "smsp__inst_executed", "branches": "smsp__sass_branch_t
          "wavefronts of cp.async": WAVEFRONTS[0].format("ldgsts"),
          "shared load instructions": "smsp__inst_executed_op_shared_ld",
          "shared store instructions": "smsp__inst_executed_op_shared_st"}
-# Of shared loads: their number, and what they would be if neighbouring words were loaded at once.
+# How many shared loads there are, and how many there would be if neighbouring words were loaded at once.
 WIDE = {"shared loads": "requests", "wide shared loads": "wide_requests",
         "wide shared load wavefronts": "wide_transactions"}
 TOLERANCE, ENOUGH = 0.10, 0.90

@@ -26,7 +26,7 @@ struct ImageSet {
 struct Dataset {
   std::string name;                      // "mnist", "digits", ...
   std::vector<std::string> class_names;  // "0".."9" or "T-shirt/top", ...
-  // Of pixel / 255 over the training images, one for each channel.
+  // Each channel's mean and standard deviation of pixel / 255 over the training images.
   std::vector<float> mean = {0}, stddev = {1};
   Fit fit = Fit::letterbox;  // how pictures of other sizes come to this one
   int sample_bits = 0;       // of white in PNGs of 16 bits a sample (image.h); 0: there are none

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kGreySide = 28, kColourSide = 32;
-// Of a data set in memory: itself, its training and validation part, and that of the CPU device.
+// A data set is in memory three times: as it was read, in its training and validation part, and on
+// the CPU device.
 constexpr int kCopies = 3;
 
 // What decoding a picture showed.

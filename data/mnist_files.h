@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which files make up a data set, and where they lie. Internal to mnist.cpp and its tests.
+// Names the files that make up a data set, and finds them. Internal to mnist.cpp and its tests.
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@ std::string_view without_comment(std::string_view line);
 // character, or ' ' for any run of blanks. A delimiter may end the line.
 std::vector<std::string_view> fields_of(std::string_view line, char delimiter);
 
-// Which of commas, semicolons and tabs stand in the line outside of double quotes.
+// The commas, semicolons and tabs that stand in the line outside of double quotes, each once.
 std::string delimiters_in(std::string_view line);
 
 // Could the field name a column? It begins with a letter, or the like, and is no number.

@@ -239,7 +239,7 @@ void NumberReader::read_row(std::string_view line) {
   end_line();
 }
 
-// Of a table whose first row has so many fields.
+// Finds the wanted column of a table whose first row has `columns` fields.
 void NumberReader::find_column(std::size_t columns) {
   const std::string& wanted = options_.column;
   const std::vector<std::string_view> names =

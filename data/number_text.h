@@ -69,18 +69,18 @@ class NumberReader {
   std::string begun_;  // a token or a row that the last part cut off
   bool in_comment_ = false;
 
-  // Of the current line.
+  // What the current line has shown so far.
   bool after_number_ = false;  // with white space between at most
   bool after_comma_ = false, parts_by_comma_ = false, parts_by_blank_ = false;
   bool has_loose_comma_ = false;  // with a blank beside it
   std::int64_t in_line_ = 0, commas_ = 0;
   char separator_ = '\n';  // the last one
 
-  // Of the lines with numbers.
+  // Counts over the lines with numbers.
   std::int64_t lines_ = 0, columns_ = 0, pairs_ = 0, singles_ = 0;
   bool is_ragged_ = false;
 
-  // Of rows of fields.
+  // What is known of a table with rows of fields.
   char delimiter_ = '\0';
   std::size_t column_ = 0;  // from 1; 0: all
   bool has_decimal_commas_ = false;

@@ -41,7 +41,7 @@ std::vector<Tap> taps(std::int64_t from, std::int64_t to) {
   return result;
 }
 
-// Of pixels of `channels` values, whose rows are `stride` values apart.
+// Resamples the rows of a picture of `channels` values a pixel. Its rows are `stride` values apart.
 template <class Value>
 std::vector<Plane> resample_rows(const Value* source, std::int64_t from_width,
                                  std::int64_t from_height, std::int64_t channels,

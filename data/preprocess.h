@@ -43,11 +43,10 @@ struct PreparedImage {
   LeftOut left_out = {};  // in the whole picture
 };
 
-// Of several marks in a picture, `mnist` takes the largest, preferring those that do not touch the
-// border. The marks inside its box are parts of it, as the eyes of a face are. Throws data when
+// Where a picture has several marks, `mnist` takes the largest, and prefers those that do not touch
+// the border. The marks inside its box are parts of it, as the eyes of a face are. Throws data when
 // there is no contrast to find ink in, or no mark of a character's size (mnist), or the size is
-// wrong (none). `name` is for the
-// message.
+// wrong (none). `name` is for the message.
 PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
                             const std::string& name, PictureSize size = {});
 

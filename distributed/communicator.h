@@ -63,8 +63,8 @@ class Communicator {
 
   // Host memory. All of these block.
   void barrier();
-  // Of any lengths up to `most` bytes; a rank that says that it sends more is an Error{device}. No
-  // more memory is taken than twice what has come, but for the first 64 KiB of each rank.
+  // The lengths may differ, up to `most` bytes. A rank that announces more is an Error{device}.
+  // Memory stays below twice what has come, but for the first 64 KiB of each rank.
   void broadcast(Bytes& bytes, std::size_t most = kMostBytes);                      // rank 0's
   std::vector<Bytes> all_gather(const Bytes& mine, std::size_t most = kMostBytes);  // [rank]
   static constexpr std::size_t kMostBytes = std::size_t{1} << 40;

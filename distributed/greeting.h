@@ -93,9 +93,9 @@ struct Guest {
 // Answers a guest; an empty refusal lets it in.
 void answer(const Guest& guest, const std::string& refusal, Deadline deadline);
 
-// Those who have connected to a listener and have not said yet who they are. Up to 64 are listened
-// to side by side, for five seconds each; one more takes the place of the one that has been there
-// longest. So a stranger costs its own connection only.
+// Guests have connected to a listener and have not said yet who they are. Up to 64 are listened to
+// side by side, for five seconds each. One more takes the place of the guest that has been there
+// longest, so a stranger costs its own connection only.
 class Reception {
  public:
   Reception(const Socket& listener, const RunToken& token) : listener_(listener), token_(token) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which program this is.
+// Tells what program this is.
 #pragma once
 
 #include <string>

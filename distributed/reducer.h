@@ -24,10 +24,10 @@ class Reducer {
   virtual std::string name() const = 0;  // for people
 };
 
-// Of the CPU's memory, over the transport, at once.
+// Sums arrays in the CPU's memory over the transport, at once.
 std::unique_ptr<Reducer> host_reducer(Communicator& ranks);
-// Of a GPU's memory: copied to the host, over the transport, and back, as nodes of a graph where it
-// is captured. Ranks may share a GPU. `largest`: floats that a captured call may have.
+// Sums arrays in a GPU's memory: they are copied to the host, summed over the transport, and copied
+// back, as nodes of a graph where the call is captured. Ranks may share a GPU.
 std::unique_ptr<Reducer> staged_reducer(Communicator& ranks, const Stream& stream);
 // By NCCL; every rank at once. Throws Error{device}.
 std::unique_ptr<Reducer> nccl_reducer(Communicator& ranks, const Stream& stream);

@@ -42,8 +42,8 @@ struct LineCounts {
   std::uint64_t lanes = 0;         // that took part, over all requests
   std::uint64_t transactions = 0;  // global: sectors of 32 bytes; shared: passes over the banks
   std::uint64_t least = 0;         // transactions, had the lanes' addresses been side by side
-  // Of shared loads: both, if a thread's loads of neighbouring words were made at once, up to 16
-  // bytes, and none were repeated. nvcc does so where it unrolls a loop.
+  // What shared loads would be if a thread loaded neighbouring words at once, up to 16 bytes, and
+  // none twice. nvcc does so where it unrolls a loop.
   std::uint64_t wide_requests = 0, wide_transactions = 0;
 };
 

@@ -27,7 +27,7 @@ struct TracedEvent {
   std::uint32_t block = 0;                    // in its grid, x fastest
   std::uint32_t phase = 0;                    // barriers of the block before it
   std::uint32_t warp = 0;                     // of the block; of a barrier, 0
-  std::uint32_t lanes = 0;                    // a bit each: that take part
+  std::uint32_t lanes = 0;                    // a bit for each one that takes part
   std::uint32_t line = 0, sentence = 0;       // places in AccessTrace
   std::uint32_t array = 0;                    // that a request goes to: a place in AccessTrace
   std::uint32_t bytes = 0;                    // of one lane

@@ -19,7 +19,7 @@ struct KernelUsage {
   std::string symbol;            // as in the object file
   std::string name;              // as in the source, without its parameters
   std::array<unsigned, 3> grid{}, block{};
-  // Of a GPU, and 0 on host-cuda:
+  // The rest is a GPU's, and 0 on host-cuda:
   int registers = 0;             // of one thread
   std::size_t shared_bytes = 0;  // of one block, static and dynamic
   std::size_t local_bytes = 0;   // of one thread: spilled registers and arrays

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which memory the kernels of a GPU reach. A pointer to other memory of the host is a mistake that
-// a launch reports late, and then for all of the process.
+// Tells what memory the kernels of a GPU reach. A pointer to other memory of the host is a mistake
+// that a launch reports late, and then for all of the process.
 #pragma once
 
 #include <array>

@@ -67,7 +67,7 @@ bool share_bytes(const Argument& a, const Argument& b) {
   return false;
 }
 
-// Of two arguments whose spans overlap, one of which is written.
+// Throws when the spans of two arguments overlap and one of them is written.
 void check_pair(std::string_view function, const Argument& a, const Argument& b) {
   if (a.data == b.data && (has_twin(a, b) || has_twin(b, a))) return;
   if (!share_bytes(a, b)) return;

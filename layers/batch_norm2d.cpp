@@ -31,7 +31,7 @@ std::size_t unwanted_dx_bytes(const Shape& input) {
   return static_cast<std::size_t>(round_up(input.elements(), 64)) * sizeof(float);
 }
 
-// Of what a layer keeps between two sums over ranks: moments in forward, two means in backward.
+// Bytes that a layer keeps between two sums over ranks: moments in forward, two means in backward.
 std::size_t over_ranks_bytes(std::int64_t channels) {
   static_assert(2 * sizeof(float) <= sizeof(kernels::Moments));
   return round_up(static_cast<std::size_t>(channels) * sizeof(kernels::Moments), std::size_t{256});

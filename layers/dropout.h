@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Dropout: in training y = keep ? x / (1 - p) : 0, in inference y = x.
 //
-// Which elements are kept follows from (seed, layer, step, element) alone; see
-// kernels/dropout/dropout.h. No mask is stored, and forward and backward may run in place.
+// The kept elements follow from (seed, layer, step, element) alone; see kernels/dropout/dropout.h.
+// No mask is stored, and forward and backward may run in place.
 #pragma once
 
 #include "layers/layer.h"

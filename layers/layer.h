@@ -78,8 +78,8 @@ struct LayerContext {
   std::uint32_t layer_index = 0;
   const std::int64_t* step = nullptr;  // device memory: the training step, for dropout
   std::int64_t first_row = 0;  // of this part of a batch, for dropout; see Plan::take_share()
-  // Of backward: x is the output of a ReLU, whose own backward this call does as well. dx is 0
-  // where x is not above 0.
+  // True when x is the output of a ReLU whose backward this call applies as well: dx is 0 where x
+  // is not above 0.
   bool mask_input_gradient = false;
   Branch* branch = nullptr;  // where backward may compute parameter gradients; or null
   ConstFloatView other;      // the second operand of a Fork or an Add; see residual.h

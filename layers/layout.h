@@ -35,9 +35,10 @@ struct Call {
   bool mask_input_gradient = false;
   Place x, y;
   Place dx, dy, incoming;  // in training only; incoming: see Plan::Step
-  // Of an Add the output of the shortcut, of a Fork the gradient that the shortcut gives.
+  // An Add has here the output of the shortcut, a Fork the gradient that the shortcut gives.
   Place other;
-  // Of an Add: the calls of its Fork and of the first layer of the shortcut (its own if none).
+  // The calls of an Add's Fork and of the first layer of its shortcut (its own call if it has
+  // none).
   std::size_t fork = 0, shortcut = 0;
 };
 

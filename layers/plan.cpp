@@ -41,7 +41,7 @@ Plan::Plan(const Sequential& net, Weights& weights, std::int64_t batch, Phase ph
       added.incoming = view_of(call.incoming, arenas_.gradients, device);
     }
     added.context = contexts[call.index];
-    // Those of layers that a call stands for follow each other.
+    // The parameters of the layers that a call stands for follow each other.
     const std::size_t parameters = call.layer->parameters().size();
     added.context.parameters = {added.context.parameters.data(), parameters};
     if (training) added.context.gradients = {added.context.gradients.data(), parameters};

@@ -62,7 +62,7 @@ Shape Sequential::output_shape(std::int64_t batch) const {
 }
 
 std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
-  // Of a residual block that is open.
+  // A residual block whose end has not come yet.
   struct Block {
     const Layer* fork;
     Shape input, sum;  // the sum is that of the block's layers once the shortcut has begun

@@ -203,7 +203,7 @@ std::string series_html(const Series& series) {
   return html + "</table></div>\n";
 }
 
-// Those that belong in a chart: timed, and with a bound to be drawn beside.
+// The rows that belong in a chart: timed ones with a bound to be drawn beside.
 std::vector<const Row*> timed(const std::vector<const Row*>& rows, const Machine& machine) {
   std::vector<const Row*> out;
   for (const Row* row : rows) {

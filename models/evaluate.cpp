@@ -233,8 +233,8 @@ kernels::MetricTotals Evaluator::totals(const Stream& stream) const {
 
 namespace {
 
-// Of independent sigmoids: the cross-entropy of a class against all others, as a mean over the
-// classes and images.
+// The loss of independent sigmoids: the cross-entropy of a class against all others, as a mean over
+// the classes and images.
 double sigmoid_loss(std::span<const float> logits, std::span<const std::int32_t> labels) {
   const std::size_t classes = logits.size() / labels.size();
   double sum = 0;

@@ -90,7 +90,7 @@ class Evaluator {
   void begin(const Stream& stream);
   // Queues at most so many further batches.
   void advance(std::int64_t batches, const Outputs& outputs, const Stream& stream);
-  // Of the images since begin(); blocks until they are there.
+  // The totals of the images since begin(). Blocks until they are there.
   kernels::MetricTotals totals(const Stream& stream) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace weft::models {
 
-// Which images a run was trained on, so that a resume can refuse others.
+// Identifies the images that a run was trained on, so that a resume can refuse others.
 struct DataFingerprint {
   std::int64_t train_images = 0, test_images = 0;
   std::uint64_t checksum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which networks kernels/fused_cnn trains and evaluates as a whole.
+// Tells the networks that kernels/networks/cnn trains and evaluates as a whole.
 #pragma once
 
 #include <optional>

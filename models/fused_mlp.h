@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which networks kernels/fused_mlp trains.
+// Tells the networks that kernels/networks/mlp trains.
 #pragma once
 
 #include <optional>

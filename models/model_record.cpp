@@ -64,7 +64,7 @@ Json json_of_channels(const std::vector<float>& values) {
   return list;
 }
 
-// Of a network with so many channels. A single number holds for all of them.
+// Reads one number for each channel. A single number holds for all of them.
 std::vector<float> channels_from(const Fields& fields, const char* key, std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
   if (!fields.at(key).is_array()) return std::vector<float>(count, fields.single(key));

@@ -28,7 +28,8 @@ struct InputScale {
 void set_normalisation(ModelInfo& info, const PixelScale& pixels, const InputScale& scale,
                        NormalisationSource source, const std::string& where);
 
-// Of pixels from `low` to `high`: "0..1", "-1..1" or "0..255". Throws usage for other text.
+// Reads the range that pixels are brought to: "0..1", "-1..1" or "0..255". Throws usage for other
+// text.
 PixelScale parse_range(std::string_view text);
 
 // One that networks are commonly trained with.
@@ -36,7 +37,7 @@ struct UsualScale {
   std::string name;  // "0..1", "MNIST"
   PixelScale pixels;
 };
-// Those for images of 1 or of 3 channels; of other images the ranges alone.
+// The usual scales for images of 1 or of 3 channels. For other images these are the ranges alone.
 std::vector<UsualScale> usual_scales(std::int64_t channels);
 
 }  // namespace weft::models

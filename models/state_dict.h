@@ -11,7 +11,7 @@
 
 namespace weft::models {
 
-// Which of a network's slices a flat array holds: the trainable parameters or the buffers.
+// The slices of a network that a flat array holds: the trainable parameters or the buffers.
 enum class SliceKind { parameters, buffers };
 
 // Appends the slices of `flat`, each named prefix + slice name.

@@ -82,7 +82,7 @@ std::optional<Split> split_of(std::string_view word) {
 
 enum class Content { neither, pictures, folders };
 
-// Of test/test/1.png it is pictures: the inner folder is no class.
+// A folder test/ that holds test/1.png alone has pictures: its inner folder test/ is no class.
 Content content_of(const fs::path& folder) {
   const Listing listing = list_folder(folder);
   if (listing.folders.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which pictures a folder of pictures holds, and which class and which set each belongs to.
+// Finds the pictures of a folder, and the class and the set that each belongs to.
 //
 //   DIR/train/CLASS/*.png   The training set. DIR/test/ and DIR/val/ have the same classes.
 //                           layout.h says which other names the sets may have.

@@ -122,7 +122,8 @@ bool counts_as_mark(const Piece& piece, const Plane& ink) {
 }
 
 void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out) {
-  // Of the largest mark's pixels; inside of it, as the eyes of a face are, less is no dirt.
+  // A mark with a smaller share of the largest mark's pixels is dirt. Inside the largest mark, as
+  // the eyes of a face are, the share may be smaller.
   constexpr double kLeastShare = 0.03, kLeastShareInside = 0.01;
   constexpr double kSpeck = 0.03;  // of the shorter side; smaller things are nobody's writing
   // A digit in the corner of the picture is the only writing in it. Beside a table there is more.

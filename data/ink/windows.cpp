@@ -76,7 +76,7 @@ Plane filtered(Plane plane, std::int64_t width, std::int64_t height) {
   return plane;
 }
 
-// Of a disc, which is nearly what these rectangles cover.
+// The extreme over a disc. Three rectangles cover nearly the same pixels.
 template <class Extreme>
 Plane disc_filtered(const Plane& picture, std::int64_t diameter) {
   constexpr double kCorners[] = {0.924, 0.707, 0.383};  // cosines of 22.5, 45 and 67.5 degrees

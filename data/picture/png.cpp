@@ -99,7 +99,7 @@ void unfilter(int filter, std::span<std::uint8_t> row, std::span<const std::uint
   }
 }
 
-// Of samples of 16 bits, for those of colours and those of alpha.
+// How many of the 16 bits of a sample are used, for the colours and for alpha.
 struct DeepSamples {
   int colour = 0, alpha = 0;
 };

@@ -26,7 +26,7 @@ bool example(const weft::Stream& stream) {
   const std::vector<float> gradient = weft::to_host(dx.view<float>(), stream);
   std::printf("largest: %g %g %g %g\n", largest[0], largest[1], largest[2], largest[3]);
   for (std::size_t i = 0; i < 16; ++i) std::printf(i % 4 == 3 ? "%2g\n" : "%2g", gradient[i]);
-  // Of equal elements the first gets the gradient.
+  // The first of equal elements gets the gradient.
   const std::vector<float> expected = {0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0};
   return largest == std::vector<float>{4, 9, 5, 1} && gradient == expected;
 }

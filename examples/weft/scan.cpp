@@ -40,8 +40,8 @@ bool accumulates(const ScanFlags& flags) {
   return flags.op == "sum" || flags.op == "product";
 }
 
-// Of the result. As numpy.cumsum() and numpy.cumprod() do, sums and products of integers need the
-// widest integer; minima and maxima keep the type of the input.
+// The type of the result. Sums and products of integers have the widest integer, as in
+// numpy.cumsum() and numpy.cumprod(). Minima and maxima keep the type of the input.
 std::string result_type(const ScanFlags& flags, const std::string& dtype) {
   if (flags.type == "auto") {
     if (dtype[0] == 'f' || !accumulates(flags)) return dtype;

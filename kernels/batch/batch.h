@@ -37,7 +37,7 @@ namespace weft::kernels {
 
 inline constexpr int kMaxImageChannels = 4;
 
-// Of one image of the data set. A channel has fewer than 2^31 pixels.
+// The extents of one image of the data set. A channel has fewer than 2^31 pixels.
 struct BatchDims {
   std::int64_t channels = 1, height = 0, width = 0;
 
@@ -83,7 +83,7 @@ struct Augmentation {
   bool any() const { return warps() || edits(); }
 };
 
-// Of one channel.
+// One channel's values become (value - mean) / stddev.
 struct Normalization {
   float mean = 0;
   float stddev = 1;

@@ -102,7 +102,7 @@ bool takes(std::string_view name, const Problem& problem, Device device);
 
 Choice automatic(const Problem& problem, Device device) {
   const BatchNormDims& d = problem.dims;
-  // Of a smaller array the second walk finds all in the L2 cache: 50 MB on an H200.
+  // The second walk over a smaller array finds all of it in the L2 cache: 50 MB on an H200.
   constexpr std::int64_t kCached = 10'000'000;
   const bool cluster =
       d.n * d.c * d.inner > kCached && d.c >= 16 && d.n * d.inner <= cuda::kClusterValues;

@@ -29,7 +29,7 @@ struct BatchNormOptions {
   bool relu_mask = false;  // backward only
 };
 
-// Of forward, of backward and of the steps in over_ranks.h; only split needs it.
+// The scratch of forward, of backward and of the steps in over_ranks.h. Only split needs it.
 std::size_t batch_norm_workspace_bytes(const BatchNormDims& dims, Device device);
 
 void batch_norm_forward(float* y,                                 // (n, c, inner)

@@ -28,7 +28,7 @@ using BatchNormGradientSums = void(float* dgamma, float* dbeta, float* means, co
 // Values of a channel that a cluster holds in forward: 8 blocks of 216 KB.
 constexpr std::int64_t kClusterValues = 8 * 216 * 1024 / 4;
 
-// Of all rungs.
+// These serve all rungs.
 void batch_norm_inference(float* y, const float* x, const float* running_mean,
                           const float* running_var, const float* gamma, const float* beta,
                           float eps, const BatchNormDims& dims, const Stream& stream);

@@ -27,7 +27,7 @@
 
 namespace weft::kernels {
 
-// Of the values of a channel: their number, mean, and the sum of the squares of (x - mean).
+// The number of values of a channel, their mean, and the sum of the squares of (x - mean).
 struct Moments {
   double count, mean, squares;
 };

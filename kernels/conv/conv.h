@@ -28,7 +28,7 @@ struct ConvDims {
   std::int64_t oc = 0, kh = 1, kw = 1;      // filters (oc, c, kh, kw)
   std::int64_t stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
 
-  // Of the output; throw usage when the stride is below 1.
+  // Height and width of the output. Both throw usage when the stride is below 1.
   std::int64_t oh() const { return window_positions(h + 2 * pad_h - kh, stride_h); }
   std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
 };
@@ -37,8 +37,8 @@ enum class ConvPass { forward, backward_data, backward_weights };
 struct ConvOptions {
   std::string_view variant = kAutomatic;
   ComputeMode mode = ComputeMode::fp32;
-  // Of backward data, (n, c, h, w) or null: backward of a ReLU whose output the mask is. dx, what
-  // was there included, is 0 where the mask is not above 0. Must not overlap dx.
+  // (n, c, h, w) or null: the output of a ReLU whose backward the data gradient applies as well. dx
+  // is 0 where the mask is not above 0, also where dx adds to what was there. Must not overlap dx.
   const float* relu_mask = nullptr;
 };
 

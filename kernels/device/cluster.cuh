@@ -9,7 +9,7 @@
 
 namespace weft::kernels::device {
 
-// Which block of its cluster this is.
+// The index of this block in its cluster.
 template <int kBlocks>
 __device__ __forceinline__ int cluster_block() {
   return static_cast<int>(blockIdx.x) % kBlocks;

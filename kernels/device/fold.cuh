@@ -6,7 +6,7 @@
 
 namespace weft::kernels::device {
 
-// Which sums a lane holds after fold().
+// Tells the sums that a lane holds after fold().
 struct Folded {
   int first;   // index of the first of them
   bool owner;  // false where a lower lane holds the same

@@ -16,7 +16,7 @@ struct Add {
   }
 };
 
-// Of two values the one that is not NaN, else the larger.
+// The larger of two values, or the one that is not NaN.
 struct MaxNumber {
   __device__ __forceinline__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };

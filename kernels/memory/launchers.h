@@ -21,7 +21,7 @@ using RowsLauncher = void(float* y, const float* x, std::int64_t rows, std::int6
 // Host memory for transfers to and from a GPU, null when there is none left.
 using HostAllocator = HostAllocation(std::size_t bytes, Device device);
 
-// Of the rungs that differ in what they are called with.
+// These rungs differ in what they are called with.
 CopyLauncher copy_strided;
 ReadLauncher read_strided;
 RowsLauncher copy_rows;

@@ -37,7 +37,7 @@ void nbody_advance_wide(double* position, double* velocity, float* bodies,
                         const Stream& stream);
 void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::int64_t steps,
                      double dt, const NbodyForceWide& force, const Stream& stream);
-// Of fp32 or double.
+// T is float or double.
 template <class T>
 void nbody_totals(double* totals, const T* bodies, const T* velocity, std::int64_t n,
                   const NbodyRange& range, const NbodyForceWide& force, void* workspace,

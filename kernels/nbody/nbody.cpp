@@ -182,7 +182,7 @@ Checked checked(std::string_view where, const NbodyProblem& problem, const Nbody
   throw Error(ErrorKind::usage, str(where, ": ", c.row.rung.name, " does not share its work so"));
 }
 
-// Of a range of n bodies, which may go on with body 0 when it `wraps`.
+// Throws usage for a range that n bodies do not have. One that `wraps` may go on with body 0.
 void check(std::string_view where, const NbodyRange& range, std::int64_t n, bool wraps) {
   const auto [first, count] = range;
   if (first >= 0 && first <= n && count >= 0 && count <= (wraps ? n : n - first)) return;

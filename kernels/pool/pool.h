@@ -25,7 +25,7 @@ struct PoolDims {
   std::int64_t n = 0, c = 0, h = 0, w = 0;
   std::int64_t kh = 2, kw = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
 
-  // Of the output; throw usage when the stride is below 1.
+  // Height and width of the output. Both throw usage when the stride is below 1.
   std::int64_t oh() const { return window_positions(h + 2 * pad_h - kh, stride_h); }
   std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
 };

@@ -26,7 +26,7 @@ using ReduceLauncher = void(const ReduceCall& call, const Stream& stream);
 // Bytes, enough for any element type and for argmax.
 using ReduceWorkspace = std::size_t(std::int64_t n, int threads);
 
-// Of the largest partial result, that of argmax.
+// The size of the largest partial result, which is argmax's.
 constexpr std::size_t kReducePartialBytes = 16;
 
 // So short that it lies in the L2 cache with all blocks resident at once: blocks that are in place

@@ -13,7 +13,7 @@ struct CpuPeak {
   float (*sum)(const float* x, std::int64_t n);  // reads memory once
 };
 
-// Of the instruction set that the kernels run with here.
+// The peak of the instruction set that the kernels run with here.
 const CpuPeak& cpu_peak();
 
 }  // namespace weft::measure

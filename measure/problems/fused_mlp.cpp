@@ -18,8 +18,8 @@ kernels::FusedMlpDims dims_of(kernels::ComputeMode mode) {
   return dims;
 }
 
-// Of a gradient, relative to the largest. In bf16 a value close to the middle of two bfloat16 may
-// be rounded to the other one.
+// The tolerance of a gradient, relative to the largest. In bf16 a value close to the middle of two
+// bfloat16 may be rounded to the other one.
 double tolerance_in(kernels::ComputeMode mode) {
   return mode == kernels::ComputeMode::bf16 ? 1.0 / 128 : 1e-5;
 }

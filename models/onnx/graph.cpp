@@ -127,7 +127,7 @@ void OnnxGraph::find_input(const onnx::GraphProto& graph) {
   steps_.push_back({});
 }
 
-// Of all nodes, whether they lead to the output or not.
+// Checks the outputs of all nodes, whether they lead to the graph's output or not.
 void OnnxGraph::check_outputs(const onnx::GraphProto& graph) const {
   std::set<std::string_view> made;
   for (const onnx::NodeProto& node : graph.node()) {

@@ -170,7 +170,7 @@ class InputReader {
     return may_be_channels(e[2]) && !may_be_channels(e[0]);
   }
 
-  // Of an input with three extents. False when it is neither the image that is wanted nor known.
+  // Reads an input with three extents. False when it is neither the image that is wanted nor known.
   bool find_planes(const Extents& extents, const std::optional<Image>& wanted) {
     const onnx::NodeProto* first = first_of_layout();
     bool says_pixels = false, leaves_open = first == nullptr;

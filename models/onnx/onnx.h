@@ -33,7 +33,8 @@ void write_onnx(const data::OutputPath& to, const Model& model);
 
 // What a file that Weft did not write leaves open.
 struct OnnxImport {
-  // Of one image: channels, height, width. Needed where the file's input is no image of fixed size.
+  // Channels, height and width of one image. Needed where the file's input is no image of fixed
+  // size.
   std::optional<std::array<std::int64_t, 3>> input = {};
   // What the file reads of a pixel: (pixel / 255 - mean) / stddev, with a number for each channel
   // or one for all. None: what the file's own operators tell, or pixel / 255, which is then

@@ -18,10 +18,10 @@ struct OnnxTensor {
   const onnx::TensorProto* tensor = nullptr;
   bool transposed = false;         // the file has (in, out) for Weft's (out, in)
   std::vector<float> values = {};  // where no tensor of the file has them
-  // Of a weight whose columns are (height, width, channels): that image, channels first.
+  // The image, channels first, of a weight whose columns are (height, width, channels).
   std::optional<std::array<std::int64_t, 3>> pixels = {};
-  // Of a batch normalisation with another epsilon than Weft's: its variance. The weight takes what
-  // the root of their sum lacks.
+  // The variance of a batch normalisation whose epsilon is not Weft's. The weight takes the factor
+  // between the two roots of variance + epsilon.
   const onnx::TensorProto* variance = nullptr;
 };
 

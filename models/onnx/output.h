@@ -31,9 +31,9 @@ struct OutputMeaning {
   std::string notice = {};  // what people should know of it; empty for logits
 };
 
-// Of a network that gives `values` for each image in front of the ending. One value is a class of
-// two where a sigmoid follows, or where `names_two` says so. Throws data, prefixed by `where`, for
-// what is no vector of classes.
+// The meaning of an output whose ending gets `values` for each image. One value is a class of two
+// where a sigmoid follows, or where `names_two` says so. Throws data, prefixed by `where`, for what
+// is no vector of classes.
 OutputMeaning meaning_of(OnnxEnding::Kind ending, const Shape& values, bool names_two,
                          const std::string& where);
 

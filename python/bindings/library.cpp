@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which library an array is from, what else it is beside its numbers, and what a forked process may
-// still do.
+// Finds the library that an array is from and what else it is beside its numbers, and says what a
+// forked process may still do.
 #include <pthread.h>
 
 #include <string_view>

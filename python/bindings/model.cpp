@@ -271,7 +271,7 @@ NumpyResult prepare(const Network& network, const std::vector<std::string>& path
   return nb::steal<NumpyResult>(call.result().release());
 }
 
-// Of each image: its probabilities, and whether it is unsure.
+// Returns each image's probabilities, and whether its answer is unsure.
 nb::typed<nb::tuple, NumpyResult, NumpyResult> answers(Network& network, const Array& x,
                                                        const std::optional<std::string>& layout) {
   const models::ModelInfo& info = network.model().info;

@@ -57,7 +57,7 @@ void ema_update(const Writable& average, const Array& values, float decay, std::
       [&](const Stream& on) { kernels::ema_update(kept.data, now, kept.n(), decay, steps, on); });
 }
 
-// Of each channel, from one number for all or as many as there are channels.
+// Makes each channel's normalisation from one number for all, or from one for each channel.
 std::vector<kernels::Normalization> normalization(const Call& call, const PerChannel& mean,
                                                   const PerChannel& stddev, std::int64_t channels) {
   const auto of_channel = [&](const char* what, const PerChannel& numbers, std::int64_t channel) {

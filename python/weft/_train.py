@@ -267,7 +267,7 @@ class Settings(list[Setting]):
         return _table(["setting", "what it does"], [[one.name, one.text] for one in self])
 
 
-# Those whose names differ from the flags'.
+# The settings whose names differ from the flags'.
 _SETTINGS = {
     "val-split": "validation_split",
     "ema": "ema_decay",

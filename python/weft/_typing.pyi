@@ -14,5 +14,5 @@ class SupportsDLPack(Protocol):
 
 # Dense, row-major, and used in place.
 Array: TypeAlias = SupportsDLPack | Buffer
-# Of the library that the first array is from: numpy.ndarray, torch.Tensor, cupy.ndarray, jax.Array.
+# An array of the first array's library: numpy.ndarray, torch.Tensor, cupy.ndarray or jax.Array.
 Result: TypeAlias = Any

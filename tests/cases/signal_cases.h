@@ -60,7 +60,7 @@ inline std::vector<SignalCase> signal_cases() {
   return cases;
 }
 
-// Those of a sanitizer run: several blocks with tails, and filters that reach across them.
+// The cases of a sanitizer run: several blocks with tails, and filters that reach across them.
 inline std::vector<SignalCase> few_signal_cases() {
   return {
       {{1, 1, 1, 1, 1, 5}},   {{1, 1, 2049, 1, 1, 5}},  {{1, 1, 1021, 1, 1, 512}},

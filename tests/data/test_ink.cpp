@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which marks of a picture are characters, and in which order they are read.
+// Tests what marks of a picture are characters, and the order in which they are read.
 #include "data/ink.h"
 
 #include <gtest/gtest.h>

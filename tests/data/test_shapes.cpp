@@ -47,7 +47,7 @@ TEST(Shapes, TheSetIsWhatItSays) {
   for (const float stddev : shapes.stddev) EXPECT_GT(stddev, 0.1f);
 }
 
-// Of all pixels of 1,000 images of each kind: the brightness is the same, the colours are not.
+// Over all pixels of 1,000 images of each kind the brightness is the same, and the colours are not.
 TEST(Shapes, OnlyColourTellsWarmFromCold) {
   struct {
     double brightness = 0, contrast = 0, redness = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which system call of a program fails, and what is kept of the others: what faults.cpp asks.
+// Decides for faults.cpp what system call of a program fails, and what is kept of the others.
 //
 // Only files below WEFT_FAULTS_ROOT count, standard input and output where they are such files, and
 // only calls after main() has begun. The loader, /proc and the program itself are left alone.

@@ -69,7 +69,7 @@ struct Problem {
     return {std::fabs(c.alpha) * (4 * eps * (k / 6 + 2) + 4 * unit * std::sqrt(k + 1)) + 8 * eps,
             4 * eps, few()};
   }
-  // Of sums of integers.
+  // Sums of integers are exact.
   Bound none() const { return {0, 0, few()}; }
   // All of a handful of elements may be zero: by chance, or where ReLU or a mask cuts them.
   bool few() const { return d.m * d.n <= 5; }

@@ -16,7 +16,7 @@ using kernels::Augmentation;
 using kernels::BatchOrder;
 using kernels::Normalization;
 
-// Of up to four channels; a case takes as many as it has.
+// Up to four channels; a case takes as many as it has.
 constexpr Normalization kNormalization[] = {
     {0.1307f, 0.3081f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}, {0.5f, 1}};
 
@@ -380,7 +380,7 @@ TEST(BatchDraw, PlacesCoverTheirRange) {
     ++lefts.at(static_cast<std::size_t>(d.cut_left + 1));
     ++tops.at(static_cast<std::size_t>(d.cut_top + 1));
   }
-  // Of n equally likely places each comes up 4000 / n times, with five standard errors around it.
+  // Each of n equally likely places comes up 4000 / n times, within five standard errors.
   for (const std::vector<int>* places : {&crops, &lefts, &tops}) {
     const double mean = 4000.0 / static_cast<double>(places->size());
     for (const int count : *places) EXPECT_NEAR(count, mean, 5 * std::sqrt(mean));

@@ -71,8 +71,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-// Which files of a folder have no row, and which rows no file. NAME.cu, or NAME_PASS.cu, belongs to
-// the rung NAME.
+// The files of a folder without a row, and the rows without a file. NAME.cu, or NAME_PASS.cu,
+// belongs to the rung NAME.
 std::vector<std::string> unmatched(const Family& family, const fs::path& folder) {
   std::vector<std::string> found;
   std::set<std::string> names;

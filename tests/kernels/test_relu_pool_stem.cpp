@@ -43,7 +43,7 @@ struct StemProblem {
     stem_db = values(c.c, 8);
   }
 
-  // Of image n, the pixel under tap t of the stem's pixel (row, column).
+  // The pixel of image n under tap t of the stem's pixel (row, column).
   double pixel(std::int64_t n, std::int64_t row, std::int64_t column, std::int64_t t) const {
     const std::int64_t height = d.conv.h + 2, width = d.conv.w + 2;
     return image[static_cast<std::size_t>((n * height + row + t / 3) * width + column + t % 3)];

@@ -62,7 +62,7 @@ TEST_P(Evaluate, ResultsAgreeWithEachOther) {
   EXPECT_NEAR(result.metrics.loss, loss / 53, 1e-5);
 }
 
-// Of certain answers none is unsure without a threshold. A flat picture lies below every one.
+// Without a threshold no certain answer is unsure. A flat picture lies below every threshold.
 TEST_P(Evaluate, CountsTheImagesBelowTheThreshold) {
   model_.info.calibration.temperature = 1e-6;
   const auto unsure = [&](double threshold) {

@@ -161,7 +161,7 @@ TEST(NetworkInModelFile, RoundTripsAndIsNotTrusted) {
   EXPECT_EQ(load_model(folder / "older.safetensors").parameters, fresh_model("lenet5").parameters);
 }
 
-// Of a plain state dict the first tensor says how many channels there are.
+// The first tensor of a plain state dict says how many channels there are.
 TEST(NetworkInModelFile, IsRecognisedWithItsChannels) {
   const TemporaryFolder folder;
   for (const std::int64_t channels : {3, 1024}) {

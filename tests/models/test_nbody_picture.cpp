@@ -87,7 +87,7 @@ TEST(NbodyPicture, BodiesOutOfViewOrNotFiniteAreLeftOut) {
   EXPECT_NE(draw_bodies(one_body(0, 0), camera, style), empty);
 }
 
-// Of a good picture a part is dark, a part is in between and little is white.
+// A good picture is dark in one part and grey in another, and little of it is white.
 TEST(NbodyPicture, ScenesAreWellExposed) {
   for (const bool galaxies : {false, true}) {
     for (const std::int64_t n : {1000, 20000}) {

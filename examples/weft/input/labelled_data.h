@@ -7,8 +7,8 @@
 
 namespace weft::cli {
 
-// Of a folder: brought to the model's size, channels and fit; the labels become the model's. Throws
-// data for a class that the model does not know.
+// Reads a folder of pictures for a model: they get its size, channels and fit, and the labels
+// become the model's. Throws data for a class that the model does not know.
 data::Dataset load_own_for(const models::ModelInfo& model, const OwnDataFlags& flags,
                            data::Holding holding, const std::string& progress);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which images a command works on: the flags --dataset and --data-dir, and what happens when the
-// files are not there.
+// Loads the images that a command works on: the flags --dataset and --data-dir, and what happens
+// when the files are not there.
 #pragma once
 
 #include <cstdint>

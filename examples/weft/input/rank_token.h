@@ -9,8 +9,8 @@ namespace weft::cli {
 
 constexpr char kRunTokenVariable[] = "WEFT_RUN_TOKEN";
 
-// That of --run-token-file, else of the variable. Throws usage when it is too short, and when there
-// is none, no --no-token, and others reach the rendezvous.
+// The token of --run-token-file, or else of the variable. Throws usage when it is too short. Throws
+// usage as well when there is none, others reach the rendezvous, and --no-token is not given.
 distributed::RunToken token_of(const RankFlags& flags);
 
 }  // namespace weft::cli

@@ -131,7 +131,7 @@ function sectorPicture(event, marked) {
   return picture(left + 600, y + 2, `${sectors.size} sectors of global memory`, svg);
 }
 
-// Which lane holds which element in mma.m16n8k8 and k16 (PTX ISA, "Matrix fragments").
+// Draws the lane that holds each element in mma.m16n8k8 and k16 (PTX ISA, "Matrix fragments").
 function fragmentPicture(name, marked) {
   const k = name.includes("k16") ? 16 : 8, tf32 = name.includes("tf32");
   const a = (row, column) => row % 8 * 4 + (tf32 ? column % 4 : Math.floor(column % 8 / 2));

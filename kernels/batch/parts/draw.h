@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which image goes where, and how it is distorted: pure functions of seed, epoch and position,
-// compiled for the CPU and for the GPU from this one text so that both train on the same batches.
+// Draws the order of the images and their distortions. These are pure functions of seed, epoch and
+// position. CPU and GPU compile this one text, so both train on the same batches.
 #pragma once
 
 #include <cmath>

@@ -139,7 +139,8 @@ void batch_norm_backward(T* dx, T* dgamma, T* dbeta, const T* dy, const T* x, co
   }
 }
 
-// Of over_ranks.h, which describes the parameters; `all` values of a channel are on all ranks.
+// The CPU version of batch_norm_moments() in over_ranks.h, which describes the parameters. All
+// ranks together have `all` values of a channel.
 template <class T>
 void batch_norm_moments(Moments* moments, T* mean, const T* x, const BatchNormDims& d, double all) {
   const double count = static_cast<double>(d.n * d.inner);

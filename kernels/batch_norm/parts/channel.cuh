@@ -6,7 +6,7 @@
 
 namespace weft::kernels::device {
 
-// Of values relative to a pilot: how many, the sum of (x - pilot) and of its square.
+// The moments of `count` values x, from the sum of (x - pilot) and the sum of its squares.
 __device__ __forceinline__ Moments moments_about(float pilot, double count, double total,
                                                  double total_squares) {
   return {count, static_cast<double>(pilot) + total / count, total_squares - total * total / count};

@@ -102,7 +102,7 @@ inline void add_span(const Job& job, float* sums, bool add, const float* image, 
   }
 }
 
-// Of a group of images, and of the panels [begin, end) of filters.
+// Adds what a group of images gives to the panels [begin, end) of filters.
 inline void add_images(const Job& job, float* sums, bool add, const float* images, const float* dy,
                        std::int64_t count, const std::int64_t* offsets, float* panel,
                        std::int64_t begin, std::int64_t end) {

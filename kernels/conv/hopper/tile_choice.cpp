@@ -10,7 +10,8 @@ namespace {
 
 // Clocks until the last block is done, each with a multiprocessor to itself.
 double cost(const WgmmaTile& tile, const WgmmaWork& work, std::int64_t processors) {
-  // Of a chunk at a tap: 4 steps along it, and 2 with a second copy of filters.
+  // Clocks of the products of a chunk at a tap: 4 steps with one copy of the filters and 6 with
+  // two, each kWgmmaPixels / 2 clocks for each consumer.
   const double of_chunk = (2.0 + 2 * work.filter_copies) * kWgmmaConsumers * kWgmmaPixels / 2;
   constexpr double kBytesPerClock = 45;  // from L2 when all multiprocessors copy
   constexpr double kLatency = 2000;      // of a copy, then

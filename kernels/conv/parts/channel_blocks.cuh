@@ -46,7 +46,7 @@ constexpr std::int64_t kMostPackedBytes = std::int64_t{1} << 30;  // of images a
 // when one image alone is beyond the 32-bit offsets of the kernels.
 std::int64_t images_at_a_time(std::int64_t n, std::int64_t bytes_per_image);
 
-// Which element of w is at (row, channel, tap): w[row row_stride + channel channel_stride +
+// Finds the element of w at (row, channel, tap): w[row row_stride + channel channel_stride +
 // (r0 + r r_step) kw + s0 + s s_step] for tap (r, s) of taps_h x taps_w.
 struct CellFilters {
   std::int64_t rows = 0, padded_rows = 0, channels = 0;

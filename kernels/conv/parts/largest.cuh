@@ -27,7 +27,7 @@ struct LargestOfFilters {
 void find_largest(const LargestOfImages& first, const LargestOfImages& second,
                   const LargestOfFilters& filters, const Stream& stream);
 
-// Of all images; every lane of a warp calls it.
+// The largest value over all images. Every lane of a warp calls it.
 __device__ __forceinline__ std::uint32_t largest_of(const std::uint32_t* parts) {
   const uint4 four = reinterpret_cast<const uint4*>(parts)[threadIdx.x % device::kWarpSize];
   return device::warp_reduce(max(max(four.x, four.y), max(four.z, four.w)), device::Larger());

@@ -227,8 +227,8 @@ struct Arrangement {
   std::int64_t shared_bytes(const CorrelationDims& d, std::int64_t kernel) const {
     return 4 * (staged_floats(d, kernel) + d.channels * kernel * kernel * weight_stride(d));
   }
-  // Of the inner loop, times warps: cycles of four schedulers, or of shared memory, which serves
-  // one warp at a time. Fewer than 8 warps would leave schedulers idle.
+  // Cycles of the inner loop, times warps. Either the four schedulers bound it, or shared memory,
+  // which serves one warp at a time. Fewer than 8 warps would leave schedulers idle.
   std::int64_t cost(const CorrelationDims& d, std::int64_t kernel) const {
     const std::int64_t warps = std::max<std::int64_t>(divide_up(items(d), 32), 8);
     const std::int64_t column = kernel + pixels - 1, products = kernel * pixels * filters;

@@ -260,7 +260,7 @@ TiledConv backward_conv(const ConvDims& d) {
   p.channels = narrow(d.oc);
   p.height = narrow(d.oh());
   p.width = narrow(d.ow());
-  // Of one row or column of dy, no stride separates neighbours.
+  // A single row or column of dy has no neighbours that a stride separates.
   const std::int64_t spread_h = d.oh() > 1 ? d.stride_h : 1, spread_w = d.ow() > 1 ? d.stride_w : 1;
   p.spread_h = narrow((d.oh() - 1) * spread_h + 1);
   p.spread_w = narrow((d.ow() - 1) * spread_w + 1);

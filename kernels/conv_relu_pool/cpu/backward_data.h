@@ -60,8 +60,8 @@ struct Scatter {
 
 constexpr std::int64_t kFilterBlock = 64;  // bits of a word
 
-// Which filters of a block chose each position of each window: a word per (window, position), and
-// one more per window for those that were cut.
+// Finds the filters of a block that chose each position of each window: a word for each (window,
+// position), and one more for each window for the filters whose maximum ReLU cut.
 inline void choose(std::uint64_t* chosen, const std::uint8_t* argmax, std::int64_t filters,
                    std::int64_t windows, std::int64_t positions) {
   for (std::int64_t i = 0; i < windows * (positions + 1); ++i) chosen[i] = 0;

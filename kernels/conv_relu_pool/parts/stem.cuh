@@ -109,7 +109,7 @@ __device__ __forceinline__ void load_stem_cells(uint4* slot, const StemSource& s
         inside[k][i] =
             in_row && static_cast<unsigned>(column + i) < static_cast<unsigned>(source.width);
       }
-      // Of a pair that is outside in part, the other pixel may read what is not its own.
+      // Where one pixel of a pair is outside, the other one may read what is not its own.
       const int at = row * source.image_width() + column;
       from[k] = inside[k][0] || inside[k][1] ? at : 0;
     }

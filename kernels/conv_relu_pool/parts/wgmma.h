@@ -18,9 +18,9 @@ inline bool has_wgmma_shape(const ReluPoolDims& dims) {
          d.pad_h < kPoolKernel && d.pad_w < kPoolKernel && dims.ph == 2 && dims.pw == 2;
 }
 
-// Of a stem. Two images of this size lie in shared memory beside all else; the copy engine brings
-// 16 bytes at a time, two neighbours in a row are read at once, and the data gradient of few
-// channels has pairs of rows.
+// The largest image of a stem. Two of this size lie in shared memory beside all else. The copy
+// engine brings 16 bytes at a time, two neighbours in a row are read at once, and the data gradient
+// of few channels has pairs of rows.
 constexpr std::int64_t kMostStemBytes = 8192;
 inline bool stem_fits(const ReluPoolDims& dims) {
   const std::int64_t width = dims.conv.w + kPoolKernel - 1;

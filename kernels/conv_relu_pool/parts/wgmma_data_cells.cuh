@@ -10,8 +10,8 @@ namespace weft::kernels::cuda::pool_data {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Which of the four pixels of a window has its dz, for the channels of a quad, as masks of the
-// channels' bits: is it in the right column, is it in the lower row, and did ReLU cut the window?
+// The pixel of a window that has its dz, for the channels of a quad, as masks of the channels' bits:
+// is it in the right column, is it in the lower row, and did ReLU cut the window?
 template <CellType kType>
 struct WindowMasks {
   std::uint32_t right[4], lower[4], cut[4];

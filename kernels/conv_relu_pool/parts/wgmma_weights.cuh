@@ -49,7 +49,7 @@ struct WeightsPlan {
   int channels, pad_h, pad_w;
   const float* dy;             // (n, filters, rows, columns)
   const std::uint8_t* argmax;  // of dy
-  // Of dy and x, in parts (largest.cuh); for halves.
+  // The largest of dy and of x, in parts (largest.cuh). Only halves need them.
   const std::uint32_t *largest_dy, *largest_x;
   float* partials;  // (chunks, partial_row)
   int filters, rows, columns;
@@ -76,9 +76,11 @@ __device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
   return {item, p.by_tile_rows, p.by_tile_columns};
 }
 
-// A window: dy in bf16 in the upper half, and in the lower a selector that expand_window() reads.
-// Of two parts in bf16 the lower half is what the upper one leaves, with which of the four pixels
-// has it in the place of its last two bits. Of halves the big and the small one.
+// A window as one word of 32 bits.
+// - One part in bf16: dy in the upper half, and a selector for expand_window() in the lower half.
+// - Two parts in bf16: the lower half is what the upper half leaves of dy. Its last two bits are the
+//   index of the pixel, one of four, that has dy.
+// - Halves: the big half above the small one.
 template <class Tile>
 __device__ __forceinline__ std::uint32_t window_word(float dy, int index,
                                                      const device::HalfScale& scale) {
@@ -156,8 +158,8 @@ __device__ __forceinline__ void load_windows(uint4* to, float* bias, const Weigh
   }
 }
 
-// Of a window, the words of a fragment with its upper and its lower two pixels. `value`: of 16 bits
-// in the upper half.
+// Makes the words of a fragment with the upper and with the lower two pixels of a window. `value` has
+// 16 bits in its upper half.
 __device__ __forceinline__ void expand_window(std::uint32_t value, int index, std::uint32_t& upper,
                                               std::uint32_t& lower) {
   const std::uint32_t pair = index % 2 == 0 ? value >> 16 : value & 0xffff0000u;
@@ -196,7 +198,8 @@ __device__ __forceinline__ void load_fragment(Fragment& to, const std::uint32_t*
   }
 }
 
-// Of its four windows, the upper left pixel at the first of the taps is at `cells`.
+// Multiplies a fragment of four windows. `cells` is the address of their upper left pixel at the
+// first of the taps.
 template <class Tile>
 __device__ __forceinline__ void multiply_fragment(float (&sum)[kPoolKernel][kSums],
                                                   const Fragment& dz, std::uint32_t cells,

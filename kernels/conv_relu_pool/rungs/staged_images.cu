@@ -40,7 +40,8 @@ struct FusedPlan {
   int items, parts, items_per_part, block_images;
   std::int64_t images;
   bool accumulate;
-  // Of a thread's item: column, row, group of planes; of a staged element: column, row, channel.
+  // They take apart a thread's item (column, row, group of planes) and a staged element (column, row,
+  // channel).
   FastDivide by_item_columns, by_item_rows, by_plane_groups, by_pitch, by_staged_rows, by_channels;
 };
 
@@ -236,7 +237,7 @@ struct FusedDims {
   std::int64_t weight_stride() const { return round_up(groups() * planes_per_thread(planes), 4); }
   std::int64_t pitch() const { return round_up(2 * item_columns + kernel - 1, 2); }
   std::int64_t rows() const { return 2 * item_rows + kernel - 1; }
-  // Of shared memory, for some channels of some images.
+  // The shared memory that some channels of some images take.
   std::int64_t bytes(std::int64_t staged_channels, std::int64_t staged_images) const {
     return 4 * staged_channels *
            (kernel * kernel * weight_stride() + staged_images * rows() * pitch());

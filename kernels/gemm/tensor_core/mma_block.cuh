@@ -36,7 +36,7 @@ struct MmaTile {
 template <class Tile>
 using MmaSums = float[Tile::kFragmentsM][Tile::kFragmentsN][2][4];
 
-// Which operands are stored in rows of whole pieces of 16 bytes.
+// Tells whether each operand is stored in rows of whole pieces of 16 bytes.
 struct Whole {
   bool a, b;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which bin a value falls into: the same arithmetic for the CPU and the GPU.
+// Finds the bin that a value falls into, by the same arithmetic on the CPU and the GPU.
 //
 // The parameters are plain data, made on the host by histogram.cpp. bin_of() gives [0, bins), or
 // kNotCounted.

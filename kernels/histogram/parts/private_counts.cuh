@@ -18,7 +18,7 @@ inline unsigned histogram_blocks(std::int64_t n, std::int64_t per_block, std::in
   return blocks_for(n, per_block, std::max(blocks, (n >> 31) + 1));
 }
 
-// Of a 32-bit counter for each of these bins.
+// The bytes of one 32-bit counter for each bin.
 constexpr std::size_t counter_bytes(std::int32_t bins) {
   return sizeof(std::uint32_t) * static_cast<std::size_t>(bins);
 }

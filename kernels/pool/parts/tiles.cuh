@@ -45,7 +45,7 @@ struct PoolShape {
   }
 };
 
-// Of an element in planes of `size`.
+// The offset of an element in planes of `size` elements.
 __device__ __forceinline__ std::int64_t pool_offset(int plane, int size, int element) {
   return static_cast<std::int64_t>(plane) * size + element;
 }
@@ -55,9 +55,9 @@ struct alignas(sizeof(T) * kLanes) PoolVector {
   T lane[kLanes];
 };
 
-// kCount columns of one row: `from` + offset is the first, number `first` of `columns`; `outside`
-// where there is no such row or column. Those from kPart on, kLanes of them, are one vector and all
-// there if the row is.
+// Loads kCount columns of one row. The first one lies at `from` + offset and is column `first` of
+// `columns`. A column that does not exist is `outside`. The kLanes columns from kPart on are loaded as
+// one vector; all of them exist if the row does.
 template <int kPart, int kLanes, class T, int kCount>
 __device__ __forceinline__ void load_pool_row(T (&to)[kCount], const T* __restrict__ from,
                                               std::int64_t offset, bool there, int first,

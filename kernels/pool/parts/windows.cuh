@@ -18,7 +18,7 @@ inline Plane plane_of(const PoolDims& d) {
           narrow(d.kw), narrow(d.stride_h), narrow(d.stride_w), narrow(d.pad_h), narrow(d.pad_w)};
 }
 
-// Of each element of a window in its mean.
+// The weight of each element of a window in the mean.
 inline float weight_of(const PoolDims& d) {
   return 1.0f / static_cast<float>(d.kh * d.kw);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which images a block has, and their pixels in shared memory, drawn as gather_batch() draws them.
+// Brings the images of a block into shared memory, drawn as gather_batch() draws them.
 // Fetching is in two parts, so that other work hides the memory latency.
 #pragma once
 

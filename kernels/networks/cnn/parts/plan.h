@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which compiled kernel serves a network and a batch, and what of the workspace is whose.
+// Chooses the compiled kernel for a network and a batch, and divides the workspace.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ using namespace fused_mlp;
 using Forward = Product<false, false, kSide, 13>;
 constexpr int kBlock = kConsumers + kCopyThreads;
 
-// Of even steps and of odd ones, and which step it is.
+// The images of even and of odd steps, and the number of the step.
 struct Inputs {
   CUtensorMap map[2];
   const std::int64_t* step;
