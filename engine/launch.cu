@@ -60,8 +60,8 @@ NativeLaunch::NativeLaunch(const void* kernel, const Launch& launch) {
     size.y = size.z = 1;
   }
   if (launch.overlaps && device_properties(launch.stream.device()).compute_capability >= 90) {
-    add(cudaLaunchAttributeProgrammaticStreamSerialization)
-        .programmaticStreamSerializationAllowed = 1;
+    add(cudaLaunchAttributeProgrammaticStreamSerialization).programmaticStreamSerializationAllowed =
+        1;
   }
   if (launch.waits_for_grid) add(cudaLaunchAttributeCooperative).cooperative = 1;
 }
@@ -91,8 +91,7 @@ int resident_clusters(const void* kernel, int blocks, int threads, std::size_t s
   int& clusters = known[{stream.device().index, kernel, threads, shared_bytes, blocks}];
   if (clusters > 0) return clusters;
   const auto cluster = static_cast<unsigned>(blocks);
-  const auto processors =
-      static_cast<unsigned>(device_properties(stream.device()).multiprocessors);
+  const auto processors = static_cast<unsigned>(device_properties(stream.device()).multiprocessors);
   const Launch launch{processors / cluster * cluster, static_cast<unsigned>(threads), shared_bytes,
                       stream, cluster};
   const NativeLaunch native(kernel, launch);

@@ -4,11 +4,11 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "bench/peers/peers.h"
+#include "engine/cuda_check.h"
 #include "measure/problems/histogram.h"
 #include "measure/problems/reduce.h"
 #include "measure/problems/scan.h"
-#include "bench/peers/peers.h"
-#include "engine/cuda_check.h"
 
 namespace weft::measure {
 namespace {

@@ -16,13 +16,13 @@ __global__ void vector_add(const float* a, const float* b, float* c, int n) {
   if (i < n) c[i] = a[i] + b[i];
 }
 
-#define CHECK(call)                                                                  \
-  do {                                                                               \
-    cudaError_t code = (call);                                                       \
-    if (code != cudaSuccess) {                                                       \
+#define CHECK(call)                                                                 \
+  do {                                                                              \
+    cudaError_t code = (call);                                                      \
+    if (code != cudaSuccess) {                                                      \
       fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(code)); \
-      exit(4);                                                                       \
-    }                                                                                \
+      exit(4);                                                                      \
+    }                                                                               \
   } while (0)
 
 int main(int argc, char** argv) {

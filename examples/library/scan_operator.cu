@@ -32,10 +32,9 @@ int main() try {
   constexpr std::int64_t kCount = 1 << 20;
   std::vector<Affine> steps(kCount, Affine{1664525, 1013904223});
   const weft::Buffer x(kCount * sizeof(Affine), stream);
-  const weft::Buffer scratch(
-      weft::kernels::scan_workspace_bytes("decoupled_lookback", kCount, sizeof(Affine),
-                                          stream.device()),
-      stream);
+  const weft::Buffer scratch(weft::kernels::scan_workspace_bytes("decoupled_lookback", kCount,
+                                                                 sizeof(Affine), stream.device()),
+                             stream);
   weft::copy_bytes(x.data(), stream.device(), steps.data(), weft::Device::cpu(), x.bytes(), stream);
   Affine* const values = static_cast<Affine*>(x.data());
   weft::kernels::cuda::DecoupledLookback::run(values, static_cast<const Affine*>(values), kCount,

@@ -147,7 +147,8 @@ __device__ __forceinline__ void store_tile(const float (&sum)[Tile::kThreadM][Ti
   }
 }
 
-// Gives each thread the elements of a (kX, kK) operand chunk that it copies; x is the operand's m or n.
+// Gives each thread the elements of a (kX, kK) operand chunk that it copies. x is the m or n of the
+// operand.
 //
 // kAlongK: memory runs along k. A warp copies patches of 8 k x 4 x: each row of a patch is one
 // 32-byte sector, and the k-major stores hit 32 different banks. Otherwise memory runs along x and

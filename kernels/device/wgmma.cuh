@@ -313,15 +313,16 @@ __device__ __forceinline__ void wgmma_tf32_registers(float (&d)[kN / 2],
 //   a[0]         of row group, k = 2 member and 2 member + 1
 //   a[1]         the same k of row group + 8
 //   a[2], a[3]   what a[0] and a[1] have, at k + 8
-#define WEFT_WGMMA_REGISTERS(name, type)                                                          \
-  __device__ __forceinline__ void name(float (&d)[16], const std::uint32_t (&a)[4],               \
-                                       std::uint64_t b, bool accumulate) {                        \
-    const int add = accumulate ? 1 : 0;                                                           \
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"                                 \
-                 "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type " {" WEFT_NAMES_16   \
-                 "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"                                 \
-                 : WEFT_FLOATS_16(d, 0)                                                           \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));                 \
+#define WEFT_WGMMA_REGISTERS(name, type)                                                           \
+  __device__ __forceinline__ void name(float(&d)[16], const std::uint32_t(&a)[4], std::uint64_t b, \
+                                       bool accumulate) {                                          \
+    const int add = accumulate ? 1 : 0;                                                            \
+    asm volatile(                                                                                  \
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %21, 0;\n"                                           \
+        "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type " {" WEFT_NAMES_16             \
+        "}, {%16, %17, %18, %19}, %20, add, 1, 1, 1;\n}"                                           \
+        : WEFT_FLOATS_16(d, 0)                                                                     \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));                           \
   }
 WEFT_WGMMA_REGISTERS(wgmma_bf16_registers, "bf16")
 WEFT_WGMMA_REGISTERS(wgmma_fp16_registers, "f16")

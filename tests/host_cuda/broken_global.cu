@@ -157,16 +157,30 @@ __global__ void host_pointer(int* x, int* host) {
 }  // namespace
 
 void run_global(const std::string& kernel, int* x, int* y, int* host, const Stream& stream) {
-#define WEFT_KERNEL(name) {#name, name}
+#define WEFT_KERNEL(name) \
+  { #name, name }
   const std::map<std::string, void (*)(int*, int*)> kernels = {
-      WEFT_KERNEL(plain_counts), WEFT_KERNEL(neighbour_in_place), WEFT_KERNEL(plain_beside_atomic),
-      WEFT_KERNEL(compare_and_swap), WEFT_KERNEL(device_variable), WEFT_KERNEL(device_array), WEFT_KERNEL(past_a_device_array),
-      WEFT_KERNEL(last_block_done), WEFT_KERNEL(last_block_without_fence),
-      WEFT_KERNEL(last_block_without_barrier), WEFT_KERNEL(volatile_flag),
-      WEFT_KERNEL(lock_without_fence), WEFT_KERNEL(lock_with_fence), WEFT_KERNEL(grid_barrier),
-      WEFT_KERNEL(no_grid_barrier), WEFT_KERNEL(reads_what_nobody_wrote),
-      WEFT_KERNEL(writes_a_constant), WEFT_KERNEL(past_the_constants),
-      WEFT_KERNEL(misaligned_vector), WEFT_KERNEL(null_pointer), WEFT_KERNEL(host_pointer)};
+      WEFT_KERNEL(plain_counts),
+      WEFT_KERNEL(neighbour_in_place),
+      WEFT_KERNEL(plain_beside_atomic),
+      WEFT_KERNEL(compare_and_swap),
+      WEFT_KERNEL(device_variable),
+      WEFT_KERNEL(device_array),
+      WEFT_KERNEL(past_a_device_array),
+      WEFT_KERNEL(last_block_done),
+      WEFT_KERNEL(last_block_without_fence),
+      WEFT_KERNEL(last_block_without_barrier),
+      WEFT_KERNEL(volatile_flag),
+      WEFT_KERNEL(lock_without_fence),
+      WEFT_KERNEL(lock_with_fence),
+      WEFT_KERNEL(grid_barrier),
+      WEFT_KERNEL(no_grid_barrier),
+      WEFT_KERNEL(reads_what_nobody_wrote),
+      WEFT_KERNEL(writes_a_constant),
+      WEFT_KERNEL(past_the_constants),
+      WEFT_KERNEL(misaligned_vector),
+      WEFT_KERNEL(null_pointer),
+      WEFT_KERNEL(host_pointer)};
 #undef WEFT_KERNEL
   const Launch config{kGlobalBlocks, kGlobalThreads, 0, stream};
   launch(kernels.at(kernel), kernel == "grid_barrier" ? config.cooperative() : config, x,

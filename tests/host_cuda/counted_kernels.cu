@@ -155,11 +155,11 @@ void run_add_one_to_vectors(float* y, const float* x, const Stream& stream) {
          reinterpret_cast<const float4*>(x));
 }
 void run_read_shared_vectors(int bytes, int sharing, int stride, float* out, const Stream& stream) {
-  const auto kernel = bytes == 8 ? (sharing == 32   ? read_shared_vectors<float2, 32, 1>
+  const auto kernel = bytes == 8 ? (sharing == 32  ? read_shared_vectors<float2, 32, 1>
                                     : sharing == 2 ? read_shared_vectors<float2, 2, 1>
                                     : stride == 2  ? read_shared_vectors<float2, 1, 2>
                                                    : read_shared_vectors<float2, 1, 1>)
-                                 : (sharing == 32   ? read_shared_vectors<float4, 32, 1>
+                                 : (sharing == 32  ? read_shared_vectors<float4, 32, 1>
                                     : sharing == 2 ? read_shared_vectors<float4, 2, 1>
                                     : stride == 2  ? read_shared_vectors<float4, 1, 2>
                                                    : read_shared_vectors<float4, 1, 1>);
@@ -169,8 +169,8 @@ void run_sweep_down(float* out, const Stream& stream) {
   launch(sweep_down, Launch{1, 32, 0, stream}, out);
 }
 void run_loop(Loop loop, float* out, const float* x, const Stream& stream) {
-  const auto kernel = loop == Loop::skip_a_trip_each         ? skip_a_trip_each
-                      : loop == Loop::as_many_trips_as_lanes ? as_many_trips_as_lanes
+  const auto kernel = loop == Loop::skip_a_trip_each          ? skip_a_trip_each
+                      : loop == Loop::as_many_trips_as_lanes  ? as_many_trips_as_lanes
                       : loop == Loop::leave_in_different_ways ? leave_in_different_ways
                                                               : call_a_function;
   launch(kernel, Launch{1, 32, 0, stream}, out, x);

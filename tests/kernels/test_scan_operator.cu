@@ -30,10 +30,9 @@ class ScanOperator : public testing::Test {
     for (const std::int64_t n :
          sizes_here({1, 2, 31, 33, 511, 513, 1025, 2049, 4097, 70001, 1500007}, {33, 4097})) {
       const std::vector<std::int32_t> words = random_words<T>(n, 16);
-      Guarded<std::uint8_t> scratch(
-          static_cast<std::int64_t>(
-              kernels::scan_workspace_bytes(variant, n, sizeof(T), stream.device())),
-          stream);
+      Guarded<std::uint8_t> scratch(static_cast<std::int64_t>(kernels::scan_workspace_bytes(
+                                        variant, n, sizeof(T), stream.device())),
+                                    stream);
       for (const bool exclusive : {false, true}) {
         // 4 words: aligned for 16-byte loads; 2: not.
         for (const std::int64_t misalign : {4, 2}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One-shot all-reduce that pulls: a rank copies its values into its own slot, tells its peers, waits
-// until they have told it, and reads all slots in the order of the ranks.
+// One-shot all-reduce that pulls: a rank copies its values into its own slot, tells its peers,
+// waits until they have told it, and reads all slots in the order of the ranks.
 //
 // Blocks meet block by block: block b of a rank reads from its peers what their blocks b have
 // written, so nothing in a rank waits for all of its blocks. A thread for each peer raises this

@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(kThreads) all_reduce_tagged_words_kernel(Ranks
 #pragma unroll
       for (int r = 0; r < kMaxPeers; ++r) {
         if (r >= group.size || r == me.rank) continue;
-        all = all && device::tag_of(part[r].word[0]) == tag &&
-              device::tag_of(part[r].word[1]) == tag;
+        all =
+            all && device::tag_of(part[r].word[0]) == tag && device::tag_of(part[r].word[1]) == tag;
       }
     }
     const float mine[2] = {own(i), own(i + 1)};

@@ -13,9 +13,8 @@ __device__ __forceinline__ Moments moments_about(float pilot, double count, doub
 }
 
 template <class Index>
-__device__ __forceinline__ void update_running(float* running_mean, float* running_var,
-                                               Index c, float average, float unbiased,
-                                               float momentum) {
+__device__ __forceinline__ void update_running(float* running_mean, float* running_var, Index c,
+                                               float average, float unbiased, float momentum) {
   running_mean[c] = (1.0f - momentum) * running_mean[c] + momentum * average;
   running_var[c] = (1.0f - momentum) * running_var[c] + momentum * unbiased;
 }

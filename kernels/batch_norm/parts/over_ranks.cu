@@ -23,9 +23,9 @@ __global__ void __launch_bounds__(kThreads)
 
 // inv_std may be var.
 __global__ void __launch_bounds__(kThreads)
-    finish_kernel(float* inv_std, float* __restrict__ running_mean,
-                  float* __restrict__ running_var, const float* __restrict__ mean, const float* var,
-                  float eps, float momentum, std::int64_t channels, double all) {
+    finish_kernel(float* inv_std, float* __restrict__ running_mean, float* __restrict__ running_var,
+                  const float* __restrict__ mean, const float* var, float eps, float momentum,
+                  std::int64_t channels, double all) {
   const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (c >= channels) return;
   const double biased = static_cast<double>(var[c]);

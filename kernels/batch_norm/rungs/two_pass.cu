@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(kThreads)
   const double total_squares = block_sum(squares, storage);
   if (threadIdx.x != 0) return;
   const double count = static_cast<double>(n * inner);
-  device::write_moments(moments, mean, c,
-                        device::moments_about(pilot, count, total, total_squares), all);
+  device::write_moments(moments, mean, c, device::moments_about(pilot, count, total, total_squares),
+                        all);
 }
 
 __global__ void __launch_bounds__(kThreads)

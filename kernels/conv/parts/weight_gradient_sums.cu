@@ -130,8 +130,8 @@ void sum_partials(float* first, std::int64_t first_count, float* second, std::in
                   const Stream& stream) {
   const Launch config{dim3(blocks_for(first_count + second_count, kLanes)), dim3(kLanes, kSlices),
                       0, stream};
-  launch(sum_partials_kernel, config.overlapped(), first, first_count, second, second_count, partials,
-         rows, stride, mode == GradientMode::accumulate);
+  launch(sum_partials_kernel, config.overlapped(), first, first_count, second, second_count,
+         partials, rows, stride, mode == GradientMode::accumulate);
 }
 
 void bias_partials(float* partials, const float* dy, const ConvDims& dims,

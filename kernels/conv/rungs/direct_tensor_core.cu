@@ -31,8 +31,8 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv/tensor_core/direct_correlation.cuh"
 #include "kernels/conv/parts/validate.h"
+#include "kernels/conv/tensor_core/direct_correlation.cuh"
 
 namespace weft::kernels::cuda {
 namespace {

@@ -15,8 +15,8 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv/tensor_core/direct_operands.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv/tensor_core/direct_operands.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/prefetch.cuh"

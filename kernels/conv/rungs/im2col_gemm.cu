@@ -13,8 +13,8 @@
 
 #include "engine/launch.h"
 #include "kernels/conv/launchers.h"
-#include "kernels/conv/parts/staged_images.cuh"
 #include "kernels/conv/parts/channels_last.cuh"
+#include "kernels/conv/parts/staged_images.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/gemm/launchers.h"
 
@@ -116,8 +116,7 @@ void gemm_images(float* c, const float* a, const float* b, const float* bias, co
   GemmOptions options;
   options.mode = mode;
   options.epilogue = epilogue;
-  const auto gemm =
-      mode == ComputeMode::fp32 ? gemm_register_tiled_batched : gemm_mma_tf32_batched;
+  const auto gemm = mode == ComputeMode::fp32 ? gemm_register_tiled_batched : gemm_mma_tf32_batched;
   gemm(c, a, b, bias, dims, options, batch, stream);
 }
 

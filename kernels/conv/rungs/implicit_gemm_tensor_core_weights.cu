@@ -22,9 +22,9 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv/tensor_core/warp_sums.cuh"
 #include "kernels/conv/parts/channel_blocks.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv/tensor_core/warp_sums.cuh"
 #include "kernels/device/async_copy.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 

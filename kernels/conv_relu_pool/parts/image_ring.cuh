@@ -26,14 +26,14 @@
 
 namespace weft::kernels::cuda {
 
-constexpr int kWarpgroup = 128;             // threads
-constexpr int kTensorRows = 64;         // of wgmma: filters, or channels
+constexpr int kWarpgroup = 128;  // threads
+constexpr int kTensorRows = 64;  // of wgmma: filters, or channels
 constexpr int kMostSlots = 8;
 // Planes of quads that have values, and of those that have what these leave.
 template <CellType kType>
 constexpr int kCellPlanes = kType == CellType::halves ? 2 : kCellQuads;
 template <CellType kType>
-constexpr int kGroupChannels = kCellPlanes<kType> * kQuadChannels<kType>;
+constexpr int kGroupChannels = kCellPlanes<kType>* kQuadChannels<kType>;
 constexpr std::int64_t group_channels(CellType type) {
   return type == CellType::halves ? kGroupChannels<CellType::halves> : cell_channels(type);
 }

@@ -102,8 +102,8 @@ __device__ __forceinline__ void load_stem_cells(uint4* slot, const StemSource& s
     for (int k = 0; k < kPairs; ++k) {
       const int pair = first + kLanes * k;
       const int row = row0 + pair / (kPitch / 2), column = column0 + pair % (kPitch / 2) * 2;
-      const bool in_row = pair < kPixels / 2 &&
-                          static_cast<unsigned>(row) < static_cast<unsigned>(source.height);
+      const bool in_row =
+          pair < kPixels / 2 && static_cast<unsigned>(row) < static_cast<unsigned>(source.height);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         inside[k][i] =

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/device/dynamic_shared.cuh"
 
 namespace weft::kernels::cuda::pool_data {
@@ -17,16 +17,16 @@ constexpr int kProducers = kWarpgroup, kConsumers = 3;
 constexpr int kThreads = kProducers + kConsumers * kWarpgroup;
 constexpr int kN = 128, kTilePixels = kConsumers * kN;
 constexpr int kHalvesChannels = kTensorRows / 2;  // of a block: rows are big and small parts
-constexpr int kStagedFloats = 512;  // of a consuming warp
+constexpr int kStagedFloats = 512;                // of a consuming warp
 constexpr int kStagedBytes = 4 * kStagedFloats * kConsumers * kWarpgroup / 32;
 constexpr int kSpan = kPoolKernel - 1;  // that a window reaches beyond its pixel
 
 struct DataPlan {
-  const float* dy;             // (n, filters, rows, columns)
-  const std::uint8_t* argmax;  // of dy
-  const float* w;              // (filters, channels, 3, 3)
-  float* dx;                   // (n, channels, height, width)
-  const float* relu_mask;      // of dx, or null
+  const float* dy;               // (n, filters, rows, columns)
+  const std::uint8_t* argmax;    // of dy
+  const float* w;                // (filters, channels, 3, 3)
+  float* dx;                     // (n, channels, height, width)
+  const float* relu_mask;        // of dx, or null
   const std::uint32_t* largest;  // of dy, in parts (largest.cuh); for halves
   int filters, rows, columns, channels, height, width;
   int top, left;           // of the border of dz
@@ -65,17 +65,17 @@ __device__ __forceinline__ void find_places(int* places, const DataPlan& p, int 
 template <bool kPaired, bool kHalves>
 struct Place {
   static constexpr int kChannels = kHalves ? 8 : 16;
-  static constexpr int kPixels = kStagedFloats / kChannels;  // of a batch
-  static constexpr int kLanes = kPixels / 2;                    // of a row
+  static constexpr int kPixels = kStagedFloats / kChannels;              // of a batch
+  static constexpr int kLanes = kPixels / 2;                             // of a row
   static constexpr int kRows = 32 / kLanes, kTurns = kChannels / kRows;  // rows at a time
   static constexpr int kBatches = kN / kPixels;
 
   const DataPlan& p;
-  const int* places;   // of this lane's pair of pixels, in the first batch
-  float* dx;           // at place 0 of this lane's first channel
+  const int* places;  // of this lane's pair of pixels, in the first batch
+  float* dx;          // at place 0 of this lane's first channel
   const float* mask;
-  int channels;        // that exist, from there on
-  unsigned limit;      // places below it are in the image
+  int channels;    // that exist, from there on
+  unsigned limit;  // places below it are in the image
 
   __device__ __forceinline__ Place(const DataPlan& plan, const int* table, std::int64_t image,
                                    int row0, int pixel0, int channel0)

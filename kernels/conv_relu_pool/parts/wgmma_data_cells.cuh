@@ -3,15 +3,15 @@
 // and the bytes of argmax. sm_90a.
 #pragma once
 
-#include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
 #include "kernels/conv_relu_pool/parts/pick_bytes.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
 
 namespace weft::kernels::cuda::pool_data {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// The pixel of a window that has its dz, for the channels of a quad, as masks of the channels' bits:
-// is it in the right column, is it in the lower row, and did ReLU cut the window?
+// The pixel of a window that has its dz, for the channels of a quad, as masks of the channels'
+// bits: is it in the right column, is it in the lower row, and did ReLU cut the window?
 template <CellType kType>
 struct WindowMasks {
   std::uint32_t right[4], lower[4], cut[4];

@@ -78,8 +78,8 @@ __device__ __forceinline__ void load_weights(char* to, const DataPlan& p, int ch
 #pragma unroll
         for (int s = 0; s < kPoolKernel; ++s) {
           const int tap = (r - parity) * kPoolKernel + s;
-          char* at = first + (r * kPoolKernel + s) * kCellQuads * p.row_bytes +
-                     16 * (row + 32 * parity);
+          char* at =
+              first + (r * kPoolKernel + s) * kCellQuads * p.row_bytes + 16 * (row + 32 * parity);
           const bool inside = tap >= 0 && tap < kPoolTaps;
           *reinterpret_cast<uint4*>(at) = inside ? of_tap[inside ? tap : 0] : uint4{};
         }

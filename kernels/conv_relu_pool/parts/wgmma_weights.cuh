@@ -5,15 +5,15 @@
 
 #include "engine/launch.h"
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
-#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/conv_relu_pool/parts/pick_bytes.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/device/dynamic_shared.cuh"
 
 namespace weft::kernels::cuda::pool_weights {
 
 using device::FastDivide;
 
-constexpr int kConsumers = kPoolKernel;  // warpgroups
+constexpr int kConsumers = kPoolKernel;         // warpgroups
 constexpr int kChannels = 32;                   // of a block: a cell in bf16
 constexpr int kColumns = 12, kQuadWindows = 4;  // windows of a tile in a row; at a time
 constexpr int kPitch = 2 * kColumns + kPoolKernel - 1;
@@ -78,8 +78,8 @@ __device__ __forceinline__ TilePlace place_of(int item, const WeightsPlan& p) {
 
 // A window as one word of 32 bits.
 // - One part in bf16: dy in the upper half, and a selector for expand_window() in the lower half.
-// - Two parts in bf16: the lower half is what the upper half leaves of dy. Its last two bits are the
-//   index of the pixel, one of four, that has dy.
+// - Two parts in bf16: the lower half is what the upper half leaves of dy. Its last two bits are
+//   the index of the pixel, one of four, that has dy.
 // - Halves: the big half above the small one.
 template <class Tile>
 __device__ __forceinline__ std::uint32_t window_word(float dy, int index,
@@ -158,8 +158,8 @@ __device__ __forceinline__ void load_windows(uint4* to, float* bias, const Weigh
   }
 }
 
-// Makes the words of a fragment with the upper and with the lower two pixels of a window. `value` has
-// 16 bits in its upper half.
+// Makes the words of a fragment with the upper and with the lower two pixels of a window. `value`
+// has 16 bits in its upper half.
 __device__ __forceinline__ void expand_window(std::uint32_t value, int index, std::uint32_t& upper,
                                               std::uint32_t& lower) {
   const std::uint32_t pair = index % 2 == 0 ? value >> 16 : value & 0xffff0000u;

@@ -10,14 +10,14 @@
 //        o  o  o  o  o  o             and serves as the lower row of one r and the upper of the
 //        o  o  o  o  o  o             next: 4 kPlanes products for kPlanes weights
 //
-// Channels that do not fit at once come in turns, while the sums stay in registers. The data gradient
-// is the same computation on dz, made on the way into shared memory from dy and the bytes
+// Channels that do not fit at once come in turns, while the sums stay in registers. The data
+// gradient is the same computation on dz, made on the way into shared memory from dy and the bytes
 // of argmax, with the kernels turned around and filters and channels exchanged.
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv_relu_pool/launchers.h"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv_relu_pool/launchers.h"
 #include "kernels/conv_relu_pool/parts/window_max.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fast_divide.cuh"
@@ -40,8 +40,8 @@ struct FusedPlan {
   int items, parts, items_per_part, block_images;
   std::int64_t images;
   bool accumulate;
-  // They take apart a thread's item (column, row, group of planes) and a staged element (column, row,
-  // channel).
+  // They take apart a thread's item (column, row, group of planes) and a staged element (column,
+  // row, channel).
   FastDivide by_item_columns, by_item_rows, by_plane_groups, by_pitch, by_staged_rows, by_channels;
 };
 

@@ -15,8 +15,8 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv_relu_pool/launchers.h"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
+#include "kernels/conv_relu_pool/launchers.h"
 #include "kernels/device/dynamic_shared.cuh"
 #include "kernels/device/fast_divide.cuh"
 

@@ -17,9 +17,9 @@
 #include <algorithm>
 
 #include "engine/launch.h"
-#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/conv_relu_pool/parts/image_ring.cuh"
 #include "kernels/conv_relu_pool/parts/stem.cuh"
+#include "kernels/conv_relu_pool/parts/wgmma.h"
 #include "kernels/conv_relu_pool/parts/wgmma_windows.cuh"
 #include "kernels/device/dynamic_shared.cuh"
 
@@ -167,10 +167,10 @@ __global__ void __launch_bounds__(kThreads, 1)
       cells.begin(tile, place_of(item + step, p), item + step < p.items);
       for (int group = 0; group < p.groups; ++group, ring.advance()) {
         ring.wait_empty();
-        cells.template load<kType, Tile::kSlotRows, kPitch, kWarpgroup,
-                            kFloatsInFlight, 1, kCellPlanes<kType>>(
-            slots + ring.slot * Tile::kSlotQuads, group * kGroup, tile.row * Tile::kRows - p.pad_h,
-            tile.column * kTileColumns - p.pad_w, shift);
+        cells.template load<kType, Tile::kSlotRows, kPitch, kWarpgroup, kFloatsInFlight, 1,
+                            kCellPlanes<kType>>(slots + ring.slot * Tile::kSlotQuads,
+                                                group * kGroup, tile.row * Tile::kRows - p.pad_h,
+                                                tile.column * kTileColumns - p.pad_w, shift);
         ring.fill();
       }
       cells.end();
@@ -273,7 +273,7 @@ std::string conv2d_relu_pool_takes_wgmma(const ReluPoolProblem& problem) {
     return "images of a stem have even sides and a multiple of 16 bytes, up to 8 KiB";
   }
   const auto forward_fits = [&](auto tile) { return ForwardCut(dims, stem, tile).fits(); };
-  const bool fits = pass == ConvPass::forward ? with_tile(mode, forward_fits)
+  const bool fits = pass == ConvPass::forward         ? with_tile(mode, forward_fits)
                     : pass == ConvPass::backward_data ? wgmma_data_fits(dims, mode)
                                                       : wgmma_weights_fit(dims);
   return fits ? "" : "the weights of all channels and two tiles do not fit in shared memory";

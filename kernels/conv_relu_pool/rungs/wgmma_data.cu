@@ -64,8 +64,8 @@ __device__ __forceinline__ void multiply_pixels(float (&sum)[kN / 2], const Data
 #pragma unroll
     for (int half = 0; half < 2; ++half) {  // of the cell: values, or the parts of halves
       const int quad = 2 * half;
-      const int quad_a = kType == CellType::halves ? tap * kCellPlanes<kType>
-                                                   : tap * kCellQuads + quad;
+      const int quad_a =
+          kType == CellType::halves ? tap * kCellPlanes<kType> : tap * kCellQuads + quad;
       const std::uint64_t at_a = a + quad_a * (p.row_bytes / 16);
       const std::uint64_t at_b = b + (quad * p.plane + line + s);
       const bool add = accumulate || tap > 0 || half > 0;
@@ -290,8 +290,8 @@ bool is_whole(const DataPlan& p, ComputeMode mode) {
   const auto aligned = [](const void* pointer, std::uintptr_t bytes) {
     return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
   };
-  return p.whole && p.columns % 2 == 0 && aligned(p.dy, 8) &&
-         aligned(p.argmax, 2) && p.filters % group_channels(pool_cell_type(mode)) == 0;
+  return p.whole && p.columns % 2 == 0 && aligned(p.dy, 8) && aligned(p.argmax, 2) &&
+         p.filters % group_channels(pool_cell_type(mode)) == 0;
 }
 
 bool pair_rows(const void* planes, const DataPlan& p) {
@@ -327,8 +327,8 @@ std::int64_t stem_rows(const DataPlan& p) {
 }  // namespace
 
 std::size_t wgmma_stem_bytes(const ReluPoolDims& dims, ComputeMode mode) {
-  return sizeof(float) * static_cast<std::size_t>(stem_rows(make_plan(dims, mode)) *
-                                                  dims.conv.c * kStemFloats);
+  return sizeof(float) *
+         static_cast<std::size_t>(stem_rows(make_plan(dims, mode)) * dims.conv.c * kStemFloats);
 }
 
 void conv2d_relu_pool_backward_data_wgmma(float* dx, const float* dy, const std::uint8_t* argmax,

@@ -38,8 +38,7 @@ constexpr std::int64_t kProcessors = 132;  // of the GPU that rows of partial su
 // (64, kRowPitch), which lie where the slots were.
 template <class Tile>
 __device__ __forceinline__ void consume(const WeightsPlan& p, SlotRing ring, const uint4* slots,
-                                        int chunk, int step, int r, float* sums,
-                                        int shift) {
+                                        int chunk, int step, int r, float* sums, int shift) {
   const int thread = threadIdx.x % kWarpgroup, lane = thread % 32;
   const int row = thread / 32 * 16 + lane / 4, member = lane % 4;
   float sum[kPoolKernel][kSums] = {};
@@ -167,8 +166,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     constexpr int kParts = Tile::kRows * kColumns / kQuadWindows;  // of a filter's sum
     float total = 0;
     for (int i = 0; i < kParts; ++i) total += bias[threadIdx.x * kParts + i];
-    partial[std::int64_t{p.filters} * p.channels * kPoolTaps + filter0 + threadIdx.x] =
-        total;
+    partial[std::int64_t{p.filters} * p.channels * kPoolTaps + filter0 + threadIdx.x] = total;
   }
 #else
   static_cast<void>(p), static_cast<void>(source);
@@ -251,8 +249,8 @@ std::size_t conv2d_relu_pool_workspace_wgmma(const ReluPoolProblem& problem) {
 void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* dy,
                                              const std::uint8_t* argmax, const float* x,
                                              const ReluPoolDims& dims, GradientMode gradient,
-                                             const ReluPoolOptions& options,
-                                             Workspace workspace, const Stream& stream) {
+                                             const ReluPoolOptions& options, Workspace workspace,
+                                             const Stream& stream) {
   const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   WeightsPlan p{};

@@ -15,8 +15,8 @@
 //   64 x 64 x 32   160 threads    8 stages of 16 KiB   1 block of an SM
 //   64 x 32 x 32   160 threads   16 stages of 12 KiB   1 block of an SM
 //
-// With a shorter ring two narrow blocks fit on an SM, and the product takes a third longer: it seems
-// that some SMs then get two blocks and others none (NOTES.md).
+// With a shorter ring two narrow blocks fit on an SM, and the product takes a third longer: it
+// seems that some SMs then get two blocks and others none (NOTES.md).
 //
 // The row sums of A, which are a bias gradient, are added up from the fragments of the first column
 // of tiles.
@@ -30,9 +30,9 @@
 #include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/prefetch.cuh"
-#include "kernels/gemm/tensor_core/float_math.cuh"
 #include "kernels/gemm/hopper/tile_parts.cuh"
 #include "kernels/gemm/hopper/tma_operand.cuh"
+#include "kernels/gemm/tensor_core/float_math.cuh"
 
 namespace weft::kernels::cuda {
 namespace cluster {
@@ -43,11 +43,10 @@ template <int kColumns>
 constexpr int kStages = kColumns == 64 ? 8 : 16;
 constexpr int kLeftBytes = kTmaSide / kTmaBox * kTmaBoxBytes;  // of A in a stage
 template <int kColumns>
-constexpr int kStageBytes = kLeftBytes + kColumns / kTmaBox * kTmaBoxBytes;
+constexpr int kStageBytes = kLeftBytes + kColumns / kTmaBox* kTmaBoxBytes;
 // 1024 to align.
 template <int kColumns>
-constexpr std::size_t kSharedBytes =
-    std::size_t{kStages<kColumns>} * kStageBytes<kColumns> + 1024;
+constexpr std::size_t kSharedBytes = std::size_t{kStages<kColumns>} * kStageBytes<kColumns> + 1024;
 static_assert(kWarps * 8 == kTmaDepth, "a warp takes one step of a chunk");
 
 struct ClusterShape {
@@ -237,9 +236,15 @@ __global__ void __launch_bounds__(kThreads, 1)
         warp, total, out, bias, sums_rows ? row_sums : nullptr, row0, column0, part);
   };
   switch (parts) {
-    case 1: finish(std::integral_constant<int, 1>{}); break;
-    case 2: finish(std::integral_constant<int, 2>{}); break;
-    case 4: finish(std::integral_constant<int, 4>{}); break;
+    case 1:
+      finish(std::integral_constant<int, 1>{});
+      break;
+    case 2:
+      finish(std::integral_constant<int, 2>{});
+      break;
+    case 4:
+      finish(std::integral_constant<int, 4>{});
+      break;
     default:
       if constexpr (kColumns == kTmaSide) finish(std::integral_constant<int, 8>{});
   }
@@ -291,7 +296,7 @@ void gemm_cluster(float* c, const float* a, const float* b, const float* bias, c
   const auto chunks = static_cast<int>(divide_up(dims.k, kTmaDepth));
   const GemmOutput out = gemm_output(c, bias, dims, options);
   const std::size_t shared = shape.columns == 64 ? kSharedBytes<64> : kSharedBytes<32>;
-  const Launch config{blocks_for(tiles * shape.parts, 1), kThreads, shared, stream,
+  const Launch config{blocks_for(tiles * shape.parts, 1), kThreads,       shared, stream,
                       static_cast<unsigned>(shape.parts), options.overlap};
   with_transposes(dims, [&](auto transpose_a, auto transpose_b) {
     const auto map = [&](const float* data, std::int64_t extent, std::int64_t ld, bool along_k) {

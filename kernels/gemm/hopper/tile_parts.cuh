@@ -14,8 +14,8 @@
 #pragma once
 
 #include "kernels/device/cluster.cuh"
-#include "kernels/gemm/parts/store.cuh"
 #include "kernels/gemm/hopper/tma_operand.cuh"
+#include "kernels/gemm/parts/store.cuh"
 
 namespace weft::kernels::cuda {
 
@@ -194,7 +194,7 @@ struct TileParts {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       const int h = q / kAcross, s = q % kAcross;  // half of the rows, 16 columns
-      if constexpr (kTransposeB) {     // columns as they come: pairs of neighbours
+      if constexpr (kTransposeB) {                 // columns as they come: pairs of neighbours
         quads[q] = {from[2 * s][2 * h], from[2 * s][2 * h + 1], from[2 * s + 1][2 * h],
                     from[2 * s + 1][2 * h + 1]};
       } else {  // in the order of float_place()
@@ -215,8 +215,7 @@ struct TileParts {
   __device__ __forceinline__ static float4 load_quad(const float* from, std::int64_t left) {
     if constexpr (!kTransposeB) return __ldg(reinterpret_cast<const float4*>(from));
     const float2 low = __ldg(reinterpret_cast<const float2*>(from));
-    const float2 high =
-        left > 8 ? __ldg(reinterpret_cast<const float2*>(from + 8)) : float2{0, 0};
+    const float2 high = left > 8 ? __ldg(reinterpret_cast<const float2*>(from + 8)) : float2{0, 0};
     return {low.x, low.y, high.x, high.y};
   }
   __device__ __forceinline__ static void store_quad(float* to, std::int64_t left,

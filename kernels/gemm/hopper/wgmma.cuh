@@ -154,7 +154,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if constexpr (Tile::kConsumers > 1) device::registers_take<232>();
     const int thread = threadIdx.x % 128, warpgroup = threadIdx.x / 128 - 1;
     WgmmaConsumer<Tile> consumer{stages, full, empty, thread, warpgroup, {}};
-    char* const boxes = stages + Tile::kStages * Tile::kStageBytes + warpgroup * 2 * Tile::kBoxBytes;
+    char* const boxes =
+        stages + Tile::kStages * Tile::kStageBytes + warpgroup * 2 * Tile::kBoxBytes;
     for (int tile = first; tile < order.tiles(); tile += step) {
       if (out.mask != nullptr) {
         const int2 place = order.place(tile);
@@ -175,8 +176,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         consumer.sum_parts(sum, chunks);
       }
       const int2 place = order.place(tile);
-      wgmma_store<Tile>(out, map_c, boxes, sum, row_of(place) + warpgroup * 64,
-                        place.y * Tile::kN, thread);
+      wgmma_store<Tile>(out, map_c, boxes, sum, row_of(place) + warpgroup * 64, place.y * Tile::kN,
+                        thread);
     }
     if (Tile::kStoresBoxes && thread == 0) device::tma_wait();
   }

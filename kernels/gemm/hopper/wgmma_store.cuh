@@ -202,8 +202,8 @@ __device__ __forceinline__ void wgmma_prefetch_mask(const WgmmaOutput<Element>& 
 // they are free once the copies before have read them.
 template <class Tile>
 __device__ __forceinline__ void store_boxes(const CUtensorMap& map,
-                                            const float (&sum)[Tile::kN / 2], char* boxes,
-                                            int row0, int column0, int thread) {
+                                            const float (&sum)[Tile::kN / 2], char* boxes, int row0,
+                                            int column0, int thread) {
   constexpr int kBox = Tile::kBox, kBoxBytes = Tile::kBoxBytes;
   const int warpgroup = threadIdx.x / 128, lane = thread % 32;
   const auto meet = [&] { asm volatile("bar.sync %0, 128;" ::"r"(warpgroup) : "memory"); };
@@ -233,10 +233,9 @@ __device__ __forceinline__ void store_boxes(const CUtensorMap& map,
 // Stores a warpgroup's sums, (64, kN) of C, or of C^T, from (row0, column0) on. `map` and `boxes`
 // are for the tiles that store boxes.
 template <class Tile, class Element>
-__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out,
-                                            const CUtensorMap& map, char* boxes,
-                                            float (&sum)[Tile::kN / 2], int row0, int column0,
-                                            int thread) {
+__device__ __forceinline__ void wgmma_store(const WgmmaOutput<Element>& out, const CUtensorMap& map,
+                                            char* boxes, float (&sum)[Tile::kN / 2], int row0,
+                                            int column0, int thread) {
   constexpr int kN = Tile::kN;
   constexpr bool kPanels = Tile::kRegistersA;
   constexpr int kLower = kPanels ? 1 : 8;  // from a lane's upper row to its lower one

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GEMM, what the rungs "strip_k1" to "strip_k3k4" share: a block is one SIMD vector of columns of C.
+// GEMM, the part that the rungs "strip_k1" to "strip_k3k4" share: a block is one SIMD vector of
+// columns of C.
 //
 //                     columns: `width` threads, kColumns each, `width` apart
 //   row strip of A    +-------------------------------+
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kMaxWidth)
 
 template <int kRows, int kColumns, bool kStaged>
 void gemm_strip(float* c, const float* a, const float* b, const float* bias, const GemmDims& dims,
-         const GemmOptions& options, const Stream& stream) {
+                const GemmOptions& options, const Stream& stream) {
   const std::int64_t width = options.strip_width;
   const std::int64_t column_blocks = (dims.n + width * kColumns - 1) / (width * kColumns);
   const std::int64_t row_blocks = divide_up(dims.m, kRows);

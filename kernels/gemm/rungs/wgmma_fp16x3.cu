@@ -4,8 +4,8 @@
 //
 // fp16 has the 11 significant bits of tf32 in half the bytes, but only 5 bits of exponent. So each
 // row of op(A) and each column of op(B) is first scaled by a power of two, and its small parts are
-// kept 2^11 times too large: see device/halves.cuh. What is left out of a product is, with La and Lb the
-// largest values of the row and of the column,
+// kept 2^11 times too large: see device/halves.cuh. What is left out of a product is, with La and
+// Lb the largest values of the row and of the column,
 //
 //   2^-21 |a b| + 2^-50 (La |b| + |a| Lb)     at most
 //

@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void sum_partial_accelerations(float4* acceleration, const float4* partial, std::int64_t n,
-                               std::int64_t stride, int slices, float gravity,
-                               const Stream& stream, bool add) {
+                               std::int64_t stride, int slices, float gravity, const Stream& stream,
+                               bool add) {
   launch(sum_slices_kernel, Launch{blocks_for(4 * n, kThreads), kThreads, 0, stream},
          reinterpret_cast<float*>(acceleration), reinterpret_cast<const float*>(partial), 4 * n,
          4 * stride, slices, gravity, add);

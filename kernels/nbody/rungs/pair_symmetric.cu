@@ -193,8 +193,8 @@ struct Plan {
   int bodies;  // of a thread
   std::int64_t tiles;
   std::int64_t own;  // the most tiles I of a rank
-  int splits;  // blocks for each tile I
-  int rounds;  // of each block
+  int splits;        // blocks for each tile I
+  int rounds;        // of each block
 
   std::int64_t padded() const { return tiles * kThreads * bodies; }
   int slices() const { return splits + splits * rounds; }

@@ -141,8 +141,8 @@ void nbody_part_register_tiled(float* acceleration, const float* bodies,
                                const NbodyProblem& problem, const NbodyPart& part,
                                const NbodyForce& force, void* workspace, const Stream& stream) {
   const std::int64_t count = part.targets.count;
-  const Plan plan = make_plan(count, part.sources.count, splits_of(problem, stream.device()),
-                              stream.device());
+  const Plan plan =
+      make_plan(count, part.sources.count, splits_of(problem, stream.device()), stream.device());
   const std::int64_t tiles = divide_up(part.sources.count, kThreads);
   const bool direct = plan.splits == 1, add = part.mode == GradientMode::accumulate;
   float4* result = reinterpret_cast<float4*>(acceleration);

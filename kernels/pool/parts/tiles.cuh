@@ -56,8 +56,8 @@ struct alignas(sizeof(T) * kLanes) PoolVector {
 };
 
 // Loads kCount columns of one row. The first one lies at `from` + offset and is column `first` of
-// `columns`. A column that does not exist is `outside`. The kLanes columns from kPart on are loaded as
-// one vector; all of them exist if the row does.
+// `columns`. A column that does not exist is `outside`. The kLanes columns from kPart on are loaded
+// as one vector; all of them exist if the row does.
 template <int kPart, int kLanes, class T, int kCount>
 __device__ __forceinline__ void load_pool_row(T (&to)[kCount], const T* __restrict__ from,
                                               std::int64_t offset, bool there, int first,

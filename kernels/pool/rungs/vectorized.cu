@@ -204,8 +204,7 @@ void forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dim
              const Stream& stream) {
   with_pool_tile(dims, x, y, argmax, [&](auto tile) {
     using Tile = decltype(tile);
-    const PoolShape s =
-        pool_shape(dims, dims.oh(), divide_up(dims.ow(), Tile::kOutputs));
+    const PoolShape s = pool_shape(dims, dims.oh(), divide_up(dims.ow(), Tile::kOutputs));
     launch(forward_kernel<Rule, Tile, kPlaced>, pool_launch<Tile>(s, stream), y, argmax, x, s,
            weight_of(dims));
   });
@@ -216,8 +215,7 @@ void backward(float* dx, const float* dy, const std::int32_t* argmax, const Pool
               GradientMode mode, const Stream& stream) {
   with_pool_tile(dims, dx, dy, argmax, [&](auto tile) {
     using Tile = decltype(tile);
-    const PoolShape s =
-        pool_shape(dims, (dims.h + 1) / 2, divide_up(dims.w, Tile::kColumns));
+    const PoolShape s = pool_shape(dims, (dims.h + 1) / 2, divide_up(dims.w, Tile::kColumns));
     launch(backward_kernel<kMaximum, Tile>, pool_launch<Tile>(s, stream), dx, dy, argmax, s,
            weight_of(dims), mode == GradientMode::accumulate);
   });

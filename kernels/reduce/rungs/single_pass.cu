@@ -173,8 +173,8 @@ void run(Result* result, const ReduceCall& call, const Stream& stream) {
 }  // namespace
 
 void reduce_single_pass(const ReduceCall& call, const Stream& stream) {
-  with_rule<true>(
-      call, [&](auto rule, auto* result) { run<decltype(rule)>(result, call, stream); });
+  with_rule<true>(call,
+                  [&](auto rule, auto* result) { run<decltype(rule)>(result, call, stream); });
 }
 
 }  // namespace weft::kernels::cuda

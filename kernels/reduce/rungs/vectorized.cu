@@ -27,7 +27,7 @@ namespace weft::kernels::cuda {
 
 namespace {
 
-constexpr int kLoads = 4;                            // of 16 bytes, in flight
+constexpr int kLoads = 4;                              // of 16 bytes, in flight
 constexpr std::int64_t kGridThreads = 132 * 2048 * 4;  // at most
 constexpr int kCombineThreads = 1024;
 
@@ -119,8 +119,8 @@ void run(Result* result, const ReduceCall& call, const Stream& stream) {
 }  // namespace
 
 void reduce_vectorized(const ReduceCall& call, const Stream& stream) {
-  with_rule<true>(
-      call, [&](auto rule, auto* result) { run<decltype(rule)>(result, call, stream); });
+  with_rule<true>(call,
+                  [&](auto rule, auto* result) { run<decltype(rule)>(result, call, stream); });
 }
 
 std::size_t reduce_workspace_vectorized(std::int64_t n, int threads) {

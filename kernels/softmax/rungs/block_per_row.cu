@@ -90,7 +90,7 @@ void with_threads(std::int64_t cols, Run run) {
 }  // namespace
 
 void softmax_forward_block_per_row(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                           const Stream& stream) {
+                                   const Stream& stream) {
   with_threads(cols, [&](auto threads) {
     launch(forward_kernel<threads.value>, Launch{blocks_for(rows, 1), threads.value, 0, stream}, y,
            x, static_cast<int>(cols));
@@ -98,16 +98,17 @@ void softmax_forward_block_per_row(float* y, const float* x, std::int64_t rows, 
 }
 
 void softmax_backward_block_per_row(float* dx, const float* dy, const float* y, std::int64_t rows,
-                            std::int64_t cols, GradientMode mode, const Stream& stream) {
+                                    std::int64_t cols, GradientMode mode, const Stream& stream) {
   with_threads(cols, [&](auto threads) {
     launch(backward_kernel<threads.value>, Launch{blocks_for(rows, 1), threads.value, 0, stream},
            dx, dy, y, static_cast<int>(cols), mode == GradientMode::accumulate);
   });
 }
 
-void softmax_cross_entropy_block_per_row(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                 const std::int32_t* labels, float scale, float smoothing,
-                                 std::int64_t rows, std::int64_t cols, const Stream& stream) {
+void softmax_cross_entropy_block_per_row(float* loss, float* dx, std::int32_t* prediction,
+                                         const float* x, const std::int32_t* labels, float scale,
+                                         float smoothing, std::int64_t rows, std::int64_t cols,
+                                         const Stream& stream) {
   with_threads(cols, [&](auto threads) {
     launch(cross_entropy_kernel<threads.value>,
            Launch{blocks_for(rows, 1), threads.value, 0, stream}, loss, dx, prediction, x, labels,

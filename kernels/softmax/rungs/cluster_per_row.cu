@@ -115,7 +115,7 @@ Launch config_for(Size, std::int64_t rows, const Stream& stream) {
 }  // namespace
 
 void softmax_forward_cluster_per_row(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                             const Stream& stream) {
+                                     const Stream& stream) {
   with_size(cols, [&](auto size) {
     launch(forward_kernel<size.kThreads, size.kBlocks>, config_for(size, rows, stream), y, x,
            static_cast<int>(cols));
@@ -123,16 +123,17 @@ void softmax_forward_cluster_per_row(float* y, const float* x, std::int64_t rows
 }
 
 void softmax_backward_cluster_per_row(float* dx, const float* dy, const float* y, std::int64_t rows,
-                              std::int64_t cols, GradientMode mode, const Stream& stream) {
+                                      std::int64_t cols, GradientMode mode, const Stream& stream) {
   with_size(cols, [&](auto size) {
     launch(backward_kernel<size.kThreads, size.kBlocks>, config_for(size, rows, stream), dx, dy, y,
            static_cast<int>(cols), mode == GradientMode::accumulate);
   });
 }
 
-void softmax_cross_entropy_cluster_per_row(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                   const std::int32_t* labels, float scale, float smoothing,
-                                   std::int64_t rows, std::int64_t cols, const Stream& stream) {
+void softmax_cross_entropy_cluster_per_row(float* loss, float* dx, std::int32_t* prediction,
+                                           const float* x, const std::int32_t* labels, float scale,
+                                           float smoothing, std::int64_t rows, std::int64_t cols,
+                                           const Stream& stream) {
   with_size(cols, [&](auto size) {
     launch(cross_entropy_kernel<size.kThreads, size.kBlocks>, config_for(size, rows, stream), loss,
            dx, prediction, x, labels, scale, smoothing, static_cast<int>(cols));

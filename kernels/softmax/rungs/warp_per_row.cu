@@ -77,7 +77,7 @@ void with_per_lane(std::int64_t cols, Run run) {
 }  // namespace
 
 void softmax_forward_warp_per_row(float* y, const float* x, std::int64_t rows, std::int64_t cols,
-                          const Stream& stream) {
+                                  const Stream& stream) {
   const Launch config{blocks_for(rows, kWarps), kThreads, 0, stream};
   with_per_lane(cols, [&](auto per_lane) {
     launch(forward_kernel<decltype(per_lane)::value>, config, y, x, rows, static_cast<int>(cols));
@@ -85,7 +85,7 @@ void softmax_forward_warp_per_row(float* y, const float* x, std::int64_t rows, s
 }
 
 void softmax_backward_warp_per_row(float* dx, const float* dy, const float* y, std::int64_t rows,
-                           std::int64_t cols, GradientMode mode, const Stream& stream) {
+                                   std::int64_t cols, GradientMode mode, const Stream& stream) {
   const Launch config{blocks_for(rows, kWarps), kThreads, 0, stream};
   with_per_lane(cols, [&](auto per_lane) {
     launch(backward_kernel<decltype(per_lane)::value>, config, dx, dy, y, rows,
@@ -93,9 +93,10 @@ void softmax_backward_warp_per_row(float* dx, const float* dy, const float* y, s
   });
 }
 
-void softmax_cross_entropy_warp_per_row(float* loss, float* dx, std::int32_t* prediction, const float* x,
-                                const std::int32_t* labels, float scale, float smoothing,
-                                std::int64_t rows, std::int64_t cols, const Stream& stream) {
+void softmax_cross_entropy_warp_per_row(float* loss, float* dx, std::int32_t* prediction,
+                                        const float* x, const std::int32_t* labels, float scale,
+                                        float smoothing, std::int64_t rows, std::int64_t cols,
+                                        const Stream& stream) {
   const Launch config{blocks_for(rows, kWarps), kThreads, 0, stream};
   with_per_lane(cols, [&](auto per_lane) {
     launch(cross_entropy_kernel<decltype(per_lane)::value>, config, loss, dx, prediction, x, labels,

@@ -230,7 +230,8 @@ __device__ __forceinline__ float sum_turn(ParameterMemory& memory, const Turn& t
     for (int part = 0; part < Tile::kWarps; ++part) gradient += memory.tile[part][thread];
   } else {
 #pragma unroll
-    for (int part = 0; part < Tile::kChunkParts; ++part) gradient += memory.chunk[part][turn.column];
+    for (int part = 0; part < Tile::kChunkParts; ++part)
+      gradient += memory.chunk[part][turn.column];
   }
   return gradient;
 }

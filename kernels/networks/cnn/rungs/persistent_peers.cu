@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // persistent.cu for a rank of several, each on a GPU of its own: it takes its share of every batch,
-// and the ranks add their gradients up inside of the kernel, before the update. Nothing goes through
-// the host, and the link is crossed once a step.
+// and the ranks add their gradients up inside of the kernel, before the update. Nothing goes
+// through the host, and the link is crossed once a step.
 //
-// A kernel of its own, so that a GPU alone pays nothing. A rank without images in a tail batch still
-// takes part: its gradients are 0.
+// A kernel of its own, so that a GPU alone pays nothing. A rank without images in a tail batch
+// still takes part: its gradients are 0.
 #include <cooperative_groups.h>
 
 #include "engine/launch.h"
@@ -51,8 +51,8 @@ void fused_cnn_persistent_with_peers(const Training& training, const PeerGroup& 
       constexpr int kImages = decltype(images)::value;
       const Launch config{static_cast<unsigned>(device_properties(stream.device()).multiprocessors),
                           kThreads, sizeof(Shared<Net, kImages>), stream};
-      launch(fused_cnn_peers_kernel<Net, kImages>, config.cooperative(), training,
-             peers_of(group), steps);
+      launch(fused_cnn_peers_kernel<Net, kImages>, config.cooperative(), training, peers_of(group),
+             steps);
     });
   });
 }

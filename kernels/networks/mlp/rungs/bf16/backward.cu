@@ -36,7 +36,7 @@ constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's 
 constexpr int kRowLanes = kMostClasses / 2;     // have two logits of a row each
 static_assert(kRowLanes * kSide == kTeamThreads);
 
-constexpr int kPartPitch = 24;                  // floats from a row to the next one; for the banks
+constexpr int kPartPitch = 24;                   // floats from a row to the next one; for the banks
 constexpr int kPartFloats = kSide * kPartPitch;  // of a team's part of the logits
 
 std::size_t shared_bytes(const Training& t) {

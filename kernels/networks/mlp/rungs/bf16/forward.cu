@@ -26,8 +26,8 @@ struct Inputs {
 
 __global__ void __launch_bounds__(kBlock, 1)
     mlp_forward_kernel(const __grid_constant__ Inputs inputs,
-                       const __grid_constant__ CUtensorMap map_w, Bfloat16* h,
-                       std::int64_t pitch, const float* bias, int chunks) {
+                       const __grid_constant__ CUtensorMap map_w, Bfloat16* h, std::int64_t pitch,
+                       const float* bias, int chunks) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ Barriers<Forward> barriers;
   char* ring = aligned_shared();
@@ -71,9 +71,8 @@ void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_
   const auto map = [&](const Bfloat16* data, std::int64_t rows, std::int64_t row_pitch) {
     return matrix_map(data, TensorMapType::bf16, {rows, in, row_pitch}, kSide);
   };
-  const Inputs inputs{{map(x[0], t.rows, pitch_x), map(x[1], t.rows, pitch_x)},
-                      t.state.step,
-                      t.ahead};
+  const Inputs inputs{
+      {map(x[0], t.rows, pitch_x), map(x[1], t.rows, pitch_x)}, t.state.step, t.ahead};
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(out / kSide));
   const Launch config{grid, kBlock, Forward::kSharedBytes, stream};
