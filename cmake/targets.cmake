@@ -158,19 +158,7 @@ function(weft_library folder)
       add_library(weft_mpi MODULE ${PROJECT_SOURCE_DIR}/distributed/mpi_module/module.cpp)
       target_link_libraries(weft_mpi PRIVATE MPI::MPI_CXX weft_flags weft_warnings)
       target_compile_options(weft_mpi PRIVATE ${WEFT_HARDENING_COMPILE})
-      # CMake would leave an empty entry in RUNPATH, which means the current folder: a library that a
-      # stranger has put there would run. An MPI outside the system's folders is found by its path.
-      set(mpi_folders)
-      foreach(library ${MPI_CXX_LIBRARIES})
-        get_filename_component(library ${library} REALPATH)
-        get_filename_component(mpi_folder ${library} DIRECTORY)
-        if(IS_ABSOLUTE "${mpi_folder}" AND NOT mpi_folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-          list(APPEND mpi_folders ${mpi_folder})
-        endif()
-      endforeach()
-      list(REMOVE_DUPLICATES mpi_folders)
-      set_target_properties(weft_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
-        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${mpi_folders}")
+      set_target_properties(weft_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     else()
       file(REMOVE ${PROJECT_BINARY_DIR}/libweft_mpi.so)  # of a build that had MPI
     endif()
