@@ -12,7 +12,7 @@
 
 namespace weft::measure {
 
-// Of one way of calling a family on one problem: an error for each of kSpreads (Work::error()).
+// One way of calling a family on one problem, with an error for each of kSpreads (Work::error()).
 struct ErrorRow {
   std::string family, problem, name;
   bool peer = false;

@@ -147,7 +147,7 @@ void check(Contender& one, const std::function<std::unique_ptr<Work>(const Conte
   }
 }
 
-// Of a problem's rows: how each of Weft's compares with the fastest yardstick of its accuracy.
+// Compares each of Weft's rows of a problem with the fastest yardstick of its accuracy.
 void compare_with_yardsticks(std::vector<Contender>& all) {
   for (Contender& own : all) {
     if (own.peer || !own.row.ok() || own.row.turns.empty()) continue;

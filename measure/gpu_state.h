@@ -27,8 +27,8 @@ struct GpuStates {
 
 class GpuMonitor {
  public:
-  // Of this device; one that knows nothing on a CPU, and where NVML is not there or does not know
-  // the device. `library` is for tests.
+  // Watches this device. It knows nothing on a CPU, and where NVML is absent or does not know the
+  // device. `library` is for tests.
   explicit GpuMonitor(Device device, const std::string& library = "libnvidia-ml.so.1");
   // The GPU of a PCI bus, "0000:1b:00.0".
   GpuMonitor(const std::string& bus, const std::string& library);

@@ -53,7 +53,7 @@ Timing measure(const Call& call, int sets, const TimingOptions& options, const S
 // Overwrites device memory with bytes of ones: NaN in floats, -1 in integers.
 void forget_bytes(void* data, std::size_t bytes, const Stream& stream);
 
-// Of the last level; on a CPU it is not known, and taken for 32 MB.
+// Bytes of the last-level cache. On a CPU they are not known, and taken for 32 MB.
 double cache_bytes(Device device);
 // Sets of buffers of `footprint` bytes that together pass three times the last-level cache.
 int sets_for(double footprint, Device device);
@@ -189,8 +189,8 @@ class Work {
   virtual void reset() = 0;
   // Compares the outputs in `set` with the oracle, at the precision of `arithmetic`.
   virtual Verdict check(int set, Arithmetic arithmetic) = 0;
-  // Of products: the largest error in `set` of a sampled output, over the sum of its terms'
-  // absolute values, in units of 2^-24, which is what rounding to fp32 once costs at most.
+  // Products have an error: the largest one in `set` of a sampled output, over the sum of its
+  // terms' absolute values, in units of 2^-24. One rounding to fp32 costs at most that unit.
   // Negative: not known.
   virtual double error(int) { return -1; }
   // What students compute by hand about a variant on this problem.

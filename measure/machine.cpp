@@ -165,7 +165,7 @@ Machine measure_machine(const Stream& stream) {
     return m;
   }
 #ifdef WEFT_WITH_CUDA
-  // Of a ceiling the fastest sample counts: what disturbs a sample only makes it longer.
+  // The fastest sample of a ceiling counts: what disturbs a sample only makes it longer.
   double flops = 0;
   const Timing fma = measure([&](int) { flops = cuda_fma_loop(stream); }, 1, quick, stream);
   m.fp32 = flops / fma.least;

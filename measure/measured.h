@@ -26,7 +26,7 @@ struct MeasuredRung {
   int shared_bytes = 0;            // of a block
 };
 
-// Of each rung the measurement that its family's README shows comes first.
+// The measurement that a family's README shows comes first among those of a rung.
 std::span<const MeasuredRung> measured_rungs();
 // What the rung did on `gpu`, or where it was not measured there what the README shows; null where
 // it was never measured.

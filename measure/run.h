@@ -38,8 +38,8 @@ struct Row {
   Traffic traffic = Traffic::device_memory;
   int sets = 1;
   Timing timing;
-  // Of run_family(): the median of each turn, and where a call's buffers fit the L2 cache what a
-  // call takes that finds them there (0 elsewhere); what the GPU did meanwhile.
+  // run_family() fills these: the median of each turn; the time of a call that finds its buffers in
+  // the L2 cache, where they fit (0 elsewhere); what the GPU did meanwhile.
   std::vector<double> turns;
   double warm_seconds = 0;
   GpuStates gpu;
@@ -62,7 +62,8 @@ struct Row {
   double bound(const Machine& machine, Arithmetic in) const {
     return machine.bound(bytes, flops, in, traffic, touched);
   }
-  // Of the bound; 0 where none is known. What is faster than a bound shows that it is none.
+  // The share of the bound that was reached; 0 where no bound is known. What is faster than a bound
+  // shows that it is none.
   double share(const Machine& machine) const {
     const double share = bound(machine) / timing.median;
     return share <= 1 ? share : 0;

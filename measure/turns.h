@@ -10,7 +10,7 @@
 
 namespace weft::measure {
 
-// Of a median.
+// Holds a median.
 struct Interval {
   double low = 0, median = 0, high = 0;
   bool contains(double value) const { return low <= value && value <= high; }

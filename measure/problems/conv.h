@@ -31,7 +31,8 @@ class ConvWork final : public Work {
 
  private:
   Rotated<float>& output();
-  // Of one output: the sum of its terms, of their squares, of their absolute values; their number.
+  // The terms of one output: their sum, that of their squares and of their absolute values, and
+  // their number.
   struct Terms {
     double sum = 0, squares = 0, magnitude = 0, count = 0;
   };

@@ -140,7 +140,7 @@ TEST_F(Lesson, ATileThatWasAskedForIsTheOneThatIsToldOf) {
   EXPECT_EQ(answer({"show", "gemm/tiled", "--tile", "32", "--gpu", "h100"})["measured"],
             answer({"show", "gemm/tiled", "--gpu", "h100"})["measured"]);
 
-  // Of what nobody measured nothing is told, whatever the flag that asks for it.
+  // Nothing is told of what nobody measured, whatever the flag that asks for it.
   for (const std::vector<std::string>& asked :
        std::vector<std::vector<std::string>>{{"gemm/tiled", "--tile", "8"},
                                              {"signal/tiled", "--tile", "16"},

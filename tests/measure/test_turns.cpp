@@ -15,7 +15,7 @@ namespace weft::measure {
 namespace {
 
 TEST(Interval, LeavesOutAsMuchAsTheBinomialDistributionAllows) {
-  // Of nine values the second to the eighth hold the median with 1 - 2 * 10 / 512.
+  // The second to the eighth of nine values hold the median with 1 - 2 * 10 / 512.
   const Interval nine = interval_of({9, 1, 8, 2, 7, 3, 6, 4, 5});
   EXPECT_EQ(nine.low, 2);
   EXPECT_EQ(nine.median, 5);

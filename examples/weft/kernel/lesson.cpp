@@ -227,7 +227,7 @@ void tell_gpu(const KernelName& name, const measure::Work& work, const std::stri
               Pairs& pairs, nlohmann::ordered_json& event) {
   const kernels::Rung& rung = *name.variant;
   if (!rung.on_cuda) return;
-  // Of a rung with other tiles than its own nothing was measured.
+  // A rung with other tiles than its own was never measured.
   const std::string_view configured = work.configured_rung(rung.name);
   const measure::MeasuredRung* measured =
       configured.empty() ? nullptr

@@ -23,7 +23,7 @@ struct HttpHead {
   std::string_view path;  // without the query
   std::vector<std::pair<std::string_view, std::string_view>> fields;
 
-  // Of each field with this name, in any case of letters.
+  // The values of the fields with this name, in any case of letters.
   std::vector<std::string_view> values_of(std::string_view name) const;
   std::string_view value_of(std::string_view name) const;  // of the only one, else ""
 };
