@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Runs one kernel of the Indigo suite thread by thread and tells whether its accesses race. truth.py
-// puts this in front of a program's kernel, which then reads and writes through the types below. It
-// shares nothing with host-cuda: it is what host-cuda is scored by.
+// Runs one kernel of the Indigo suite thread by thread and tells whether its accesses race.
+// truth.py puts this in front of a program's kernel, which then reads and writes through the types
+// below. It shares nothing with host-cuda: it is what host-cuda is scored by.
 //
 // The rule is that of the PTX memory model, for programs without fences and without locks: two
 // accesses to the same location by two threads conflict when at least one of them writes. They race
-// unless both are atomic, or both threads are of one block and a barrier of that block lies between.
-// Shuffles and votes order no memory (PTX ISA, "Memory Consistency Model").
+// unless both are atomic, or both threads are of one block and a barrier of that block lies
+// between. Shuffles and votes order no memory (PTX ISA, "Memory Consistency Model").
 #pragma once
 
 #include <ucontext.h>
@@ -155,8 +155,12 @@ int agree(int first, int last, int value, Combine combine) {
   meet(first, last, value);
   return result;
 }
-inline int warp_begin() { return current / 32 * 32; }
-inline int warp_end() { return std::min(warp_begin() + 32, block_size.x); }
+inline int warp_begin() {
+  return current / 32 * 32;
+}
+inline int warp_end() {
+  return std::min(warp_begin() + 32, block_size.x);
+}
 
 }  // namespace oracle
 
@@ -168,8 +172,12 @@ inline int warp_end() { return std::min(warp_begin() + 32, block_size.x); }
 #define blockDim oracle::block_size
 #define gridDim oracle::grid_size
 
-inline int max(int a, int b) { return a > b ? a : b; }
-inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) {
+  return a > b ? a : b;
+}
+inline int min(int a, int b) {
+  return a < b ? a : b;
+}
 
 template <class Change>
 int atomic(oracle::Location* at, Change change) {
@@ -178,34 +186,53 @@ int atomic(oracle::Location* at, Change change) {
   at->value = change(old);
   return old;
 }
-inline int atomicAdd(oracle::Location* at, int v) { return atomic(at, [=](int x) { return x + v; }); }
-inline int atomicMax(oracle::Location* at, int v) { return atomic(at, [=](int x) { return max(x, v); }); }
-inline int atomicMin(oracle::Location* at, int v) { return atomic(at, [=](int x) { return min(x, v); }); }
-inline int atomicOr(oracle::Location* at, int v) { return atomic(at, [=](int x) { return x | v; }); }
-inline int atomicExch(oracle::Location* at, int v) { return atomic(at, [=](int) { return v; }); }
+inline int atomicAdd(oracle::Location* at, int v) {
+  return atomic(at, [=](int x) { return x + v; });
+}
+inline int atomicMax(oracle::Location* at, int v) {
+  return atomic(at, [=](int x) { return max(x, v); });
+}
+inline int atomicMin(oracle::Location* at, int v) {
+  return atomic(at, [=](int x) { return min(x, v); });
+}
+inline int atomicOr(oracle::Location* at, int v) {
+  return atomic(at, [=](int x) { return x | v; });
+}
+inline int atomicExch(oracle::Location* at, int v) {
+  return atomic(at, [=](int) { return v; });
+}
 
 inline void __syncthreads() {
   oracle::meet(0, oracle::block_size.x, 0);
   ++oracle::phase;
 }
 inline int __syncthreads_count(bool v) {
-  const int sum = oracle::agree(0, oracle::block_size.x, v, [](int s, int, int x) { return s + x; });
+  const int sum =
+      oracle::agree(0, oracle::block_size.x, v, [](int s, int, int x) { return s + x; });
   ++oracle::phase;
   return sum;
 }
-inline int __syncthreads_or(bool v) { return __syncthreads_count(v) != 0; }
+inline int __syncthreads_or(bool v) {
+  return __syncthreads_count(v) != 0;
+}
 inline unsigned __ballot_sync(unsigned, bool v) {
   return static_cast<unsigned>(oracle::agree(oracle::warp_begin(), oracle::warp_end(), v,
                                              [](int s, int t, int x) { return s | x << t % 32; }));
 }
-inline int __any_sync(unsigned mask, bool v) { return __ballot_sync(mask, v) != 0; }
-inline int __popc(unsigned v) { return __builtin_popcount(v); }
+inline int __any_sync(unsigned mask, bool v) {
+  return __ballot_sync(mask, v) != 0;
+}
+inline int __popc(unsigned v) {
+  return __builtin_popcount(v);
+}
 inline int from_lane(int value, int lane) {
   const int first = oracle::warp_begin();
   return oracle::agree(first, oracle::warp_end(), value,
                        [=](int s, int t, int x) { return t == first + lane ? x : s; });
 }
-inline int __shfl_xor_sync(unsigned, int v, int mask) { return from_lane(v, threadIdx.x % 32 ^ mask); }
+inline int __shfl_xor_sync(unsigned, int v, int mask) {
+  return from_lane(v, threadIdx.x % 32 ^ mask);
+}
 inline int __shfl_up_sync(unsigned, int v, int delta) {
   const int lane = threadIdx.x % 32;
   return from_lane(v, lane < delta ? lane : lane - delta);
