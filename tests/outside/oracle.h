@@ -75,6 +75,11 @@ class Reference {
   Reference& operator=(int value) { return store(*at_, value), *this; }
   Reference& operator=(const Reference& other) { return *this = static_cast<int>(other); }
   Reference& operator+=(int value) { return *this = *this + value; }
+  int operator++(int) {
+    const int old = *this;
+    *this = old + 1;
+    return old;
+  }
   Location* operator&() const { return at_; }
 
  private:

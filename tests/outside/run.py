@@ -5,7 +5,8 @@
 
 FOLDER has the programs, which are no part of this repository. LIST.csv says what each of them holds:
 
-    program,holds,arguments     a path below FOLDER; race, bounds or clean; arguments of the program
+    program,holds,arguments     a path below FOLDER; race, bounds, both or clean; arguments of the program
+    program,A,B,...             what it holds on each of some inputs; {input} in --arguments is A, B, ...
     a comment line "# zeroed"   the programs read memory that they never set, as if it were zero
 
 `found` is an error, or a note that names two lines, of the kind that the program holds; `missed` is none;
@@ -28,7 +29,8 @@ KINDS = {"race": r"error: host-cuda: race: |note: host-cuda: (unordered|lock): "
 ANY = r"error: host-cuda: |note: host-cuda: (unordered|lock): "
 
 
-def outcome(weft: str, path: pathlib.Path, holds: str, arguments: list[str], zeroed: bool) -> tuple[str, str]:
+def outcome(weft: str, includes: list[str], path: pathlib.Path, holds: str, arguments: list[str],
+            zeroed: bool) -> tuple[str, str]:
     """found, missed, ...; and the line that says so."""
     with tempfile.TemporaryDirectory() as place:
         program = path
@@ -36,7 +38,7 @@ def outcome(weft: str, path: pathlib.Path, holds: str, arguments: list[str], zer
             program = pathlib.Path(place) / path.name
             program.write_text(ZEROED + f'#line 1 "{path.name}"\n' + path.read_text())
         try:
-            done = subprocess.run([weft, "lab", "run", "-I", str(path.parent), str(program), *arguments],
+            done = subprocess.run([weft, "lab", "run", "-I", str(path.parent), *includes, str(program), *arguments],
                                   capture_output=True, text=True, timeout=60)
         except subprocess.TimeoutExpired:
             return "failed", "does not end in a minute"
@@ -45,7 +47,7 @@ def outcome(weft: str, path: pathlib.Path, holds: str, arguments: list[str], zer
         return "failed", (done.stderr.splitlines() or ["(nothing)"])[-1]
     if holds == "clean":
         return ("false", said[0]) if said else ("clean", "")
-    right = [line for line in said if re.search(KINDS[holds], line)]
+    right = [line for line in said if any(re.search(KINDS[kind], line) for kind in holds.split())]
     if right:
         return "found", right[0]
     return ("other", said[0]) if said else ("missed", "")
@@ -58,37 +60,48 @@ def main() -> int:
     parser.add_argument("list", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--include", action="append", default=[], help="a folder of headers of the programs")
+    parser.add_argument("--arguments", default="", help="where the list has a column for each input")
+    parser.add_argument("--every", type=int, default=1, help="only each Nth program")
     parser.add_argument("--only", default="", help="programs whose path has this word")
     given = parser.parse_args()
     lines = given.list.read_text().splitlines()
     zeroed = "# zeroed" in lines
-    rows = [row for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-            if given.only in row["program"]]
+    rows = []
+    for row in list(csv.DictReader(line for line in lines if not line.startswith("#")))[::given.every]:
+        if given.only not in row["program"]:
+            continue
+        inputs = [name for name in row if name not in ("program", "holds", "arguments")]
+        if "holds" in row:
+            rows.append({"program": row["program"], "holds": row["holds"], "arguments": row.get("arguments") or "", "input": ""})
+        rows += [{"program": row["program"], "holds": row[name], "input": name,
+                  "arguments": given.arguments.replace("{input}", name)} for name in inputs]
     if not rows:
         sys.exit(f"{given.list}: no programs")
+    includes = [word for folder in given.include for word in ("-I", folder)]
 
     def run(row: dict) -> tuple[str, str]:
         path = given.folder / row["program"]
         if not path.is_file():
             return "failed", "no such file"
-        return outcome(given.weft, path, row["holds"], (row.get("arguments") or "").split(), zeroed)
+        return outcome(given.weft, includes, path, row["holds"], row["arguments"].split(), zeroed)
 
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         outcomes = list(pool.map(run, rows))
     counts = collections.Counter()
     for row, (result, line) in zip(rows, outcomes):
-        counts[row["holds"], result] += 1
+        counts[row["input"], row["holds"], result] += 1
         if result not in ("found", "clean"):
-            print(f"{row['program']}: holds {row['holds']}: {result}: {line}")
-    for (holds, result), count in sorted(counts.items()):
-        print(f"{holds}: {count} {result}")
+            print(f"{row['program']} {row['input']}: holds {row['holds']}: {result}: {line}")
+    for (name, holds, result), count in sorted(counts.items()):
+        print(f"{name + ': ' if name else ''}{holds}: {count} {result}")
     if given.results:
         with given.results.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["program", "holds", "outcome", "kind"])
+            writer.writerow(["program", "input", "holds", "outcome", "kind"])
             for row, (result, line) in zip(rows, outcomes):
                 kind = re.search(r"(error|note): host-cuda: ([a-z ]+)", line)
-                writer.writerow([row["program"], row["holds"], result, f"{kind[1]}: {kind[2]}" if kind else ""])
+                writer.writerow([row["program"], row["input"], row["holds"], result, f"{kind[1]}: {kind[2]}" if kind else ""])
     return 0 if all(result in ("found", "clean") for result, _ in outcomes) else 1
 
 

@@ -53,10 +53,11 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=256)
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "indigo.csv")
+    parser.add_argument("--every", type=int, default=1, help="only each Nth program")
     options = parser.parse_args()
     # The artifact measures those programs that it has in both versions.
     paired = {path.name.replace("_hirace", "") for path in (options.indigo / "indigo_hirace_sources").rglob("*.cu")}
-    programs = [path for path in sorted((options.indigo / "indigo_sources").rglob("*.cu")) if path.name in paired]
+    programs = [path for path in sorted((options.indigo / "indigo_sources").rglob("*.cu")) if path.name in paired][::options.every]
     graphs = sorted((options.indigo / "input").glob("*.egr"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = list(pool.map(lambda path: settle(path, graphs, options.threads, options.blocks), programs))
