@@ -118,9 +118,6 @@ function(weft_library folder)
   add_library(weft::${folder} ALIAS weft_${folder})
   set_target_properties(weft_${folder} PROPERTIES EXPORT_NAME ${folder})
   target_link_libraries(weft_${folder} PUBLIC weft_flags PRIVATE $<BUILD_INTERFACE:weft_warnings>)
-  if(folder MATCHES "^(data|distributed|models)$")  # what reads files and talks to other machines
-    target_compile_options(weft_${folder} PRIVATE ${WEFT_HARDENING_COMPILE})
-  endif()
   foreach(dependency ${ARGN})
     target_link_libraries(weft_${folder} PUBLIC weft_${dependency})
   endforeach()
@@ -157,7 +154,6 @@ function(weft_library folder)
     if(WEFT_MPI)
       add_library(weft_mpi MODULE ${PROJECT_SOURCE_DIR}/distributed/mpi_module/module.cpp)
       target_link_libraries(weft_mpi PRIVATE MPI::MPI_CXX weft_flags weft_warnings)
-      target_compile_options(weft_mpi PRIVATE ${WEFT_HARDENING_COMPILE})
       set_target_properties(weft_mpi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     else()
       file(REMOVE ${PROJECT_BINARY_DIR}/libweft_mpi.so)  # of a build that had MPI
@@ -189,7 +185,7 @@ function(weft_library folder)
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
-    weft_precompile(weft_data <vector>)  # hardened, without OpenMP
+    weft_precompile(weft_data <vector>)  # without OpenMP
     if(WEFT_FOR_PIP)  # two thirds of the time of -O3, and the same bits
       target_compile_options(weft_data PRIVATE -O1)
     endif()
@@ -209,7 +205,7 @@ function(weft_library folder)
     target_compile_options(weft_models PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     target_link_libraries(weft_models PRIVATE fmt::fmt
                           $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
-    weft_precompile(weft_models <vector>)  # hardened
+    weft_precompile(weft_models <vector>)  # without OpenMP
   endif()
 endfunction()
 
@@ -222,7 +218,7 @@ function(weft_onnx_library)
     set(sources ${absent})
   endif()
   add_library(weft_onnx STATIC ${sources})
-  target_compile_options(weft_onnx PRIVATE -O1 ${WEFT_HARDENING_COMPILE})
+  target_compile_options(weft_onnx PRIVATE -O1)
   target_link_libraries(weft_onnx PUBLIC weft_models PRIVATE weft_warnings)
   add_library(weft_onnx_libraries INTERFACE)  # what its objects are linked with
   if(WEFT_ONNX)

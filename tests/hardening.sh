@@ -33,10 +33,10 @@ for file in "$@"; do
       *) echo "$file: libraries are looked for in '$entry' of the current folder: RUNPATH is '$paths'" >&2 && failed=1 ;;
     esac
   done < <([ -z "$paths" ] || tr ':' '\n' <<<"$paths")
+  expect "stack canary" '__stack_chk_fail' "$symbols"
+  expect "checked function of the C library" '__[a-z_]+_chk(@|$)' "$(grep -v __stack_chk <<<"$symbols")"
   if [ "$file" = "$program" ]; then
     expect "interpreter, so it is no program" 'INTERP' "$header"
-    expect "stack canary" '__stack_chk_fail' "$symbols"
-    expect "checked function of the C library" '__[a-z_]+_chk(@|$)' "$(grep -v __stack_chk <<<"$symbols")"
   fi
 done
 exit $failed
