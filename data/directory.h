@@ -48,7 +48,7 @@ class Directory {
   const std::filesystem::path& path() const { return path_; }
   int descriptor() const { return open_->number(); }
 
-  // Of what has this name, a link itself; nothing when there is none.
+  // The status of what has this name, of a link itself; nothing when there is none.
   std::optional<struct stat> status(const std::string& name) const;
   std::vector<std::string> names() const;
 

@@ -104,7 +104,7 @@ struct Grid {
   std::shared_ptr<const Call> call;
 };
 
-// Of this thread of the host: the CUDA thread that runs on it now; null while host code does.
+// The CUDA thread that runs on this thread of the host now; null while host code does.
 #define WEFT_OF_HOST_THREAD constinit thread_local __attribute__((tls_model("initial-exec")))
 extern WEFT_OF_HOST_THREAD Thread* running;
 // The same while its kernel's own code runs, whose accesses are checked.

@@ -38,7 +38,7 @@ class RunFolder {
                                        std::span<const std::string_view> files);
 
   const data::Directory& directory() const { return directory_; }
-  // Of a run that was opened.
+  // The checkpoint of a run that was opened.
   const data::InputFile& checkpoint() const { return *checkpoint_; }
   // Throws what lock() would throw, and writes nothing.
   void require_free() const { RunLock::require_free(directory_); }

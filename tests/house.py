@@ -17,6 +17,8 @@ SHORT_SOURCES = ["engine", "host_cuda", "lab", "kernels", "layers", "distributed
 SMALL_FOLDERS = ["host_cuda", "lab", "kernels", "examples", "python"]
 # A host that serves packages. Whoever installs them says from where.
 PACKAGE_SERVER = re.compile(r"://[\w.-]*(debian|ubuntu|pypi|pythonhosted|conda|npmjs|crates)[\w-]*\.\w")
+# A comment that begins like this has no subject.
+FRAGMENT = re.compile(r"^( *//|#) *(Of|Those|That|Which) [a-z]")
 README_LINES = {"README.md": 130, "kernels/**/README.md": 120}
 
 
@@ -63,6 +65,8 @@ def breaches(root: pathlib.Path) -> list[str]:
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             if PACKAGE_SERVER.search(line):
                 found.append(f"{path.relative_to(root)}:{number}: names a server of packages")
+            if FRAGMENT.search(line):
+                found.append(f"{path.relative_to(root)}:{number}: a comment without a subject")
     # One definition of what everybody needs.
     definitions = [path for path in sources
                    if re.search(r"^(?!.*return).*\bdivide_up\([^)]*\) *\{", path.read_text(), re.M)]

@@ -227,7 +227,7 @@ inline void host_code_accesses(std::uintptr_t address, std::size_t bytes, Access
   }
 }
 
-// Of an atomic operation.
+// The access of an atomic operation.
 void strong_access(const void* address, std::size_t bytes, Access kind, const void* site) {
 #ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
   access(address, bytes, kind, site);
@@ -318,7 +318,7 @@ void atomic_load(const void* address, std::size_t bytes, const void* site) {
 using weft::host_cuda::Access;
 using weft::host_cuda::access;
 
-// Of a type whose alignment is its size, but for 16 bytes: they may be two of 8.
+// The type's alignment is its size, but 16 bytes may be two of 8.
 [[gnu::always_inline]] static inline void aligned(const void* address, std::size_t bytes,
                                                   Access kind, const void* site) {
   if (reinterpret_cast<std::uintptr_t>(address) % (bytes < 8 ? bytes : 8) != 0 &&

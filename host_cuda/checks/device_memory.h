@@ -30,8 +30,7 @@ bool free_device_memory(void* data);                       // false when there i
 bool register_host_memory(void* data, std::size_t bytes);  // false where it is known already
 bool unregister_host_memory(void* data);
 void host_writes(const void* data, std::size_t bytes);  // a copy or fill, which may go elsewhere
-// Of memory of the device that is copied: what nobody has written, in stretches of 4 bytes and
-// more.
+// The stretches of device memory that nobody has written, of 4 bytes and more, in what is copied.
 using Stretch = std::pair<std::uintptr_t, std::uintptr_t>;  // from, to
 std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes);
 // Managed or pinned memory that nobody has written. The writes of host code are not seen: it would

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of two accesses of a grid comes before the other by the rules of CUDA's memory model,
+// Tells the access of a grid that comes before another one by the rules of CUDA's memory model,
 // whatever the schedule (docs/memory-model.md):
 //
 //   a thread's own accesses, one after the other;
@@ -75,7 +75,7 @@ struct Knowledge {
   Hold hold;
 };
 
-// Of a grid: no segment of an earlier one is asked for again. True when the numbers begin anew,
+// Begins a grid: no segment of an earlier one is asked for again. True when the numbers begin anew,
 // which makes all stamps meaningless.
 bool begin_order();
 void enter_block(const Block& block);  // which runs now
@@ -85,7 +85,7 @@ Segment order_warp();            // what the lanes did before the returned segme
 // __syncwarp: the lanes of the mask share what each of them knows.
 void order_lanes(Block& block, int warp, unsigned mask);
 
-// Of the running grid: its first segment, and the block of each one from there on.
+// The first segment of the running grid, and the block of each one from there on.
 struct Segments {
   Segment first = 1;
   std::vector<std::uint32_t> blocks;

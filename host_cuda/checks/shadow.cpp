@@ -56,7 +56,7 @@ bool forgives(Stamp read, Stamp atomic) {
          !is_volatile(atomic.access()) && site < forgiven.size() && forgiven[site];
 }
 
-// Of two strong accesses that nothing orders: is the block's scope of one of them too small?
+// Nothing orders two strong accesses: is the block's scope of one of them too small?
 bool out_of_scope(Stamp now, Stamp earlier, Segment first) {
   if (!is_of_block(now.access()) && !is_of_block(earlier.access())) return false;
   return earlier.segment < first || block_of(earlier.segment) != block_of(now.segment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which launches of a program of `weft lab` are ordered by its streams, events and waits (CUDA
+// Tells the launches of a program of `weft lab` that its streams, events and waits order (CUDA
 // Programming Guide, "Streams" and "Events"):
 //
 //   what is submitted to one stream, one behind the other;
@@ -33,7 +33,7 @@ void everything_is_ordered();
 
 // A grid begins with this segment. Returns the first segment that is not ordered before it.
 Segment grid_begins(Segment first);
-// Of a segment before the running grid's: is it of a launch that nothing orders before?
+// Is this segment, from before the running grid's, of a launch that nothing orders before?
 bool at_the_same_time(Segment segment);
 std::string launch_of(Segment segment);
 void forget_launches();  // their segments have lost their meaning

@@ -93,7 +93,7 @@ std::uint64_t combined(const Block& block, int warp, const WarpCall& call, unsig
   return 0;
 }
 
-// Of the lanes of a mask, those that the block has; and those that have not exited.
+// The lanes of a mask that the block has; and below, those that have not exited.
 unsigned existing(const Block& block, int warp, unsigned mask) {
   const int lanes = block.threads - warp * 32;
   return lanes >= 32 ? mask : mask & ((1u << lanes) - 1);

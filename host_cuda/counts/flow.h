@@ -28,9 +28,9 @@ class Flow {
 
   using Trips = std::vector<std::uint32_t>;  // of the loops around a node, the outermost first
   Trips first_trips(std::uint32_t node) const { return Trips(nodes_[node].loops.size(), 0); }
-  // Those at `to`, coming from `from` with `trips`.
+  // The trips at `to`, coming from `from` with `trips`.
   Trips trips_after(Trips trips, std::uint32_t from, std::uint32_t to) const;
-  // Which of two is earlier in the program.
+  // Tells the earlier one of two in the program.
   std::strong_ordering compare(std::uint32_t a, const Trips& trips_a, std::uint32_t b,
                                const Trips& trips_b) const;
 

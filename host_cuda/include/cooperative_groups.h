@@ -17,7 +17,7 @@ inline unsigned rank_in_block() {
 inline unsigned block_size() {
   return blockDim.x * blockDim.y * blockDim.z;
 }
-// Of the tile of this thread.
+// The mask of the lanes in this thread's tile.
 inline unsigned tile_mask(unsigned size) {
   const unsigned bits = size == 32 ? 0xffffffffu : (1u << size % 32) - 1;
   return bits << rank_in_block() % 32 / size * size;

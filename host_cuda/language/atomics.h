@@ -45,7 +45,7 @@ WEFT_ATOMIC(atomicXor, static_cast<T>(old ^ value))
 WEFT_ATOMIC(atomicInc, old >= value ? T(0) : static_cast<T>(old + 1))
 WEFT_ATOMIC(atomicDec, old == 0 || old > value ? value : static_cast<T>(old - 1))
 
-// Of memory that nobody has written the old value is seldom meant.
+// A program seldom wants the old value of memory that nobody has written.
 #define WEFT_EXCHANGE(name, of_block, ...)                                                     \
   template <class T>                                                                           \
   WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {                         \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which memory of the device has a value. What nobody has written has bytes that make a NaN of
-// every width; copies and fills of the host are remembered besides.
+// Tells the memory of the device that has a value. What nobody has written has bytes that make a
+// NaN of every width; copies and fills of the host are remembered besides.
 #pragma once
 
 #include <cstddef>

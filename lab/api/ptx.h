@@ -123,7 +123,7 @@ template <int kCount, bool kTransposed>
                                                  const unsigned (&b)[2]) {
   take(d, mma_m16n8k16_bf16({d[0], d[1], d[2], d[3]}, {a[0], a[1], a[2], a[3]}, {b[0], b[1]}));
 }
-// Of halves; sums of halves are rounded to them at the end.
+// Multiplies matrices of halves. Sums of halves are rounded to halves at the end.
 void multiply_halves(float (&d)[4], const unsigned* a, const unsigned* b, int k, const void* site);
 template <int kA, int kB>
 WEFT_DEVICE_CALL void halves(float (&d)[4], const unsigned (&a)[kA], const unsigned (&b)[kB]) {

@@ -80,7 +80,7 @@ template <class T>
 inline T rem(T a, T b) {
   return b == 0 ? a : static_cast<T>(a % b);
 }
-// Of a number and a NaN it is the number.
+// The minimum of a number and a NaN is the number.
 template <class T>
 inline T min(T a, T b) {
   if (a != a) return b;

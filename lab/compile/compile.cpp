@@ -103,7 +103,7 @@ std::string hash(const std::string& text) {
   return data::sha256_hex({bytes, text.size()}).substr(0, 32);
 }
 
-// Of a file that is not read: it changed when one of these did.
+// The state of a file that is not read: the file changed when one of these did.
 std::string state_of(const fs::path& file) {
   std::error_code failed;
   return fmt::format("{} {} {}\n", file.string(), fs::file_size(file, failed),

@@ -68,7 +68,8 @@ struct As {
 template <class...>
 struct Types {};
 
-// That for parameters of the types of the arguments, pointers to const ones among them; else null.
+// Finds the kernel whose parameters have the types of the arguments, pointers to const among them;
+// else null.
 template <class Find, class... Parameters>
 constexpr auto found(Find find, Types<Parameters...>, Types<>) {
   if constexpr (std::is_invocable_v<Find, As<void(Parameters...)>>) {

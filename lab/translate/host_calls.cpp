@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-// Those of the C library that programs call in kernels by mistake.
+// Functions of the C library that programs call in kernels by mistake.
 const Names kLibrary = {"rand",   "srand", "time",    "exit",   "fprintf", "fopen",  "fclose",
                         "fputs",  "scanf", "fscanf",  "sscanf", "getenv",  "system", "sleep",
                         "usleep", "qsort", "getchar", "atoi",   "atof"};

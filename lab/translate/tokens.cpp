@@ -140,7 +140,7 @@ class Tokenizer {
     }
     return end;
   }
-  // Of the literal whose quote is at `quote`.
+  // The end of the literal whose quote is at `quote`.
   std::size_t end_of_text(std::size_t quote) const {
     std::size_t end = quote + 1;
     while (end < source_.size() && source_[end] != source_[quote] && source_[end] != '\n') {
