@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-struct Kept {
+struct KeptTimings {
   std::mutex mutex;
   std::vector<TimedPart> parts;
   std::thread::id main_thread;
@@ -24,8 +24,8 @@ struct Kept {
 std::atomic<bool> keeps{false};
 thread_local int depth = 0;
 
-Kept& kept() {
-  static Kept all;
+KeptTimings& kept() {
+  static KeptTimings all;
   return all;
 }
 
@@ -52,7 +52,7 @@ double process_start() {
 }  // namespace
 
 void keep_timings() {
-  Kept& all = kept();
+  KeptTimings& all = kept();
   all.began = process_start();
   all.main_thread = std::this_thread::get_id();
   all.parts.push_back({"start the process", 0, now() - all.began, 0, false});
@@ -74,14 +74,14 @@ TimedScope::~TimedScope() {
   if (start_ < 0) return;
   const double end = now();
   --depth;
-  Kept& all = kept();
+  KeptTimings& all = kept();
   const std::lock_guard lock(all.mutex);
   all.parts.push_back({std::move(name_), start_ - all.began, end - start_, depth,
                        std::this_thread::get_id() != all.main_thread});
 }
 
 std::vector<TimedPart> timings() {
-  Kept& all = kept();
+  KeptTimings& all = kept();
   const std::lock_guard lock(all.mutex);
   std::vector<TimedPart> parts = all.parts;
   std::ranges::stable_sort(
