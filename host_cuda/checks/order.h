@@ -5,9 +5,9 @@
 //   a thread's own accesses, one after the other;
 //   __syncthreads and grid.sync(), between all threads of the block or grid;
 //   __syncwarp, between the lanes of its mask (shuffles and votes order no memory);
-//   a fence of a thread and then a strong write (an atomic or volatile one) to a word, which
-//   publishes what the thread knew at the fence to the threads within the scopes of both; a strong
-//   read of the word acquires that for its thread.
+//   a fence of a thread and then its strong write (an atomic or volatile one) to a word. The write
+//   publishes what the thread knew at the fence, within the scopes of both. A strong read of the
+//   word acquires that for its thread.
 //
 // A barrier of the block hands on what its threads have acquired, and what they have fenced.
 #pragma once

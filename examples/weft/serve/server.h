@@ -23,11 +23,18 @@ extern const char* const kPage;  // serve/page.html
 //   POST /read   Reader::read() of the body, a picture file, which may be gzip (Content-Encoding)
 //
 // connections.h says how long a request may take and how much may wait. Errors are a line of JSON
-// with "error": 400 for a request that is not well-formed or not there in time, 403 for one that
-// came by another host's name, from another site's page or without the token, 404 for another path,
-// 411 for a body without its length, 413 for one of more than kMaxBodyBytes, 415 for an HTML form,
-// 422 for a picture that cannot be read, 431 for headers of more than kMaxHeadBytes, and 503 when
-// too much comes at once.
+// with "error":
+//
+//   400  the request is not well-formed, or not there in time
+//   403  it came by another host's name, from another site's page, or without the token
+//   404  another path
+//   411  a body without its length
+//   413  a body of more than kMaxBodyBytes
+//   415  an HTML form
+//   422  a picture that cannot be read
+//   431  headers of more than kMaxHeadBytes
+//   503  too much comes at once
+//
 // Throws usage when the port cannot be had.
 void serve(Reader& reader, int port, const std::string& token, const std::atomic<bool>& stop,
            const std::function<void(int port)>& listening);
