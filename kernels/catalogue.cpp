@@ -52,8 +52,9 @@ constexpr Family kFamilies[] = {
     {"batch", "shuffles, augments and normalises a batch of images", batch_rungs},
     {"all_reduce", "sums over the GPUs of a machine, the same bits on each", all_reduce_rungs},
     {"fused_cnn", "a small convolutional network as a whole: whole training steps, and inference",
-     fused_cnn_rungs},
-    {"fused_mlp", "a multilayer perceptron as a whole: training steps", fused_mlp_rungs},
+     fused_cnn_rungs, "networks/cnn"},
+    {"fused_mlp", "a multilayer perceptron as a whole: training steps", fused_mlp_rungs,
+     "networks/mlp"},
 };
 
 }  // namespace

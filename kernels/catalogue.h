@@ -10,9 +10,10 @@
 namespace weft::kernels {
 
 struct Family {
-  std::string_view name;     // its folder under kernels/
-  std::string_view summary;  // one sentence
-  Rungs (*rungs)();          // in teaching order
+  std::string_view name;
+  std::string_view summary;        // one sentence
+  Rungs (*rungs)();                // in teaching order
+  std::string_view folder = name;  // under kernels/
 };
 
 std::span<const Family> catalogue();

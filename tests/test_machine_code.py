@@ -47,7 +47,7 @@ class MachineCode(unittest.TestCase):
         self.assertIn("nothing was looked at", self.wrong(row("tf32", yardstick=True), {"event": "machine"})[0])
 
     def test_follows_includes(self):
-        self.assertTrue(machine_code.includes("kernels/gemm/rungs/cluster_tf32.cu", "kernels/device/overlap.cuh"))
+        self.assertTrue(machine_code.includes("kernels/gemm/rungs/hopper/cluster_tf32.cu", "kernels/device/overlap.cuh"))
         self.assertFalse(machine_code.includes("kernels/gemm/rungs/naive.cu", "kernels/device/overlap.cuh"))
 
     def moved(self, *functions):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -20,16 +21,17 @@ namespace weft::cli {
 namespace {
 
 struct RungHeader {
-  std::string_view rung, file, comment;  // "gemm/tiled", "kernels/gemm/rungs/tiled.cu"
+  std::string_view file, comment;  // "kernels/gemm/rungs/tiled.cu"
 };
 constexpr RungHeader kRungHeaders[] = {
 #include "rung_headers.inc"
 };
 
 const RungHeader* header_of(const KernelName& name) {
-  const std::string rung = fmt::format("{}/{}", name.family->name, name.variant->name);
+  const std::string folder = fmt::format("kernels/{}/rungs/", name.family->folder);
   for (const RungHeader& header : kRungHeaders) {
-    if (header.rung == rung) return &header;
+    const std::filesystem::path file(header.file);
+    if (header.file.starts_with(folder) && file.stem() == name.variant->name) return &header;
   }
   return nullptr;
 }

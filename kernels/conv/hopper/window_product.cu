@@ -31,8 +31,8 @@
 // delivers about 45. Sums take 100 registers. In fp32 the operands are in two parts of fp16, and a
 // copy has 32 channels. Each tap has two copies of filters (channels_last.cuh): pixels times the
 // first, 400 clocks, and their big half times the second, 200 clocks. Totals take 100 registers
-// more. tile_choice.cpp chooses the tile, and rungs/implicit_gemm_wgmma.cu puts a call in these
-// terms.
+// more. tile_choice.cpp chooses the tile, and rungs/hopper/implicit_gemm_wgmma.cu puts a call in
+// these terms.
 #include <algorithm>
 
 #include "engine/launch.h"

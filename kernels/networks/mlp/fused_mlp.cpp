@@ -20,14 +20,12 @@ struct FusedMlpRow {
   using Problem = FusedMlpDims;
 
   Rung rung;
-  Launcher<FusedMlpPass> prepare, forward, backward, update;
+  Launcher<FusedMlpPass> prepare;
+  Launcher<FusedMlpTrain> train;
   std::size_t (*workspace_bytes)(const Training&);
 
   constexpr bool complete() const {
-    return prepare.is("fused_mlp_prepare_", rung.name) &&
-           forward.is("fused_mlp_forward_", rung.name) &&
-           backward.is("fused_mlp_backward_", rung.name) &&
-           update.is("fused_mlp_update_", rung.name);
+    return prepare.is("fused_mlp_prepare_", rung.name) && train.is("fused_mlp_train_", rung.name);
   }
   std::string takes(const FusedMlpDims& dims, Device device) const;
 };
@@ -36,11 +34,6 @@ template <class Element>
 std::size_t exchange_bytes(const Training& t) {
   return Exchange<Element>(nullptr, t).bytes;
 }
-
-#define WEFT_PASS(pass, rung) WEFT_LAUNCHER(FusedMlpPass, fused_mlp_##pass##_four_kernels_##rung)
-#define WEFT_PASSES(rung)                                                   \
-  .prepare = WEFT_PASS(prepare, rung), .forward = WEFT_PASS(forward, rung), \
-  .backward = WEFT_PASS(backward, rung), .update = WEFT_PASS(update, rung)
 
 constexpr std::string_view kNeeds = "hidden layers of multiples of 64 up to 512";
 
@@ -54,7 +47,8 @@ constexpr FusedMlpRow kFusedMlpRows[] = {
               .exactly_sm_90a = true,
               .arithmetic = {{}, {}, Arithmetic::bf16},
               .needs = kNeeds},
-     WEFT_PASSES(bf16),
+     .prepare = WEFT_LAUNCHER(FusedMlpPass, fused_mlp_prepare_four_kernels_bf16),
+     .train = WEFT_LAUNCHER(FusedMlpTrain, fused_mlp_train_four_kernels_bf16),
      .workspace_bytes = exchange_bytes<Bfloat16>},
     {.rung = {.name = "four_kernels_fp16x3",
               .summary = "the same with the accuracy of fp32: values in two parts of fp16, a scale "
@@ -65,12 +59,10 @@ constexpr FusedMlpRow kFusedMlpRows[] = {
               .exactly_sm_90a = true,
               .arithmetic = {Arithmetic::fp16x3, Arithmetic::fp16x3, {}},
               .needs = kNeeds},
-     WEFT_PASSES(fp16x3),
+     .prepare = WEFT_LAUNCHER(FusedMlpPass, fused_mlp_prepare_four_kernels_fp16x3),
+     .train = WEFT_LAUNCHER(FusedMlpTrain, fused_mlp_train_four_kernels_fp16x3),
      .workspace_bytes = exchange_bytes<Half>},
 };
-
-#undef WEFT_PASSES
-#undef WEFT_PASS
 
 }  // namespace cuda
 
@@ -210,18 +202,10 @@ void fused_mlp_train(const FusedMlpState& state, std::int64_t rows, std::int64_t
                      const Stream& stream) {
   check("fused_mlp_train", state, rows, dims, options, workspace, stream);
   if (steps <= 0) return;
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    const cuda::FusedMlpRow& row = row_of(dims, stream.device());
-    Training t = training_of(state, rows, dims, options, workspace);
-    for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
-      row.forward.run(t, stream);
-      row.backward.run(t, stream);
-      row.update.run(t, stream);
-    }
-    return cuda::fused_mlp_advance(state.step, steps, stream);
+    const Training training = training_of(state, rows, dims, options, workspace);
+    return row_of(dims, stream.device()).train.run(training, steps, stream);
   }
-#endif
   select_fused_mlp_cpu().train(state.parameters, state.velocity, state.totals, state.step,
                                state.images, state.labels, state.lr, rows, steps, dims, options,
                                draw::line_of(options.normalization), workspace.data);

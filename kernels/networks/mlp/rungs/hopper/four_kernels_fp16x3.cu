@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The workspace made ready for a first step.
+// A step in four launches as accurate as fp32: values lie in memory as two parts of fp16, with a
+// scale for each tile of 64 x 64, and a product is three products of parts (parts/hopper/fp16x3).
+// What must be there before the first step is made here: the weights in two parts, the columns of
+// ones that make a bias a weight, and the images of the first batch.
 #include "engine/launch.h"
 #include "kernels/device/block.cuh"
 #include "kernels/networks/mlp/launchers.h"
@@ -103,6 +106,15 @@ void fused_mlp_prepare_four_kernels_fp16x3(const Training& t, const Stream& stre
   const Exchange<Half> e(t.workspace, t);
   launch(mlp_prepare_parts_kernel, Launch{264, kBlock, 0, stream}, e, t);
   launch(mlp_first_images_kernel, Launch{264, kBlock, 0, stream}, e, t);
+}
+
+void fused_mlp_train_four_kernels_fp16x3(Training t, std::int64_t steps, const Stream& stream) {
+  for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
+    fused_mlp_forward_four_kernels_fp16x3(t, stream);
+    fused_mlp_backward_four_kernels_fp16x3(t, stream);
+    fused_mlp_update_four_kernels_fp16x3(t, stream);
+  }
+  fused_mlp_advance(t.state.step, steps, stream);
 }
 
 }  // namespace weft::kernels::cuda

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The workspace made ready for a first step, and the number of the step.
+// A step in four launches, with values in bf16 in memory: the forward pass twice, the backward pass
+// and the update (parts/hopper/bf16). Each overlaps with the one before it. What must be there
+// before the first step is made here: copies of the weights in bf16, the columns of ones that make
+// a bias a weight, and the images of the first batch.
 #include "engine/launch.h"
 #include "kernels/networks/mlp/launchers.h"
 #include "kernels/networks/mlp/parts/gather.cuh"
@@ -51,6 +54,15 @@ void fused_mlp_prepare_four_kernels_bf16(const Training& t, const Stream& stream
 
 void fused_mlp_advance(std::int64_t* step, std::int64_t steps, const Stream& stream) {
   launch(mlp_advance_kernel, Launch{1, 1, 0, stream}, step, steps);
+}
+
+void fused_mlp_train_four_kernels_bf16(Training t, std::int64_t steps, const Stream& stream) {
+  for (t.ahead = 0; t.ahead < steps; ++t.ahead) {
+    fused_mlp_forward_four_kernels_bf16(t, stream);
+    fused_mlp_backward_four_kernels_bf16(t, stream);
+    fused_mlp_update_four_kernels_bf16(t, stream);
+  }
+  fused_mlp_advance(t.state.step, steps, stream);
 }
 
 }  // namespace weft::kernels::cuda
