@@ -2,6 +2,7 @@
 #include "engine/kernel_usage.h"
 
 #ifdef WEFT_WITH_CUDA
+#include "engine/extent.h"
 #include "engine/launch.h"
 #include "engine/symbol_names.h"
 #endif
@@ -28,11 +29,11 @@ int attribute(cudaDeviceAttr which, int device) {
 // The resource of an SM that runs out first when one more block is placed.
 std::string limiting(const cudaFuncAttributes& kernel, int threads, std::size_t shared, int blocks,
                      int device) {
-  const int warps = (threads + 31) / 32;
+  const int warps = divide_up(threads, 32);
   const auto full = [blocks](double needed, double there) { return (blocks + 1) * needed > there; };
   if (full(warps * 32, attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device))) return "threads";
   // Registers are handed out to warps in units of 256.
-  const double registers = warps * ((kernel.numRegs * 32 + 255) / 256 * 256);
+  const double registers = warps * (round_up(kernel.numRegs * 32, 256));
   if (full(registers, attribute(cudaDevAttrMaxRegistersPerMultiprocessor, device))) {
     return "registers";
   }
@@ -58,7 +59,7 @@ void describe_resources(KernelUsage& usage, const Recorded& launch, int device) 
              "compute the occupancy of a kernel");
   const int capacity = attribute(cudaDevAttrMaxThreadsPerMultiProcessor, device);
   usage.occupancy =
-      static_cast<double>(usage.blocks_per_multiprocessor * ((threads + 31) / 32)) * 32 / capacity;
+      static_cast<double>(usage.blocks_per_multiprocessor * divide_up(threads, 32)) * 32 / capacity;
   usage.limit =
       limiting(kernel, threads, usage.shared_bytes, usage.blocks_per_multiprocessor, device);
 }

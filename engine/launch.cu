@@ -113,4 +113,13 @@ void throw_launch_error(cudaError_t code, const void* kernel, const Launch& laun
 }
 
 }  // namespace detail
+
+int narrow(std::int64_t extent) {
+  const int narrowed = static_cast<int>(extent);
+  if (narrowed != extent) {
+    throw Error(ErrorKind::usage, str("expected an extent that fits in 32 bits, found ", extent));
+  }
+  return narrowed;
+}
+
 }  // namespace weft

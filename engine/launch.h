@@ -129,4 +129,7 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t per_block,
   return static_cast<unsigned>(blocks < limit ? blocks : limit);
 }
 
+// An extent as device code counts it. Throws Error{usage} when an int cannot hold it.
+int narrow(std::int64_t extent);
+
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "engine/timer.h"
 #include "measure/run.h"
 #include "measure/sampler.h"
@@ -50,8 +51,8 @@ std::vector<double> take_turn(Contender& one, const TimingOptions& options,
                               const GpuMonitor& monitor) {
   const auto samples = [&](Sampler& of, GpuStates* states) {
     if (of.once() < 0.01 || options.warm_up > 0) of.warm_up(options.warm_up);
-    const int all = of.once() > 0.1 ? (options.samples + 2) / 3 : options.samples;
-    const int least = (all + options.rounds - 1) / options.rounds;
+    const int all = of.once() > 0.1 ? divide_up(options.samples, 3) : options.samples;
+    const int least = divide_up(all, options.rounds);
     const double wanted = options.seconds / options.rounds;
     std::vector<double> taken;
     double total = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "engine/random.h"
 
 namespace weft::measure {
@@ -122,7 +123,7 @@ double product_error(Arithmetic arithmetic) {
 
 std::vector<float> random_values(std::int64_t n, std::uint64_t seed, float low, float high) {
   std::vector<float> values(static_cast<std::size_t>(n));
-  const std::int64_t quads = (n + 3) / 4;
+  const std::int64_t quads = divide_up(n, 4);
 #pragma omp parallel for schedule(static) if (quads > 4096)
   for (std::int64_t q = 0; q < quads; ++q) {
     const Random4 bits = philox(seed, RandomStream::data, 0, static_cast<std::uint64_t>(q));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "engine/timer.h"
 #ifdef WEFT_WITH_CUDA
 #include <cuda_runtime.h>
@@ -71,7 +72,7 @@ Sampler::Sampler(const Call& call, int sets, const TimingOptions& options, const
   const bool as_graph = options.graph && stream.device().is_cuda() && once_ * sets < 0.02;
   const double least = stream.device().is_cuda() ? 4e-4 : 2e-4;
   calls_ = static_cast<int>(std::min<double>(kMaxCalls, std::ceil(least / std::max(once_, 1e-9))));
-  if (as_graph) calls_ = (calls_ + sets - 1) / sets * sets;
+  if (as_graph) calls_ = round_up(calls_, sets);
   queue_ = std::make_unique<Queue>(call, sets, calls_, as_graph, stream);
 }
 
@@ -122,7 +123,7 @@ std::int64_t Sampler::runs_of_last() const {
 Timing measure(const Call& call, int sets, const TimingOptions& options, const Stream& stream) {
   Sampler sampler(call, sets, options, stream);
   sampler.warm_up(options.warm_up);  // of the very thing that is timed
-  const int wanted = sampler.once() > 0.1 ? (options.samples + 2) / 3 : options.samples;
+  const int wanted = sampler.once() > 0.1 ? divide_up(options.samples, 3) : options.samples;
   std::vector<double> seconds;
   double total = 0;
   const Timer wall;

@@ -19,6 +19,10 @@ SMALL_FOLDERS = ["host_cuda", "lab", "kernels", "examples", "python"]
 PACKAGE_SERVER = re.compile(r"://[\w.-]*(debian|ubuntu|pypi|pythonhosted|conda|npmjs|crates)[\w-]*\.\w")
 # A comment that begins like this has no subject.
 FRAGMENT = re.compile(r"^( *//|#) *(Of|Those|That|Which) [a-z]")
+# Rounding up, whatever it is called: (n + w - 1) / w, and (n + 31) / 32.
+ROUNDS_UP = re.compile(r"\+ (?:([\w.]+) - 1\) / \1\b|(\d+)\) / (\d+)\b)")
+# A narrowing of one's own beside narrow() of engine/launch.h.
+NARROWS = re.compile(r"\[\]\([^)]*\) \{ return static_cast<int>\((\w+)\); \}")
 README_LINES = {"README.md": 130, "kernels/**/README.md": 120}
 
 
@@ -35,6 +39,11 @@ def tracked(root: pathlib.Path) -> list[pathlib.Path]:
 
 def lines_of(path: pathlib.Path) -> int:
     return path.read_text().count("\n")
+
+
+def rounds_up(line: str) -> bool:
+    return any(name or (int(piece) > 2 and int(rest) == int(piece) - 1)
+               for name, rest, piece in ROUNDS_UP.findall(line))
 
 
 def breaches(root: pathlib.Path) -> list[str]:
@@ -67,7 +76,15 @@ def breaches(root: pathlib.Path) -> list[str]:
                 found.append(f"{path.relative_to(root)}:{number}: names a server of packages")
             if FRAGMENT.search(line):
                 found.append(f"{path.relative_to(root)}:{number}: a comment without a subject")
-    # One definition of what everybody needs.
+    # One definition of what everybody needs, and no rounding up beside it.
+    for path in sources:
+        if not inside(path, SHORT_SOURCES) or path.name == "extent.h" or "lab" in path.parent.parts[-2:]:
+            continue  # students' programs say it in CUDA's usual words
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if rounds_up(line):
+                found.append(f"{path.relative_to(root)}:{number}: rounds up without divide_up() or round_up()")
+            if NARROWS.search(line):
+                found.append(f"{path.relative_to(root)}:{number}: narrows without narrow()")
     definitions = [path for path in sources
                    if re.search(r"^(?!.*return).*\bdivide_up\([^)]*\) *\{", path.read_text(), re.M)]
     if len(definitions) != 1:

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "data/picture/picture.h"
+#include "engine/extent.h"
 
 namespace weft::data {
 namespace {
@@ -161,8 +162,8 @@ Picture decode_bmp(std::span<const std::uint8_t> file, const std::string& name) 
   }
   const auto width = static_cast<std::size_t>(header.width);
   const auto height = static_cast<std::size_t>(header.height);
-  const std::size_t row_bytes = (width * header.bits + 7) / 8;
-  const std::size_t stride = (row_bytes + 3) / 4 * 4;  // the last row may lack its padding
+  const std::size_t row_bytes = divide_up(width * header.bits, 8);
+  const std::size_t stride = round_up(row_bytes, 4);  // the last row may lack its padding
   const std::size_t needed = stride * (height - 1) + row_bytes;
   if (header.pixels_begin > file.size() || file.size() - header.pixels_begin < needed) {
     throw damaged_picture(name,

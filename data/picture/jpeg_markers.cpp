@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "data/picture/exif.h"
+#include "engine/extent.h"
 
 namespace weft::data {
 namespace {
@@ -34,10 +35,6 @@ enum Marker : int {
   kApp15 = 0xef,
   kCom = 0xfe,  // comment
 };
-
-std::int64_t quotient_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 class MarkerReader {
  public:
@@ -203,15 +200,15 @@ class MarkerReader {
       h_max = std::max(h_max, c.h);
       v_max = std::max(v_max, c.v);
     }
-    frame.mcus_wide = quotient_up(frame.width, 8 * h_max);
-    frame.mcus_high = quotient_up(frame.height, 8 * v_max);
+    frame.mcus_wide = divide_up(frame.width, 8 * h_max);
+    frame.mcus_high = divide_up(frame.height, 8 * v_max);
     for (JpegComponent& c : frame.components) {
       if (h_max % c.h != 0 || v_max % c.v != 0) {
         throw unsupported_picture(name_, str("a JPEG with sampling factors ", c.h, " x ", c.v,
                                              " beside ", h_max, " x ", v_max));
       }
-      c.width = quotient_up(quotient_up(frame.width * c.h, h_max), 8);
-      c.height = quotient_up(quotient_up(frame.height * c.v, v_max), 8);
+      c.width = divide_up(divide_up(frame.width * c.h, h_max), 8);
+      c.height = divide_up(divide_up(frame.height * c.v, v_max), 8);
       c.full_width = frame.mcus_wide * c.h;
       c.full_height = frame.mcus_high * c.v;
     }

@@ -8,6 +8,7 @@
 #include "data/picture/exif.h"
 #include "data/picture/picture.h"
 #include "data/picture/png_chunks.h"
+#include "engine/extent.h"
 
 namespace weft::data {
 namespace {
@@ -191,8 +192,8 @@ class PixelExpander {
 struct Pass {
   std::int64_t x, y, dx, dy;
 
-  std::int64_t width(const PngHeader& header) const { return (header.width - x + dx - 1) / dx; }
-  std::int64_t height(const PngHeader& header) const { return (header.height - y + dy - 1) / dy; }
+  std::int64_t width(const PngHeader& header) const { return divide_up(header.width - x, dx); }
+  std::int64_t height(const PngHeader& header) const { return divide_up(header.height - y, dy); }
 };
 
 std::span<const Pass> passes_of(const PngHeader& header) {

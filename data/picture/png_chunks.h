@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/picture/picture.h"
+#include "engine/extent.h"
 
 namespace weft::data {
 
@@ -32,10 +33,12 @@ struct PngHeader {
     return 0;
   }
   std::size_t row_bytes(std::int64_t pixels) const {
-    return static_cast<std::size_t>((pixels * samples() * depth + 7) / 8);
+    return static_cast<std::size_t>(divide_up(pixels * samples() * depth, 8));
   }
   // The distance in bytes from a pixel to the next, for filters; at least 1.
-  std::size_t filter_unit() const { return static_cast<std::size_t>(samples() * depth + 7) / 8; }
+  std::size_t filter_unit() const {
+    return static_cast<std::size_t>(divide_up(samples() * depth, 8));
+  }
 };
 
 // The spans point into the file.

@@ -54,7 +54,7 @@ const Allocation* allocation_around(std::uintptr_t address) {  // the mutex is l
 // but not the eight around it.
 bool looks_unwritten_by_host(const Allocation& in, std::uintptr_t address, std::size_t bytes) {
   const std::uintptr_t from = std::max(address / 8 * 8, in.begin);
-  const std::uintptr_t to = std::min((address + bytes + 7) / 8 * 8, in.begin + in.bytes);
+  const std::uintptr_t to = std::min(round_up(address + bytes, 8), in.begin + in.bytes);
   return looks_unwritten(from, to - from);
 }
 
@@ -107,8 +107,7 @@ std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   if (!in_arena(begin)) return found;
   const std::uint32_t fill = unwritten_word();
-  for (std::uintptr_t at = (begin + kWord - 1) / kWord * kWord; at + kWord <= begin + bytes;
-       at += kWord) {
+  for (std::uintptr_t at = round_up(begin, kWord); at + kWord <= begin + bytes; at += kWord) {
     std::uint32_t word = 0;
     std::memcpy(&word, reinterpret_cast<const void*>(at), kWord);
     if (word != fill) continue;

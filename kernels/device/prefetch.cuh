@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "engine/extent.h"
+
 namespace weft::kernels::device {
 
 // Prefetches `count` values (below 2^32 bytes), except a few at either end that are not whole 16
@@ -12,7 +14,7 @@ namespace weft::kernels::device {
 template <class T>
 __device__ __forceinline__ void prefetch(const T* from, std::int64_t count) {
 #if __CUDA_ARCH__ >= 900
-  const auto begin = (reinterpret_cast<std::uintptr_t>(from) + 15) / 16 * 16;
+  const auto begin = round_up(reinterpret_cast<std::uintptr_t>(from), 16);
   const auto end = reinterpret_cast<std::uintptr_t>(from + count) / 16 * 16;
   if (begin >= end) return;
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),

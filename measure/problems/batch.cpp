@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/extent.h"
 #include "kernels/batch/cpu/templates.h"
 #include "measure/families.h"
 #include "measure/problems/network_work.h"
@@ -19,7 +20,7 @@ class GatherWork final : public Work {
   GatherWork(std::int64_t rows, std::int64_t count, bool augmented, const Context& made_with)
       : Work(made_with),
         augmentation_(augmented ? kDistorted : kernels::Augmentation{}),
-        order_{count, (count + rows - 1) / rows, rows, true, made_with.seed},
+        order_{count, divide_up(count, rows), rows, true, made_with.seed},
         host_images_(random_bytes(count * kPixels, made_with.seed)),
         host_labels_(random_labels(count, made_with.seed + 1, 10)),
         images_(host_images_, 1, made_with.stream),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/extent.h"
 #include "engine/random.h"
 #include "measure/families.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 std::vector<std::uint8_t> make_bytes(std::int64_t n, HistogramInput input, std::uint64_t seed) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
-  const std::int64_t groups = (n + 15) / 16;
+  const std::int64_t groups = divide_up(n, 16);
 #pragma omp parallel for schedule(static) if (groups > 4096)
   for (std::int64_t g = 0; g < groups; ++g) {
     const Random4 bits = philox(seed, RandomStream::data, 2, static_cast<std::uint64_t>(g));

@@ -128,7 +128,7 @@ inline void pixels_in_rows(const Correlation& job, float* sums, const float* ima
         if (job.stride_w == 1) {
           kAdjacent(pixels, vectors)(tile, &a, Unit{}, taps, weights, Linear{width}, depth);
         } else {
-          const float* spans[(tile_rows(1) + 2) / 3];
+          const float* spans[divide_up(tile_rows(1), 3)];
           for (std::int64_t s = 0; 3 * s < pixels; ++s) spans[s] = a + 3 * s * job.stride_w;
           kStrided(pixels, vectors)(tile, spans, job.stride_w, taps, weights, Linear{width}, depth);
         }

@@ -269,7 +269,6 @@ void conv2d_backward_weights_implicit_gemm_wgmma(float* dw, float* db, const flo
 
   SliceSums sums{dw, partials, 0, &d, plan.padded_channels, 1, mode};
   if (d.n == 0) sum_slices(sums, stream);
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   for (std::int64_t first = 0; first < d.n; first += plan.images) {
     const std::int64_t images = std::min(plan.images, d.n - first);
     const float *group_dy = dy + first * plan.dy.pixels(), *group_x = x + first * plan.x.pixels();

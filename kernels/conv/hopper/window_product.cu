@@ -270,10 +270,6 @@ __global__ void __launch_bounds__(kThreads, 1)
   __trap();
 #endif
 }
-
-int narrow(std::int64_t value) {
-  return static_cast<int>(value);
-}
 ProductPlan make_plan(const WindowProduct& w, const WgmmaWork& work, const WgmmaTile& tile) {
   ProductPlan p{};
   const std::int64_t plane = w.height * w.width;

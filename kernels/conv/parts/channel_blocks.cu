@@ -103,7 +103,6 @@ __global__ void __launch_bounds__(kThreads)
 
 ImagePack image_pack(const ImagePacking& packing) {
   if (packing.cells == nullptr) return {};
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const CellImages& layout = packing.layout;
   constexpr std::int64_t kBlockCells = std::int64_t{kThreads} / kCellQuads * kCells;
   const std::int64_t cells = packing.images * layout.cells();

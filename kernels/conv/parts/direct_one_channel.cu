@@ -221,7 +221,6 @@ std::int64_t image_floats(const ConvDims& d) {
 
 template <class Plan>
 void fill(Plan& p, const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   p.image = {1,
              narrow(image_floats(d)),
              narrow(row_stride(d)),

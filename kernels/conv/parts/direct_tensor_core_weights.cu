@@ -173,12 +173,12 @@ struct WeightsCut {
         pixels(d.oh() * d.ow()),
         filters(d.oc) {}
   std::int64_t depth(std::int64_t images) const { return images * pixels; }
-  std::int64_t bias_floats() const { return rounded_up(filters, 4); }
+  std::int64_t bias_floats() const { return round_up(filters, 4); }
   std::int64_t a_floats(std::int64_t images) const {
     return filters * stride_of_rows(depth(images));
   }
   std::int64_t staged_floats(std::int64_t images) const {
-    return rounded_up(images * staged.image_stride, 4);
+    return round_up(images * staged.image_stride, 4);
   }
   std::int64_t shared_bytes(std::int64_t images) const {
     return 4 * (table_floats(depth(images)) + bias_floats() + a_floats(images) +
@@ -201,7 +201,6 @@ void conv2d_backward_weights_direct_tensor_core(float* dw, float* db, const floa
                                                 const float* x, const ConvDims& d,
                                                 GradientMode mode, const ConvOptions& options,
                                                 Workspace workspace, const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const WeightChunks chunks = weight_chunks(d, kMostChunks);
   auto* partials = static_cast<float*>(workspace.data);
   const WeightsCut cut(d);

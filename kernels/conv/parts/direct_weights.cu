@@ -221,7 +221,6 @@ WeightsCut cut_weights(const ConvDims& d) {
 template <int kKernel, int kFilters>
 void launch_weights(float* partials, const float* dy, const float* x, const ConvDims& d,
                     const WeightChunks& chunks, const WeightsCut& cut, const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const std::int64_t x_row = (d.w + 2 * d.pad_w) | 1, dy_row = d.ow() | 1;
   WeightsPlan p{};
   p.x = {narrow(cut.block_channels),

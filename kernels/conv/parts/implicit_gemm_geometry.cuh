@@ -2,6 +2,7 @@
 // The dimensions of a convolution as the implicit-GEMM kernels read them.
 #pragma once
 
+#include "engine/launch.h"
 #include "kernels/conv/launchers.h"
 #include "kernels/device/fast_divide.cuh"
 
@@ -23,7 +24,6 @@ struct ConvGeometry {
 };
 
 inline ConvGeometry conv_geometry(const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   return {narrow(d.c),
           narrow(d.h),
           narrow(d.w),

@@ -264,7 +264,6 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
                                                        GradientMode mode,
                                                        const ConvOptions& options,
                                                        Workspace workspace, const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const CellType type = cell_type(options.mode);
   const WeightPlan plan(d, type);
   auto* dy_cells = static_cast<std::byte*>(workspace.data);

@@ -250,7 +250,6 @@ void launch_correlation(float* y, const float* x, const float* w, const float* b
                         const CorrelationDims& d, std::int64_t images, bool relu, bool accumulate,
                         const Stream& stream) {
   constexpr Arrangement arrangement{kPixels, kFilters};
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const std::int64_t row_groups = arrangement.row_groups(d);
   const std::int64_t row_stride = arrangement.row_stride(d, kKernel);
   const std::int64_t items = arrangement.items(d);

@@ -45,7 +45,7 @@ constexpr std::int64_t kLargestExtent = 4096;  // keeps products of extents in r
 // At least `floats` from one row to the next so that four of them, with eight neighbours in each,
 // lie in 32 banks.
 std::int64_t eight_past_sixteens(std::int64_t floats) {
-  return rounded_up(floats + 8, 16) - 8;
+  return round_up(floats + 8, 16) - 8;
 }
 
 // The extents of a pass's product and of its shared memory.
@@ -54,13 +54,13 @@ struct Extents {
   std::int64_t image_stride;
 
   std::int64_t a_floats() const { return rows * stride_of_rows(depth); }
-  std::int64_t bias_floats() const { return rounded_up(rows, 4); }
+  std::int64_t bias_floats() const { return round_up(rows, 4); }
   // Whole tiles of 8 columns.
   std::int64_t part_stride(std::int64_t images) const {
-    return eight_past_sixteens(rounded_up(images * columns, 8));
+    return eight_past_sixteens(round_up(images * columns, 8));
   }
   std::int64_t staged_floats(std::int64_t images) const {
-    return rounded_up(images * image_stride, 4);
+    return round_up(images * image_stride, 4);
   }
   std::int64_t shared_bytes(std::int64_t images, ConvPass pass) const {
     const std::int64_t parts = pass == ConvPass::forward ? 0 : rows * part_stride(images);
@@ -87,7 +87,6 @@ bool in_range(const ConvDims& d) {
 
 // Everything but what the passes disagree on, for `images` of a block.
 Correlation correlation(const ConvDims& d, const Extents& e, std::int64_t images) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   Correlation p{};
   p.rows = narrow(e.rows);
   p.row_tiles = narrow(divide_up(e.rows, 16));
@@ -160,7 +159,6 @@ void conv2d_forward_direct_tensor_core(float* y, const float* x, const float* w,
                                        const ConvDims& d, Epilogue epilogue,
                                        const ConvOptions& options, Workspace,
                                        const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const Extents e = extents_of(ConvPass::forward, d);
   const StagedImage staged(d);
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
@@ -182,7 +180,6 @@ void conv2d_backward_data_direct_tensor_core(float* dx, const float* dy, const f
                                              const ConvDims& d, GradientMode mode,
                                              const ConvOptions& options, Workspace,
                                              const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const Extents e = extents_of(ConvPass::backward_data, d);
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   Correlation p = correlation(d, e, images_of_block(ConvPass::backward_data, d, e, processors));

@@ -37,7 +37,6 @@ struct ColumnGeometry {
 };
 
 ColumnGeometry column_geometry(const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   return {narrow(d.h),
           narrow(d.w),
           narrow(d.oh()),

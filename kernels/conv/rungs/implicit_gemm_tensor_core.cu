@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/extent.h"
+#include "engine/launch.h"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/conv/tensor_core/window_product.cuh"
 
@@ -13,10 +14,6 @@ namespace weft::kernels::cuda {
 namespace {
 
 using device::FastDivide;
-
-int narrow(std::int64_t value) {
-  return static_cast<int>(value);
-}
 
 std::int64_t aligned(std::int64_t bytes) {
   return round_up(bytes, 256);

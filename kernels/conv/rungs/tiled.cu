@@ -195,7 +195,6 @@ std::optional<TileCut> cut_tile(const TiledConv& p) {
 }
 
 void run_tiled(float* to, const float* source, const float* w, TiledConv p, const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const TileCut cut = *cut_tile(p);  // conv_takes_tiled() says that there is one
   p.tile_width = narrow(cut.width);
   p.thread_rows = narrow(cut.thread_rows);
@@ -227,7 +226,6 @@ void run_tiled(float* to, const float* source, const float* w, TiledConv p, cons
 }
 
 TiledConv tiled_conv(const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   TiledConv p{};
   p.kernel_height = narrow(d.kh);
   p.kernel_width = narrow(d.kw);
@@ -236,7 +234,6 @@ TiledConv tiled_conv(const ConvDims& d) {
 }
 
 TiledConv forward_conv(const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   TiledConv p = tiled_conv(d);
   p.channels = narrow(d.c);
   p.height = p.spread_h = narrow(d.h);
@@ -255,7 +252,6 @@ TiledConv forward_conv(const ConvDims& d) {
 }
 
 TiledConv backward_conv(const ConvDims& d) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   TiledConv p = tiled_conv(d);
   p.channels = narrow(d.oc);
   p.height = narrow(d.oh());

@@ -36,14 +36,10 @@ constexpr int kDirectMmaThreads = 256, kDirectMmaWarps = kDirectMmaThreads / 32;
 // Does the weight gradient fit (direct_tensor_core_weights.cu)?
 bool direct_tensor_core_weights_fit(const ConvDims& dims);
 
-inline std::int64_t rounded_up(std::int64_t value, std::int64_t to) {
-  return round_up(value, to);
-}
-
 // Floats from one row of A to the next: `depth` along k, zeros up to whole steps, and four more, so
 // that the eight rows and four columns which a warp reads at a time lie in 32 banks.
 inline std::int64_t stride_of_rows(std::int64_t depth) {
-  return rounded_up(depth, 8) + 4;
+  return round_up(depth, 8) + 4;
 }
 
 // Runs of floats that follow each other in memory, and their places in shared memory: run i of

@@ -175,7 +175,6 @@ SparseCut cut_sparse(const ReluPoolDims& dims) {
 void launch_sparse(float* partials, const float* dy, const std::uint8_t* argmax, const float* x,
                    const ReluPoolDims& dims, const SparseCut& cut, const WeightChunks& chunks,
                    const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   SparsePlan p{};
   p.channels = narrow(d.c);

@@ -272,7 +272,6 @@ FusedDims backward_dims(const ReluPoolDims& dims) {
 
 // How images, channels and items are cut.
 FusedPlan make_plan(const FusedDims& d, const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   FusedPlan p{};
   const std::int64_t items = d.groups() * d.item_rows * d.item_columns;  // of one image
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;

@@ -166,7 +166,7 @@ inline void multiply_rows(const Problem& problem, const Panel& panel, std::int64
     if (problem.a_row == 1) {
       kAdjacentRows(rows, vectors)(tile_of(i), &a, Unit{}, a_step, b, b_step, k);
     } else {
-      const float* spans[(tile_rows(1) + 2) / 3];
+      const float* spans[divide_up(tile_rows(1), 3)];
       for (std::int64_t s = 0; 3 * s < rows; ++s) spans[s] = a + 3 * s * problem.a_row;
       kStridedRows(rows, vectors)(tile_of(i), spans, problem.a_row, a_step, b, b_step, k);
     }

@@ -82,7 +82,6 @@ __device__ __forceinline__ void load_pool_row(T (&to)[kCount], const T* __restri
 
 // For `rows` rows of `columns` tiles in each plane.
 inline PoolShape pool_shape(const PoolDims& d, std::int64_t rows, std::int64_t columns) {
-  const auto narrow = [](std::int64_t extent) { return static_cast<int>(extent); };
   return {narrow(d.h),
           narrow(d.w),
           narrow(d.oh()),

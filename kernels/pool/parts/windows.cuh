@@ -2,6 +2,7 @@
 // Where a window lies, and which windows cover an element, for the rungs whose threads gather.
 #pragma once
 
+#include "engine/launch.h"
 #include "kernels/pool/launchers.h"
 
 namespace weft::kernels::cuda {
@@ -13,7 +14,6 @@ struct Plane {
 };
 
 inline Plane plane_of(const PoolDims& d) {
-  const auto narrow = [](std::int64_t extent) { return static_cast<int>(extent); };
   return {narrow(d.h),  narrow(d.w),        narrow(d.oh()),     narrow(d.ow()),  narrow(d.kh),
           narrow(d.kw), narrow(d.stride_h), narrow(d.stride_w), narrow(d.pad_h), narrow(d.pad_w)};
 }

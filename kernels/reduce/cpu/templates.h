@@ -80,7 +80,7 @@ Partial combined(const Partial* partials, std::int64_t count, Op op) {
 
 }  // namespace detail
 
-// `workspace` has room for (n + kReduceChunk - 1) / kReduceChunk values of T or double.
+// `workspace` has room for divide_up(n, kReduceChunk) values of T or double.
 template <class T>
 void reduce(T* result, const T* x, std::int64_t n, Reduction kind, void* workspace) {
   // Floats add up in T and then in double, integers in the unsigned type, which wraps around.

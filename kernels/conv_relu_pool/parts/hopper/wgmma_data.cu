@@ -24,6 +24,7 @@
 // With a stem the sums are not stored, but give its gradient (stem_gradient.cuh).
 #include <algorithm>
 
+#include "engine/launch.h"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/conv_relu_pool/parts/stem_gradient.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_data.cuh"
@@ -220,10 +221,6 @@ __global__ void __launch_bounds__(kThreads, 1) pool_data_kernel(DataPlan p, Stem
   static_cast<void>(p), static_cast<void>(stem);
   __trap();
 #endif
-}
-
-int narrow(std::int64_t value) {
-  return static_cast<int>(value);
 }
 
 // Does a window begin at every even number from `first` on?

@@ -21,6 +21,7 @@
 // (weight_gradient_sums.cu adds those).
 #include <algorithm>
 
+#include "engine/launch.h"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"
 #include "kernels/conv_relu_pool/parts/stem.cuh"
 #include "kernels/conv_relu_pool/parts/wgmma_weights.cuh"
@@ -251,7 +252,6 @@ void conv2d_relu_pool_backward_weights_wgmma(float* dw, float* db, const float* 
                                              const ReluPoolDims& dims, GradientMode gradient,
                                              const ReluPoolOptions& options, Workspace workspace,
                                              const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   WeightsPlan p{};
   p.channels = narrow(d.c);

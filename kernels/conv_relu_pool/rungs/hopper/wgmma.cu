@@ -283,7 +283,6 @@ void conv2d_relu_pool_forward_wgmma(float* y, std::uint8_t* argmax, const float*
                                     const float* bias, const ReluPoolDims& dims,
                                     const ReluPoolOptions& options, Workspace workspace,
                                     const Stream& stream) {
-  const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
   const ConvDims& d = dims.conv;
   ForwardPlan p{};
   p.channels = narrow(d.c);
