@@ -104,9 +104,9 @@ Dataset load_files(const Located& found, const FamilyMember& member, bool test_o
   }
   dataset.test = test.get();
   if (test_only) return dataset;
-  if (member.name == "mnist") {
-    dataset.mean = {0.1307f};
-    dataset.stddev = {0.3081f};
+  if (member.statistics) {
+    dataset.mean = {static_cast<float>(member.statistics->mean)};
+    dataset.stddev = {static_cast<float>(member.statistics->stddev)};
   } else {
     set_statistics(dataset);
   }

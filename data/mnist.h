@@ -31,6 +31,13 @@
 
 namespace weft::data {
 
+// The mean and the standard deviation of MNIST's training pixels, with 255 as 1, as PyTorch's
+// example rounds them.
+struct KnownStatistics {
+  double mean, stddev;
+};
+inline constexpr KnownStatistics kMnistStatistics = {0.1307, 0.3081};
+
 struct FindOptions {
   std::string data_dir;                         // empty: search
   bool allow_download = false;                  // only MNIST can be downloaded

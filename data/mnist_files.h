@@ -25,6 +25,7 @@ struct FamilyMember {
   std::array<std::string_view, 10> class_names;
   bool transposed = false;
   bool downloadable = false;
+  std::optional<KnownStatistics> statistics = {};  // otherwise they are measured
 };
 
 std::span<const FamilyMember> mnist_family();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "data/mnist.h"
 #include "engine/names.h"
 #include "engine/text.h"
 #include "models/records.h"
@@ -84,8 +85,8 @@ ModelInfo recognise(const SafeTensors& content, const std::string& where) {
   ModelInfo info;
   info.network = by_shape.value_or(*by_name);
   info.recognised = true;
-  info.mean = {0.1307f};
-  info.stddev = {0.3081f};
+  info.mean = {static_cast<float>(data::kMnistStatistics.mean)};
+  info.stddev = {static_cast<float>(data::kMnistStatistics.stddev)};
   info.normalisation = NormalisationSource::assumed;
   const auto channels = static_cast<std::size_t>(info.network.channels);
   info.mean.resize(channels, info.mean.front());

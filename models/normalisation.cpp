@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "data/mnist.h"
 #include "engine/error.h"
 #include "engine/names.h"
 
@@ -57,7 +58,7 @@ std::vector<UsualScale> usual_scales(std::int64_t channels) {
     usual.push_back({std::string(range.name), {{range.mean}, {range.stddev}}});
   }
   if (channels == 1) {
-    usual.push_back({"MNIST", {{0.1307}, {0.3081}}});
+    usual.push_back({"MNIST", {{data::kMnistStatistics.mean}, {data::kMnistStatistics.stddev}}});
     usual.push_back({"Fashion-MNIST", {{0.2860}, {0.3530}}});
   }
   if (channels == 3) {
