@@ -1,4 +1,4 @@
-// note: 6: unordered: kernel k, .* Morally Strong
+// note: 6: unordered: kernel k, .* "Morally strong operations"
 // Volatile writes are strong, so this is no race, but no order tells which stays.
 #include <cstdio>
 
