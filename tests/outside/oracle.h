@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs one kernel of the Indigo suite thread by thread and tells whether its accesses race.
-// truth.py puts this in front of a program's kernel, which then reads and writes through the types
+// Runs kernels of the Indigo suite thread by thread and tells whether their accesses race.
+// truth.py puts this in front of programs' kernels, which then read and write through the types
 // below. It shares nothing with host-cuda: it is what host-cuda is scored by.
 //
 // The rule is that of the PTX memory model, for programs without fences and without locks: two
@@ -104,6 +104,9 @@ class Array {
   std::vector<Location> locations_;  // and one for all that lies outside
 };
 
+using Kernel = void (*)(Array& nindex, Array& nlist, Array& data1, Array& data2, int nodes);
+extern const Kernel kernels[];  // of the programs, in the order of their numbers
+
 // __shared__ arrays of the running block.
 inline std::map<const void*, std::vector<Location>> shared;
 template <int kSize>
@@ -123,7 +126,6 @@ class Shared {
 // The threads of a block take turns at barriers, votes and shuffles.
 struct Thread {
   ucontext_t context;
-  std::unique_ptr<char[]> stack;
   bool done = false;
   int said = 0;  // at a meeting
   long met = 0;

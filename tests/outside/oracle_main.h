@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Behind the kernel that oracle.h was put in front of: reads the graph as Indigo's own main() does,
-// runs the kernel with its threads in ascending or in descending order, and prints what it holds:
-// race, bounds, both or nothing.
+// Behind the kernels that oracle.h was put in front of: reads the graph as Indigo's own main()
+// does, runs one kernel with its threads in ascending or in descending order, and prints what it
+// holds: race, bounds, both or nothing.
 //
-//   PROGRAM GRAPH.egr THREADS BLOCKS ascending|descending
+//   PROGRAM NUMBER GRAPH.egr THREADS BLOCKS ascending|descending
 #include <cstdint>
 #include <cstring>
 
@@ -21,8 +21,10 @@ struct Problem {
 };
 inline Problem problem;
 
+inline Kernel kernel = nullptr;
+
 inline void run_thread() {
-  test_kernel(*problem.nindex, *problem.nlist, *problem.data1, *problem.data2, problem.nodes);
+  kernel(*problem.nindex, *problem.nlist, *problem.data1, *problem.data2, problem.nodes);
   threads[static_cast<std::size_t>(current)].done = true;
 }
 
@@ -32,11 +34,13 @@ inline void run_block(int block, bool descending) {
   shared.clear();
   threads = std::vector<Thread>(static_cast<std::size_t>(count));
   std::vector<int> phases(static_cast<std::size_t>(count));
+  constexpr std::size_t kStack = 1 << 15;
+  static const auto stacks = std::make_unique_for_overwrite<char[]>(threads.size() * kStack);
+  char* stack = stacks.get();
   for (Thread& thread : threads) {
-    constexpr std::size_t kStack = 1 << 15;
-    thread.stack = std::make_unique<char[]>(kStack);
     getcontext(&thread.context);
-    thread.context.uc_stack = {thread.stack.get(), 0, kStack};
+    thread.context.uc_stack = {stack, 0, kStack};
+    stack += kStack;
     thread.context.uc_link = &scheduler;
     makecontext(&thread.context, run_thread, 0);
   }
@@ -59,8 +63,9 @@ inline void run_block(int block, bool descending) {
 
 int main(int argc, char** argv) {
   using namespace oracle;
-  if (argc != 5) return 2;
-  std::FILE* file = std::fopen(argv[1], "rb");
+  if (argc != 6) return 2;
+  kernel = kernels[std::atoi(argv[1])];
+  std::FILE* file = std::fopen(argv[2], "rb");
   if (file == nullptr) return 3;
   const std::vector<int> sizes = ints_of(file, 2);
   const int nodes = sizes[0], edges = std::max(sizes[1], 1), size = std::max(nodes, edges);
@@ -72,9 +77,9 @@ int main(int argc, char** argv) {
   for (std::size_t i = 1; i < data2.size(); ++i) data2[i] = std::rand() % edges;
   problem.data1 = std::make_unique<Array>(data1);
   problem.data2 = std::make_unique<Array>(data2);
-  block_size.x = std::atoi(argv[2]);
-  grid_size.x = std::atoi(argv[3]);
-  const bool descending = std::strcmp(argv[4], "descending") == 0;
+  block_size.x = std::atoi(argv[3]);
+  grid_size.x = std::atoi(argv[4]);
+  const bool descending = std::strcmp(argv[5], "descending") == 0;
   for (int i = 0; i < grid_size.x; ++i) {
     run_block(descending ? grid_size.x - 1 - i : i, descending);
   }

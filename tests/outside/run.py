@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs of other people's suites through `weft lab run`, and says what was found.
 
-    python3 tests/outside/run.py WEFT FOLDER LIST.csv [--results FILE.csv] [--jobs N] [--only WORD]
+    python3 tests/outside/run.py WEFT FOLDER LIST.csv [--results FILE.csv [--resume]] [--jobs N] [--only WORD]
 
 FOLDER has the programs, which are no part of this repository. LIST.csv says what each of them holds:
 
@@ -12,11 +12,13 @@ FOLDER has the programs, which are no part of this repository. LIST.csv says wha
 `found` is an error, or a note that names two lines, of the kind that the program holds; `missed` is none;
 `false` is one in a clean program; `other` is an error of another kind; `failed` means that the program
 does not compile, or does not end in a minute. The exit code is 1 when a program was missed, false or failed.
+With --resume, what is in FILE.csv already is not run again.
 """
 import argparse
 import collections
 import concurrent.futures
 import csv
+import os
 import pathlib
 import re
 import subprocess
@@ -59,6 +61,7 @@ def main() -> int:
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("list", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--include", action="append", default=[], help="a folder of headers of the programs")
     parser.add_argument("--arguments", default="", help="where the list has a column for each input")
@@ -80,29 +83,35 @@ def main() -> int:
         sys.exit(f"{given.list}: no programs")
     includes = [word for folder in given.include for word in ("-I", folder)]
 
+    known = {}
+    if given.resume and given.results and given.results.exists():
+        with given.results.open(newline="") as file:
+            known = {(row["program"], row["input"], row["holds"]): (row["outcome"], row["kind"]) for row in csv.DictReader(file)}
+
     def run(row: dict) -> tuple[str, str]:
         path = given.folder / row["program"]
+        before = known.get((row["program"], row["input"], row["holds"]))
+        if before:
+            return before
         if not path.is_file():
             return "failed", "no such file"
-        return outcome(given.weft, includes, path, row["holds"], row["arguments"].split(), zeroed)
-
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        outcomes = list(pool.map(run, rows))
-    counts = collections.Counter()
-    for row, (result, line) in zip(rows, outcomes):
-        counts[row["input"], row["holds"], result] += 1
+        result, line = outcome(given.weft, includes, path, row["holds"], row["arguments"].split(), zeroed)
         if result not in ("found", "clean"):
-            print(f"{row['program']} {row['input']}: holds {row['holds']}: {result}: {line}")
+            print(f"{row['program']} {row['input']}: holds {row['holds']}: {result}: {line}", flush=True)
+        kind = re.search(r"(error|note): host-cuda: ([a-z ]+)", line)
+        return result, f"{kind[1]}: {kind[2]}" if kind else ""
+
+    counts = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool, open(given.results or os.devnull, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["program", "input", "holds", "outcome", "kind"])
+        for row, (result, kind) in zip(rows, pool.map(run, rows)):
+            counts[row["input"], row["holds"], result] += 1
+            writer.writerow([row["program"], row["input"], row["holds"], result, kind])
+            file.flush()
     for (name, holds, result), count in sorted(counts.items()):
         print(f"{name + ': ' if name else ''}{holds}: {count} {result}")
-    if given.results:
-        with given.results.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["program", "input", "holds", "outcome", "kind"])
-            for row, (result, line) in zip(rows, outcomes):
-                kind = re.search(r"(error|note): host-cuda: ([a-z ]+)", line)
-                writer.writerow([row["program"], row["input"], row["holds"], result, f"{kind[1]}: {kind[2]}" if kind else ""])
-    return 0 if all(result in ("found", "clean") for result, _ in outcomes) else 1
+    return 0 if all(result in ("found", "clean") for _, _, result in counts) else 1
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Settles what the programs of HiRace's Indigo set hold, by an oracle that shares nothing with host-cuda.
 
     python3 tests/outside/truth.py ARTIFACT/indigo [--threads 256] [--blocks 16] [--out tests/outside/indigo.csv]
+        [--resume]  goes on with a file that was begun: programs that are in it are not settled again
 
 The artifact plants bugs by name and has no list of which of them race on which of its graphs. oracle.h says
 the rule. A program that leaves an array on a graph is `bounds` there.
@@ -32,18 +33,24 @@ def kernel_of(text: str) -> str:
     return kernel
 
 
-def settle(program: pathlib.Path, graphs: list[pathlib.Path], threads: int, blocks: int) -> list[str]:
+def settle(programs: list[pathlib.Path], graphs: list[pathlib.Path], threads: int, blocks: int) -> list[list[str]]:
+    """What each program holds on each graph. One compilation has all of them."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = pathlib.Path(folder, "a.cpp"), pathlib.Path(folder, "a")
-        source.write_text(f'#include "{HERE}/oracle.h"\n{kernel_of(program.read_text())}\n#include "{HERE}/oracle_main.h"\n')
-        subprocess.run(["g++", "-std=c++20", "-O1", "-w", "-o", binary, source], check=True)
+        kernels = "".join(f"namespace program{i} {{\n{kernel_of(path.read_text())}\n}}\n" for i, path in enumerate(programs))
+        table = ", ".join(f"program{i}::test_kernel" for i in range(len(programs)))
+        source.write_text(f'#include "oracle.h"\n{kernels}\nconst oracle::Kernel oracle::kernels[] = {{{table}}};\n'
+                          '#include "oracle_main.h"\n')
+        subprocess.run(["g++", "-std=c++20", "-O1", "-w", "-I", HERE, "-o", binary, source], check=True)
         verdicts = []
-        for graph in graphs:
-            told = set()
-            for order in ("ascending", "descending"):
-                told.update(subprocess.run([binary, graph, str(threads), str(blocks), order], check=True,
-                                           capture_output=True, text=True, timeout=120).stdout.split())
-            verdicts.append(" ".join(sorted(told)) or "clean")
+        for i in range(len(programs)):
+            verdicts.append([])
+            for graph in graphs:
+                told = set()
+                for order in ("ascending", "descending"):
+                    told.update(subprocess.run([binary, str(i), graph, str(threads), str(blocks), order], check=True,
+                                               capture_output=True, text=True, timeout=120).stdout.split())
+                verdicts[-1].append(" ".join(sorted(told)) or "clean")
         return verdicts
 
 
@@ -53,21 +60,32 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=256)
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "indigo.csv")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="only each Nth program")
     options = parser.parse_args()
     # The artifact measures those programs that it has in both versions.
     paired = {path.name.replace("_hirace", "") for path in (options.indigo / "indigo_hirace_sources").rglob("*.cu")}
     programs = [path for path in sorted((options.indigo / "indigo_sources").rglob("*.cu")) if path.name in paired][::options.every]
     graphs = sorted((options.indigo / "input").glob("*.egr"))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = list(pool.map(lambda path: settle(path, graphs, options.threads, options.blocks), programs))
-    with options.out.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["program"] + [graph.name for graph in graphs])
-        for path, told in zip(programs, verdicts):
-            rows.writerow([str(path.relative_to(options.indigo))] + told)
+    verdicts = {}
+    if options.resume and options.out.exists():
+        with options.out.open(newline="") as file:
+            verdicts = {row[0]: row[1:] for row in list(csv.reader(file))[1:]}
+    names = {str(path.relative_to(options.indigo)): path for path in programs}
+    left = [name for name in names if name not in verdicts]
+    batches = [left[i:i + 20] for i in range(0, len(left), 20)]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        running = [pool.submit(settle, [names[name] for name in batch], graphs, options.threads, options.blocks)
+                   for batch in batches]
+        for batch, result in zip(batches, running):
+            verdicts.update(zip(batch, result.result()))
+            with options.out.open("w", newline="") as file:
+                rows = csv.writer(file, lineterminator="\n")
+                rows.writerow(["program"] + [graph.name for graph in graphs])
+                rows.writerows([one] + verdicts[one] for one in names if one in verdicts)
     for i, graph in enumerate(graphs):
-        told = [row[i] for row in verdicts]
+        told = [verdicts[name][i] for name in names]
         print(f"{graph.name}: {sum('race' in t for t in told)} race, {sum('bounds' in t for t in told)} leave an array, {told.count('clean')} are clean")
     return 0
 
