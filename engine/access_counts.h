@@ -25,7 +25,24 @@ enum class AccessKind : std::uint8_t {
   shared_atomic,
 };
 
-const char* name_of(AccessKind kind);  // "global load"
+// "global load".
+constexpr const char* name_of(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::global_load:
+      return "global load";
+    case AccessKind::global_store:
+      return "global store";
+    case AccessKind::shared_load:
+      return "shared load";
+    case AccessKind::shared_store:
+      return "shared store";
+    case AccessKind::global_atomic:
+      return "global atomic";
+    case AccessKind::shared_atomic:
+      break;
+  }
+  return "shared atomic";
+}
 constexpr bool is_global(AccessKind kind) {
   return kind == AccessKind::global_load || kind == AccessKind::global_store ||
          kind == AccessKind::global_atomic;

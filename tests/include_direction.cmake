@@ -1,5 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
-# Fails when a source includes a folder that it must not know, or starts a kernel by hand.
+# Fails when a source includes a folder that it must not know, is compiled by a target of another folder, or
+# starts a kernel by hand. COMPILED has a line for each target and source: "target folder/ source".
 set(allowed_engine engine)
 set(allowed_host_cuda engine host_cuda)
 set(allowed_kernels engine kernels)
@@ -8,7 +9,7 @@ set(allowed_data engine data)
 set(allowed_distributed engine kernels data distributed)
 set(allowed_models engine kernels layers distributed data models)
 set(allowed_measure engine kernels data measure)
-set(allowed_lab engine host_cuda data lab examples)
+set(allowed_lab engine host_cuda data lab)
 set(folders engine host_cuda lab kernels layers distributed data models measure examples tests bench python)
 set(failed FALSE)
 
@@ -39,4 +40,30 @@ foreach(folder engine host_cuda lab kernels layers distributed data models measu
       endif()
     endif()
   endforeach()
+endforeach()
+
+# Targets of the root's CMakeLists.txt are named after their folders. host_cuda/ compiles kernels, and all that
+# launches them, for the CPU. examples/ is no library, so python/ and tests/ take single sources of it.
+set(compiles_host_cuda engine kernels distributed measure)
+set(compiles_python examples)
+set(compiles_tests examples)
+file(STRINGS ${COMPILED} lines REGEX " ${ROOT}/[^/]+/[^ ]*[.](cpp|cu)$")
+list(LENGTH lines compiled)
+if(compiled LESS 100)
+  message(SEND_ERROR "${COMPILED} has ${compiled} sources")
+endif()
+foreach(line ${lines})
+  string(REGEX MATCH "^([^ ]+) ([^ /]*)/[^ ]* ${ROOT}/([^/]+)/([^ ]*)$" line "${line}")
+  set(target ${CMAKE_MATCH_1})
+  set(owner ${CMAKE_MATCH_2})
+  set(folder ${CMAKE_MATCH_3})
+  set(source ${CMAKE_MATCH_3}/${CMAKE_MATCH_4})
+  if(NOT owner)
+    string(REGEX REPLACE "^weft_(host_cuda|[a-z]+).*" "\\1" owner ${target})
+    string(REGEX REPLACE "^onnx$" "models" owner ${owner})
+    string(REGEX REPLACE "^mpi$" "distributed" owner ${owner})
+  endif()
+  if(folder IN_LIST folders AND NOT folder STREQUAL owner AND NOT folder IN_LIST compiles_${owner})
+    message(SEND_ERROR "${source} is compiled by ${target} of ${owner}/")
+  endif()
 endforeach()

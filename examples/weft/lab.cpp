@@ -6,11 +6,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
+#include "data/file_io.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/kernel/counts_text.h"
 #include "examples/weft/output/terminal.h"
+#include "examples/weft/watch/page.h"
 #include "lab/compile/compile.h"
+#include "lab/record/record.h"
 
 namespace weft::cli {
 namespace {
@@ -46,23 +51,52 @@ int explained(const LabRun& run, int code) {
   return code;
 }
 
+void print_counts(const std::vector<KernelCounts>& kernels) {
+  const Terminal terminal = detect_terminal(kStderr);
+  for (const KernelCounts& kernel : kernels) write_log(counts_text(kernel, terminal));
+  write_log(kernels.empty() ? "no kernel ran\n" : kCountsLegend);
+}
+
+void write_page(const LabRun& run, lab::Record record) {
+  if (record.trace.launches.empty()) {
+    write_log("no kernel ran: there is no page\n");
+    return;
+  }
+  Watched watched;
+  watched.title = std::filesystem::path(run.file).filename().string();
+  watched.trace = std::move(record.trace);
+  watched.counts = std::move(record.counts);
+  const std::string page = watch_page({watched});
+  data::write_file_atomically(run.watch, std::string_view(page));
+  write_log(str(finding(watched), "\n", std::filesystem::absolute(run.watch).string(),
+                ": open it in a browser\n"));
+}
+
 int run_lab(const LabRun& run) {
   if (!run.watch.empty()) require_folder_of("--watch", run.watch);
   if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
   const std::filesystem::path program = lab::compile_for_host_cuda(run);
   setenv("WEFT_HOST_CUDA_SCHEDULES", std::to_string(run.schedules).c_str(), 1);
   std::vector<std::string> words = {program.string()};
-  if (run.counts) setenv("WEFT_LAB_COUNTS", "1", 1);
-  if (!run.watch.empty()) {
-    setenv("WEFT_LAB_WATCH", std::filesystem::absolute(run.watch).c_str(), 1);
-    setenv("WEFT_LAB_FILE", run.file.c_str(), 1);
+  std::optional<lab::TemporaryFolder> folder;
+  std::filesystem::path record;
+  if (run.counts || !run.watch.empty()) {
+    folder.emplace(lab::cache_folder(run.tell));
+    record = folder->path / "record";
+    setenv("WEFT_LAB_RECORD", record.c_str(), 1);
+    if (!run.watch.empty()) setenv("WEFT_LAB_TRACE", "1", 1);
   }
   if (run.gdb) {
     if (lab::find_command("gdb").empty()) throw Error(ErrorKind::usage, "there is no gdb on PATH");
     words.insert(words.begin(), {"gdb", "--args"});
   }
   words.insert(words.end(), run.arguments.begin(), run.arguments.end());
-  return explained(run, lab::run_program(words));
+  const int code = explained(run, lab::run_program(words));
+  if (!folder || !std::filesystem::exists(record)) return code;  // what ends early leaves none
+  lab::Record left = lab::read_record(record.string());
+  if (run.counts) print_counts(left.counts);
+  if (!run.watch.empty()) write_page(run, std::move(left));
+  return code;
 }
 
 }  // namespace
@@ -104,6 +138,8 @@ void add_lab(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   run->callback([=, &action] {
     take_program(*flags, run->remaining());
+    flags->weft = this_program();
+    flags->tell = [](const std::string& line) { print_notice(line); };
     action = [=] { return run_lab(*flags); };
   });
 }

@@ -13,20 +13,19 @@
 #include "data/file_io.h"
 #include "data/sha256.h"
 #include "engine/error.h"
-#include "examples/weft/input/flags.h"
-#include "examples/weft/output/terminal.h"
+#include "engine/text.h"
 #include "lab/compile/folders.h"
 #include "lab/translate/translate.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 namespace fs = std::filesystem;
 
 // The folder with the lab's headers, library, linker script and settings: in a build beside the
 // program, else where it was installed.
-fs::path lab_folder() {
-  const fs::path bin = this_program().parent_path();
+fs::path lab_folder(const fs::path& weft) {
+  const fs::path bin = weft.parent_path();
   for (const fs::path& folder : {bin / "lab", bin / WEFT_INSTALLED_LAB}) {
     if (fs::is_regular_file(folder / "libweft_lab.a")) return folder.lexically_normal();
   }
@@ -161,9 +160,9 @@ std::string compiled(const std::vector<std::string>& command, const fs::path& so
   return notes;
 }
 
-void print_notes(const fs::path& file) {
+void tell_notes(const fs::path& file, const Tell& tell) {
   std::ifstream notes(file);
-  for (std::string line; std::getline(notes, line);) print_notice("note: " + printable(line));
+  for (std::string line; std::getline(notes, line);) tell("note: " + printable(line));
 }
 
 constexpr const char* kHeader = "lab/runtime/lab.h";
@@ -201,7 +200,7 @@ fs::path precompiled_header(const fs::path& cache, const std::vector<std::string
 }  // namespace
 
 fs::path compile_for_host_cuda(const LabRun& run) {
-  const fs::path lab = lab_folder();
+  const fs::path lab = lab_folder(run.weft);
   const std::map<std::string, std::string> settings = read_settings(lab);
   const std::string cxx = compiler(settings);
   std::vector<fs::path> sources = {run.file};
@@ -221,7 +220,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
        fs::recursive_directory_iterator(lab, fs::directory_options::follow_directory_symlink)) {
     if (entry.is_regular_file()) made_of += state_of(entry.path());
   }
-  const fs::path cache = cache_folder();
+  const fs::path cache = cache_folder(run.tell);
   const fs::path header = is_clang || keeps ? kHeader : precompiled_header(cache, words, made_of);
   for (const fs::path& source : sources) {
     words.push_back("-iquote" + (source.parent_path() / ".").string());
@@ -239,7 +238,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   if (!keeps && fs::is_regular_file(finished)) {
     std::error_code failed;
     fs::last_write_time(finished.parent_path(), fs::file_time_type::clock::now(), failed);
-    print_notes(finished.parent_path() / "notes");
+    tell_notes(finished.parent_path() / "notes", run.tell);
     return finished;
   }
 
@@ -279,7 +278,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   std::string notes;
   for (std::size_t i = 0; i < compile.size(); ++i) notes += compiled(compile[i], sources[i]);
   data::write_file_atomically(folder / "notes", notes);
-  print_notes(folder / "notes");
+  tell_notes(folder / "notes", run.tell);
   if (run_tool(link) != 0) {
     throw Error(ErrorKind::usage, fmt::format("{} does not link", printable(run.file)));
   }
@@ -292,4 +291,4 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   return finished;
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace weft::cli::lab {
+#include "lab/compile/folders.h"
+
+namespace weft::lab {
 
 struct LabRun {
   std::string file;                    // the program, or the first of its sources
@@ -16,6 +18,8 @@ struct LabRun {
   std::vector<std::string> folders, definitions;  // -I and -D
   std::int64_t schedules = 1;
   bool counts = false, gdb = false;
+  std::filesystem::path weft;  // this program, beside or above which the lab's folder is
+  Tell tell;                   // told of notes and of what is out of the ordinary
 };
 
 // The finished program. It is kept in the user's cache, by the contents of all that it is made of.
@@ -35,4 +39,4 @@ int run_tool(const std::vector<std::string>& words, std::string* output = nullpt
 // The path of a command, empty when it is not there.
 std::string find_command(const std::string& name);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "engine/error.h"
-#include "examples/weft/output/terminal.h"
+#include "engine/text.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 namespace fs = std::filesystem;
 
@@ -44,15 +44,15 @@ bool is_made_private(const fs::path& folder) {
 
 }  // namespace
 
-fs::path cache_folder() {
+fs::path cache_folder(const Tell& tell) {
   const fs::path usual = usual_cache();
   make_folder(usual.parent_path());
   mkdir(usual.c_str(), 0700);
   if (is_made_private(usual)) return usual;
   static const TemporaryFolder fresh(fs::temp_directory_path());
   static const bool is_told = [&] {
-    print_notice(fmt::format("{} is not a folder of yours alone, so nothing there is used or kept",
-                             printable(usual.string())));
+    tell(fmt::format("{} is not a folder of yours alone, so nothing there is used or kept",
+                     printable(usual.string())));
     return true;
   }();
   static_cast<void>(is_told);
@@ -84,4 +84,4 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path, failed);
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -3,16 +3,21 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "engine/leftovers.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
+
+// Takes a line that a person should read while the work goes on.
+using Tell = std::function<void(const std::string& line)>;
 
 // $XDG_CACHE_HOME/weft/lab, or where that is by default, when it is a folder of this user to which
-// nobody else can write. What runs is taken from there. Otherwise a line says so, and it is a new
-// folder that goes away with the process.
-std::filesystem::path cache_folder();
+// nobody else can write. What runs is taken from there. Otherwise `tell` gets a line, and it is a
+// new folder that goes away with the process.
+std::filesystem::path cache_folder(const Tell& tell);
 // With those above it. Throws data when it cannot be made.
 void make_folder(const std::filesystem::path& folder);
 
@@ -30,4 +35,4 @@ class TemporaryFolder {
   std::optional<TemporaryPath> leftover_;
 };
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

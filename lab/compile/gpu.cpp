@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "engine/error.h"
-#include "examples/weft/output/terminal.h"
+#include "engine/text.h"
 #include "lab/compile/compile.h"
 #include "lab/compile/folders.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 std::string find_nvcc() {
@@ -56,7 +56,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 int run_on_gpu(const LabRun& run) {
   const std::string nvcc = find_nvcc();
   const Gpu gpu = find_gpu();
-  const TemporaryFolder folder(cache_folder());
+  const TemporaryFolder folder(cache_folder(run.tell));
   std::vector<std::string> words = {nvcc, "-O3", "-lineinfo", "-arch=" + gpu.architecture};
   for (const std::string& include : run.folders) words.push_back("-I" + include);
   for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
@@ -71,9 +71,9 @@ int run_on_gpu(const LabRun& run) {
   words.insert(words.end(), run.arguments.begin(), run.arguments.end());
   const auto begin = std::chrono::steady_clock::now();
   const int code = run_program(words);
-  print_notice(fmt::format("{} ran for {:.3f} s on {} ({}), start and end of the GPU included",
-                           printable(run.file), seconds_since(begin), gpu.name, gpu.architecture));
+  run.tell(fmt::format("{} ran for {:.3f} s on {} ({}), start and end of the GPU included",
+                       printable(run.file), seconds_since(begin), gpu.name, gpu.architecture));
   return code;
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

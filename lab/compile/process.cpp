@@ -23,7 +23,7 @@
 
 extern char** environ;
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 volatile pid_t running_child = 0;
@@ -196,4 +196,4 @@ std::string find_command(const std::string& name) {
   return "";
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

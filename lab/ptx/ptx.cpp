@@ -8,7 +8,7 @@
 
 #include "lab/ptx/ptx_instructions.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 // "a" "b\n": what the compiler makes of neighbouring literals. PTX needs few escapes.
@@ -116,4 +116,4 @@ PtxStatement translate_ptx(std::string_view source, const TokenView& code, std::
   return result;
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

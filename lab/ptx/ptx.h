@@ -6,7 +6,7 @@
 
 #include "lab/translate/tokens.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 struct PtxStatement {
   std::size_t end = 0;  // the token behind the closing bracket
@@ -17,4 +17,4 @@ struct PtxStatement {
 // The statement whose word `asm` is token `i`.
 PtxStatement translate_ptx(std::string_view source, const TokenView& code, std::size_t i);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

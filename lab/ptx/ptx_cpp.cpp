@@ -8,7 +8,7 @@
 
 #include "lab/ptx/ptx_values.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 // Between the opcode and the type only what does not change a result of the host's arithmetic.
@@ -276,4 +276,4 @@ std::string cpp_of(const PtxInstruction& one) {
   return fmt::format("if ({}) {{ {}}} ", value(one.guard, "bool"), text);
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 struct PtxOperand {
   std::string text;              // a C++ name or a number; of a memory operand its address
@@ -31,4 +31,4 @@ struct PtxInstruction {
 std::vector<PtxInstruction> parse_ptx(std::string_view text, const std::vector<std::string>& names);
 std::string cpp_of(const PtxInstruction& instruction);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

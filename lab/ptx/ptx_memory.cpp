@@ -7,7 +7,7 @@
 
 #include "lab/ptx/ptx_values.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 // "static_cast<T*>(weft_ptx::address...)" of [a + 16].
@@ -141,4 +141,4 @@ std::string memory_cpp(const PtxInstruction& one) {
   return "";
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 
 #include "lab/ptx/ptx_instructions.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 bool is_name(char c) {
@@ -255,4 +255,4 @@ std::vector<PtxInstruction> parse_ptx(std::string_view text,
   return Parser(text, names).run();
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -6,7 +6,7 @@
 
 #include "lab/ptx/ptx_values.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 // The C++ type of ".u32", or nothing.
 std::string_view type_of(std::string_view part) {
   constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
@@ -65,4 +65,4 @@ std::string fence_of(const PtxInstruction& one) {
   return has(one, "cta") ? "__threadfence_block(); " : "__threadfence(); ";
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -4,7 +4,7 @@
 
 #include "lab/ptx/ptx_instructions.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 std::string_view type_of(std::string_view part);  // the C++ type of "u32", or nothing
 std::string type_or_unknown(const PtxInstruction& one, std::size_t from_end = 1);
@@ -20,4 +20,4 @@ std::string memory_cpp(const PtxInstruction& one);  // nothing: it is none of me
 // A fence of the scope that the instruction names.
 std::string fence_of(const PtxInstruction& one);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -5,13 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <filesystem>
-#include <string>
-
-#include "data/file_io.h"
 #include "engine/error.h"
-#include "examples/weft/kernel/counts_text.h"
-#include "examples/weft/watch/page.h"
+#include "lab/record/record.h"
+#include "lab/runtime/failures.h"
 
 extern "C" {
 int __real_main(int argc, char** argv, char** environment);
@@ -35,45 +31,24 @@ std::vector<weft::KernelCounts> counts_of(int argc, char** argv, char** environm
   return kernels;
 }
 
-void print_counts(const std::vector<weft::KernelCounts>& kernels) {
-  const weft::cli::Terminal terminal = weft::cli::detect_terminal(weft::cli::kStderr);
-  for (const weft::KernelCounts& kernel : kernels) {
-    weft::cli::write_log(weft::cli::counts_text(kernel, terminal));
-  }
-  weft::cli::write_log(kernels.empty() ? "no kernel ran\n" : weft::cli::kCountsLegend);
-}
-
-// Writes the page of `weft lab run --watch`.
-void write_page(weft::cli::Watched watched, const char* path) {
-  if (watched.trace.launches.empty()) {
-    weft::cli::write_log("no kernel ran: there is no page\n");
-    return;
-  }
-  watched.title = std::filesystem::path(std::getenv("WEFT_LAB_FILE")).filename().string();
-  const std::string page = weft::cli::watch_page({watched});
-  weft::data::write_file_atomically(path, std::string_view(page));
-  weft::cli::write_log(
-      weft::str(weft::cli::finding(watched), "\n", path, ": open it in a browser\n"));
-}
-
 }  // namespace
 
+// WEFT_LAB_RECORD is the file that weft::lab::read_record() reads when the program has ended.
 extern "C" int __wrap_main(int argc, char** argv, char** environment) {
-  const bool counts = std::getenv("WEFT_LAB_COUNTS") != nullptr;
-  const char* page = std::getenv("WEFT_LAB_WATCH");
-  if (!counts && page == nullptr) return __real_main(argc, argv, environment);
-  weft::cli::Watched watched;
-  const auto run = [&] { watched.counts = counts_of(argc, argv, environment); };
-  if (page != nullptr) {
-    watched.trace = weft::trace_accesses(run);
+  const char* path = std::getenv("WEFT_LAB_RECORD");
+  if (path == nullptr) return __real_main(argc, argv, environment);
+  const bool traces = std::getenv("WEFT_LAB_TRACE") != nullptr;
+  weft::lab::Record record;
+  const auto run = [&] { record.counts = counts_of(argc, argv, environment); };
+  if (traces) {
+    record.trace = weft::trace_accesses(run);
   } else {
     run();
   }
-  if (counts) print_counts(watched.counts);
   try {
-    if (page != nullptr) write_page(std::move(watched), page);
+    weft::lab::write_record(record, path);
   } catch (const weft::Error& error) {
-    weft::cli::print_error(error.what());
+    weft::host_cuda::lab::print_error(error.what());
     return error.exit_code();
   }
   return exit_code;

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
@@ -129,4 +129,4 @@ std::vector<std::vector<Refusal>> calls_of_host_functions(const std::vector<Sour
   return found;
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

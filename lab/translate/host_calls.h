@@ -9,7 +9,7 @@
 #include "lab/translate/rewrite.h"
 #include "lab/translate/tokens.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 struct SourceText {
   std::string_view text;
@@ -20,4 +20,4 @@ struct SourceText {
 // the host's. What a macro or a template may hide is taken to be the device's.
 std::vector<std::vector<Refusal>> calls_of_host_functions(const std::vector<SourceText>& sources);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

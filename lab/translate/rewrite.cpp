@@ -8,7 +8,7 @@
 #include "lab/ptx/ptx.h"
 #include "lab/translate/unsupported.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 constexpr std::string_view kLab = "::weft::host_cuda::lab::";
@@ -378,4 +378,4 @@ std::string applied(std::string_view source, std::vector<Edit> edits) {
   return out.append(source.substr(at));
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

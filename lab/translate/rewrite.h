@@ -10,7 +10,7 @@
 
 #include "lab/translate/tokens.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 // `length` characters at `begin` become `text`.
 struct Edit {
@@ -40,4 +40,4 @@ void rewrite(std::string_view source, const Tokens& tokens, const KernelNames& k
 
 std::string applied(std::string_view source, std::vector<Edit> edits);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -5,7 +5,7 @@
 #include <array>
 #include <cctype>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 bool one_of(std::string_view text, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -195,4 +195,4 @@ std::size_t TokenView::opening_bracket(std::size_t i) const {
   return size();
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 enum class TokenKind : unsigned char { word, number, text, mark };
 
@@ -69,4 +69,4 @@ class TokenView {
   const std::vector<Token>& tokens_;
 };
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

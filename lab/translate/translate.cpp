@@ -8,12 +8,12 @@
 #include <sstream>
 
 #include "engine/error.h"
-#include "examples/weft/output/terminal.h"
+#include "engine/text.h"
 #include "lab/translate/host_calls.h"
 #include "lab/translate/rewrite.h"
 #include "lab/translate/unsupported.h"
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ std::vector<TranslatedFile> translate(const std::vector<fs::path>& program,
   return files;
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 struct TranslatedFile {
   std::filesystem::path original;  // as messages name it
@@ -21,4 +21,4 @@ struct TranslatedFile {
 std::vector<TranslatedFile> translate(const std::vector<std::filesystem::path>& program,
                                       const std::vector<std::string>& folders);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

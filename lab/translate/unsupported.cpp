@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 namespace {
 
 struct Library {
@@ -69,4 +69,4 @@ std::string why_unsupported(std::string_view word, std::string_view next) {
   return "";
 }
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-namespace weft::cli::lab {
+namespace weft::lab {
 
 // A sentence; empty when the word, with `next` behind it, is none of these.
 std::string why_unsupported(std::string_view word, std::string_view next);
 // Likewise for a header.
 std::string why_unsupported_header(std::string_view name);
 
-}  // namespace weft::cli::lab
+}  // namespace weft::lab

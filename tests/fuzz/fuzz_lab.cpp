@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace weft::cli;
+using namespace weft;
 namespace fuzz = weft::fuzz;
 
 std::ptrdiff_t lines(std::string_view text) {
