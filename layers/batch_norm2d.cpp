@@ -55,6 +55,28 @@ BatchNorm2d::BatchNorm2d(std::string name, std::int64_t channels, float eps, flo
   }
 }
 
+LayerText BatchNorm2d::read(Words&) {
+  return {[](const LayerSite& site) {
+    return std::make_unique<BatchNorm2d>(site.name, site.input[1]);
+  }};
+}
+
+OnnxWords BatchNorm2d::from_onnx(OnnxReader& node) {
+  OnnxWords said{.words = "batch_norm"};
+  for (int i = 1; i <= 4; ++i) {
+    node.extents(i, 1);
+    said.tensors.push_back({i});
+  }
+  const float epsilon = node.real("epsilon", kEps);
+  if (!(epsilon >= 0 && epsilon <= 1)) node.fail("expected an epsilon from 0 to 1");
+  said.tensors[0].epsilon = epsilon;
+  if (epsilon != kEps) said.tensors[0].variance = 4;
+  node.require("training_mode", 0);
+  node.require("spatial", 1);
+  node.ignore("momentum");
+  return said;
+}
+
 kernels::BatchNormDims BatchNorm2d::dims(const Shape& input) const {
   return {input[0], channels_, input[2] * input[3]};
 }

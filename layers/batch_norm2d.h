@@ -8,15 +8,16 @@
 #pragma once
 
 #include "kernels/batch_norm/over_ranks.h"
-#include "layers/layer.h"
+#include "layers/registry.h"
 
 namespace weft::layers {
 
 class BatchNorm2d final : public Layer {
  public:
-  BatchNorm2d(std::string name, std::int64_t channels, float eps = 1e-5f, float momentum = 0.1f);
-
-  float eps() const { return eps_; }
+  static constexpr float kEps = 1e-5f;  // that of ONNX and PyTorch, too
+  BatchNorm2d(std::string name, std::int64_t channels, float eps = kEps, float momentum = 0.1f);
+  static LayerText read(Words& words);
+  static OnnxWords from_onnx(OnnxReader& node);
 
   std::string_view type() const override { return "BatchNorm2d"; }
   std::string describe() const override { return str("BatchNorm2d(", channels_, ")"); }
@@ -24,6 +25,7 @@ class BatchNorm2d final : public Layer {
   std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
+  OnnxNode onnx(const Shape&) const override { return {"BatchNormalization", {{"epsilon", eps_}}}; }
   LayerTraits traits() const override {
     return {.masks_input_gradient = true, .backward_reads_output = false};
   }

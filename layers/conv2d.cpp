@@ -40,6 +40,37 @@ Conv2d::Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_chan
       window_(window),
       bias_(bias) {}
 
+LayerText Conv2d::read(Words& words) {
+  const std::int64_t filters = words.number("a number of filters", 1, kMostFeatures);
+  const Window window = Window::read(words, false);
+  const bool bias = !words.accept("no_bias");
+  return {[=](const LayerSite& site) {
+    return std::make_unique<Conv2d>(site.name, site.input[1], filters, window, bias);
+  }};
+}
+
+OnnxWords Conv2d::from_onnx(OnnxReader& node) {
+  const auto weight = node.extents(1, 4);
+  const auto kernel = node.numbers("kernel_shape", {weight[2], weight[3]});
+  if (kernel[0] != weight[2] || kernel[1] != weight[3]) {
+    node.fail(str("its kernel_shape is ", kernel[0], "x", kernel[1], ", that of its weight ",
+                  weight[2], "x", weight[3]));
+  }
+  node.require("group", 1);
+  node.require_ones("dilations");
+  OnnxWords said{.words = str("conv ", weight[0], " ", kernel[0], "x", kernel[1],
+                              strides_and_pads(node, false)),
+                 .tensors = {{1}},
+                 .features = weight[0]};
+  if (node.has_input(2)) {
+    node.extents(2, 1);
+    said.tensors.push_back({2});
+  } else {
+    said.words += " no_bias";
+  }
+  return said;
+}
+
 std::string Conv2d::describe() const {
   return str("Conv2d(", in_channels_, ", ", out_channels_, ", ", to_string(window_),
              bias_ ? ")" : ", no bias)");

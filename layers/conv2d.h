@@ -5,7 +5,7 @@
 // Formulas, forward and backward, are in kernels/conv/conv.h.
 #pragma once
 
-#include "layers/layer.h"
+#include "layers/registry.h"
 #include "layers/window.h"
 
 namespace weft::layers {
@@ -14,6 +14,9 @@ class Conv2d final : public Layer {
  public:
   Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_channels,
          const Window& window, bool bias = true);
+
+  static LayerText read(Words& words);
+  static OnnxWords from_onnx(OnnxReader& node);
 
   std::int64_t in_channels() const { return in_channels_; }
   std::int64_t out_channels() const { return out_channels_; }
@@ -27,6 +30,7 @@ class Conv2d final : public Layer {
   std::size_t workspace_bytes(const Shape& input, const KernelChoice& kernels, Device device,
                               Phase phase) const override;
   double forward_flops(const Shape& input) const override;
+  OnnxNode onnx(const Shape&) const override { return with_window("Conv", window_); }
   LayerTraits traits() const override {
     return {.fuses_relu = true, .masks_input_gradient = true, .backward_reads_output = false};
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "layers/dropout.h"
 
+#include <array>
+#include <charconv>
+
 #include "kernels/dropout/dropout.h"
 
 namespace weft::layers {
@@ -9,6 +12,32 @@ Dropout::Dropout(std::string name, float p) : Layer(std::move(name)), p_(p) {
   if (!(p >= 0 && p < 1)) {
     throw Error(ErrorKind::usage, str(this->name(), ": Dropout expects 0 <= p < 1, found ", p));
   }
+}
+
+LayerText Dropout::read(Words& words) {
+  for (const auto& [word, share] : {std::pair{"rate", 1.0f}, {"rate/2", 0.5f}}) {
+    if (!words.accept(word)) continue;
+    const auto make = [share](const LayerSite& site) -> std::unique_ptr<Layer> {
+      if (share * site.dropout <= 0) return nullptr;
+      return std::make_unique<Dropout>(site.name, share * site.dropout);
+    };
+    return {make, true};
+  }
+  const float share = words.real("a share from 0 to less than 1, or rate, or rate/2", 0, 1);
+  return {[share](const LayerSite& site) { return std::make_unique<Dropout>(site.name, share); }};
+}
+
+OnnxWords Dropout::from_onnx(OnnxReader& node) {
+  float rate = node.real("ratio", 0.5f);
+  node.ignore("seed");
+  if (node.has_input(1)) {
+    const std::vector<float> values = node.few_reals(1);
+    if (values.size() != 1) node.fail(str("expected one ratio, found ", values.size()));
+    rate = values[0];
+  }
+  std::array<char, 32> text{};
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), rate).ptr;
+  return {.words = str("dropout ", std::string_view(text.data(), end))};
 }
 
 void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,

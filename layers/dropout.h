@@ -5,7 +5,7 @@
 // No mask is stored, and forward and backward may run in place.
 #pragma once
 
-#include "layers/layer.h"
+#include "layers/registry.h"
 
 namespace weft::layers {
 
@@ -13,8 +13,12 @@ class Dropout final : public Layer {
  public:
   Dropout(std::string name, float p);  // 0 <= p < 1: the share that is dropped
 
+  static LayerText read(Words& words);
+  static OnnxWords from_onnx(OnnxReader& node);
+
   std::string_view type() const override { return "Dropout"; }
   std::string describe() const override { return str("Dropout(", p_, ")"); }
+  OnnxNode onnx(const Shape&) const override { return {}; }
   LayerTraits traits() const override {
     return {.in_place = true, .backward_reads_output = false, .identity_in_inference = true};
   }

@@ -66,6 +66,10 @@ void Layer::check_context(const LayerContext& context, const Shape& input, Devic
   }
 }
 
+OnnxNode Layer::onnx(const Shape&) const {
+  throw Error(ErrorKind::usage, str(name_, ": no ONNX operator computes ", describe()));
+}
+
 void Layer::forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
                     const Stream& stream) const {
   check_view("input", x, x.shape, stream.device());

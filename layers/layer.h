@@ -19,6 +19,7 @@
 #include "kernels/common.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
+#include "layers/onnx_operator.h"
 
 namespace weft::layers {
 
@@ -149,6 +150,8 @@ class Layer {
   virtual double forward_flops(const Shape& input) const;
 
   virtual LayerTraits traits() const { return {}; }
+  // The operator that computes it in inference; throws usage unless overridden.
+  virtual OnnxNode onnx(const Shape& input) const;
 
   void forward(FloatView y, ConstFloatView x, Epilogue epilogue, const LayerContext& context,
                const Stream& stream) const;

@@ -19,10 +19,49 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
+// `transposed`: the file has (in, out).
+OnnxWords words_of(OnnxReader& node, bool transposed) {
+  const std::int64_t features = node.extents(1, 2)[transposed ? 1 : 0];
+  return {.words = str("linear ", features), .tensors = {{1, transposed}}, .features = features};
+}
+
 }  // namespace
 
 Linear::Linear(std::string name, std::int64_t in, std::int64_t out, bool bias)
     : Layer(name, parameters_of(name, in, out, bias)), in_(in), out_(out), bias_(bias) {}
+
+LayerText Linear::read(Words& words) {
+  const std::int64_t features =
+      words.accept("classes") ? 0 : words.number("classes or a number", 1, kMostFeatures);
+  const bool bias = !words.accept("no_bias");
+  return {[=](const LayerSite& site) {
+    return std::make_unique<Linear>(site.name, site.input[1],
+                                    features > 0 ? features : site.classes, bias);
+  }};
+}
+
+OnnxWords Linear::from_gemm(OnnxReader& node) {
+  node.require("transA", 0);
+  const bool transposed = node.number("transB", 0) == 0;
+  if (node.real("alpha", 1) != 1) node.fail("expected alpha 1");
+  OnnxWords said = words_of(node, transposed);
+  const float beta = node.real("beta", 1);
+  if (node.has_input(2)) {
+    if (beta != 1) node.fail("expected beta 1");
+    node.extents(2, 1);
+    said.tensors.push_back({2});
+  } else {
+    said.words += " no_bias";
+  }
+  return said;
+}
+
+OnnxWords Linear::from_product(OnnxReader& node) {
+  OnnxWords said = words_of(node, true);
+  said.words += " no_bias";
+  said.takes_bias = true;
+  return said;
+}
 
 std::string Linear::describe() const {
   return str("Linear(", in_, ", ", out_, bias_ ? ")" : ", no bias)");

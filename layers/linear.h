@@ -5,13 +5,17 @@
 //   dx = dy W   dW = dy^T x   db = column sums of dy, in the product that gives dW
 #pragma once
 
-#include "layers/layer.h"
+#include "layers/registry.h"
 
 namespace weft::layers {
 
 class Linear final : public Layer {
  public:
   Linear(std::string name, std::int64_t in, std::int64_t out, bool bias = true);
+
+  static LayerText read(Words& words);
+  static OnnxWords from_gemm(OnnxReader& node);
+  static OnnxWords from_product(OnnxReader& node);  // without a bias
 
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
@@ -20,6 +24,7 @@ class Linear final : public Layer {
   std::string_view type() const override { return "Linear"; }
   std::string describe() const override;
   double forward_flops(const Shape& input) const override;
+  OnnxNode onnx(const Shape&) const override { return {"Gemm", {{"transB", std::int64_t{1}}}}; }
   LayerTraits traits() const override {
     return {.fuses_relu = true,
             .masks_input_gradient = true,

@@ -1,7 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "layers/pool2d.h"
 
+#include <algorithm>
+
 namespace weft::layers {
+
+namespace {
+
+template <class Pool>
+LayerText windowed(Words& words) {
+  return {[window = Window::read(words, true)](const LayerSite& site) {
+    return std::make_unique<Pool>(site.name, window);
+  }};
+}
+
+template <class Pool>
+LayerText global(Words&) {
+  return {[](const LayerSite& site) {
+    const std::int64_t h = site.input[2], w = site.input[3];
+    return std::make_unique<Pool>(site.name, Window{h, w, h, w});
+  }};
+}
+
+OnnxWords words_of(OnnxReader& node, const char* word) {
+  const auto kernel = node.numbers("kernel_shape", {0, 0});
+  OnnxWords said{
+      .words = str(word, " ", extents_text(kernel[0], kernel[1]), strides_and_pads(node, true))};
+  node.require("ceil_mode", 0);
+  node.require_ones("dilations");
+  node.require("storage_order", 0);
+  return said;
+}
+
+}  // namespace
 
 Pool2d::Pool2d(std::string name, const char* type, const Window& window)
     : Layer(std::move(name)), type_(type), window_(window) {
@@ -11,6 +42,16 @@ Pool2d::Pool2d(std::string name, const char* type, const Window& window)
                 str(this->name(), ": expects padding of at most half the window, found ",
                     to_string(window)));
   }
+}
+
+OnnxNode Pool2d::onnx(const Shape& input) const {
+  const bool is_max = type() == "MaxPool2d";
+  const bool whole = window_.kernel_h == input[2] && window_.kernel_w == input[3] &&
+                     window_.pad_h == 0 && window_.pad_w == 0;
+  if (whole) return {is_max ? "GlobalMaxPool" : "GlobalAveragePool"};
+  OnnxNode node = with_window(is_max ? "MaxPool" : "AveragePool", window_);
+  if (!is_max) node.attributes.emplace_back("count_include_pad", std::int64_t{1});
+  return node;
 }
 
 double Pool2d::forward_flops(const Shape& input) const {
@@ -36,6 +77,46 @@ kernels::PoolDims Pool2d::dims(const Shape& input) const {
           .stride_w = window_.stride_w,
           .pad_h = window_.pad_h,
           .pad_w = window_.pad_w};
+}
+
+LayerText MaxPool2d::read(Words& words) {
+  return windowed<MaxPool2d>(words);
+}
+LayerText MaxPool2d::read_global(Words& words) {
+  return global<MaxPool2d>(words);
+}
+OnnxWords MaxPool2d::from_onnx(OnnxReader& node) {
+  node.ignore("count_include_pad");
+  return words_of(node, "max_pool");
+}
+
+LayerText AvgPool2d::read(Words& words) {
+  return windowed<AvgPool2d>(words);
+}
+LayerText AvgPool2d::read_global(Words& words) {
+  return global<AvgPool2d>(words);
+}
+OnnxWords AvgPool2d::from_onnx(OnnxReader& node) {
+  OnnxWords said = words_of(node, "avg_pool");
+  const bool pads = said.words.find(" pad ") != std::string::npos;
+  if (node.number("count_include_pad", 0) != 1 && pads) {
+    node.fail("expected count_include_pad 1 where there is padding");
+  }
+  return said;
+}
+
+// Behind it, Weft's `linear` takes the values as a row, with keepdims or without.
+OnnxWords AvgPool2d::from_reduce_mean(OnnxReader& node) {
+  auto axes = node.numbers("axes", {0, 0});
+  if (node.has_input(1)) axes = node.few_numbers(1);
+  node.require("noop_with_empty_axes", 0);
+  const std::int64_t keeps = node.number("keepdims", 1);
+  for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;  // of (batch, channels, rows, columns)
+  std::ranges::sort(axes);
+  if (axes != std::vector<std::int64_t>{2, 3} || (keeps != 0 && keeps != 1)) {
+    node.fail("expected a mean over the rows and columns, axes 2 and 3");
+  }
+  return {.words = "global_avg_pool"};
 }
 
 std::size_t MaxPool2d::cache_bytes(const Shape& input) const {

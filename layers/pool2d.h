@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/pool/pool.h"
-#include "layers/layer.h"
+#include "layers/registry.h"
 #include "layers/window.h"
 
 namespace weft::layers {
@@ -13,6 +13,7 @@ namespace weft::layers {
 class Pool2d : public Layer {
  public:
   const Window& window() const { return window_; }
+  OnnxNode onnx(const Shape& input) const override;
 
   std::string_view type() const override { return type_; }
   std::string describe() const override { return str(type_, "(", to_string(window_), ")"); }
@@ -37,6 +38,9 @@ class MaxPool2d final : public Pool2d {
  public:
   MaxPool2d(std::string name, const Window& window)
       : Pool2d(std::move(name), "MaxPool2d", window) {}
+  static LayerText read(Words& words);
+  static LayerText read_global(Words& words);  // over the whole plane
+  static OnnxWords from_onnx(OnnxReader& node);
   std::size_t cache_bytes(const Shape& input) const override;
 
  protected:
@@ -49,6 +53,10 @@ class AvgPool2d final : public Pool2d {
  public:
   AvgPool2d(std::string name, const Window& window)
       : Pool2d(std::move(name), "AvgPool2d", window) {}
+  static LayerText read(Words& words);
+  static LayerText read_global(Words& words);
+  static OnnxWords from_onnx(OnnxReader& node);
+  static OnnxWords from_reduce_mean(OnnxReader& node);  // PyTorch's way to write a global one
 
  protected:
   void do_forward(const ForwardCall& call) const override;

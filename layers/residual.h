@@ -23,6 +23,7 @@ class Fork final : public Layer {
   std::string_view type() const override { return "Fork"; }
   std::string describe() const override { return "Fork"; }
   double forward_flops(const Shape&) const override { return 0; }
+  OnnxNode onnx(const Shape&) const override { return {}; }
   LayerTraits traits() const override {
     return {.in_place = true, .backward_reads_output = false, .junction = Junction::fork};
   }
@@ -41,6 +42,7 @@ class Shortcut final : public Layer {
   std::string_view type() const override { return "Shortcut"; }
   std::string describe() const override { return "Shortcut"; }
   double forward_flops(const Shape&) const override { return 0; }
+  OnnxNode onnx(const Shape&) const override { return {}; }
   LayerTraits traits() const override { return {.junction = Junction::shortcut}; }
 
  protected:
@@ -58,6 +60,7 @@ class Add final : public Layer {
 
   std::string_view type() const override { return "Add"; }
   std::string describe() const override { return "Add"; }
+  OnnxNode onnx(const Shape&) const override { return {"Add"}; }
   LayerTraits traits() const override {
     return {.in_place = true, .backward_reads_output = false, .junction = Junction::add};
   }

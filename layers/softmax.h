@@ -13,6 +13,7 @@ class Softmax final : public Layer {
 
   std::string_view type() const override { return "Softmax"; }
   std::string describe() const override { return "Softmax"; }
+  OnnxNode onnx(const Shape&) const override { return {"Softmax"}; }
   double forward_flops(const Shape& input) const override;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of a network: one layer a line, in words. models/README.md tells the language.
+// The text of a network: one layer a line, in words. docs/networks.md tells the language.
 //
 //   conv 16 3x3 pad 1      # a comment
 //   relu
@@ -11,50 +11,19 @@
 // Reading a text checks its words and numbers; models/networks.h makes layers of it.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/error.h"
-#include "layers/window.h"
+#include "layers/registry.h"
 
 namespace weft::models {
 
-enum class LayerKind {
-  conv,
-  linear,
-  batch_norm,
-  relu,
-  sigmoid,
-  tanh,
-  max_pool,
-  avg_pool,
-  global_max_pool,
-  global_avg_pool,
-  flatten,
-  dropout,
-  residual,
-  shortcut,
-  end
-};
-
-// What a reader of the help is told of a word: "conv", "N HxW [stride HxW] ...", a sentence.
-struct LayerWord {
-  std::string_view name, arguments, summary;
-  LayerKind kind;
-};
-std::span<const LayerWord> layer_words();
-
+// A layer, or an end of a residual block: `residual {` makes a Fork, `} shortcut {` a Shortcut, and
+// the last brace an Add.
 struct LayerLine {
-  LayerKind kind = LayerKind::end;  // `end` closes the block that was opened last
-  int line = 0, column = 0;         // of its first word, from 1
-  std::int64_t features = 0;        // of conv and linear; 0: as many as there are classes
-  layers::Window window;            // of conv and pooling
-  bool bias = true;                 // of conv and linear
-  float dropout = 0;                // a rate, or the share of NetworkOptions::dropout
-  bool dropout_is_share = false;
+  const layers::LayerRow* row = nullptr;
+  int line = 0, column = 0;  // of its first word, from 1
+  layers::LayerText text;
 };
 
 // Limits of a text, which may be a stranger's.

@@ -9,21 +9,14 @@
 #include "data/file_io.h"
 #include "engine/names.h"
 #include "engine/text.h"
-#include "layers/activation.h"
-#include "layers/batch_norm2d.h"
-#include "layers/conv2d.h"
-#include "layers/dropout.h"
 #include "layers/flatten.h"
-#include "layers/linear.h"
-#include "layers/pool2d.h"
-#include "layers/residual.h"
 #include "models/network_text.h"
 
 namespace weft::models {
 
 namespace {
 
-using layers::Window;
+using layers::Junction;
 
 // Images and class counts from files are limited before anything is sized by them, and so are
 // networks.
@@ -89,46 +82,22 @@ class Builder {
         shape_{1, options.channels, options.height, options.width} {}
 
   void add(const LayerLine& line) {
-    using enum LayerKind;
-    switch (line.kind) {
-      case conv:
-        require_image("conv");
-        return append<layers::Conv2d>("conv", shape_[1], line.features, line.window, line.bias);
-      case linear:
-        if (shape_.rank() > 2) append<layers::Flatten>("flatten");
-        return append<layers::Linear>(
-            "fc", shape_[1], line.features > 0 ? line.features : options_.classes, line.bias);
-      case batch_norm:
-        require_image("batch_norm");
-        return append<layers::BatchNorm2d>("bn", shape_[1]);
-      case relu:
-        return append<layers::ReLU>("relu");
-      case sigmoid:
-        return append<layers::Sigmoid>("sigmoid");
-      case tanh:
-        return append<layers::Tanh>("tanh");
-      case max_pool:
-        return append<layers::MaxPool2d>("pool", line.window);
-      case avg_pool:
-        return append<layers::AvgPool2d>("pool", line.window);
-      case global_max_pool:
-        return append<layers::MaxPool2d>("pool", whole_plane("global_max_pool"));
-      case global_avg_pool:
-        return append<layers::AvgPool2d>("pool", whole_plane("global_avg_pool"));
-      case flatten:
-        return append<layers::Flatten>("flatten");
-      case dropout:
-        return add_dropout(line);
-      case residual:
-        append<layers::Fork>("fork");
+    const layers::LayerRow& row = *line.row;
+    if (row.input == layers::LayerInput::rows && shape_.rank() > 2) {
+      append(std::make_unique<layers::Flatten>(next_name("flatten")), "flatten");
+    }
+    const layers::LayerSite site{next_name(row.stem), shape_, options_.classes, options_.dropout};
+    switch (append(layers::make_layer(row, line.text, site), row.stem)) {
+      case Junction::none:
+        return;
+      case Junction::fork:
         blocks_.push_back({shape_, shape_});
         return;
-      case shortcut:
-        append<layers::Shortcut>("shortcut");
+      case Junction::shortcut:
         blocks_.back() = {shape_, blocks_.back().input, true};
         shape_ = blocks_.back().input;
         return;
-      case end:
+      case Junction::add:
         return close_block();
     }
   }
@@ -150,13 +119,17 @@ class Builder {
     bool in_shortcut = false;
   };
 
-  template <class Layer, class... Arguments>
-  void append(const std::string& name, Arguments&&... arguments) {
-    // "flatten" has no number as long as there is one.
-    const int number = ++numbers_[name];
-    const bool bare = name == "flatten" && number == 1;
-    auto layer = std::make_unique<Layer>(bare ? name : name + std::to_string(number),
-                                         std::forward<Arguments>(arguments)...);
+  // "flatten" has no number as long as there is one.
+  std::string next_name(std::string_view stem) const {
+    const auto found = numbers_.find(stem);
+    const int number = found == numbers_.end() ? 1 : found->second + 1;
+    const bool bare = stem == "flatten" && number == 1;
+    return bare ? std::string(stem) : str(stem, number);
+  }
+
+  Junction append(std::unique_ptr<layers::Layer> layer, std::string_view stem) {
+    if (layer == nullptr) return Junction::none;
+    ++numbers_[std::string(stem)];
     shape_ = layer->output_shape(shape_);
     for (const layers::ParameterSpec& spec : layer->parameters()) {
       parameters_ += spec.shape.elements();
@@ -170,22 +143,7 @@ class Builder {
                                        " values for an image, found ", shape_.elements()));
     }
     layers_.push_back(std::move(layer));
-  }
-
-  void require_image(const char* word) const {
-    if (shape_.rank() == 4) return;
-    throw Error(ErrorKind::data, str(word, " expects an image, found ",
-                                     Shape(shape_.extents().subspan(1)), " from the layer before"));
-  }
-
-  Window whole_plane(const char* word) const {
-    require_image(word);
-    return {shape_[2], shape_[3], shape_[2], shape_[3]};
-  }
-
-  void add_dropout(const LayerLine& line) {
-    const float share = line.dropout_is_share ? line.dropout * options_.dropout : line.dropout;
-    if (share > 0 || !line.dropout_is_share) append<layers::Dropout>("dropout", share);
+    return layers_.back()->traits().junction;
   }
 
   void close_block() {
@@ -199,13 +157,13 @@ class Builder {
                   str("the residual block gives ", text(sum), " and its shortcut ", text(other),
                       block.in_shortcut ? "" : "; shortcut { ... } may change the shape"));
     }
-    append<layers::Add>("add");
   }
 
   const NetworkOptions& options_;
   Shape sample_, shape_;
   std::vector<std::unique_ptr<layers::Layer>> layers_;
-  std::map<std::string, int> numbers_;  // of the layers so far, by the start of their names
+  std::map<std::string, int, std::less<>>
+      numbers_;  // of the layers so far, by the start of their names
   std::vector<Block> blocks_;
   std::int64_t parameters_ = 0;
 };
@@ -250,7 +208,7 @@ std::string where_of(const NetworkOptions& options) {
 }
 
 bool has_rate(const std::vector<LayerLine>& lines) {
-  return std::ranges::any_of(lines, &LayerLine::dropout_is_share);
+  return std::ranges::any_of(lines, [](const LayerLine& line) { return line.text.takes_dropout; });
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ bool knows_onnx() {
   return false;
 }
 
-void write_onnx(const std::filesystem::path& path, const Model&) {
-  refuse(path);
+void write_onnx(const data::OutputPath& to, const Model&) {
+  refuse(to.path());
 }
 
 OnnxModel read_onnx(const std::filesystem::path& path, const OnnxImport&) {

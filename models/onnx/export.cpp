@@ -5,10 +5,6 @@
 #include <cstring>
 
 #include "data/file_io.h"
-#include "layers/batch_norm2d.h"
-#include "layers/conv2d.h"
-#include "layers/linear.h"
-#include "layers/pool2d.h"
 #include "models/onnx/onnx.h"
 #include "models/records.h"
 
@@ -18,35 +14,27 @@ namespace {
 
 using layers::Junction;
 using layers::Layer;
-using layers::Window;
 
 constexpr std::int64_t kIrVersion = 8;  // that came with opset 17
 constexpr std::int64_t kMostFileBytes = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMostGraphBytes = std::int64_t{16} << 20;  // the file without its tensors
 
-onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name) {
+void add_attribute(onnx::NodeProto& node, const std::string& name,
+                   const layers::OnnxNode::Value& value) {
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
-  return attribute;
-}
-
-void add_number(onnx::NodeProto& node, const char* name, std::int64_t value) {
-  onnx::AttributeProto& attribute = add_attribute(node, name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
-void add_numbers(onnx::NodeProto& node, const char* name,
-                 std::initializer_list<std::int64_t> values) {
-  onnx::AttributeProto& attribute = add_attribute(node, name);
-  attribute.set_type(onnx::AttributeProto::INTS);
-  for (const std::int64_t value : values) attribute.add_ints(value);
-}
-
-void add_window(onnx::NodeProto& node, const Window& window) {
-  add_numbers(node, "kernel_shape", {window.kernel_h, window.kernel_w});
-  add_numbers(node, "strides", {window.stride_h, window.stride_w});
-  add_numbers(node, "pads", {window.pad_h, window.pad_w, window.pad_h, window.pad_w});
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    attribute.set_type(onnx::AttributeProto::INT);
+    attribute.set_i(*number);
+  } else if (const auto* real = std::get_if<float>(&value)) {
+    attribute.set_type(onnx::AttributeProto::FLOAT);
+    attribute.set_f(*real);
+  } else {
+    attribute.set_type(onnx::AttributeProto::INTS);
+    for (const std::int64_t one : std::get<std::vector<std::int64_t>>(value)) {
+      attribute.add_ints(one);
+    }
+  }
 }
 
 // Follows the data through the layers, and adds a node for each that does something in inference.
@@ -69,7 +57,7 @@ class GraphWriter {
       case Junction::none:
         break;
     }
-    if (!layer.traits().identity_in_inference) add_layer(layer, input);
+    add_layer(layer, input);
   }
 
   void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class"); }
@@ -85,7 +73,7 @@ class GraphWriter {
     std::string input, sum;  // `sum` is what the block's layers made, once the shortcut has begun
   };
 
-  onnx::NodeProto& add_node(const char* type, const std::string& name) {
+  onnx::NodeProto& add_node(const std::string& type, const std::string& name) {
     onnx::NodeProto& node = *graph_.add_node();
     node.set_op_type(type);
     node.set_name(name);
@@ -106,50 +94,12 @@ class GraphWriter {
   }
 
   void add_layer(const Layer& layer, const Shape& input) {
-    const std::string_view type = layer.type();
-    const std::string& name = layer.name();
-    if (const auto* conv = dynamic_cast<const layers::Conv2d*>(&layer)) {
-      onnx::NodeProto& node = add_node("Conv", name);
-      add_tensors(node, layer);
-      add_window(node, conv->window());
-    } else if (dynamic_cast<const layers::Linear*>(&layer) != nullptr) {
-      onnx::NodeProto& node = add_node("Gemm", name);
-      add_tensors(node, layer);
-      add_number(node, "transB", 1);
-    } else if (const auto* norm = dynamic_cast<const layers::BatchNorm2d*>(&layer)) {
-      onnx::NodeProto& node = add_node("BatchNormalization", name);
-      add_tensors(node, layer);
-      onnx::AttributeProto& epsilon = add_attribute(node, "epsilon");
-      epsilon.set_type(onnx::AttributeProto::FLOAT);
-      epsilon.set_f(norm->eps());
-    } else if (const auto* pool = dynamic_cast<const layers::Pool2d*>(&layer)) {
-      add_pool(*pool, input);
-    } else if (type == "ReLU") {
-      add_node("Relu", name);
-    } else if (type == "Sigmoid" || type == "Tanh" || type == "Flatten") {
-      add_node(type.data(), name);
-    } else {
-      throw Error(ErrorKind::usage, str(name, ": ONNX export does not know the layer ", type));
-    }
-  }
-
-  static void add_tensors(onnx::NodeProto& node, const Layer& layer) {
+    const layers::OnnxNode said = layer.onnx(input);
+    if (said.type.empty()) return;
+    onnx::NodeProto& node = add_node(said.type, layer.name());
     for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
     for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
-  }
-
-  void add_pool(const layers::Pool2d& pool, const Shape& input) {
-    const bool is_max = pool.type() == "MaxPool2d";
-    const Window& window = pool.window();
-    const bool whole = window.kernel_h == input[2] && window.kernel_w == input[3] &&
-                       window.pad_h == 0 && window.pad_w == 0;
-    if (whole) {
-      add_node(is_max ? "GlobalMaxPool" : "GlobalAveragePool", pool.name());
-      return;
-    }
-    onnx::NodeProto& node = add_node(is_max ? "MaxPool" : "AveragePool", pool.name());
-    add_window(node, window);
-    if (!is_max) add_number(node, "count_include_pad", 1);
+    for (const auto& [name, value] : said.attributes) add_attribute(node, name, value);
   }
 
   onnx::GraphProto& graph_;

@@ -7,6 +7,7 @@
 
 #include "data/file_io.h"
 #include "engine/text.h"
+#include "layers/batch_norm2d.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/text.h"
 #include "models/records.h"
@@ -116,13 +117,13 @@ std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const
   if (tensor.variance == nullptr) return values;
   const std::vector<float> variance = values_of({tensor.variance}, shape, layer, where);
   for (std::size_t c = 0; c < values.size(); ++c) {
-    const double here = double{variance[c]} + layer.epsilon;
-    const double weft = double{variance[c]} + double{kBatchNormEpsilon};
+    const double here = double{variance[c]} + tensor.epsilon;
+    const double weft = double{variance[c]} + double{layers::BatchNorm2d::kEps};
     values[c] = static_cast<float>(values[c] * std::sqrt(weft / here));
     if (std::isfinite(values[c])) continue;
     refuse_node(*layer.node, where,
                 str("channel ", c, " has a variance of ", variance[c], " and an epsilon of ",
-                    layer.epsilon, ": no float holds its weight over the root of their sum"));
+                    tensor.epsilon, ": no float holds its weight over the root of their sum"));
   }
   return values;
 }
@@ -218,7 +219,7 @@ void complete(Part& part, const std::string& where) {
   if (part.input.is_row_of_pixels) {
     const std::string& definition = text.definition;
     const bool leads_to_linear = !text.layers.empty() &&
-                                 text.layers.front().words.starts_with("linear") &&
+                                 text.layers.front().row->input == layers::LayerInput::rows &&
                                  definition.find("residual") > definition.find("linear");
     if (!leads_to_linear) {
       refuse_node(last, where, "its input has its channels last, and no linear layer reads them");

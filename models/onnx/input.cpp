@@ -67,7 +67,7 @@ std::string to_text(const Extents& extents) {
 Extents reshaped_to(const onnx::NodeProto& node, const OnnxGraph& graph) {
   NodeReader reader(node, graph);
   if (!reader.is_tensor(1)) return {};
-  Extents shape = reader.few_numbers<std::int64_t>(1);
+  Extents shape = reader.few_numbers(1);
   const bool one_image_each =
       !shape.empty() && (shape[0] == -1 || (shape[0] > 0 && shape[0] == graph.batch()) ||
                          (shape[0] == 0 && reader.number("allowzero", 0) == 0));
@@ -328,7 +328,7 @@ class InputReader {
     }
     std::vector<double> factor(channels()), offset(channels()), stddev(channels());
     for (std::size_t c = 0; c < channels(); ++c) {
-      stddev[c] = std::sqrt(tensors[3][c] + layer.epsilon);
+      stddev[c] = std::sqrt(tensors[3][c] + layer.tensors[0].epsilon);
       factor[c] = tensors[0][c] / stddev[c];
       offset[c] = tensors[1][c] - tensors[2][c] * factor[c];
       if (!(factor[c] > 0) || !std::isfinite(factor[c]) || !std::isfinite(offset[c])) return false;

@@ -3,35 +3,35 @@
 
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "engine/error.h"
 #include "engine/text.h"
+#include "layers/onnx_operator.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {
 
 // One node: its attributes, each of which has to be asked for, and its tensors.
-class NodeReader {
+class NodeReader final : public layers::OnnxReader {
  public:
   NodeReader(const onnx::NodeProto& node, const OnnxGraph& graph) : node_(node), graph_(graph) {}
 
-  [[noreturn]] void fail(const std::string& problem) const {
+  [[noreturn]] void fail(const std::string& problem) const override {
     refuse_node(node_, graph_.where(), problem);
   }
-  const onnx::NodeProto& node() const { return node_; }
-  const OnnxGraph& graph() const { return graph_; }
+  std::int64_t batch() const override { return graph_.batch(); }
 
-  std::int64_t number(const char* name, std::int64_t otherwise) {
+  std::int64_t number(const char* name, std::int64_t otherwise) override {
     const onnx::AttributeProto* attribute = find(name, onnx::AttributeProto::INT);
     return attribute == nullptr ? otherwise : attribute->i();
   }
-  float real(const char* name, float otherwise) {
+  float real(const char* name, float otherwise) override {
     const onnx::AttributeProto* attribute = find(name, onnx::AttributeProto::FLOAT);
     return attribute == nullptr ? otherwise : attribute->f();
   }
-  std::vector<std::int64_t> numbers(const char* name, std::vector<std::int64_t> otherwise) {
+  std::vector<std::int64_t> numbers(const char* name,
+                                    std::vector<std::int64_t> otherwise) override {
     const onnx::AttributeProto* attribute = find(name, onnx::AttributeProto::INTS);
     if (attribute == nullptr) return otherwise;
     if (attribute->ints_size() != static_cast<int>(otherwise.size())) {
@@ -40,21 +40,11 @@ class NodeReader {
     }
     return {attribute->ints().begin(), attribute->ints().end()};
   }
-  std::string text(const char* name, const std::string& otherwise) {
+  std::string text(const char* name, const std::string& otherwise) override {
     const onnx::AttributeProto* attribute = find(name, onnx::AttributeProto::STRING);
     return attribute == nullptr ? otherwise : attribute->s();
   }
-  void require(const char* name, std::int64_t value) {
-    if (const std::int64_t found = number(name, value); found != value) {
-      fail(str("expected ", name, " ", value, ", found ", found));
-    }
-  }
-  void require_ones(const char* name) {
-    for (const std::int64_t value : numbers(name, {1, 1})) {
-      if (value != 1) fail(str("expected ", name, " of 1, found ", value));
-    }
-  }
-  void ignore(const char* name) { known_.insert(name); }
+  void ignore(const char* name) override { known_.insert(name); }
 
   // Throws for an attribute that nobody asked for: it may mean anything.
   void finish() const {
@@ -65,7 +55,7 @@ class NodeReader {
     }
   }
 
-  bool has_input(int index) const {
+  bool has_input(int index) const override {
     return index < node_.input_size() && !node_.input(index).empty();
   }
   bool is_tensor(int index) const {
@@ -77,20 +67,15 @@ class NodeReader {
     checked_extents(found, type, place_of(node_, graph_.where()));
     return found;
   }
-  // The numbers of a tensor that says something of the node itself.
-  template <class Number>
-  std::vector<Number> few_numbers(int index) const {
-    constexpr bool is_float = std::is_same_v<Number, float>;
-    const onnx::TensorProto& found =
-        tensor(index, is_float ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64);
-    std::int64_t count = 1;
-    for (const std::int64_t extent : found.dims()) count *= extent;  // checked above
-    if (count > 8) fail(str("expected at most 8 numbers as its input ", index, ", found ", count));
-    if constexpr (is_float) {
-      return floats_of(found);
-    } else {
-      return integers_of(found);
-    }
+  std::vector<std::int64_t> few_numbers(int index) const override {
+    return integers_of(few(index, onnx::TensorProto::INT64));
+  }
+  std::vector<float> few_reals(int index) const override {
+    return floats_of(few(index, onnx::TensorProto::FLOAT));
+  }
+  std::vector<std::int64_t> extents(int index, int rank) const override {
+    const auto& dims = parameter(index, rank).dims();
+    return {dims.begin(), dims.end()};
   }
   // One of float numbers and this rank.
   const onnx::TensorProto& parameter(int index, int rank) const {
@@ -103,6 +88,13 @@ class NodeReader {
   }
 
  private:
+  const onnx::TensorProto& few(int index, onnx::TensorProto::DataType type) const {
+    const onnx::TensorProto& found = tensor(index, type);
+    std::int64_t count = 1;
+    for (const std::int64_t extent : found.dims()) count *= extent;  // checked above
+    if (count > 8) fail(str("expected at most 8 numbers as its input ", index, ", found ", count));
+    return found;
+  }
   const onnx::AttributeProto* find(const char* name, onnx::AttributeProto::AttributeType type) {
     known_.insert(name);
     for (const onnx::AttributeProto& attribute : node_.attribute()) {

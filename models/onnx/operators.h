@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX operators in the words of a network (models/network_text.h), with their tensors.
+// ONNX operators in the words of a network, with their tensors. layers/registry.cpp has the rows.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/registry.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {
@@ -20,22 +21,21 @@ struct OnnxTensor {
   std::vector<float> values = {};  // where no tensor of the file has them
   // The image, channels first, of a weight whose columns are (height, width, channels).
   std::optional<std::array<std::int64_t, 3>> pixels = {};
-  // The variance of a batch normalisation whose epsilon is not Weft's. The weight takes the factor
-  // between the two roots of variance + epsilon.
+  // As in layers::OnnxSource.
   const onnx::TensorProto* variance = nullptr;
+  double epsilon = 0;
 };
-
-inline constexpr float kBatchNormEpsilon = 1e-5f;  // of Weft's layer, and the default of ONNX
 
 // What a node says.
 struct OnnxLayer {
   const onnx::NodeProto* node = nullptr;
-  std::string words = {};                // "conv 6 5x5 pad 2"
-  std::vector<OnnxTensor> tensors = {};  // the layer's parameters, then its buffers
-  std::int64_t features = 0;             // that come out, where the node says it
-  bool takes_bias = false;               // a product: an Add of a tensor behind it is its bias
-  bool is_bias = false;                  // such an Add; its tensor is the only one of `tensors`
-  double epsilon = 0;                    // of a batch normalisation
+  const layers::LayerRow* row = nullptr;  // null for a sum
+  std::string words = {};                 // "conv 6 5x5 pad 2"
+  std::vector<OnnxTensor> tensors = {};   // the layer's parameters, then its buffers
+  std::int64_t features = 0;              // that come out, where the node says it
+  bool takes_bias = false;                // a product: an Add of a tensor behind it is its bias
+
+  bool is_bias() const { return row == nullptr; }  // such an Add, of one tensor
 };
 
 // Does this domain name ONNX's own operators?

@@ -19,7 +19,8 @@ class TextWriter {
 
   OnnxText write() {
     write_between(input_.first, graph_.output());
-    if (open_.words.starts_with("linear ") && open_.features != 1) {
+    if (open_.row != nullptr && open_.row->input == layers::LayerInput::rows &&
+        open_.features > 1) {
       // The last one: another data set may have other classes.
       const std::string number = std::to_string(open_.features);
       open_.words.replace(open_.words.find(number), number.size(), "classes");
@@ -89,7 +90,7 @@ class TextWriter {
     const OnnxStep& here = step(at);
     if (std::ranges::count(ending_.steps, at) > 0) return;
     OnnxLayer layer = onnx_layer(*here.node, graph_);
-    if (layer.is_bias) {
+    if (layer.is_bias()) {
       if (!open_.takes_bias) fail(here, "expected a MatMul in front of the Add of a tensor");
       open_.words.resize(open_.words.rfind(" no_bias"));
       open_.tensors.push_back(layer.tensors[0]);

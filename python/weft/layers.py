@@ -39,23 +39,26 @@ if TYPE_CHECKING:
 
     from weft._typing import Array, Result
 
+# A layer that a network has twice, such as global_max_pool, is one here.
 LAYERS = (
-    "linear",
-    "conv2d",
-    "conv2d_relu_pool",
-    "max_pool2d",
-    "avg_pool2d",
-    "relu",
-    "sigmoid",
-    "tanh",
-    "batch_norm",
-    "dropout",
-    "flatten",
-    "add",
-    "softmax",
+    *dict.fromkeys(name for name, _, _ in _core.layer_names()),
     "softmax_cross_entropy",
     "mean_squared_error",
 )
+
+
+def forward(line: str, x: Array, *tensors: Array) -> Result:
+    """What a layer makes of x in training. line: that of a network, such as "conv 6 5x5 pad 2".
+
+    x: a batch. tensors: the parameters of the layer, weight and bias. Every layer but batch_norm,
+    whose statistics its own functions take, has this.
+    """
+    return _core.layer_forward(line, x, list(tensors))
+
+
+def backward(line: str, dy: Array, x: Array, *tensors: Array) -> tuple[Result, ...]:
+    """The gradients of x and of the parameters. dy: the gradient of forward(line, x, *tensors)."""
+    return _core.layer_backward(line, dy, x, list(tensors))
 
 
 def relu_forward(x: Array, *, out: Any = None) -> Result:
@@ -157,6 +160,7 @@ __all__ = [
     "add_forward",
     "avg_pool2d_backward",
     "avg_pool2d_forward",
+    "backward",
     "batch_norm_backward",
     "batch_norm_forward",
     "batch_norm_inference",
@@ -168,6 +172,7 @@ __all__ = [
     "dropout_forward",
     "flatten_backward",
     "flatten_forward",
+    "forward",
     "linear_backward",
     "linear_forward",
     "max_pool2d_backward",
@@ -185,3 +190,23 @@ __all__ = [
     "tanh_backward",
     "tanh_forward",
 ]
+
+
+def _pair(name: str, word: str) -> dict[str, Any]:
+    """The functions of a layer that has none above."""
+
+    def layer_forward(x: Array, *tensors: Array, arguments: str = "") -> Result:
+        return forward(f"{word} {arguments}", x, *tensors)
+
+    def layer_backward(dy: Array, x: Array, *tensors: Array, arguments: str = "") -> tuple[Result, ...]:
+        return backward(f"{word} {arguments}", dy, x, *tensors)
+
+    layer_forward.__doc__ = f"{word} of a network. arguments: those behind the word."
+    layer_backward.__doc__ = f"The gradients of x and of the tensors of {name}_forward."
+    return {f"{name}_forward": layer_forward, f"{name}_backward": layer_backward}
+
+
+for _name, _word, _ in _core.layer_names():
+    if f"{_name}_forward" not in __all__:
+        globals().update(_pair(_name, _word))
+        __all__ += [f"{_name}_backward", f"{_name}_forward"]

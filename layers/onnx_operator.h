@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// ONNX operators as layers see them. models/onnx makes nodes of a file of what a layer says, and
+// lets it read those of another's file; no layer knows how a file holds them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace weft::layers {
+
+// What a layer is in a file. Its parameters and then its buffers are the inputs behind the first.
+struct OnnxNode {
+  using Value = std::variant<std::int64_t, float, std::vector<std::int64_t>>;
+  std::string type;  // "Conv"; empty: in inference the layer does nothing
+  std::vector<std::pair<std::string, Value>> attributes = {};
+};
+
+// One node of a file. An attribute that the file does not have is `otherwise`; one that nobody asks
+// for is refused. Everything throws Error{data} that names the node.
+class OnnxReader {
+ public:
+  virtual ~OnnxReader() = default;
+  [[noreturn]] virtual void fail(const std::string& problem) const = 0;
+  virtual std::int64_t batch() const = 0;  // that the file is for; 0: any
+
+  virtual std::int64_t number(const char* name, std::int64_t otherwise) = 0;
+  virtual float real(const char* name, float otherwise) = 0;
+  virtual std::vector<std::int64_t> numbers(const char* name,
+                                            std::vector<std::int64_t> otherwise) = 0;
+  virtual std::string text(const char* name, const std::string& otherwise) = 0;
+  virtual void ignore(const char* name) = 0;
+  void require(const char* name, std::int64_t value) {
+    if (const std::int64_t found = number(name, value); found != value) {
+      fail(str("expected ", name, " ", value, ", found ", found));
+    }
+  }
+  void require_ones(const char* name) {
+    for (const std::int64_t value : numbers(name, {1, 1})) {
+      if (value != 1) fail(str("expected ", name, " of 1, found ", value));
+    }
+  }
+
+  virtual bool has_input(int index) const = 0;
+  // The extents of an input that is a float tensor of the file and has so many.
+  virtual std::vector<std::int64_t> extents(int index, int rank) const = 0;
+  // The at most 8 numbers of such an input, which say something of the node itself.
+  virtual std::vector<std::int64_t> few_numbers(int index) const = 0;
+  virtual std::vector<float> few_reals(int index) const = 0;
+};
+
+// A tensor of a layer, where the node has it.
+struct OnnxSource {
+  int index = 0;
+  bool transposed = false;  // the file has (in, out) for Weft's (out, in)
+  // The input with the variance of a batch normalisation, and the epsilon of the file where it is
+  // not Weft's. The weight takes the factor between the two roots of variance + epsilon.
+  int variance = 0;
+  double epsilon = 0;
+};
+
+// What a node says in the words of a network.
+struct OnnxWords {
+  std::string words;                     // "conv 6 5x5 pad 2"
+  std::vector<OnnxSource> tensors = {};  // the layer's parameters, then its buffers
+  std::int64_t features = 0;             // that come out, where the node says it
+  bool takes_bias = false;               // an Add of a tensor behind it is its bias
+};
+
+// An operator that is read as a layer.
+struct OnnxOperator {
+  std::string_view type;
+  OnnxWords (*read)(OnnxReader& node);
+};
+
+// One without attributes or tensors.
+template <const char* words>
+OnnxWords plain_words(OnnxReader&) {
+  return {.words = words};
+}
+
+}  // namespace weft::layers
