@@ -9,9 +9,11 @@
 // between. Shuffles and votes order no memory (PTX ISA, "Memory Consistency Model").
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -44,15 +46,16 @@ class Location {
  public:
   int value = 0;
   void note(bool write, bool atomic) {
+    if (has_race) return;  // a second race tells nothing new
     const Access now{block_index.x, thread_index.x, phase, write, atomic};
     for (const Access& other : accesses_) {
-      has_race = has_race || races(now, other);
+      if (races(now, other)) has_race = true;
       if (other.block == now.block && other.thread == now.thread && other.phase == now.phase &&
           other.write == write && other.atomic == atomic) {
         return;
       }
     }
-    if (!has_race) accesses_.push_back(now);  // a second race tells nothing new
+    accesses_.push_back(now);
   }
 
  private:
@@ -125,28 +128,42 @@ class Shared {
 
 // The threads of a block take turns at barriers, votes and shuffles.
 struct Thread {
-  ucontext_t context;
+  ucontext_t context;  // where it begins
+  std::jmp_buf left;   // where it has left off
+  bool started = false;
   bool done = false;
   int said = 0;  // at a meeting
   long met = 0;
 };
 inline std::vector<Thread> threads;
-inline ucontext_t scheduler;
+inline std::jmp_buf scheduler;  // jumps, since swapcontext() would call the kernel each time
 inline int current = 0;
+
+[[gnu::noinline]] inline void go_on(Thread& thread) {
+  if (_setjmp(scheduler) != 0) return;
+  if (thread.started) _longjmp(thread.left, 1);
+  thread.started = true;
+  setcontext(&thread.context);
+}
+[[gnu::noinline]] inline void leave_off(Thread& thread) {
+  if (_setjmp(thread.left) == 0) _longjmp(scheduler, 1);
+}
+
+// By first and last thread: the meetings at which all of them have been.
+inline std::map<std::pair<int, int>, long> whole_meetings;
 
 // Waits for all threads of [first, last) that have not ended, each of which says `value`.
 inline void meet(int first, int last, int value) {
   Thread& mine = threads[static_cast<std::size_t>(current)];
   mine.said = value;
   const long now = ++mine.met;
-  for (;;) {
-    bool all = true;
-    for (int t = first; t < last; ++t) {
-      const Thread& other = threads[static_cast<std::size_t>(t)];
-      all = all && (other.done || other.met >= now);
-    }
-    if (all) return;
-    swapcontext(&mine.context, &scheduler);
+  long& all_met = whole_meetings[{first, last}];
+  while (all_met < now) {
+    const bool all =
+        std::all_of(threads.begin() + first, threads.begin() + last,
+                    [=](const Thread& other) { return other.done || other.met >= now; });
+    if (!all) leave_off(mine);
+    if (all) all_met = now;
   }
 }
 // Meets, combines what was said, and meets again so that nobody says something new before.

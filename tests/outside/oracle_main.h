@@ -26,12 +26,14 @@ inline Kernel kernel = nullptr;
 inline void run_thread() {
   kernel(*problem.nindex, *problem.nlist, *problem.data1, *problem.data2, problem.nodes);
   threads[static_cast<std::size_t>(current)].done = true;
+  _longjmp(scheduler, 1);
 }
 
 inline void run_block(int block, bool descending) {
   const int count = block_size.x;
   block_index.x = block;
   shared.clear();
+  whole_meetings.clear();
   threads = std::vector<Thread>(static_cast<std::size_t>(count));
   std::vector<int> phases(static_cast<std::size_t>(count));
   constexpr std::size_t kStack = 1 << 15;
@@ -41,7 +43,6 @@ inline void run_block(int block, bool descending) {
     getcontext(&thread.context);
     thread.context.uc_stack = {stack, 0, kStack};
     stack += kStack;
-    thread.context.uc_link = &scheduler;
     makecontext(&thread.context, run_thread, 0);
   }
   for (bool left = true; left;) {
@@ -53,7 +54,7 @@ inline void run_block(int block, bool descending) {
       left = true;
       thread_index.x = current;
       phase = phases[t];
-      swapcontext(&scheduler, &threads[t].context);
+      go_on(threads[t]);
       phases[t] = phase;
     }
   }
