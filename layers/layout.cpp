@@ -66,6 +66,7 @@ class ForwardLayout {
   ForwardLayout(const Sequential& net, Phase phase, const KernelChoice& kernels, Device device,
                 Arena& activations)
       : layers_(net.layers()),
+        wires_(net.wires()),
         phase_(phase),
         kernels_(kernels),
         device_(device),
@@ -77,6 +78,7 @@ class ForwardLayout {
     regions_.hold(first);
     layout_.input = current_ = regions_.place(first, input);
     for (std::size_t i = 0; i < layers_.size();) {
+      first_calls_.resize(i + 1, layout_.calls.size());
       const std::size_t count = layers_[i]->traits().junction == Junction::none ? add(i) : meet(i);
       layout_.layer_outputs.insert(layout_.layer_outputs.end(), count, current_);
       i += count;
@@ -86,15 +88,6 @@ class ForwardLayout {
   }
 
  private:
-  // A residual block that is open.
-  struct Block {
-    Place input{};
-    std::size_t fork = 0;      // calls, as in Call
-    std::size_t shortcut = 0;  // once it has begun
-    Place sum{};               // of the block's layers, once the shortcut has begun
-    bool in_shortcut = false;
-  };
-
   bool training() const { return phase_ == Phase::training; }
   bool alternates() const { return !training() && kernels_.fuse; }
 
@@ -155,50 +148,50 @@ class ForwardLayout {
     return count;
   }
 
+  const Place& made_by(int layer) const {
+    return layout_.layer_outputs[static_cast<std::size_t>(layer)];
+  }
+  std::size_t first_call(int layer) const { return first_calls_[static_cast<std::size_t>(layer)]; }
+
   // One end of a residual block. What has been read by one way may not be overwritten by the other.
   std::size_t meet(std::size_t i) {
-    const Junction junction = layers_[i]->traits().junction;
+    const Wires& wires = wires_[i];
     Call call;
     call.layer = layers_[i].get();
     call.index = i;
-    if (junction == Junction::fork) {
-      blocks_.push_back({.input = current_, .fork = layout_.calls.size()});
+    const Junction junction = call.layer->traits().junction;
+    if (junction == Junction::add) {
+      call.x = made_by(wires.input);
+      call.other = made_by(wires.other);
+      call.fork = first_call(wires.fork);
+      call.shortcut = wires.has_shortcut() ? first_call(wires.input + 1) : layout_.calls.size();
+      call.y = next(call.x.shape);
+      regions_.let_go();
+      for (const Place& read : {call.x, call.other, made_by(wires.fork)}) release(read);
+      append(call);
+      return 1;
+    }
+    if (junction == Junction::shortcut) {
+      current_ = made_by(wires.input);
+    } else {
       regions_.hold(current_.region);
       call.x = call.y = current_;
       if (training()) append(call);
-      may_overwrite_ = false;
-      return 1;
     }
-    Block& block = blocks_.back();
-    if (junction == Junction::shortcut) {
-      block.sum = current_;
-      block.shortcut = layout_.calls.size();
-      block.in_shortcut = true;
-      current_ = block.input;
-      may_overwrite_ = false;
-      return 1;
-    }
-    call.x = block.in_shortcut ? block.sum : current_;
-    call.other = block.in_shortcut ? current_ : block.input;
-    call.fork = block.fork;
-    call.shortcut = block.in_shortcut ? block.shortcut : layout_.calls.size();
-    call.y = next(call.x.shape);
-    regions_.let_go();
-    for (const Place& read : {call.x, call.other, block.input}) release(read);
-    blocks_.pop_back();
-    append(call);
+    may_overwrite_ = false;
     return 1;
   }
 
   std::span<const std::unique_ptr<Layer>> layers_;
+  std::span<const Wires> wires_;
   Phase phase_;
   const KernelChoice& kernels_;
   Device device_;
   Regions regions_;
   Layout layout_;
-  std::vector<Block> blocks_;
-  Place current_;               // the output of the last call, or a view of it
-  bool may_overwrite_ = false;  // Is nothing else going to read it?
+  std::vector<std::size_t> first_calls_;  // of each layer: the calls before it
+  Place current_;                         // the output of the last call, or a view of it
+  bool may_overwrite_ = false;            // Is nothing else going to read it?
 };
 
 class BackwardLayout {

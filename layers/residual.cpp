@@ -34,6 +34,35 @@ void add(const Layer& layer, FloatView sum, ConstFloatView a, const LayerContext
 
 }  // namespace
 
+Wires Wiring::add(const Layer& layer) {
+  const int here = next_++;
+  const Junction junction = layer.traits().junction;
+  Wires wires{.input = here - 1};
+  if (junction == Junction::fork) blocks_.push_back({layer.name(), here});
+  if (junction == Junction::none || junction == Junction::fork) return wires;
+  if (blocks_.empty() || (junction == Junction::shortcut && blocks_.back().sum >= 0)) {
+    throw Error(ErrorKind::usage,
+                str(layer.name(), ": ", layer.describe(), " expects an open Fork before it"));
+  }
+  Block& block = blocks_.back();
+  if (junction == Junction::shortcut) {
+    block.sum = wires.input;
+    return {.input = block.fork};
+  }
+  wires.fork = wires.other = block.fork;
+  if (block.sum >= 0) {
+    wires.other = wires.input;
+    wires.input = block.sum;
+  }
+  blocks_.pop_back();
+  return wires;
+}
+
+void Wiring::finish() const {
+  if (blocks_.empty()) return;
+  throw Error(ErrorKind::usage, str(blocks_.back().fork_name, ": Fork expects an Add after it"));
+}
+
 void Fork::do_forward(const ForwardCall& call) const {
   copy(call.y, call.x, call.stream);
 }

@@ -11,9 +11,37 @@
 // Fork and backward of Add copy nothing in place; the sums cannot be in place.
 #pragma once
 
+#include <vector>
+
 #include "layers/layer.h"
 
 namespace weft::layers {
+
+// The layers that a layer of a list reads, by their places; -1 is the input of the network.
+struct Wires {
+  int input = -1;
+  // An Add has the Fork of its block, and what it adds, which is the Fork without a shortcut.
+  int fork = -1, other = -1;
+
+  bool has_shortcut() const { return other != fork; }  // whose Shortcut stands behind `input`
+};
+
+// Follows a list of layers. Nothing else looks for the ends of residual blocks in it.
+class Wiring {
+ public:
+  // Says what the next layer reads. Throws usage for a Shortcut or an Add without an open Fork.
+  Wires add(const Layer& layer);
+  void finish() const;  // throws usage for a Fork without an Add
+
+ private:
+  struct Block {
+    std::string fork_name;
+    int fork = -1;
+    int sum = -1;  // the last of the block's layers, once its shortcut has begun
+  };
+  std::vector<Block> blocks_;  // that are open
+  int next_ = 0;
+};
 
 // y = x. Backward: dx = dy + other, where `other` is the gradient that came back by the shortcut.
 class Fork final : public Layer {

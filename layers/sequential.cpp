@@ -32,7 +32,9 @@ Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
                 str("a sample has at most ", Shape::kMaxRank - 1, " axes, found ", sample_));
   }
   std::set<std::string> names;
+  Wiring wiring;
   for (const auto& layer : *layers_) {
+    wires_.push_back(wiring.add(*layer));
     if (!names.insert(layer->name()).second) {
       throw Error(ErrorKind::usage, str("two layers are named '", layer->name(), "'"));
     }
@@ -47,6 +49,7 @@ Sequential::Sequential(Shape sample, std::vector<std::unique_ptr<Layer>> layers)
       buffer_count_ += spec.shape.elements();
     }
   }
+  wiring.finish();
   output_shapes(1);
 }
 
@@ -62,47 +65,20 @@ Shape Sequential::output_shape(std::int64_t batch) const {
 }
 
 std::vector<Shape> Sequential::output_shapes(std::int64_t batch) const {
-  // A residual block whose end has not come yet.
-  struct Block {
-    const Layer* fork;
-    Shape input, sum;  // the sum is that of the block's layers once the shortcut has begun
-    bool in_shortcut = false;
-  };
-  std::vector<Block> blocks;
   std::vector<Shape> shapes;
-  Shape shape = input_shape(batch);
-  for (const auto& layer : *layers_) {
-    const Junction junction = layer->traits().junction;
-    const bool closes = junction == Junction::shortcut || junction == Junction::add;
-    if (closes &&
-        (blocks.empty() || (junction == Junction::shortcut && blocks.back().in_shortcut))) {
+  const Shape first = input_shape(batch);
+  for (std::size_t i = 0; i < wires_.size(); ++i) {
+    const auto made_by = [&](int layer) {
+      return layer < 0 ? first : shapes[static_cast<std::size_t>(layer)];
+    };
+    const Layer& layer = *(*layers_)[i];
+    const Shape shape = made_by(wires_[i].input), other = made_by(wires_[i].other);
+    if (wires_[i].other >= 0 && shape != other) {
       throw Error(ErrorKind::usage,
-                  str(layer->name(), ": ", layer->describe(), " expects an open Fork before it"));
+                  str(layer.name(), ": ", layer.describe(), " expects two operands of one ",
+                      "shape, found ", shape, " and by the shortcut ", other));
     }
-    shape = layer->output_shape(shape);
-    if (junction == Junction::fork) blocks.push_back({layer.get(), shape, shape});
-    if (junction == Junction::shortcut) {
-      Block& block = blocks.back();
-      block.sum = shape;
-      block.in_shortcut = true;
-      shape = block.input;
-    }
-    if (junction == Junction::add) {
-      const Block block = blocks.back();
-      blocks.pop_back();
-      const Shape& sum = block.in_shortcut ? block.sum : shape;
-      const Shape& shortcut = block.in_shortcut ? shape : block.input;
-      if (sum != shortcut) {
-        throw Error(ErrorKind::usage,
-                    str(layer->name(), ": ", layer->describe(), " expects two operands of one ",
-                        "shape, found ", sum, " and by the shortcut ", shortcut));
-      }
-    }
-    shapes.push_back(shape);
-  }
-  if (!blocks.empty()) {
-    throw Error(ErrorKind::usage,
-                str(blocks.back().fork->name(), ": Fork expects an Add after it"));
+    shapes.push_back(layer.output_shape(shape));
   }
   return shapes;
 }

@@ -16,6 +16,7 @@
 #include "kernels/loss/loss.h"
 #include "layers/arena.h"
 #include "layers/layer.h"
+#include "layers/residual.h"
 
 namespace weft::layers {
 
@@ -51,6 +52,7 @@ class Sequential {
   Shape output_shape(std::int64_t batch) const;
   std::vector<Shape> output_shapes(std::int64_t batch) const;  // of each layer
   std::span<const std::unique_ptr<Layer>> layers() const { return *layers_; }
+  std::span<const Wires> wires() const { return wires_; }  // of each layer
 
   // Parameters first, then buffers, in layer order, with the offset of each in its flat buffer.
   const std::vector<NamedSlice>& slices() const { return slices_; }
@@ -66,6 +68,7 @@ class Sequential {
   friend class Plan;
   Shape sample_;
   std::shared_ptr<const std::vector<std::unique_ptr<Layer>>> layers_;  // plans own them too
+  std::vector<Wires> wires_;
   std::vector<NamedSlice> slices_;
   std::int64_t parameter_count_ = 0;
   std::int64_t buffer_count_ = 0;

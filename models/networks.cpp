@@ -16,8 +16,6 @@ namespace weft::models {
 
 namespace {
 
-using layers::Junction;
-
 // Images and class counts from files are limited before anything is sized by them, and so are
 // networks.
 constexpr std::int64_t kMaxSide = 1024, kMaxChannels = 1024;
@@ -86,20 +84,9 @@ class Builder {
     if (row.input == layers::LayerInput::rows && shape_.rank() > 2) {
       append(std::make_unique<layers::Flatten>(next_name("flatten")), "flatten");
     }
-    const layers::LayerSite site{next_name(row.stem), shape_, options_.classes, options_.dropout};
-    switch (append(layers::make_layer(row, line.text, site), row.stem)) {
-      case Junction::none:
-        return;
-      case Junction::fork:
-        blocks_.push_back({shape_, shape_});
-        return;
-      case Junction::shortcut:
-        blocks_.back() = {shape_, blocks_.back().input, true};
-        shape_ = blocks_.back().input;
-        return;
-      case Junction::add:
-        return close_block();
-    }
+    append(layers::make_layer(row, line.text,
+                              {next_name(row.stem), shape_, options_.classes, options_.dropout}),
+           row.stem);
   }
 
   Shape shape() const { return Shape(shape_.extents().subspan(1)); }  // of one image
@@ -114,11 +101,6 @@ class Builder {
   }
 
  private:
-  struct Block {
-    Shape sum, input;
-    bool in_shortcut = false;
-  };
-
   // "flatten" has no number as long as there is one.
   std::string next_name(std::string_view stem) const {
     const auto found = numbers_.find(stem);
@@ -127,10 +109,14 @@ class Builder {
     return bare ? std::string(stem) : str(stem, number);
   }
 
-  Junction append(std::unique_ptr<layers::Layer> layer, std::string_view stem) {
-    if (layer == nullptr) return Junction::none;
+  void append(std::unique_ptr<layers::Layer> layer, std::string_view stem) {
+    if (layer == nullptr) return;
     ++numbers_[std::string(stem)];
+    const layers::Wires wires = wiring_.add(*layer);
+    if (!shapes_.empty()) shape_ = shapes_[static_cast<std::size_t>(wires.input)];
+    if (wires.other >= 0) check_block(wires);
     shape_ = layer->output_shape(shape_);
+    shapes_.push_back(shape_);
     for (const layers::ParameterSpec& spec : layer->parameters()) {
       parameters_ += spec.shape.elements();
       if (spec.shape.elements() > kMaxParameters || parameters_ > kMaxParameters) {
@@ -143,20 +129,15 @@ class Builder {
                                        " values for an image, found ", shape_.elements()));
     }
     layers_.push_back(std::move(layer));
-    return layers_.back()->traits().junction;
   }
 
-  void close_block() {
-    const Block block = blocks_.back();
-    blocks_.pop_back();
-    const Shape& sum = block.in_shortcut ? block.sum : shape_;
-    const Shape& other = block.in_shortcut ? shape_ : block.input;
-    if (sum != other) {
-      const auto text = [](const Shape& shape) { return Shape(shape.extents().subspan(1)); };
-      throw Error(ErrorKind::data,
-                  str("the residual block gives ", text(sum), " and its shortcut ", text(other),
-                      block.in_shortcut ? "" : "; shortcut { ... } may change the shape"));
-    }
+  void check_block(const layers::Wires& wires) const {
+    const Shape& other = shapes_[static_cast<std::size_t>(wires.other)];
+    if (shape_ == other) return;
+    const auto text = [](const Shape& shape) { return Shape(shape.extents().subspan(1)); };
+    throw Error(ErrorKind::data,
+                str("the residual block gives ", text(shape_), " and its shortcut ", text(other),
+                    wires.has_shortcut() ? "" : "; shortcut { ... } may change the shape"));
   }
 
   const NetworkOptions& options_;
@@ -164,7 +145,8 @@ class Builder {
   std::vector<std::unique_ptr<layers::Layer>> layers_;
   std::map<std::string, int, std::less<>>
       numbers_;  // of the layers so far, by the start of their names
-  std::vector<Block> blocks_;
+  layers::Wiring wiring_;
+  std::vector<Shape> shapes_;  // that the layers so far make
   std::int64_t parameters_ = 0;
 };
 

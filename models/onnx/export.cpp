@@ -12,7 +12,6 @@ namespace weft::models {
 
 namespace {
 
-using layers::Junction;
 using layers::Layer;
 
 constexpr std::int64_t kIrVersion = 8;  // that came with opset 17
@@ -41,70 +40,48 @@ void add_attribute(onnx::NodeProto& node, const std::string& name,
 class GraphWriter {
  public:
   GraphWriter(onnx::GraphProto& graph, std::string input)
-      : graph_(graph), value_(std::move(input)) {}
+      : graph_(graph), input_(std::move(input)) {}
 
   // `input` is the shape in front of the layer.
-  void add(const Layer& layer, const Shape& input) {
-    switch (layer.traits().junction) {
-      case Junction::fork:
-        return blocks_.push_back({value_, {}});
-      case Junction::shortcut:
-        std::swap(value_, blocks_.back().input);
-        blocks_.back().sum = std::exchange(blocks_.back().input, {});
-        return;
-      case Junction::add:
-        return close_block(layer);
-      case Junction::none:
-        break;
-    }
-    add_layer(layer, input);
+  void add(const Layer& layer, const layers::Wires& wires, const Shape& input) {
+    const layers::OnnxNode said = layer.onnx(input);
+    const std::string from = value(wires.input);
+    values_.push_back(said.type.empty() ? from : layer.name());
+    if (said.type.empty()) return;
+    onnx::NodeProto& node = add_node(said.type, layer.name(), from);
+    for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
+    for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
+    for (const auto& [name, number] : said.attributes) add_attribute(node, name, number);
+    if (wires.other >= 0) node.add_input(value(wires.other));
   }
 
-  void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class"); }
+  void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class", last()); }
 
   // Gives what the last layer makes this name.
   void finish(const std::string& output) {
-    if (graph_.node_size() == 0) add_node("Identity", "output");
+    if (graph_.node_size() == 0) add_node("Identity", "output", last());
     graph_.mutable_node(graph_.node_size() - 1)->set_output(0, output);
   }
 
  private:
-  struct Block {
-    std::string input, sum;  // `sum` is what the block's layers made, once the shortcut has begun
-  };
+  std::string last() const { return value(static_cast<int>(values_.size()) - 1); }
+  const std::string& value(int layer) const {
+    return layer < 0 ? input_ : values_[static_cast<std::size_t>(layer)];
+  }
 
-  onnx::NodeProto& add_node(const std::string& type, const std::string& name) {
+  onnx::NodeProto& add_node(const std::string& type, const std::string& name,
+                            const std::string& from) {
     onnx::NodeProto& node = *graph_.add_node();
     node.set_op_type(type);
     node.set_name(name);
-    node.add_input(std::exchange(value_, name));
+    node.add_input(from);
     node.add_output(name);
     return node;
   }
 
-  void close_block(const Layer& layer) {
-    const Block block = blocks_.back();
-    blocks_.pop_back();
-    std::string other = block.input;
-    if (!block.sum.empty()) {  // value_ is what the shortcut made
-      other = value_;
-      value_ = block.sum;
-    }
-    add_node("Add", layer.name()).add_input(other);
-  }
-
-  void add_layer(const Layer& layer, const Shape& input) {
-    const layers::OnnxNode said = layer.onnx(input);
-    if (said.type.empty()) return;
-    onnx::NodeProto& node = add_node(said.type, layer.name());
-    for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
-    for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
-    for (const auto& [name, value] : said.attributes) add_attribute(node, name, value);
-  }
-
   onnx::GraphProto& graph_;
-  std::string value_;          // the output of the layer before
-  std::vector<Block> blocks_;  // that are open
+  std::string input_;
+  std::vector<std::string> values_;  // that the layers so far make
 };
 
 // The extents behind that of the batch.
@@ -160,7 +137,10 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
   GraphWriter writer(graph, "input");
   const std::vector<Shape> shapes = net.output_shapes(1);
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
-    writer.add(*net.layers()[i], i == 0 ? net.input_shape(1) : shapes[i - 1]);
+    const layers::Wires& wires = net.wires()[i];
+    writer.add(
+        *net.layers()[i], wires,
+        wires.input < 0 ? net.input_shape(1) : shapes[static_cast<std::size_t>(wires.input)]);
   }
   if (is_sigmoid) writer.add_sigmoid();
   writer.finish(output);

@@ -63,27 +63,28 @@ class Instance {
 
   // The network in double.
   Values reference(const Values& x, const std::vector<double>& parameters) const {
-    Values current = x;
-    std::vector<Values> by_shortcut;  // of the blocks that are open: what will be added
+    std::vector<Values> made;  // by each layer
+    const auto value = [&](int layer) {
+      return layer < 0 ? x : made[static_cast<std::size_t>(layer)];
+    };
     const double* p = parameters.data();
     for (std::size_t i = 0; i < reference_.size(); ++i) {
       const layers::Layer& layer = *net.layers()[i];
-      const layers::Junction junction = layer.traits().junction;
-      if (junction == layers::Junction::fork) by_shortcut.push_back(current);
-      if (junction == layers::Junction::shortcut) std::swap(by_shortcut.back(), current);
-      if (junction == layers::Junction::add) {
-        for (std::size_t k = 0; k < current.data.size(); ++k) {
-          current.data[k] += by_shortcut.back().data[k];
-        }
-        by_shortcut.pop_back();
+      const layers::Wires& wires = net.wires()[i];
+      Values input = value(wires.input);
+      if (wires.other >= 0) {
+        const Values other = value(wires.other);
+        for (std::size_t k = 0; k < input.data.size(); ++k) input.data[k] += other.data[k];
       }
-      if (junction != layers::Junction::none) continue;
-      Values y(layer.output_shape(current.shape));
-      reference_[i].forward(y, current, p);
+      if (layer.traits().junction != layers::Junction::none) {
+        made.push_back(std::move(input));
+        continue;
+      }
+      made.emplace_back(layer.output_shape(input.shape));
+      reference_[i].forward(made.back(), input, p);
       for (const layers::ParameterSpec& spec : layer.parameters()) p += spec.shape.elements();
-      current = std::move(y);
     }
-    return current;
+    return made.empty() ? x : made.back();
   }
 
  private:
