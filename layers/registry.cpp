@@ -19,6 +19,17 @@ namespace {
 constexpr char kRelu[] = "relu", kSigmoid[] = "sigmoid", kTanh[] = "tanh";
 constexpr char kGlobalMax[] = "global_max_pool", kGlobalAverage[] = "global_avg_pool";
 
+template <class Made, const char* word>
+LayerRow activation(std::string_view type, std::string_view summary, std::string_view onnx) {
+  return {.type = type,
+          .word = word,
+          .summary = summary,
+          .stem = word,
+          .read = plain<Made>,
+          .onnx = {{onnx, plain_words<word>}},
+          .python = word};
+}
+
 std::deque<LayerRow>& table() {
   static std::deque<LayerRow> rows = {
       {.type = "Conv2d",
@@ -40,27 +51,9 @@ std::deque<LayerRow>& table() {
        .read = BatchNorm2d::read,
        .onnx = {{"BatchNormalization", BatchNorm2d::from_onnx}},
        .python = "batch_norm"},
-      {.type = "ReLU",
-       .word = kRelu,
-       .summary = "max(x, 0)",
-       .stem = "relu",
-       .read = plain<ReLU>,
-       .onnx = {{"Relu", plain_words<kRelu>}},
-       .python = "relu"},
-      {.type = "Sigmoid",
-       .word = kSigmoid,
-       .summary = "1 / (1 + exp(-x))",
-       .stem = "sigmoid",
-       .read = plain<Sigmoid>,
-       .onnx = {{"Sigmoid", plain_words<kSigmoid>}},
-       .python = "sigmoid"},
-      {.type = "Tanh",
-       .word = kTanh,
-       .summary = "the hyperbolic tangent",
-       .stem = "tanh",
-       .read = plain<Tanh>,
-       .onnx = {{"Tanh", plain_words<kTanh>}},
-       .python = "tanh"},
+      activation<ReLU, kRelu>("ReLU", "max(x, 0)", "Relu"),
+      activation<Sigmoid, kSigmoid>("Sigmoid", "1 / (1 + exp(-x))", "Sigmoid"),
+      activation<Tanh, kTanh>("Tanh", "the hyperbolic tangent", "Tanh"),
       {.type = "MaxPool2d",
        .word = "max_pool",
        .arguments = "HxW [stride S] [pad P]",
