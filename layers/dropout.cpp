@@ -17,9 +17,9 @@ Dropout::Dropout(std::string name, float p) : Layer(std::move(name)), p_(p) {
 LayerText Dropout::read(Words& words) {
   for (const auto& [word, share] : {std::pair{"rate", 1.0f}, {"rate/2", 0.5f}}) {
     if (!words.accept(word)) continue;
-    const auto make = [share](const LayerSite& site) -> std::unique_ptr<Layer> {
-      if (share * site.dropout <= 0) return nullptr;
-      return std::make_unique<Dropout>(site.name, share * site.dropout);
+    const auto make = [part = share](const LayerSite& site) -> std::unique_ptr<Layer> {
+      if (part * site.dropout <= 0) return nullptr;
+      return std::make_unique<Dropout>(site.name, part * site.dropout);
     };
     return {make, true};
   }
