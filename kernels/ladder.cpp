@@ -19,7 +19,16 @@ const Rung* Rungs::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string other_operation(const Rung& rung, std::string_view asked) {
+  return rung.operation == asked ? ""
+                                 : str("it is a version of ", rung.operation, ", not of ", asked);
+}
+
 namespace ladder {
+
+void throw_without_cuda() {
+  throw Error(ErrorKind::device, "this build of weft has no CUDA");
+}
 
 std::string refusal(const Rung& rung, ComputeMode mode, Device device) {
   if (device.is_cpu()) return rung.on_cpu ? "" : str("it does not run on ", device);

@@ -11,6 +11,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,16 +44,38 @@ constexpr ArithmeticByMode always(Arithmetic arithmetic) {
   return {arithmetic, arithmetic, arithmetic};
 }
 
+// The work of a problem: its operations, or its elements where it has no operations.
+struct WorkLimit {
+  double cpu = kNone, gpu = kNone;
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+};
+
+// How a benchmark calls a rung in one of several modes.
+struct NamedMode {
+  std::string_view name;
+  ComputeMode mode;
+};
+
+// A row of an array in shared memory, in bytes.
+struct PaddedRow {
+  std::uint32_t bytes = 0, padding = 0;  // of the bytes, those that hold nothing
+};
+
 struct Rung {
   std::string_view name;     // the technique: "tiled"
   std::string_view summary;  // one sentence: what this rung changes and teaches
   std::string_view prefer;   // a clause: when to take it
+  // What it is a version of, in a family of several operations: "box_blur".
+  std::string_view operation = "";
   bool on_cpu = false;
   bool on_cuda = true;          // Is there a CUDA version? The same in every build.
   int compute_capability = 0;   // the least: 80 for sm_80; 0 for any that Weft supports
   bool exactly_sm_90a = false;  // it needs Hopper's own instructions, which no later GPU has
   ArithmeticByMode arithmetic = always(Arithmetic::fp32);  // on a GPU
   std::string_view needs = "";  // conditions on the shape, for a reader; takes() checks them
+  WorkLimit bench_up_to = {};   // it takes minutes for more, and teaches nothing new
+  std::span<const NamedMode> modes = {};  // where a benchmark has a row for each mode
+  PaddedRow padded = {};                  // none, or what `watch` counts without its padding
 
   constexpr bool on_host_cuda() const { return on_cuda && compute_capability < 90; }
 };
@@ -59,30 +83,34 @@ struct Rung {
 // The rungs of a family in teaching order, whatever else the rows of its table hold.
 class Rungs {
  public:
-  template <class Row>
-  constexpr explicit Rungs(std::span<const Row> rows)
-      : first_(rows.empty() ? nullptr : &rows[0].rung), stride_(sizeof(Row)), size_(rows.size()) {}
-
-  explicit Rungs(std::span<const Rung> rungs)  // of a family without choices: one rung a function
-      : first_(rungs.data()), stride_(sizeof(Rung)), size_(rungs.size()) {}
+  constexpr explicit Rungs(std::span<const Rung* const> rungs) : rungs_(rungs) {}
 
   struct Iterator {
-    const std::byte* at;
-    std::size_t stride;
-    const Rung& operator*() const { return *reinterpret_cast<const Rung*>(at); }
-    Iterator& operator++() { return at += stride, *this; }
+    const Rung* const* at;
+    const Rung& operator*() const { return **at; }
+    Iterator& operator++() { return ++at, *this; }
     bool operator!=(const Iterator& other) const { return at != other.at; }
   };
-  Iterator begin() const { return {reinterpret_cast<const std::byte*>(first_), stride_}; }
-  Iterator end() const { return {begin().at + stride_ * size_, stride_}; }
-  std::size_t size() const { return size_; }
-  const Rung& operator[](std::size_t i) const { return *Iterator{begin().at + i * stride_, 0}; }
+  Iterator begin() const { return {rungs_.data()}; }
+  Iterator end() const { return {rungs_.data() + rungs_.size()}; }
+  std::size_t size() const { return rungs_.size(); }
+  const Rung& operator[](std::size_t i) const { return *rungs_[i]; }
   const Rung* find(std::string_view name) const;  // null when there is none
 
  private:
-  const Rung* first_;
-  std::size_t stride_, size_;
+  std::span<const Rung* const> rungs_;
 };
+
+// The operation of a rung, of an enumeration whose names are these; empty where there is no rung.
+template <class Operation, std::size_t kNames>
+std::optional<Operation> operation_of(const Rung* rung, const std::string_view (&names)[kNames]) {
+  for (std::size_t i = 0; rung != nullptr && i < kNames; ++i) {
+    if (names[i] == rung->operation) return static_cast<Operation>(i);
+  }
+  return std::nullopt;
+}
+// Why a rung does not compute an operation of its family; empty when it does.
+std::string other_operation(const Rung& rung, std::string_view asked);
 
 // What `automatic` takes, and why: a clause for a reader.
 struct Choice {
@@ -99,6 +127,10 @@ struct Launcher {
   // Is it absent, or called `prefix` followed by the name of the rung?
   constexpr bool belongs_to(std::string_view prefix, std::string_view rung) const {
     return name.empty() || is(prefix, rung);
+  }
+  // Is it there if the rung runs on GPUs, and then called so?
+  constexpr bool there_if(const Rung& rung, std::string_view prefix) const {
+    return rung.on_cuda == static_cast<bool>(*this) && belongs_to(prefix, rung.name);
   }
   // Is it there, and called so?
   constexpr bool is(std::string_view prefix, std::string_view rung) const {
@@ -118,7 +150,21 @@ struct Launcher {
 #define WEFT_LAUNCHER(Function, name) (::weft::kernels::Launcher<Function>{nullptr, #name})
 #endif
 
+// WEFT_CUDA(name) is the address of a function that a .cu file defines and a header declares. In a
+// build without CUDA it is that of one which throws Error{device} instead.
+#ifdef WEFT_WITH_CUDA
+#define WEFT_CUDA(name) (&name)
+#else
+#define WEFT_CUDA(name) (::weft::kernels::ladder::refusing(static_cast<decltype(&name)>(nullptr)))
+#endif
+
 namespace ladder {
+
+[[noreturn]] void throw_without_cuda();
+template <class Result, class... Parameters>
+constexpr auto refusing(Result (*)(Parameters...)) -> Result (*)(Parameters...) {
+  return [](Parameters...) -> Result { throw_without_cuda(); };
+}
 
 // Why a rung cannot run on a device in a mode, whatever the shape; empty when it can.
 std::string refusal(const Rung& rung, ComputeMode mode, Device device);
@@ -140,18 +186,19 @@ ComputeMode mode_of(const Problem& problem) {
 // A Row has a member `rung`, a type Problem (what is known of a call), and
 //   bool complete() const                                  every launcher is named after the rung
 //   std::string takes(const Problem&, Device) const        why not; empty when it takes the problem
-// The table is a constant: what it states wrongly does not compile.
-template <class Row>
+// The table is a constant: what it states wrongly does not compile. Without a function that
+// chooses, `automatic` is the last row that runs on the device.
+template <class Row, std::size_t kRows>
 class Ladder {
  public:
   using Problem = typename Row::Problem;
   using Automatic = Choice (*)(const Problem&, Device);
 
-  template <std::size_t kRows>
-  consteval Ladder(std::string_view family, const Row (&rows)[kRows], Automatic automatic)
+  consteval Ladder(std::string_view family, const Row (&rows)[kRows], Automatic automatic = nullptr)
       : family_(family), rows_(rows), automatic_(automatic) {
     for (std::size_t i = 0; i < kRows; ++i) {
       const Rung& rung = rows[i].rung;
+      rungs_[i] = &rung;
       if (rung.name.empty() || rung.name == kAutomatic) throw "a rung has no name";
       if (rung.summary.empty() || rung.prefer.empty()) throw "a rung lacks a sentence";
       if (!rung.on_cpu && !rung.on_cuda) throw "a rung runs nowhere";
@@ -162,14 +209,24 @@ class Ladder {
     }
   }
 
-  Rungs rungs() const { return Rungs(rows_); }
+  Rungs rungs() const { return Rungs(rungs_); }
   std::span<const Row> rows() const { return rows_; }
 
+  const Row* find(std::string_view name) const {  // null when there is none
+    for (const Row& row : rows_) {
+      if (row.rung.name == name) return &row;
+    }
+    return nullptr;
+  }
+  // A member of the row of this name; empty when there is none.
+  template <class Member>
+  Member of(std::string_view name, Member Row::*member) const {
+    const Row* row = find(name);
+    return row == nullptr ? Member{} : row->*member;
+  }
   // Throws usage with the names that there are.
   const Row& named(std::string_view name) const {
-    for (const Row& row : rows_) {
-      if (row.rung.name == name) return row;
-    }
+    if (const Row* row = find(name)) return *row;
     ladder::throw_unknown(family_, name, rungs());
   }
 
@@ -182,7 +239,14 @@ class Ladder {
     return name == kAutomatic || refusal(named(name), problem, device).empty();
   }
 
-  Choice choose(const Problem& problem, Device device) const { return automatic_(problem, device); }
+  Choice choose(const Problem& problem, Device device) const {
+    if (automatic_ != nullptr) return automatic_(problem, device);
+    const Row* last = &rows_[0];
+    for (const Row& row : rows_) {
+      if (refusal(row, problem, device).empty()) last = &row;
+    }
+    return {last->rung.name, last->rung.prefer};
+  }
 
   // The row that runs a problem: the one that `automatic` takes, or the named one and no other.
   // Throws usage with the reason, and the rung that would do, when that one cannot.
@@ -199,6 +263,7 @@ class Ladder {
  private:
   std::string_view family_;
   std::span<const Row> rows_;
+  std::array<const Rung*, kRows> rungs_ = {};
   Automatic automatic_;
 };
 

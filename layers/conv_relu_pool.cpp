@@ -59,8 +59,8 @@ bool ConvReluPool::joins(const Layer& first, const Layer& second, const Layer& t
   const kernels::ReluPoolDims dims = dims_of(*conv, *pool, input);
   bool on_tensor_cores = true;
   for (const ConvPass pass : kPasses) {
-    const auto choice = kernels::conv_relu_pool_choice({pass, dims, kernels.mode}, device);
-    on_tensor_cores = on_tensor_cores && choice.rung == "wgmma";
+    on_tensor_cores = on_tensor_cores &&
+                      kernels::conv_relu_pool_on_tensor_cores({pass, dims, kernels.mode}, device);
   }
   if (on_tensor_cores) return true;
   // The others compute in fp32 without tiles: above some thousand weights the tiles of a product

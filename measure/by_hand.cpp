@@ -8,6 +8,11 @@
 #include <set>
 
 #include "engine/extent.h"
+#include "kernels/divergence/divergence.h"
+#include "kernels/histogram/histogram.h"
+#include "kernels/nbody/nbody.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/scan/scan.h"
 
 namespace weft::measure {
 
@@ -35,58 +40,45 @@ double tile_loads(const kernels::GemmDims& d, std::int64_t rows, std::int64_t co
 
 std::vector<Fact> gemm_facts(const kernels::GemmDims& d, std::string_view variant,
                              const GemmTiles& tiles) {
+  const kernels::GemmTraits traits = kernels::gemm_traits(variant);
+  if (traits.tile == nullptr) return {};
   const double outputs = static_cast<double>(d.m * d.n);
   const double products = outputs * static_cast<double>(d.k);
   std::vector<Fact> facts;
-  const auto tile = [&](std::int64_t rows, std::int64_t columns) {
-    const double loads = tile_loads(d, rows, columns);
-    add_loads(facts, loads, outputs, 2 * products,
-              fmt::format("tiles of {} x {}; naive does {:.3g} times as many", rows, columns,
-                          2 * products / loads));
-  };
-  if (variant == "uncoalesced" || variant == "naive" || variant == "strip_k1") {
-    add_loads(facts, 2 * products, outputs, 2 * products, "one of A and one of B for each product");
-  } else if (variant == "strip_k2") {
-    tile(1, tiles.strip_width);
-  } else if (variant == "strip_k3") {
-    tile(1, tiles.strip_width * tiles.strip_results);
-  } else if (variant == "strip_k4") {
-    tile(tiles.strip_results, tiles.strip_width);
-  } else if (variant == "strip_k3k4") {
-    tile(tiles.strip_results, tiles.strip_width * tiles.strip_results);
-  } else if (variant == "tiled_16") {
-    tile(16, 16);
-  } else if (variant == "tiled_32") {
-    tile(32, 32);
-  } else if (variant == "tiled") {
-    const std::int64_t side = tiles.side > 0 ? tiles.side : 32;
-    tile(side, side);
-    if (tiles.side == 0) {
-      const double small = tile_loads(d, 16, 16);
-      facts.push_back({"global loads, tile 16", small,
-                       fmt::format("{:.4g} floats; naive does {:.3g} times as many", small,
-                                   2 * products / small)});
-    }
-    const double all = 2.0 * static_cast<double>(round_up(d.m, side)) *
-                       static_cast<double>(round_up(d.n, side)) *
-                       static_cast<double>(round_up(d.k, side));
-    facts.push_back({"FLOP of whole tiles", all,
-                     fmt::format("{:.0f}: what lies beyond the edges is computed too; {:.0f} "
-                                 "would do",
-                                 all, 2 * products)});
-  } else if (variant == "vectorized" || variant == "warp_tiled" || variant == "pipelined" ||
-             variant == "operand_reuse") {
-    tile(128, 128);
-  } else if (variant == "split_k") {
-    tile(64, 64);
+  const bool asked = traits.any_side && tiles.side > 0;
+  const kernels::GemmTile tile =
+      asked ? kernels::GemmTile{tiles.side, tiles.side}
+            : traits.tile({.strip_width = static_cast<int>(tiles.strip_width),
+                           .strip_results = static_cast<int>(tiles.strip_results)});
+  const double loads = tile_loads(d, tile.rows, tile.columns);
+  add_loads(facts, loads, outputs, 2 * products,
+            tile.rows * tile.columns == 1
+                ? "one of A and one of B for each product"
+                : fmt::format("tiles of {} x {}; naive does {:.3g} times as many", tile.rows,
+                              tile.columns, 2 * products / loads));
+  if (!traits.any_side) return facts;
+  if (!asked) {
+    const double small = tile_loads(d, 16, 16);
+    facts.push_back({"global loads, tile 16", small,
+                     fmt::format("{:.4g} floats; naive does {:.3g} times as many", small,
+                                 2 * products / small)});
   }
+  const double all = 2.0 * static_cast<double>(round_up(d.m, tile.rows)) *
+                     static_cast<double>(round_up(d.n, tile.columns)) *
+                     static_cast<double>(round_up(d.k, tile.rows));
+  facts.push_back({"FLOP of whole tiles", all,
+                   fmt::format("{:.0f}: what lies beyond the edges is computed too; {:.0f} "
+                               "would do",
+                               all, 2 * products)});
   return facts;
 }
 
 TreeSteps reduction_tree(int threads, std::string_view variant) {
-  const bool divergent = variant == "interleaved_divergent", interleaved = variant == "interleaved";
+  using kernels::ReduceTree;
+  const ReduceTree tree = kernels::reduce_tree(variant);
+  const bool divergent = tree == ReduceTree::spread, interleaved = tree == ReduceTree::gathered;
   TreeSteps steps;
-  if (!divergent && !interleaved && variant != "sequential" && variant != "first_add") return steps;
+  if (tree == ReduceTree::none) return steps;
   for (int level = 1; level < threads; level *= 2) {
     const int step = divergent || interleaved ? level : threads / (2 * level);
     int diverging = 0;
@@ -139,8 +131,9 @@ std::vector<Fact> reduce_facts(std::int64_t n, int threads, std::string_view var
 
 std::vector<Fact> scan_facts(std::string_view variant, std::int64_t section) {
   std::int64_t additions = 0, steps = 0;
-  const bool tree = variant == "brent_kung";
-  if (!tree && !variant.starts_with("kogge_stone")) return {};
+  const kernels::ScanSteps how = kernels::scan_steps(variant);
+  if (how == kernels::ScanSteps::none) return {};
+  const bool tree = how == kernels::ScanSteps::up_and_down;
   std::int64_t step = 1;
   for (; step < section; step *= 2) {
     additions += tree ? section / (2 * step) : section - step;  // up, for the tree
@@ -158,42 +151,42 @@ std::vector<Fact> scan_facts(std::string_view variant, std::int64_t section) {
 
 std::vector<Fact> histogram_facts(std::int64_t n, std::int64_t bins, std::int64_t fullest,
                                   int multiprocessors, std::string_view variant) {
-  constexpr std::int64_t kPrivateValues = 1024;  // of a block of `privatized`
+  using kernels::HistogramAdds;
   const auto fact = [](std::int64_t count, std::string text) {
     return std::vector<Fact>{{"atomics on one address", static_cast<double>(count), text}};
   };
-  if (variant == "compare_and_swap") {
-    return fact(fullest, fmt::format("{} that succeed in memory on the fullest of {} bins, one for "
-                                     "each of its values, and those that try again; {} on all",
-                                     fullest, bins, n));
+  switch (kernels::histogram_adds(variant)) {
+    case HistogramAdds::values_again:
+      return fact(fullest, fmt::format("{} that succeed in memory on the fullest of {} bins, one "
+                                       "for each of its values, and those that try again; {} on "
+                                       "all",
+                                       fullest, bins, n));
+    case HistogramAdds::values:
+      return fact(fullest, fmt::format("{} in memory on the fullest of {} bins, one for each of "
+                                       "its values; {} on all",
+                                       fullest, bins, n));
+    case HistogramAdds::blocks: {
+      const std::int64_t blocks = divide_up(n, kernels::kHistogramBlockValues);
+      const std::int64_t most = std::min(blocks, fullest);
+      return fact(most, fmt::format("at most {} in memory: one for each of {} blocks that saw the "
+                                    "bin; the others are in shared memory",
+                                    most, blocks));
+    }
+    case HistogramAdds::resident: {
+      if (multiprocessors == 0) return {};
+      const std::int64_t most = std::min<std::int64_t>(2 * multiprocessors, fullest);
+      return fact(most, fmt::format("at most {} in memory: two blocks on each of {} "
+                                    "multiprocessors",
+                                    most, multiprocessors));
+    }
+    default:
+      return {};
   }
-  if (variant == "global_atomics") {
-    return fact(fullest, fmt::format("{} in memory on the fullest of {} bins, one for each of its "
-                                     "values; {} on all",
-                                     fullest, bins, n));
-  }
-  if (variant == "privatized") {
-    const std::int64_t blocks = divide_up(n, kPrivateValues), most = std::min(blocks, fullest);
-    return fact(most, fmt::format("at most {} in memory: one for each of {} blocks that saw the "
-                                  "bin; the others are in shared memory",
-                                  most, blocks));
-  }
-  if (variant == "privatized_coarsened" && multiprocessors > 0) {
-    const std::int64_t most = std::min<std::int64_t>(2 * multiprocessors, fullest);
-    return fact(most, fmt::format("at most {} in memory: two blocks on each of {} multiprocessors",
-                                  most, multiprocessors));
-  }
-  return {};
 }
 
 std::vector<Fact> nbody_facts(std::int64_t n, std::string_view variant) {
   const double pairs = static_cast<double>(n) * static_cast<double>(n), flops = 20 * pairs;
-  // Bodies i that one load of a body j from global memory serves.
-  const double served =
-      variant == "shared_tiles"                                                              ? 256
-      : variant == "register_tiled"                                                          ? 1024
-      : variant == "naive" || variant == "array_of_structs" || variant == "struct_of_arrays" ? 1
-                                                                                             : 0;
+  const double served = kernels::nbody_bodies_of_load(variant);
   if (served == 0) return {};
   const double bytes = 16 * (pairs / served + 2 * static_cast<double>(n));
   return {{"global loads", 4 * pairs / served,
@@ -207,8 +200,7 @@ std::vector<Fact> divergence_facts(std::int64_t n, int rounds, std::string_view 
   const std::int64_t warps = divide_up(n, std::int64_t{kWarp});
   // A warp that diverges multiplies once for its squares and twice for its cubes. One thread alone
   // agrees with itself.
-  const bool diverges = variant == "branch_by_thread";
-  const double each = diverges ? 3 : variant == "predicated" ? 2 : 1.5;
+  const auto [each, diverges] = kernels::divergence_traits(variant);
   const std::int64_t diverging = diverges ? warps - (n % kWarp == 1 ? 1 : 0) : 0;
   return {{"multiplications of a warp", each * rounds,
            fmt::format("{:g} in each of {} rounds{}", each, rounds,

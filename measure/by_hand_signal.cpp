@@ -22,10 +22,10 @@ double taps_within(std::int64_t tile, std::int64_t mask, std::int64_t low, std::
 }
 
 // The outputs of a block in each dimension of the signal.
-std::vector<std::int64_t> own_tile(const kernels::SignalDims& d, std::string_view variant) {
+std::vector<std::int64_t> own_tile(const kernels::SignalDims& d, bool threads_load_halo) {
   if (d.rank() == 3) return {4, 8, 32};
   if (d.rank() == 2) return {32, 32};
-  return {variant == "tiled_input" ? 1025 - d.filter_width : 1024};
+  return {threads_load_halo ? 1025 - d.filter_width : 1024};
 }
 
 }  // namespace
@@ -49,26 +49,28 @@ std::vector<Fact> signal_facts(const kernels::SignalDims& d, std::string_view va
   const double outputs = static_cast<double>(d.elements());
   const double taps = static_cast<double>(d.taps()), flops = 2 * outputs * taps;
   std::vector<Fact> facts;
-  if (variant == "naive") {
+  using kernels::SignalLoads;
+  const kernels::SignalTraits traits = kernels::signal_traits(variant);
+  if (traits.loads == SignalLoads::none) return facts;
+  if (traits.loads == SignalLoads::element_and_tap) {
     add_loads(facts, 2 * taps * outputs, outputs, flops,
               "an element and a tap for each product; borders not counted off");
     return facts;
   }
-  if (variant == "constant_memory") {
+  if (traits.loads == SignalLoads::element) {
     add_loads(facts, taps * outputs, outputs, flops, "an element for each product");
     return facts;
   }
-  if (!variant.starts_with("tiled")) return facts;
   const auto rank = static_cast<std::size_t>(d.rank());
   const std::int64_t extents[] = {d.filter_depth, d.filter_height, d.filter_width};
   const std::span<const std::int64_t> mask = std::span(extents).last(rank);
   const std::vector<std::int64_t> tile =
-      side > 0 ? std::vector<std::int64_t>(rank, side) : own_tile(d, variant);
+      side > 0 ? std::vector<std::int64_t>(rank, side) : own_tile(d, traits.threads_load_halo);
   const TileReuse reuse = tile_reuse(tile, mask);
   double size = 1;  // outputs of a tile
   for (const std::int64_t extent : tile) size *= static_cast<double>(extent);
   // The cached halo is not staged: it is read for each tap out there.
-  const bool cached = variant == "tiled_cached_halo";
+  const bool cached = traits.loads == SignalLoads::tile_without_halo;
   const double loads = cached ? size + reuse.uses - reuse.uses_in_tile : reuse.loads;
   add_loads(facts, loads / size * outputs, outputs, flops,
             fmt::format("{:.0f} elements for {:.0f} outputs of a block", loads, size));

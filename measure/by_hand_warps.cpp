@@ -66,13 +66,15 @@ int bank_passes(std::int64_t stride) {
 }
 
 std::vector<Fact> memory_facts(const kernels::Access& access, std::string_view variant) {
-  if (variant == "shared_by_stride") {
+  using kernels::MemoryOperation;
+  const std::optional<MemoryOperation> operation = kernels::memory_traits(variant).operation;
+  if (operation == MemoryOperation::shared) {
     const int passes = bank_passes(access.stride);
     return {{"passes over the banks", static_cast<double>(passes),
              fmt::format("{}: gcd({}, 32) lanes of a warp share each of {} banks", passes,
                          access.stride, kBanks / passes)}};
   }
-  if (!variant.starts_with("copy_by") && !variant.starts_with("read_by")) return {};
+  if (operation != MemoryOperation::copy && operation != MemoryOperation::read) return {};
   const WarpSectors warp = sectors_of_warp(access);
   return {{"sectors of a warp", static_cast<double>(warp.sectors),
            fmt::format("{} of 32 bytes in {} lines of 128, for lanes {} apart from word {}; 4 "

@@ -110,6 +110,21 @@ std::string_view Work::configured_rung(std::string_view variant) const {
   return context.block > 0 || !asked.tile.empty() || asked.results > 0 ? "" : variant;
 }
 
+bool takes_minutes(kernels::Rungs rungs, std::string_view name, double work, Device device) {
+  const kernels::Rung* rung = rungs.find(name);
+  if (rung == nullptr) return false;
+  return work > (device.is_cpu() ? rung->bench_up_to.cpu : rung->bench_up_to.gpu);
+}
+
+RungInMode rung_in_mode(kernels::Rungs rungs, std::string_view name) {
+  for (const kernels::Rung& rung : rungs) {
+    for (const kernels::NamedMode& mode : rung.modes) {
+      if (mode.name == name) return {rung.name, mode.mode};
+    }
+  }
+  return {name};
+}
+
 double product_error(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::tf32:

@@ -215,6 +215,18 @@ class Work {
 
 // The mode that asks a rung for the most accuracy that it has.
 kernels::ComputeMode mode_of(const kernels::Rung& rung);
+// Does a rung of this name take minutes for so much work, its operations or its elements?
+// Benchmarks leave it out then.
+bool takes_minutes(kernels::Rungs rungs, std::string_view name, double work, Device device);
+
+// A rung and the mode that it is called in.
+struct RungInMode {
+  std::string_view rung;
+  kernels::ComputeMode mode = kernels::ComputeMode::fp32;
+};
+// What a name of Rung::modes stands for; for another name the rung of it, in fp32.
+RungInMode rung_in_mode(kernels::Rungs rungs, std::string_view name);
+
 // Error of one product of operands rounded for this arithmetic, relative.
 double product_error(Arithmetic arithmetic);
 

@@ -68,7 +68,7 @@ std::string title_of(const std::string& input) {
 
 std::string device_text(const HistogramFlags& flags, Device device, double seconds) {
   return fmt::format("{}{}: {}", to_string(device),
-                     flags.variant == "automatic" ? "" : ", " + flags.variant,
+                     flags.variant == kernels::kAutomatic ? "" : ", " + flags.variant,
                      format_duration(seconds));
 }
 

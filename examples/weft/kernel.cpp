@@ -39,6 +39,7 @@ int list_kernels(bool json) {
         print_event("kernel", {{"family", family.name},
                                {"variant", info.name},
                                {"name", fmt::format("{}/{}", family.name, info.name)},
+                               {"operation", info.operation},
                                {"summary", info.summary},
                                {"on_cpu", info.on_cpu},
                                {"on_cuda", info.on_cuda},

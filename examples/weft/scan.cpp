@@ -239,7 +239,7 @@ int run_scan(const ScanFlags& flags) {
          {"scan", fmt::format("{} {} in {}", flags.exclusive ? "exclusive" : "inclusive", flags.op,
                               numpy_name(type))},
          {"device", fmt::format("{}{}: {}, {:.3g} elements/s", to_string(device),
-                                flags.variant == "automatic" ? "" : ", " + flags.variant,
+                                flags.variant == kernels::kAutomatic ? "" : ", " + flags.variant,
                                 format_duration(seconds), rate)},
          {"last", last_value(array)},
          {"written", flags.out}},

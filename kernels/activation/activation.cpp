@@ -1,94 +1,118 @@
 // SPDX-License-Identifier: MIT
+// The table of the rungs of activation, and the validation and dispatch of a call.
 #include "kernels/activation/activation.h"
+
+#include <string>
 
 #include "kernels/activation/cpu/table.h"
 #include "kernels/checks.h"
 
 namespace weft::kernels {
-namespace cuda {  // in rungs/
+namespace cuda {
 
-decltype(kernels::activation_forward) activation_forward;
-decltype(kernels::activation_backward) activation_backward;
-decltype(kernels::bias_forward) bias_forward;
-decltype(kernels::bias_backward) bias_backward;
+using ActivationForward = void(float* y, const float* x, std::int64_t n, Activation kind,
+                               const Stream& stream);
+using ActivationBackward = void(float* dx, const float* dy, const float* y, std::int64_t n,
+                                Activation kind, GradientMode mode, const Stream& stream);
+using BiasForward = void(float* y, const float* x, const float* bias, std::int64_t outer,
+                         std::int64_t channels, std::int64_t inner, const Stream& stream);
+using BiasBackward = void(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
+                          std::int64_t inner, GradientMode mode, const Stream& stream);
+
+struct ActivationRow {
+  struct Problem {};
+
+  Rung rung;
+  const ActivationCpu& (*cpu)() = nullptr;
+  Launcher<ActivationForward> forward = {};
+  Launcher<ActivationBackward> backward = {};
+  Launcher<BiasForward> bias_forward = {};
+  Launcher<BiasBackward> bias_backward = {};
+
+  constexpr bool complete() const {
+    return rung.on_cpu == (cpu != nullptr) && forward.there_if(rung, "activation_forward_") &&
+           backward.there_if(rung, "activation_backward_") &&
+           bias_forward.there_if(rung, "bias_forward_") &&
+           bias_backward.there_if(rung, "bias_backward_");
+  }
+  std::string takes(const Problem&, Device) const { return ""; }
+};
+
+constexpr ActivationRow kActivationRows[] = {
+    {.rung = {.name = "vectorized",
+              .summary = "one pass in 16-byte pieces, several in flight per thread: memory "
+                         "bandwidth is the whole story",
+              .prefer = "always",
+              .on_cpu = true},
+     .cpu = select_activation_cpu,
+     .forward = WEFT_LAUNCHER(ActivationForward, activation_forward_vectorized),
+     .backward = WEFT_LAUNCHER(ActivationBackward, activation_backward_vectorized),
+     .bias_forward = WEFT_LAUNCHER(BiasForward, bias_forward_vectorized),
+     .bias_backward = WEFT_LAUNCHER(BiasBackward, bias_backward_vectorized)},
+};
 
 }  // namespace cuda
 
+namespace {
+
+constexpr Ladder kLadder("activation", cuda::kActivationRows);
+
+}  // namespace
+
 void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
-                        const Stream& stream) {
+                        std::string_view variant, const Stream& stream) {
   constexpr std::string_view kWhere = "activation_forward";
   check_enumerator(kWhere, "kind", kind, Activation::tanh);
+  const auto& row = kLadder.select(variant, {}, stream.device());
   if (checked_elements(kWhere, {n}) == 0) return;
   check_call(kWhere, stream, {writes("y", y, n).may_be("x"), reads("x", x, n)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) return cuda::activation_forward(y, x, n, kind, stream);
-#endif
-  static_cast<void>(stream);
-  select_activation_cpu().forward(y, x, n, kind);
+  if (stream.device().is_cpu()) return row.cpu().forward(y, x, n, kind);
+  row.forward.run(y, x, n, kind, stream);
 }
 
 void activation_backward(float* dx, const float* dy, const float* y, std::int64_t n,
-                         Activation kind, GradientMode mode, const Stream& stream) {
+                         Activation kind, GradientMode mode, std::string_view variant,
+                         const Stream& stream) {
   constexpr std::string_view kWhere = "activation_backward";
   check_enumerator(kWhere, "kind", kind, Activation::tanh);
   check_mode(kWhere, mode);
+  const auto& row = kLadder.select(variant, {}, stream.device());
   if (checked_elements(kWhere, {n}) == 0) return;
   check_call(kWhere, stream,
              {writes("dx", dx, n).may_be("dy"), reads("dy", dy, n), reads("y", y, n)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::activation_backward(dx, dy, y, n, kind, mode, stream);
-  }
-#endif
-  static_cast<void>(stream);
-  select_activation_cpu().backward(dx, dy, y, n, kind, mode);
+  if (stream.device().is_cpu()) return row.cpu().backward(dx, dy, y, n, kind, mode);
+  row.backward.run(dx, dy, y, n, kind, mode, stream);
 }
 
 void bias_forward(float* y, const float* x, const float* bias, std::int64_t outer,
-                  std::int64_t channels, std::int64_t inner, const Stream& stream) {
+                  std::int64_t channels, std::int64_t inner, std::string_view variant,
+                  const Stream& stream) {
+  const auto& row = kLadder.select(variant, {}, stream.device());
   const std::int64_t n = checked_elements("bias_forward", {outer, channels, inner});
   if (n == 0) return;
   check_call("bias_forward", stream,
              {writes("y", y, n).may_be("x"), reads("x", x, n), reads("bias", bias, channels)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::bias_forward(y, x, bias, outer, channels, inner, stream);
-  }
-#endif
-  static_cast<void>(stream);
-  select_activation_cpu().bias_forward(y, x, bias, outer, channels, inner);
+  if (stream.device().is_cpu()) return row.cpu().bias_forward(y, x, bias, outer, channels, inner);
+  row.bias_forward.run(y, x, bias, outer, channels, inner, stream);
 }
 
 void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
-                   std::int64_t inner, GradientMode mode, const Stream& stream) {
+                   std::int64_t inner, GradientMode mode, std::string_view variant,
+                   const Stream& stream) {
   check_mode("bias_backward", mode);
+  const auto& row = kLadder.select(variant, {}, stream.device());
   const std::int64_t elements = checked_elements("bias_backward", {outer, channels, inner});
   if (channels == 0) return;
   if (elements == 0 && mode == GradientMode::accumulate) return;
   check_call("bias_backward", stream, {writes("db", db, channels), reads("dy", dy, elements)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) {
-    return cuda::bias_backward(db, dy, outer, channels, inner, mode, stream);
+  if (stream.device().is_cpu()) {
+    return row.cpu().bias_backward(db, dy, outer, channels, inner, mode);
   }
-#endif
-  static_cast<void>(stream);
-  select_activation_cpu().bias_backward(db, dy, outer, channels, inner, mode);
+  row.bias_backward.run(db, dy, outer, channels, inner, mode, stream);
 }
 
-namespace {
-
-constexpr Rung kRungs[] = {
-    {.name = "vectorized",
-     .summary = "one pass in 16-byte pieces, several in flight per thread: memory bandwidth is the "
-                "whole story",
-     .prefer = "always",
-     .on_cpu = true},
-};
-
-}  // namespace
-
 Rungs activation_rungs() {
-  return Rungs(kRungs);
+  return kLadder.rungs();
 }
 
 }  // namespace weft::kernels

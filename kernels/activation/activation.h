@@ -16,16 +16,37 @@ namespace weft::kernels {
 enum class Activation { relu, sigmoid, tanh };
 
 void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
-                        const Stream& stream);
+                        std::string_view variant, const Stream& stream);
 void activation_backward(float* dx, const float* dy, const float* y, std::int64_t n,
-                         Activation kind, GradientMode mode, const Stream& stream);
+                         Activation kind, GradientMode mode, std::string_view variant,
+                         const Stream& stream);
 
 // y[i,c,j] = x[i,c,j] + bias[c] over (outer, channels, inner); y may be x.
 void bias_forward(float* y, const float* x, const float* bias, std::int64_t outer,
-                  std::int64_t channels, std::int64_t inner, const Stream& stream);
+                  std::int64_t channels, std::int64_t inner, std::string_view variant,
+                  const Stream& stream);
 // db[c] (+)= sum over i,j of dy[i,c,j], in a fixed order. outer == 0 with overwrite writes zeros.
 void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
-                   std::int64_t inner, GradientMode mode, const Stream& stream);
+                   std::int64_t inner, GradientMode mode, std::string_view variant,
+                   const Stream& stream);
+
+// The same, by the rung that `automatic` takes.
+inline void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
+                               const Stream& stream) {
+  activation_forward(y, x, n, kind, kAutomatic, stream);
+}
+inline void activation_backward(float* dx, const float* dy, const float* y, std::int64_t n,
+                                Activation kind, GradientMode mode, const Stream& stream) {
+  activation_backward(dx, dy, y, n, kind, mode, kAutomatic, stream);
+}
+inline void bias_forward(float* y, const float* x, const float* bias, std::int64_t outer,
+                         std::int64_t channels, std::int64_t inner, const Stream& stream) {
+  bias_forward(y, x, bias, outer, channels, inner, kAutomatic, stream);
+}
+inline void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
+                          std::int64_t inner, GradientMode mode, const Stream& stream) {
+  bias_backward(db, dy, outer, channels, inner, mode, kAutomatic, stream);
+}
 
 Rungs activation_rungs();
 

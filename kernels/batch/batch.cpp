@@ -1,19 +1,50 @@
 // SPDX-License-Identifier: MIT
+// The table of the rungs of a batch, and the validation and dispatch of a call.
 #include "kernels/batch/batch.h"
 
 #include <limits>
+#include <string>
 
 #include "kernels/batch/cpu/table.h"
 #include "kernels/checks.h"
 
 namespace weft::kernels {
-namespace cuda {  // in rungs/
+namespace cuda {
 
-decltype(kernels::gather_batch) gather_batch;
+using GatherLauncher = void(float* x, std::int32_t* labels, std::int64_t* indices,
+                            const std::uint8_t* images, const std::int32_t* image_labels,
+                            std::int64_t rows, const BatchDims& dims, const std::int64_t* step,
+                            const BatchOrder& order, const Augmentation& augmentation,
+                            std::span<const Normalization> normalization, const Stream& stream);
+
+struct BatchRow {
+  struct Problem {};
+
+  Rung rung;
+  const BatchCpu& (*cpu)() = nullptr;
+  Launcher<GatherLauncher> launcher = {};
+
+  constexpr bool complete() const {
+    return rung.on_cpu == (cpu != nullptr) && launcher.there_if(rung, "batch_");
+  }
+  std::string takes(const Problem&, Device) const { return ""; }
+};
+
+constexpr BatchRow kBatchRows[] = {
+    {.rung = {.name = "gather",
+              .summary = "one block per row: one thread draws the place and the distortion, all "
+                         "threads sample",
+              .prefer = "always",
+              .on_cpu = true},
+     .cpu = select_batch_cpu,
+     .launcher = WEFT_LAUNCHER(GatherLauncher, batch_gather)},
+};
 
 }  // namespace cuda
 
 namespace {
+
+constexpr Ladder kLadder("batch", cuda::kBatchRows);
 
 void check(const BatchOrder& order) {
   if (order.count >= 1 && order.steps >= 1) return;
@@ -71,7 +102,8 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
                   const std::int32_t* image_labels, std::int64_t rows, const BatchDims& dims,
                   const std::int64_t* step, const BatchOrder& order,
                   const Augmentation& augmentation, std::span<const Normalization> normalization,
-                  const Stream& stream) {
+                  std::string_view variant, const Stream& stream) {
+  const auto& row = kLadder.select(variant, {}, stream.device());
   const auto [channels, height, width] = dims;
   const std::int64_t elements = checked_elements("gather_batch", {rows, channels, height, width});
   if (elements == 0) return;
@@ -86,14 +118,12 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
              {writes("x", x, elements), writes("labels", labels, rows).or_null(),
               writes("indices", indices, rows).or_null(), reads("images", images, bytes),
               reads("image_labels", image_labels, held).or_null(), reads("step", step, 1)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda())
-    return cuda::gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
-                              augmentation, normalization, stream);
-#endif
-  static_cast<void>(stream);
-  select_batch_cpu().gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
+  if (stream.device().is_cpu()) {
+    return row.cpu().gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
                                   augmentation, draw::lines_of(normalization));
+  }
+  row.launcher.run(x, labels, indices, images, image_labels, rows, dims, step, order, augmentation,
+                   normalization, stream);
 }
 
 std::array<float, 256> normalized_bytes(const Normalization& channel) {
@@ -109,20 +139,8 @@ std::int64_t batch_index(std::int64_t row, std::int64_t step, const BatchOrder& 
   return draw::place_of(row, step, order).index;
 }
 
-namespace {
-
-constexpr Rung kRungs[] = {
-    {.name = "gather",
-     .summary =
-         "one block per row: one thread draws the place and the distortion, all threads sample",
-     .prefer = "always",
-     .on_cpu = true},
-};
-
-}  // namespace
-
 Rungs batch_rungs() {
-  return Rungs(kRungs);
+  return kLadder.rungs();
 }
 
 }  // namespace weft::kernels

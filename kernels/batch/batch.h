@@ -101,7 +101,16 @@ void gather_batch(float* x,               // (rows, channels, height, width), no
                   std::int64_t rows, const BatchDims& dims, const std::int64_t* step,
                   const BatchOrder& order, const Augmentation& augmentation,
                   std::span<const Normalization> normalization,  // (channels,)
-                  const Stream& stream);
+                  std::string_view variant, const Stream& stream);
+// The same, by the rung that `automatic` takes.
+inline void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices,
+                         const std::uint8_t* images, const std::int32_t* image_labels,
+                         std::int64_t rows, const BatchDims& dims, const std::int64_t* step,
+                         const BatchOrder& order, const Augmentation& augmentation,
+                         std::span<const Normalization> normalization, const Stream& stream) {
+  gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order, augmentation,
+               normalization, kAutomatic, stream);
+}
 
 // What each byte becomes, with the bits of gather_batch(), for a reader of single images.
 std::array<float, 256> normalized_bytes(const Normalization& channel);

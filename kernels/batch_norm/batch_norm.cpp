@@ -40,6 +40,7 @@ struct BatchNormRow {
   Launcher<BatchNormBackward> backward = {};
   Launcher<BatchNormMoments> moments = {};
   Launcher<BatchNormGradientSums> gradient_sums = {};
+  bool stands_for_inference = false;
 
   constexpr bool complete() const {
     return forward.is("batch_norm_forward_", rung.name) &&
@@ -70,7 +71,8 @@ constexpr BatchNormRow kBatchNormRows[] = {
      .forward = WEFT_LAUNCHER(BatchNormForward, batch_norm_forward_two_pass),
      .backward = WEFT_LAUNCHER(BatchNormBackward, batch_norm_backward_two_pass),
      .moments = WEFT_LAUNCHER(BatchNormMoments, batch_norm_moments_two_pass),
-     .gradient_sums = WEFT_LAUNCHER(BatchNormGradientSums, batch_norm_gradient_sums_two_pass)},
+     .gradient_sums = WEFT_LAUNCHER(BatchNormGradientSums, batch_norm_gradient_sums_two_pass),
+     .stands_for_inference = true},
     {.rung = {.name = "split",
               .summary = "several blocks per channel: mean and squares in one walk, merged part by "
                          "part, then the output",
@@ -179,12 +181,10 @@ void batch_norm_forward(float* y, float* mean, float* inv_std, float* running_me
               writes("running_mean", running_mean, c), writes("running_var", running_var, c),
               reads("x", x, n), reads("gamma", gamma, c), reads("beta", beta, c),
               scratch_of(row, dims, workspace)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.forward.run(y, mean, inv_std, running_mean, running_var, x, gamma, beta, eps,
                            momentum, dims, workspace, stream);
   }
-#endif
   select_batch_norm_cpu().forward(y, mean, inv_std, running_mean, running_var, x, gamma, beta, eps,
                                   momentum, dims);
 }
@@ -200,12 +200,9 @@ void batch_norm_inference(float* y, const float* x, const float* running_mean,
       kWhere, stream,
       {writes("y", y, n), reads("x", x, n), reads("running_mean", running_mean, c),
        reads("running_var", running_var, c), reads("gamma", gamma, c), reads("beta", beta, c)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda())
-    return cuda::batch_norm_inference(y, x, running_mean, running_var, gamma, beta, eps, dims,
-                                      stream);
-#endif
-  static_cast<void>(stream);
+    return WEFT_CUDA(cuda::batch_norm_inference)(y, x, running_mean, running_var, gamma, beta, eps,
+                                                 dims, stream);
   select_batch_norm_cpu().inference(y, x, running_mean, running_var, gamma, beta, eps, dims);
 }
 
@@ -232,12 +229,10 @@ void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const float* dy
       {writes("dx", dx, n), writes("dgamma", dgamma, c), writes("dbeta", dbeta, c),
        reads("dy", dy, n), reads("x", x, n), reads("gamma", gamma, c), reads("mean", mean, c),
        reads("inv_std", inv_std, c), scratch_of(row, dims, workspace)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.backward.run(dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, dims, dx_mode,
                             parameter_mode, options.relu_mask, workspace, stream);
   }
-#endif
   select_batch_norm_cpu().backward(dx, dgamma, dbeta, dy, x, gamma, mean, inv_std, dims, dx_mode,
                                    parameter_mode, options.relu_mask);
 }
@@ -251,11 +246,9 @@ void batch_norm_moments(Moments* moments, float* mean, const float* x, const Bat
   check_call("batch_norm_moments", stream,
              {writes("moments", moments, dims.c), writes("mean", mean, dims.c),
               reads("x", x, dims.n * dims.c * dims.inner), scratch_of(row, dims, workspace)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.moments.run(moments, mean, x, dims, all, workspace, stream);
   }
-#endif
   select_batch_norm_cpu().moments(moments, mean, x, dims, all);
 }
 
@@ -265,12 +258,9 @@ void batch_norm_variance(float* var, const Moments* moments, const float* mean,
   check_call(
       "batch_norm_variance", stream,
       {writes("var", var, dims.c), reads("moments", moments, dims.c), reads("mean", mean, dims.c)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::batch_norm_variance(var, moments, mean, dims.c, all, stream);
+    return WEFT_CUDA(cuda::batch_norm_variance)(var, moments, mean, dims.c, all, stream);
   }
-#endif
-  static_cast<void>(stream);
   for (std::int64_t c = 0; c < dims.c; ++c) {
     const Moments& own = moments[c];
     const double squares = own.squares < 0 ? 0 : own.squares;  // rounding, of equal values
@@ -289,13 +279,10 @@ void batch_norm_finish(float* inv_std, float* running_mean, float* running_var, 
       {writes("inv_std", inv_std, dims.c).may_be("var"),
        writes("running_mean", running_mean, dims.c), writes("running_var", running_var, dims.c),
        reads("mean", mean, dims.c), reads("var", var, dims.c)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::batch_norm_finish(inv_std, running_mean, running_var, mean, var, eps, momentum,
-                                   dims.c, all, stream);
+    return WEFT_CUDA(cuda::batch_norm_finish)(inv_std, running_mean, running_var, mean, var, eps,
+                                              momentum, dims.c, all, stream);
   }
-#endif
-  static_cast<void>(stream);
   for (std::int64_t c = 0; c < dims.c; ++c) {
     const double biased = static_cast<double>(var[c]);
     inv_std[c] = static_cast<float>(1 / std::sqrt(biased + static_cast<double>(eps)));
@@ -320,12 +307,10 @@ void batch_norm_gradient_sums(float* dgamma, float* dbeta, float* means, const f
              {writes("dgamma", dgamma, c), writes("dbeta", dbeta, c), writes("means", means, 2 * c),
               reads("dy", dy, n), reads("x", x, n), reads("mean", mean, c),
               reads("inv_std", inv_std, c), scratch_of(row, dims, workspace)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
     return row.gradient_sums.run(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,
                                  parameter_mode, workspace, stream);
   }
-#endif
   select_batch_norm_cpu().gradient_sums(dgamma, dbeta, means, dy, x, mean, inv_std, dims, all,
                                         parameter_mode);
 }
@@ -341,15 +326,16 @@ void batch_norm_input_gradient(float* dx, const float* dy, const float* x, const
   check_call(kWhere, stream,
              {writes("dx", dx, n), reads("dy", dy, n), reads("x", x, n), reads("gamma", gamma, c),
               reads("mean", mean, c), reads("inv_std", inv_std, c), reads("means", means, 2 * c)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::batch_norm_input_gradient(dx, dy, x, gamma, mean, inv_std, means, dims, dx_mode,
-                                           relu_mask, stream);
+    return WEFT_CUDA(cuda::batch_norm_input_gradient)(dx, dy, x, gamma, mean, inv_std, means, dims,
+                                                      dx_mode, relu_mask, stream);
   }
-#endif
-  static_cast<void>(stream);
   select_batch_norm_cpu().input_gradient(dx, dy, x, gamma, mean, inv_std, means, dims, dx_mode,
                                          relu_mask);
+}
+
+bool batch_norm_stands_for_inference(std::string_view rung) {
+  return kLadder.of(rung, &cuda::BatchNormRow::stands_for_inference);
 }
 
 Rungs batch_norm_rungs() {

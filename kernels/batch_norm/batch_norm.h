@@ -67,6 +67,8 @@ inline void batch_norm_backward(float* dx, float* dgamma, float* dbeta, const fl
                       {}, workspace, stream);
 }
 
+// Is inference, which has one version, measured in the row of this rung?
+bool batch_norm_stands_for_inference(std::string_view rung);
 Rungs batch_norm_rungs();  // in teaching order
 
 }  // namespace weft::kernels

@@ -12,21 +12,21 @@ namespace {
 // Above some thousand weights the tiles of a product reuse more than a direct thread can. Tensor
 // cores pay when channels and filters fill their tiles (a chunk is 16 channels, a tile 64 filters)
 // and the work outlasts packing the operands, which is some 10 us of launches.
-[[maybe_unused]] bool fills_tensor_cores(const ConvDims& d) {
+bool fills_tensor_cores(const ConvDims& d) {
   const double flops = 2.0 * static_cast<double>(d.n) * static_cast<double>(d.oh() * d.ow()) *
                        static_cast<double>(d.oc * d.c * d.kh * d.kw);
   return d.c >= 16 && d.oc >= 16 && d.c * d.oc >= 512 && flops >= 1e8;
 }
 
 // A tile is 16 filters, or 16 channels at a column of taps, and 8 of what is left.
-[[maybe_unused]] bool fills_small_tiles(const ConvDims& d) {
+bool fills_small_tiles(const ConvDims& d) {
   return d.c >= 4 && d.oc >= 8;
 }
 
 // Stride 1, and channels that fill a copy of 128 bytes. Weight gradients have images side by side
 // instead, and a fifth of a copy may be empty. Three products in fp32 are too many for tiles that
 // are half empty.
-[[maybe_unused]] bool fills_copies(const ConvProblem& problem) {
+bool fills_copies(const ConvProblem& problem) {
   const auto& [pass, d, mode] = problem;
   const std::int64_t copied = mode == ComputeMode::bf16 ? 64 : 32;
   if (pass == ConvPass::backward_weights) {
@@ -41,7 +41,6 @@ namespace {
 }  // namespace
 
 Choice conv_automatic(const ConvProblem& problem, Device device) {
-#ifdef WEFT_WITH_CUDA
   const auto& [pass, dims, mode] = problem;
   if (device.is_cuda()) {
     if (!image_size_refusal(dims).empty()) return {"direct", "an image of 2^30 elements or more"};
@@ -56,7 +55,7 @@ Choice conv_automatic(const ConvProblem& problem, Device device) {
     }
     const std::int64_t weights = dims.oc * dims.c * dims.kh * dims.kw;
     const bool few_weights = pass != ConvPass::backward_weights || weights <= 4096;
-    if (few_weights && cuda::direct_fits(pass, dims)) {
+    if (few_weights && WEFT_CUDA(cuda::direct_fits)(pass, dims)) {
       if (fills_small_tiles(dims) && conv_takes("direct_tensor_core", problem, device)) {
         return {"direct_tensor_core",
                 "an image and all filters fit in shared memory and fill small tiles"};
@@ -65,8 +64,6 @@ Choice conv_automatic(const ConvProblem& problem, Device device) {
     }
     return {"implicit_gemm", "too many weights for shared memory, or an odd shape"};
   }
-#endif
-  (void)problem, (void)device;
   return {"implicit_gemm", "the one for any shape on a CPU"};
 }
 

@@ -4,8 +4,7 @@
 // A ComputeMode is the least precision that the caller accepts; what runs on the CPU is fp32.
 #include "kernels/conv/conv.h"
 
-#include <algorithm>
-#include <initializer_list>
+#include <limits>
 #include <string>
 
 #include <omp.h>
@@ -36,6 +35,7 @@ struct ConvRow {
   std::optional<ArithmeticByMode> weights_arithmetic = {};  // where it is not that of the rung
   bool masks = false;         // Can the data gradient apply a ReLU mask in its epilogue?
   bool large_images = false;  // with offsets of 64 bits, for images of 2^30 elements and more
+  std::int64_t network_channels = 0;  // the most of a layer on which it is measured
 
   constexpr bool complete() const {
     return rung.on_cuda == static_cast<bool>(forward) &&
@@ -61,16 +61,28 @@ struct ConvRow {
 
 using enum Arithmetic;
 
+constexpr NamedMode kIm2colModes[] = {{"im2col_gemm_tensor_core", ComputeMode::tf32}};
+constexpr NamedMode kTensorCoreModes[] = {{"implicit_gemm_tensor_core", ComputeMode::tf32},
+                                          {"implicit_gemm_tensor_core_bf16", ComputeMode::bf16},
+                                          {"implicit_gemm_tensor_core_tf32x3", ComputeMode::fp32}};
+constexpr NamedMode kWgmmaModes[] = {{"implicit_gemm_wgmma", ComputeMode::tf32},
+                                     {"implicit_gemm_wgmma_bf16", ComputeMode::bf16},
+                                     {"implicit_gemm_wgmma_fp16x3", ComputeMode::fp32}};
+constexpr NamedMode kDirectModes[] = {{"direct_tensor_core_tf32", ComputeMode::tf32}};
+constexpr std::int64_t kAnyChannels = std::numeric_limits<std::int64_t>::max();
+
 constexpr ConvRow kConvRows[] = {
     {.rung = {.name = "direct",
               .summary = "the sums as written: one thread per output, no extra memory",
               .prefer = "for layers of few channels whose image and filters fit in shared memory",
-              .on_cpu = true},
+              .on_cpu = true,
+              .bench_up_to = {.cpu = 2e10}},
      .on_cpu_as_written = true,
      .forward = WEFT_FORWARD(conv2d_forward_direct),
      .backward_data = WEFT_DATA(conv2d_backward_data_direct),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_direct),
-     .large_images = true},
+     .large_images = true,
+     .network_channels = 1},
     {.rung = {.name = "direct_constant",
               .summary = "filters in constant memory: one access serves a warp",
               .prefer = "to see what the constant cache gains",
@@ -92,7 +104,8 @@ constexpr ConvRow kConvRows[] = {
               .summary = "every window is copied to a column of a matrix, then one GEMM per batch",
               .prefer = "to see what the copies cost",
               .arithmetic = {fp32, tf32, bf16},
-              .needs = "sm_80 in ComputeMode tf32 and bf16"},
+              .needs = "sm_80 in ComputeMode tf32 and bf16",
+              .modes = kIm2colModes},
      .forward = WEFT_FORWARD(conv2d_forward_im2col_gemm),
      .backward_data = WEFT_DATA(conv2d_backward_data_im2col_gemm),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_im2col_gemm),
@@ -104,19 +117,22 @@ constexpr ConvRow kConvRows[] = {
               .on_cpu = true},
      .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm),
      .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm),
-     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm)},
+     .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm),
+     .network_channels = kAnyChannels},
     {.rung = {.name = "implicit_gemm_tensor_core",
               .summary = "that GEMM on tensor cores, fed 16 bytes at a time from images packed by "
                          "channels",
               .prefer = "from 16 channels and filters on, where wgmma cannot run",
               .compute_capability = 80,
-              .arithmetic = {tf32x3, tf32, bf16}},
+              .arithmetic = {tf32x3, tf32, bf16},
+              .modes = kTensorCoreModes},
      .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm_tensor_core),
      .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm_tensor_core),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm_tensor_core),
      .workspace = WEFT_WORKSPACE(conv_workspace_implicit_gemm_tensor_core),
      .weights_arithmetic = {{tf32x3, tf32, tf32}},
-     .masks = true},
+     .masks = true,
+     .network_channels = kAnyChannels},
     {.rung = {.name = "implicit_gemm_wgmma",
               .summary = "the copy engine gathers: a window's tap is a box of the image, moved by "
                          "the tap",
@@ -124,20 +140,23 @@ constexpr ConvRow kConvRows[] = {
               .compute_capability = 90,
               .exactly_sm_90a = true,
               .arithmetic = {fp16x3, tf32, bf16},
-              .needs = "stride 1; weight gradients: kernels of 3 x 3"},
+              .needs = "stride 1; weight gradients: kernels of 3 x 3",
+              .modes = kWgmmaModes},
      .forward = WEFT_FORWARD(conv2d_forward_implicit_gemm_wgmma),
      .backward_data = WEFT_DATA(conv2d_backward_data_implicit_gemm_wgmma),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_implicit_gemm_wgmma),
      .takes_shape = WEFT_TAKES(conv_takes_implicit_gemm_wgmma),
      .workspace = WEFT_WORKSPACE(conv_workspace_implicit_gemm_wgmma),
-     .masks = true},
+     .masks = true,
+     .network_channels = kAnyChannels},
     {.rung = {.name = "direct_tensor_core",
               .summary = "images stay in shared memory as they came: a table of offsets makes them "
                          "operands",
               .prefer = "for small layers of 4 channels and 8 filters or more",
               .compute_capability = 80,
               .arithmetic = {tf32x3, tf32, tf32},
-              .needs = "96 KiB for an image and all filters; data gradients: stride 1"},
+              .needs = "96 KiB for an image and all filters; data gradients: stride 1",
+              .modes = kDirectModes},
      .forward = WEFT_FORWARD(conv2d_forward_direct_tensor_core),
      .backward_data = WEFT_DATA(conv2d_backward_data_direct_tensor_core),
      .backward_weights = WEFT_WEIGHTS(conv2d_backward_weights_direct_tensor_core),
@@ -168,58 +187,6 @@ std::string ConvRow::takes(const ConvProblem& problem, Device device) const {
 
 }  // namespace cuda
 
-namespace {
-
-std::string describe(const ConvDims& d) {
-  return str("conv2d input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), filters (", d.oc, ", ",
-             d.c, ", ", d.kh, ", ", d.kw, "), stride (", d.stride_h, ", ", d.stride_w, "), pad (",
-             d.pad_h, ", ", d.pad_w, ")");
-}
-
-void check_bytes(const ConvDims& d, std::initializer_list<std::int64_t> extents) {
-  std::int64_t bytes = sizeof(float);
-  for (const std::int64_t extent : extents) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-      throw Error(ErrorKind::usage, str(describe(d), ": does not fit in memory"));
-    }
-  }
-}
-
-}  // namespace
-
-void check_conv_dims(const ConvDims& d) {
-  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // keeps sums of extents in range
-  constexpr std::int64_t kMaxStride = std::int64_t{1} << 31;
-  const auto require = [&](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::usage, str(describe(d), ": ", what));
-  };
-  require(d.n >= 0 && d.c >= 0 && d.oc >= 0, "n, c and oc must not be negative");
-  require(d.h >= 0 && d.w >= 0 && d.kh > 0 && d.kw > 0, "the image or the kernel has no size");
-  require(d.stride_h > 0 && d.stride_w > 0, "strides must be positive");
-  require(d.pad_h >= 0 && d.pad_w >= 0, "pads must not be negative");
-  require(d.stride_h < kMaxStride && d.stride_w < kMaxStride, "a stride is too large");
-  for (const std::int64_t extent : {d.h, d.w, d.kh, d.kw, d.pad_h, d.pad_w}) {
-    require(extent <= kMaxExtent, "an extent is too large");
-  }
-  require(d.h + 2 * d.pad_h >= d.kh && d.w + 2 * d.pad_w >= d.kw,
-          "the kernel is larger than the padded image");
-  check_bytes(d, {d.n, d.c, d.h, d.w});
-  check_bytes(d, {d.n, d.oc, d.oh(), d.ow()});
-  check_bytes(d, {d.oc, d.c, d.kh, d.kw});
-}
-
-std::string image_size_refusal(const ConvDims& dims) {
-  constexpr double kLimit = 1073741824.0;
-  const auto product = [](auto... extents) { return (static_cast<double>(extents) * ...); };
-  const double input = product(dims.c, dims.h + 2 * dims.pad_h, dims.w + 2 * dims.pad_w);
-  const double output = product(dims.oc, dims.oh(), dims.ow());
-  const double columns = product(dims.c, dims.kh, dims.kw, dims.oh(), dims.ow());
-  const double gathered = product(dims.oc, dims.kh, dims.kw);
-  if (std::max({input, output, columns, gathered}) < kLimit) return "";
-  return str("it takes fewer than 2^30 elements an image, found input ", input, ", output ", output,
-             ", columns ", columns);
-}
-
 void mask_gradient(float* dx, const ConvDims& d, const float* relu_mask, const Stream& stream) {
   if (relu_mask == nullptr) return;
   activation_backward(dx, dx, relu_mask, d.n * d.c * d.h * d.w, Activation::relu,
@@ -239,11 +206,8 @@ std::size_t workspace_bytes(const cuda::ConvRow& row, const ConvProblem& problem
   const ConvDims& d = problem.dims;
   const bool weights = problem.pass == ConvPass::backward_weights;
   if (has_empty_extent(d) || (d.n == 0 && !weights) || device.is_cpu()) return 0;
-#ifdef WEFT_WITH_CUDA
   if (row.workspace) return row.workspace.run(problem);
-  if (weights) return cuda::weight_gradient_bytes(d);
-#endif
-  (void)row;
+  if (weights) return WEFT_CUDA(cuda::weight_gradient_bytes)(d);
   return 0;
 }
 
@@ -311,9 +275,7 @@ void conv2d_forward(float* y, const float* x, const float* w, const float* bias,
     return cpu.forward_implicit_gemm(y, x, w, bias, dims, epilogue,
                                      scratch_of(cpu.forward_scratch, dims));
   }
-#ifdef WEFT_WITH_CUDA
   row.forward.run(y, x, w, bias, dims, epilogue, options, workspace, stream);
-#endif
 }
 
 void conv2d_backward_data(float* dx, const float* dy, const float* w, const ConvDims& dims,
@@ -337,10 +299,8 @@ void conv2d_backward_data(float* dx, const float* dy, const float* w, const Conv
     }
     return mask_gradient(dx, dims, options.relu_mask, stream);
   }
-#ifdef WEFT_WITH_CUDA
   row.backward_data.run(dx, dy, w, dims, mode, options, workspace, stream);
   if (!row.masks) mask_gradient(dx, dims, options.relu_mask, stream);
-#endif
 }
 
 void conv2d_backward_weights(float* dw, float* db, const float* dy, const float* x,
@@ -360,9 +320,11 @@ void conv2d_backward_weights(float* dw, float* db, const float* dy, const float*
     return cpu.backward_weights_implicit_gemm(dw, db, dy, x, dims, mode,
                                               scratch_of(cpu.backward_weights_scratch, dims));
   }
-#ifdef WEFT_WITH_CUDA
   row.backward_weights.run(dw, db, dy, x, dims, mode, options, workspace, stream);
-#endif
+}
+
+std::int64_t conv_network_channels(std::string_view rung) {
+  return kLadder.of(rung, &cuda::ConvRow::network_channels);
 }
 
 Rungs conv_rungs() {

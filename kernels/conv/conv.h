@@ -74,6 +74,9 @@ struct ConvProblem {
   ComputeMode mode = ComputeMode::fp32;
 };
 
+// The most channels of a layer of a network on which a rung is measured; 0: on none.
+std::int64_t conv_network_channels(std::string_view rung);
+
 Rungs conv_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool conv_takes(std::string_view variant, const ConvProblem& problem, Device device);

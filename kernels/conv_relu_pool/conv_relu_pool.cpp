@@ -56,6 +56,10 @@ struct ReluPoolRow {
   .backward_weights =                                                                          \
       WEFT_LAUNCHER(ReluPoolBackwardWeights, conv2d_relu_pool_backward_weights_##name)
 
+constexpr NamedMode kWgmmaModes[] = {{"wgmma", ComputeMode::tf32},
+                                     {"wgmma_fp16x3", ComputeMode::fp32},
+                                     {"wgmma_bf16", ComputeMode::bf16}};
+
 constexpr ReluPoolRow kReluPoolRows[] = {
     {.rung = {.name = "gather",
               .summary = "the formula as written: a thread computes all of a window for one filter",
@@ -82,7 +86,8 @@ constexpr ReluPoolRow kReluPoolRows[] = {
               .needs =
                   "kernels of 3 x 3 with stride 1 and padding of at most 2, under windows of "
                   "2 x 2; weights and two tiles fit in shared memory; computes a stem in tf32 and "
-                  "bf16, from images of even sides and a multiple of 16 bytes, up to 8 KiB"},
+                  "bf16, from images of even sides and a multiple of 16 bytes, up to 8 KiB",
+              .modes = kWgmmaModes},
      WEFT_PASSES(wgmma),
      .backward_stem = WEFT_LAUNCHER(ReluPoolBackwardStem, conv2d_relu_pool_backward_stem_wgmma),
      .takes_shape = WEFT_LAUNCHER(ReluPoolTakes, conv2d_relu_pool_takes_wgmma),
@@ -148,11 +153,9 @@ std::size_t workspace_bytes(const cuda::ReluPoolRow& row, const ReluPoolProblem&
                             Device device) {
   if (device.is_cpu() || cuda::is_empty(problem.dims)) return 0;
   if (row.workspace) return row.workspace.run(problem);
-#ifdef WEFT_WITH_CUDA
   if (problem.pass == ConvPass::backward_weights) {
-    return cuda::weight_gradient_bytes(problem.dims.conv);
+    return WEFT_CUDA(cuda::weight_gradient_bytes)(problem.dims.conv);
   }
-#endif
   return 0;
 }
 
@@ -305,6 +308,12 @@ void conv2d_relu_pool_backward_weights(float* dw, float* db, const float* dy,
     return select_relu_pool_cpu().backward_weights(dw, db, dy, argmax, x, dims, mode);
   }
   row.backward_weights.run(dw, db, dy, argmax, x, dims, mode, options, workspace, stream);
+}
+
+bool conv_relu_pool_on_tensor_cores(const ReluPoolProblem& problem, Device device) {
+  return device.is_cuda() &&
+         kLadder.named(kLadder.choose(problem, device).rung).rung.arithmetic.in(problem.mode) !=
+             Arithmetic::fp32;
 }
 
 Rungs conv_relu_pool_rungs() {

@@ -108,6 +108,8 @@ struct ReluPoolProblem {
 
 Rungs conv_relu_pool_rungs();  // in teaching order
 bool conv_relu_pool_takes(std::string_view variant, const ReluPoolProblem& problem, Device device);
+// Does `automatic` take a rung that multiplies on tensor cores?
+bool conv_relu_pool_on_tensor_cores(const ReluPoolProblem& problem, Device device);
 Choice conv_relu_pool_choice(const ReluPoolProblem& problem, Device device);
 
 }  // namespace weft::kernels

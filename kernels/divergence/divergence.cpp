@@ -17,6 +17,7 @@ struct DivergenceRow {
 
   Rung rung;
   Launcher<DivergenceLauncher> launcher;
+  DivergenceTraits traits;
 
   constexpr bool complete() const {
     return static_cast<bool>(launcher) && launcher.belongs_to("divergence_", rung.name);
@@ -29,19 +30,22 @@ constexpr DivergenceRow kDivergenceRows[] = {
               .summary = "even threads square, odd ones cube: every warp does both, one after the "
                          "other",
               .prefer = "to see what divergence costs"},
-     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_thread)},
+     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_thread),
+     .traits = {3, true}},
     {.rung = {.name = "predicated",
               .summary =
                   "no branch: each thread multiplies by its value or by 1, so that all do as "
                   "much as the longer side",
               .prefer = "where the sides are short or alike, and on a CPU",
               .on_cpu = true},
-     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_predicated)},
+     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_predicated),
+     .traits = {2, false}},
     {.rung = {.name = "branch_by_warp",
               .summary = "of two warps one takes the even elements and one the odd: all threads of "
                          "a warp agree",
               .prefer = "where the sides are long and data can be shared out by side"},
-     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_warp)},
+     .launcher = WEFT_LAUNCHER(DivergenceLauncher, divergence_branch_by_warp),
+     .traits = {1.5, false}},
 };
 
 }  // namespace cuda
@@ -65,6 +69,10 @@ void sq_or_cube(std::int32_t* y, const std::int32_t* x, std::int64_t n, int roun
   check_call("sq_or_cube", stream, {writes("y", y, n).may_be("x"), reads("x", x, n)});
   if (stream.device().is_cpu()) return select_divergence_cpu().sq_or_cube(y, x, n, rounds);
   row.launcher.run(y, x, n, rounds, stream);
+}
+
+DivergenceTraits divergence_traits(std::string_view rung) {
+  return kLadder.of(rung, &cuda::DivergenceRow::traits);
 }
 
 Rungs divergence_rungs() {

@@ -23,6 +23,13 @@ inline double sq_or_cube_bytes_moved(std::int64_t n) {
   return 8.0 * static_cast<double>(n);
 }
 
+// What a warp does for its squares and cubes, as it is worked out by hand.
+struct DivergenceTraits {
+  double multiplications = 0;  // of a warp in each round, the mean over the warps
+  bool diverges = false;       // Do the threads of a warp disagree?
+};
+DivergenceTraits divergence_traits(std::string_view rung);  // of another name: none
+
 Rungs divergence_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool divergence_takes(std::string_view variant, std::int64_t n, Device device);

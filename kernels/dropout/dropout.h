@@ -21,7 +21,12 @@ struct DropoutKey {
 //   philox(seed, RandomStream::dropout, layer, (*step << 32) + i / 4)
 // and is kept when uniform01 of it is >= p. first >= 0; first + n < 2^34.
 void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
-             GradientMode mode, const Stream& stream);
+             GradientMode mode, std::string_view variant, const Stream& stream);
+// The same, by the rung that `automatic` takes.
+inline void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
+                    GradientMode mode, const Stream& stream) {
+  dropout(y, x, n, p, key, mode, kAutomatic, stream);
+}
 
 Rungs dropout_rungs();
 

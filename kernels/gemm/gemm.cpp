@@ -14,29 +14,12 @@
 #include "kernels/gemm/cpu/scratch.h"
 #include "kernels/gemm/cpu/table.h"
 #include "kernels/gemm/cpu/widened.h"
-#include "kernels/gemm/launchers.h"
+#include "kernels/gemm/resolve.h"
+#include "kernels/gemm/row.h"
 #include "kernels/hopper.h"
 
 namespace weft::kernels {
 namespace cuda {
-
-struct GemmRow {
-  using Problem = GemmProblem;
-
-  Rung rung;
-  Launcher<GemmLauncher> floats = {};            // on a GPU, for matrices of floats
-  Launcher<GemmBfloat16Launcher> bfloat16 = {};  // and of bfloat16; CPU rungs take both
-  bool copy_engine = false;    // reads A and B by tensor maps: k > 0 and extents below 2^31
-  bool aligned = false;        // and reads them as they lie: rows on 16-byte boundaries
-  bool packs = false;          // on a CPU: cpu/packed.h instead of three loops
-  bool adds_row_sums = false;  // GemmOptions::row_sums on the way; for others it is a kernel more
-
-  constexpr bool complete() const {
-    return rung.on_cuda == (floats || bfloat16) && floats.belongs_to("gemm_", rung.name) &&
-           bfloat16.belongs_to("gemm_", rung.name);
-  }
-  std::string takes(const GemmProblem& problem, Device device) const;
-};
 
 #define WEFT_FLOATS(name) WEFT_LAUNCHER(GemmLauncher, name)
 #define WEFT_BFLOAT16(name) WEFT_LAUNCHER(GemmBfloat16Launcher, name)
@@ -47,18 +30,36 @@ constexpr ArithmeticByMode kSplits = always(Arithmetic::tf32x3), kBf16 = always(
 constexpr ArithmeticByMode kSplitsHalves = always(Arithmetic::fp16x3);
 constexpr std::string_view kRounding = "ComputeMode tf32 or bf16";
 
+// It takes minutes at 8192 cubed, as long as all others together. On a CPU the triple loop does.
+constexpr WorkLimit kSlow{.gpu = 5e11}, kSlowest{.cpu = 5e9, .gpu = 5e11};
+
+template <int kRows, int kColumns = kRows>
+GemmTile tile_of(const GemmOptions&) {
+  return {kRows, kColumns};
+}
+
+template <bool kInColumn, bool kInRow>  // Are the results of a thread there?
+GemmTile strip_of(const GemmOptions& options) {
+  return {kInColumn ? options.strip_results : 1,
+          options.strip_width * (kInRow ? options.strip_results : 1)};
+}
+
 constexpr GemmRow kGemmRows[] = {
     {.rung = {.name = "uncoalesced",
               .summary = "three loops, one element per thread, with a warp along a column of C: "
                          "its threads touch 32 rows at once",
-              .prefer = "to see what an order of threads against the rows of memory costs"},
-     .floats = WEFT_FLOATS(gemm_uncoalesced)},
+              .prefer = "to see what an order of threads against the rows of memory costs",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_uncoalesced),
+     .traits = {.tile = tile_of<1>}},
     {.rung = {.name = "naive",
               .summary =
                   "three loops, one output element per thread: every operand comes from memory",
               .prefer = "to check a result, or to read first",
-              .on_cpu = true},
-     .floats = WEFT_FLOATS(gemm_naive)},
+              .on_cpu = true,
+              .bench_up_to = kSlowest},
+     .floats = WEFT_FLOATS(gemm_naive),
+     .traits = {.tile = tile_of<1>}},
     {.rung = {.name = "packed",
               .summary =
                   "panels packed for the cache, a register tile of vectors in the innermost loop",
@@ -68,69 +69,93 @@ constexpr GemmRow kGemmRows[] = {
      .packs = true},
     {.rung = {.name = "strip_k1",
               .summary = "a block is a vector of neighbouring columns, 32 to 256 wide",
-              .prefer = "to see what a vector machine would do"},
-     .floats = WEFT_FLOATS(gemm_strip_k1)},
+              .prefer = "to see what a vector machine would do",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_strip_k1),
+     .traits = {.tile = tile_of<1>, .strip = true}},
     {.rung = {.name = "strip_k2",
               .summary = "a strip of the left operand is staged in shared memory",
-              .prefer = "to see what staging one operand gains"},
-     .floats = WEFT_FLOATS(gemm_strip_k2)},
+              .prefer = "to see what staging one operand gains",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_strip_k2),
+     .traits = {.tile = strip_of<false, false>, .strip = true}},
     {.rung = {.name = "strip_k3",
               .summary = "2 or 4 results in a row for each thread: left elements are used again",
-              .prefer = "to see what reusing A in registers gains"},
-     .floats = WEFT_FLOATS(gemm_strip_k3)},
+              .prefer = "to see what reusing A in registers gains",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_strip_k3),
+     .traits = {.tile = strip_of<false, true>, .strip = true, .results = true}},
     {.rung = {.name = "strip_k4",
               .summary =
                   "2 or 4 results in a column for each thread: right elements are used again",
-              .prefer = "to see what reusing B in registers gains"},
-     .floats = WEFT_FLOATS(gemm_strip_k4)},
+              .prefer = "to see what reusing B in registers gains",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_strip_k4),
+     .traits = {.tile = strip_of<true, false>, .strip = true, .results = true}},
     {.rung = {.name = "strip_k3k4",
               .summary = "both: 4 columns by 2 or 4 rows of results for each thread",
-              .prefer = "to see what reusing both gains; tiled is faster"},
-     .floats = WEFT_FLOATS(gemm_strip_k3k4)},
+              .prefer = "to see what reusing both gains; tiled is faster",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_strip_k3k4),
+     .traits = {.tile = strip_of<true, true>, .strip = true, .results = true}},
     {.rung = {.name = "tiled_16",
               .summary = "square tiles of 16 in shared memory, one element of C per thread: each "
                          "loaded element is used 16 times",
-              .prefer = "to see the tiled product of the textbooks"},
-     .floats = WEFT_FLOATS(gemm_tiled_16)},
+              .prefer = "to see the tiled product of the textbooks",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_tiled_16),
+     .traits = {.tile = tile_of<16>, .side = 16}},
     {.rung = {.name = "tiled_32",
               .summary = "the same with tiles of 32: half the loads, and blocks of 1024 threads",
-              .prefer = "to see what a larger tile gains"},
-     .floats = WEFT_FLOATS(gemm_tiled_32)},
+              .prefer = "to see what a larger tile gains",
+              .bench_up_to = kSlow},
+     .floats = WEFT_FLOATS(gemm_tiled_32),
+     .traits = {.tile = tile_of<32>}},
     {.rung = {.name = "tiled",
               .summary = "square tiles of 32 in shared memory, four elements of C per thread: an "
                          "element of B that was read serves four products",
-              .prefer = "to see what shared memory gains"},
-     .floats = WEFT_FLOATS(gemm_tiled)},
+              .prefer = "to see what shared memory gains",
+              .bench_up_to = kSlow,
+              .padded = {132, 4}},
+     .floats = WEFT_FLOATS(gemm_tiled),
+     .traits = {.tile = tile_of<32>, .side = 32, .any_side = true}},
     {.rung = {.name = "register_tiled",
               .summary =
                   "each thread owns a tile of outputs in registers: more arithmetic per load",
-              .prefer = "for C of few tiles of 128 x 128 in fp32, and for k of 128 or less"},
-     .floats = WEFT_FLOATS(gemm_register_tiled)},
+              .prefer = "for C of few tiles of 128 x 128 in fp32, and for k of 128 or less",
+              .padded = {144, 16} /* the tile of small problems */},
+     .floats = WEFT_FLOATS(gemm_register_tiled),
+     .traits = {.for_layers = true}},
     {.rung = {.name = "vectorized",
               .summary = "operands travel as quads of 16 bytes, to k-major shared memory",
               .prefer = "to see what loads of 16 bytes gain"},
-     .floats = WEFT_FLOATS(gemm_vectorized)},
+     .floats = WEFT_FLOATS(gemm_vectorized),
+     .traits = {.tile = tile_of<128>}},
     {.rung =
          {.name = "warp_tiled",
           .summary =
               "a tile for each warp, 16 by 8 results in a thread, the next fragments on their way",
           .prefer = "to see what a tile for each warp gains"},
-     .floats = WEFT_FLOATS(gemm_warp_tiled)},
+     .floats = WEFT_FLOATS(gemm_warp_tiled),
+     .traits = {.tile = tile_of<128>}},
     {.rung = {.name = "pipelined",
               .summary =
                   "asynchronous copies keep two chunks in flight while a third is multiplied",
               .prefer = "to see what asynchronous copies gain"},
-     .floats = WEFT_FLOATS(gemm_pipelined)},
+     .floats = WEFT_FLOATS(gemm_pipelined),
+     .traits = {.tile = tile_of<128>}},
     {.rung = {.name = "operand_reuse",
               .summary = "multiply-adds ordered so that each reads an operand that the one before "
                          "has read: two register banks suffice",
               .prefer = "for large products in fp32 without tensor cores"},
-     .floats = WEFT_FLOATS(gemm_operand_reuse)},
+     .floats = WEFT_FLOATS(gemm_operand_reuse),
+     .traits = {.tile = tile_of<128>, .fast = true}},
     {.rung = {.name = "split_k",
               .summary =
                   "blocks share the inner extent of a tile, the last one adds their parts in order",
               .prefer = "for a small C and a long k without tensor cores"},
-     .floats = WEFT_FLOATS(gemm_split_k)},
+     .floats = WEFT_FLOATS(gemm_split_k),
+     .traits = {.tile = tile_of<64>, .for_layers = true}},
     {.rung = {.name = "wmma_tf32",
               .summary = "tensor cores: a warp multiplies whole fragments, by the fragment API",
               .prefer = "to see the fragment API",
@@ -147,7 +172,8 @@ constexpr GemmRow kGemmRows[] = {
           .compute_capability = 80,
           .arithmetic = kRounds,
           .needs = kRounding},
-     .floats = WEFT_FLOATS(gemm_mma_tf32)},
+     .floats = WEFT_FLOATS(gemm_mma_tf32),
+     .traits = {.for_layers = true}},
     {.rung =
          {.name = "mma_bf16",
           .summary = "half the bytes: operands and result are bfloat16, sums fp32",
@@ -163,7 +189,8 @@ constexpr GemmRow kGemmRows[] = {
               .prefer = "for fp32 with more tiles of 64 x 64 than multiprocessors",
               .compute_capability = 80,
               .arithmetic = kSplits},
-     .floats = WEFT_FLOATS(gemm_tf32x3)},
+     .floats = WEFT_FLOATS(gemm_tf32x3),
+     .traits = {.for_layers = true}},
     {.rung = {.name = "cluster_tf32",
               .summary = "for few tiles: blocks of a cluster share k, as do the warps of a block",
               .prefer = "for layers of small networks in tf32 or bf16 on sm_90",
@@ -173,7 +200,8 @@ constexpr GemmRow kGemmRows[] = {
      .floats = WEFT_FLOATS(gemm_cluster_tf32),
      .copy_engine = true,
      .aligned = true,
-     .adds_row_sums = true},
+     .adds_row_sums = true,
+     .traits = {.for_layers = true}},
     {.rung = {.name = "cluster_tf32x3",
               .summary = "the same with fp32 accuracy: three products on the same bytes",
               .prefer = "for layers of small networks in fp32 on sm_90, k up to 2304 a block",
@@ -184,7 +212,8 @@ constexpr GemmRow kGemmRows[] = {
      .floats = WEFT_FLOATS(gemm_cluster_tf32x3),
      .copy_engine = true,
      .aligned = true,
-     .adds_row_sums = true},
+     .adds_row_sums = true,
+     .traits = {.for_layers = true, .longest_k = 4096}},
     {.rung = {.name = "wgmma_tf32",
               .summary = "Hopper's tensor cores read shared memory that the copy engine fills; "
                          "threads only direct",
@@ -194,7 +223,8 @@ constexpr GemmRow kGemmRows[] = {
               .arithmetic = kRoundsToTf32,
               .needs = "ComputeMode tf32 or bf16, k > 0"},
      .floats = WEFT_FLOATS(gemm_wgmma_tf32),
-     .copy_engine = true},
+     .copy_engine = true,
+     .traits = {.for_layers = true}},
     {.rung = {.name = "wgmma_tf32x3",
               .summary = "the same with fp32 accuracy: operands are split before the product",
               .prefer = "for large products in fp32 on Hopper where a row's values differ by 2^28",
@@ -203,7 +233,8 @@ constexpr GemmRow kGemmRows[] = {
               .arithmetic = kSplits,
               .needs = "k > 0"},
      .floats = WEFT_FLOATS(gemm_wgmma_tf32x3),
-     .copy_engine = true},
+     .copy_engine = true,
+     .traits = {.for_layers = true}},
     {.rung = {.name = "wgmma_fp16x3",
               .summary =
                   "the same from parts of fp16, which tensor cores multiply twice as fast; a "
@@ -214,7 +245,8 @@ constexpr GemmRow kGemmRows[] = {
               .arithmetic = kSplitsHalves,
               .needs = "k > 0"},
      .floats = WEFT_FLOATS(gemm_wgmma_fp16x3),
-     .copy_engine = true},
+     .copy_engine = true,
+     .traits = {.for_layers = true}},
     {.rung = {.name = "wgmma_bf16",
               .summary = "the pipeline of wgmma_tf32 on bfloat16, where the tensor cores read "
                          "every transpose in place",
@@ -255,51 +287,6 @@ Choice automatic(const GemmProblem& problem, Device device) {
 }
 
 constexpr Ladder kLadder("gemm", cuda::kGemmRows, automatic);
-
-std::string describe(const GemmDims& d) {
-  return str("gemm (m, n, k) = (", d.m, ", ", d.n, ", ", d.k, ")", d.transpose_a ? ", A^T" : "",
-             d.transpose_b ? ", B^T" : "");
-}
-
-// The same dimensions with every leading dimension written out.
-GemmDims resolved(GemmDims d, std::size_t element_bytes) {
-  if (d.m < 0 || d.n < 0 || d.k < 0) {
-    throw Error(ErrorKind::usage, str(describe(d), ": extents must not be negative"));
-  }
-  const auto resolve = [&](const char* name, std::int64_t& ld, std::int64_t rows,
-                           std::int64_t row_length) {
-    if (ld == 0) ld = row_length;
-    std::int64_t bytes = 0;
-    if (ld < row_length) {
-      throw Error(ErrorKind::usage, str(describe(d), ": ", name, " = ", ld,
-                                        " is shorter than a row of ", row_length));
-    }
-    if (__builtin_mul_overflow(rows, ld, &bytes) ||
-        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(element_bytes), &bytes)) {
-      throw Error(ErrorKind::usage, str(describe(d), ": ", rows, " rows of ", name, " = ", ld,
-                                        " do not fit in memory"));
-    }
-  };
-  resolve("lda", d.lda, d.transpose_a ? d.k : d.m, d.transpose_a ? d.m : d.k);
-  resolve("ldb", d.ldb, d.transpose_b ? d.n : d.k, d.transpose_b ? d.k : d.n);
-  resolve("ldc", d.ldc, d.m, d.n);
-  return d;
-}
-
-// Are rows of A and B aligned to 16 bytes, if A and B are?
-bool rows_aligned(const GemmDims& dims, std::size_t element_bytes) {
-  const auto vector = static_cast<std::int64_t>(16 / element_bytes);
-  return dims.lda % vector == 0 && dims.ldb % vector == 0;
-}
-
-// The problem with leading dimensions written out, and aligned only if its rows are.
-GemmProblem resolved(GemmProblem problem) {
-  const bool bf16 = problem.storage == GemmStorage::bf16;
-  const std::size_t bytes = bf16 ? sizeof(Bfloat16) : sizeof(float);
-  problem.dims = resolved(problem.dims, bytes);
-  problem.aligned = problem.aligned && rows_aligned(problem.dims, bytes);
-  return problem;
-}
 
 // Validates a call and finds the row that runs it.
 template <class Element>
@@ -350,12 +337,10 @@ void gemm(float* c, const float* a, const float* b, const float* bias, const Gem
     }
     return;
   }
-#ifdef WEFT_WITH_CUDA
   if (options.row_sums != nullptr && !row.adds_row_sums) {
-    cuda::gemm_row_sums(options.row_sums, a, d, options.alpha, options.beta, stream);
+    WEFT_CUDA(cuda::gemm_row_sums)(options.row_sums, a, d, options.alpha, options.beta, stream);
   }
   row.floats.run(c, a, b, bias, d, options, stream);
-#endif
 }
 
 void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
@@ -368,9 +353,11 @@ void gemm(Bfloat16* c, const Bfloat16* a, const Bfloat16* b, const float* bias,
   const GemmDims& d = problem.dims;
   if (d.m == 0 || d.n == 0) return;
   if (stream.device().is_cpu()) return gemm_widened(c, a, b, bias, d, options, row.packs);
-#ifdef WEFT_WITH_CUDA
   row.bfloat16.run(c, a, b, bias, d, options, stream);
-#endif
+}
+
+GemmTraits gemm_traits(std::string_view rung) {
+  return kLadder.of(rung, &cuda::GemmRow::traits);
 }
 
 Rungs gemm_rungs() {

@@ -74,6 +74,25 @@ struct GemmProblem {
   bool aligned = true;  // rows of A and B start on 16-byte boundaries
 };
 
+// What a block computes of C. It loads each element of A and B that this takes once, or for every
+// product where that is 1 x 1.
+struct GemmTile {
+  std::int64_t rows = 0, columns = 0;
+};
+
+// What a rung is beside the others: what its arithmetic by hand is, and where it is measured.
+struct GemmTraits {
+  GemmTile (*tile)(const GemmOptions& options) = nullptr;  // none: there is no such arithmetic
+  std::int64_t side = 0;       // of square tiles, by which this rung is found
+  bool any_side = false;       // its arithmetic holds for square tiles of another side, too
+  bool strip = false;          // takes strip_width
+  bool results = false;        // and strip_results
+  bool for_layers = false;     // meant for the products of a linear layer
+  bool fast = false;           // the fastest in fp32 without tensor cores
+  std::int64_t longest_k = 0;  // sums of more terms drift; 0: they do not
+};
+GemmTraits gemm_traits(std::string_view rung);  // of another name: no traits
+
 Rungs gemm_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool gemm_takes(std::string_view variant, const GemmProblem& problem, Device device);

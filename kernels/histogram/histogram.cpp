@@ -25,6 +25,7 @@ struct HistogramRow {
   Launcher<HistogramLauncher> launcher = {};
   bool private_counts = false;  // of a block, in shared memory; on a CPU, of a thread
   bool bytes_only = false;      // with blocks of a size of its own
+  HistogramAdds adds = HistogramAdds::none;
 
   constexpr bool complete() const {
     return rung.on_cuda == static_cast<bool>(launcher) &&
@@ -37,18 +38,25 @@ struct HistogramRow {
 
 constexpr std::string_view kSharedCounts = "bins * 4 bytes in shared memory";
 
+// With more values every thread of the GPU waits for one counter: minutes, and one fact to learn.
+constexpr WorkLimit kSlow{.gpu = 3e8}, kSlowest{.gpu = 1e8};
+
 constexpr HistogramRow kHistogramRows[] = {
     {.rung = {.name = "compare_and_swap",
               .summary = "an atomic addition made of atomicCAS: a thread tries until no other came "
                          "between its look and its store",
-              .prefer = "to see what an atomic is made of; global_atomics is faster"},
-     .launcher = WEFT_HISTOGRAM(histogram_compare_and_swap)},
+              .prefer = "to see what an atomic is made of; global_atomics is faster",
+              .bench_up_to = kSlowest},
+     .launcher = WEFT_HISTOGRAM(histogram_compare_and_swap),
+     .adds = HistogramAdds::values_again},
     {.rung = {.name = "global_atomics",
               .summary =
                   "one thread and one atomic in memory per value: the fullest bin sets the time",
               .prefer = "for so many bins that values seldom meet",
-              .on_cpu = true},
-     .launcher = WEFT_HISTOGRAM(histogram_global_atomics)},
+              .on_cpu = true,
+              .bench_up_to = kSlow},
+     .launcher = WEFT_HISTOGRAM(histogram_global_atomics),
+     .adds = HistogramAdds::values},
     {.rung = {.name = "privatized",
               .summary = "each block counts in shared memory, one value per thread, then adds to "
                          "memory; on the CPU each thread has its own counts",
@@ -56,14 +64,16 @@ constexpr HistogramRow kHistogramRows[] = {
               .on_cpu = true,
               .needs = kSharedCounts},
      .launcher = WEFT_HISTOGRAM(histogram_privatized),
-     .private_counts = true},
+     .private_counts = true,
+     .adds = HistogramAdds::blocks},
     {.rung = {.name = "privatized_coarsened",
               .summary = "blocks that fit the machine loop over many values: private counts are "
                          "cleared and added once per block",
               .prefer = "to see what fewer blocks gain",
               .needs = kSharedCounts},
      .launcher = WEFT_HISTOGRAM(histogram_privatized_coarsened),
-     .private_counts = true},
+     .private_counts = true,
+     .adds = HistogramAdds::resident},
     {.rung = {.name = "vectorized",
               .summary =
                   "loads of 16 bytes, several in flight: the atomics, not the loads, are the limit",
@@ -260,6 +270,10 @@ void histogram(std::int64_t* counts, const std::int32_t* x, std::int64_t n, cons
 void histogram(std::int64_t* counts, const float* x, std::int64_t n, const EvenBins& bins,
                const HistogramOptions& options, const Stream& stream) {
   run({counts, x, n, resolved(bins)}, bins.bins, options, stream);
+}
+
+HistogramAdds histogram_adds(std::string_view rung) {
+  return kLadder.of(rung, &cuda::HistogramRow::adds);
 }
 
 Rungs histogram_rungs() {

@@ -68,6 +68,17 @@ struct HistogramProblem {
   int block = 0;      // as in HistogramOptions
 };
 
+// What adds to a bin in memory, where the additions are worked out by hand.
+enum class HistogramAdds {
+  none,
+  values_again,  // each value, until no other one comes between
+  values,        // each value
+  blocks,        // each block of kHistogramBlockValues values that saw the bin
+  resident       // each of the two blocks on a multiprocessor
+};
+constexpr std::int64_t kHistogramBlockValues = 1024;
+HistogramAdds histogram_adds(std::string_view rung);  // of another name: none
+
 Rungs histogram_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool histogram_takes(std::string_view variant, const HistogramProblem& problem, Device device);

@@ -20,20 +20,18 @@ struct ImageRow {
   using Problem = ImageOperation;
 
   Rung rung;
-  ImageOperation operation;
   Launcher<GreyLauncher> grey = {};
   Launcher<BlurLauncher> blur = {};
   bool running_sums = false;  // on a CPU, instead of the sums as written
 
   constexpr bool complete() const {
-    const bool greys = operation == ImageOperation::rgb_to_grey;
-    return (greys ? static_cast<bool>(grey) : static_cast<bool>(blur)) == rung.on_cuda &&
-           !(greys ? static_cast<bool>(blur) : static_cast<bool>(grey)) &&
-           grey.belongs_to("", rung.name) && blur.belongs_to("", rung.name);
+    const bool greys = rung.operation == kOperations[0], blurs = rung.operation == kOperations[1];
+    return greys != blurs && static_cast<bool>(grey) == (greys && rung.on_cuda) &&
+           static_cast<bool>(blur) == (blurs && rung.on_cuda) && grey.belongs_to("", rung.name) &&
+           blur.belongs_to("", rung.name);
   }
   std::string takes(ImageOperation asked, Device) const {
-    if (asked == operation) return "";
-    return str("it is not one of ", kOperations[static_cast<int>(asked)]);
+    return other_operation(rung, kOperations[static_cast<int>(asked)]);
   }
 };
 
@@ -41,33 +39,34 @@ constexpr ImageRow kImageRows[] = {
     {.rung = {.name = "rgb_to_grey_naive",
               .summary = "one thread per pixel, three loads of a byte each",
               .prefer = "on a CPU, and to read first",
+              .operation = "rgb_to_grey",
               .on_cpu = true},
-     .operation = ImageOperation::rgb_to_grey,
      .grey = WEFT_LAUNCHER(GreyLauncher, rgb_to_grey_naive)},
     {.rung = {.name = "rgb_to_grey_vectorized",
               .summary = "16 pixels per thread: three loads and one store of 16 bytes",
-              .prefer = "on a GPU"},
-     .operation = ImageOperation::rgb_to_grey,
+              .prefer = "on a GPU",
+              .operation = "rgb_to_grey"},
      .grey = WEFT_LAUNCHER(GreyLauncher, rgb_to_grey_vectorized)},
     {.rung = {.name = "box_blur_naive",
               .summary = "one thread per output adds up its whole window from memory",
               .prefer = "to check a result, or to read first",
+              .operation = "box_blur",
               .on_cpu = true},
-     .operation = ImageOperation::box_blur,
      .blur = WEFT_LAUNCHER(BlurLauncher, box_blur_naive)},
     {.rung = {.name = "box_blur_tiled",
               .summary = "a block loads patches with their halo into shared memory and adds from "
                          "there",
-              .prefer = "on a GPU"},
-     .operation = ImageOperation::box_blur,
+              .prefer = "on a GPU",
+              .operation = "box_blur",
+              .padded = {68, 4}},
      .blur = WEFT_LAUNCHER(BlurLauncher, box_blur_tiled)},
     {.rung = {.name = "box_blur_running_sums",
               .summary = "sums of columns move down and sums of windows move right: work per pixel "
                          "does not depend on the radius",
               .prefer = "on a CPU",
+              .operation = "box_blur",
               .on_cpu = true,
               .on_cuda = false},
-     .operation = ImageOperation::box_blur,
      .running_sums = true},
 };
 
@@ -120,6 +119,10 @@ void box_blur(std::uint8_t* y, const std::uint8_t* x, const ImageDims& dims, std
       stream);
   select_image_cpu().box_blur_running_sums(y, x, dims, radius,
                                            static_cast<std::uint32_t*>(sums.data()));
+}
+
+std::optional<ImageOperation> image_operation(std::string_view rung) {
+  return operation_of<ImageOperation>(image_rungs().find(rung), cuda::kOperations);
 }
 
 Rungs image_rungs() {

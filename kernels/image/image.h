@@ -40,6 +40,7 @@ inline double box_blur_bytes_moved(const ImageDims& dims) {
   return 2.0 * static_cast<double>(dims.elements());
 }
 
+std::optional<ImageOperation> image_operation(std::string_view rung);  // empty: no such rung
 Rungs image_rungs();  // of both operations, in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool image_takes(std::string_view variant, ImageOperation operation, Device device);

@@ -14,6 +14,10 @@
 namespace weft::kernels {
 namespace cuda {
 
+// In the order of MemoryOperation.
+constexpr std::string_view kOperations[] = {"vector_add",     "copy_strided", "read_strided",
+                                            "shared_strided", "copy_rows",    "transfer"};
+
 // All run on the CPU but vector_add, of which one is enough there.
 struct MemoryRow {
   using Problem = MemoryOperation;
@@ -26,6 +30,7 @@ struct MemoryRow {
   Launcher<SharedLauncher> shared = {};
   Launcher<RowsLauncher> rows = {};
   Launcher<HostAllocator> transfer = {};
+  MemoryTraits traits = {};
 
   constexpr bool has(MemoryOperation operation) const {
     const bool there[] = {static_cast<bool>(vector_add), static_cast<bool>(copy),
@@ -33,79 +38,101 @@ struct MemoryRow {
                           static_cast<bool>(rows),       static_cast<bool>(transfer)};
     return there[static_cast<int>(operation)];
   }
+  constexpr bool has_its_own() const {
+    for (int i = 0; i < 6; ++i) {
+      if (kOperations[i] == rung.operation) return has(static_cast<MemoryOperation>(i));
+    }
+    return false;
+  }
   constexpr bool complete() const {
     int operations = 0;
     for (int i = 0; i < 6; ++i) operations += has(static_cast<MemoryOperation>(i));
     const auto named = [&](const auto&... launchers) {
       return (launchers.belongs_to("memory_", rung.name) && ...);
     };
-    return operations == 1 && named(vector_add, copy, read, shared, rows, transfer);
+    return operations == 1 && has_its_own() &&
+           named(vector_add, copy, read, shared, rows, transfer);
   }
   std::string takes(MemoryOperation operation, Device) const {
-    return has(operation) ? "" : "it is another operation";
+    return other_operation(rung, kOperations[static_cast<int>(operation)]);
   }
 };
 
 constexpr MemoryRow kMemoryRows[] = {
     {.rung = {.name = "vector_add",
               .summary = "c = a + b, one element per thread: the first kernel of every course",
-              .prefer = "to read first"},
+              .prefer = "to read first",
+              .operation = "vector_add"},
      .vector_add = WEFT_LAUNCHER(VectorAddLauncher, memory_vector_add)},
     {.rung = {.name = "vector_add_vectorized",
               .summary = "the same with loads and stores of 16 bytes, two of each in flight per "
                          "thread",
               .prefer = "always",
+              .operation = "vector_add",
               .on_cpu = true},
      .vector_add = WEFT_LAUNCHER(VectorAddLauncher, memory_vector_add_vectorized)},
     {.rung = {.name = "copy_by_offset",
               .summary = "a copy that starts off a boundary: each warp touches one sector more",
               .prefer = "to see what an offset costs",
+              .operation = "copy_strided",
               .on_cpu = true},
-     .copy = WEFT_LAUNCHER(CopyLauncher, memory_copy_by_offset)},
+     .copy = WEFT_LAUNCHER(CopyLauncher, memory_copy_by_offset),
+     .traits = {.by_offset = true}},
     {.rung = {.name = "copy_by_stride",
               .summary = "a copy of every s-th element: of each sector moved, 1/s is used, at "
                          "least 1/8",
               .prefer = "to see what a stride costs",
+              .operation = "copy_strided",
               .on_cpu = true},
      .copy = WEFT_LAUNCHER(CopyLauncher, memory_copy_by_stride)},
     {.rung = {.name = "read_by_offset",
               .summary = "reads only, summed exactly, from an offset",
               .prefer = "to see what an offset costs a read",
+              .operation = "read_strided",
               .on_cpu = true},
-     .read = WEFT_LAUNCHER(ReadLauncher, memory_read_by_offset)},
+     .read = WEFT_LAUNCHER(ReadLauncher, memory_read_by_offset),
+     .traits = {.by_offset = true}},
     {.rung = {.name = "read_by_stride",
               .summary = "reads only, summed exactly, every s-th element",
               .prefer = "to see what a stride costs a read",
+              .operation = "read_strided",
               .on_cpu = true},
      .read = WEFT_LAUNCHER(ReadLauncher, memory_read_by_stride)},
     {.rung = {.name = "shared_by_stride",
               .summary = "reads of shared memory with lanes s words apart: gcd(s, 32) lanes share "
                          "a bank and wait for each other",
               .prefer = "to see what bank conflicts cost",
+              .operation = "shared_strided",
               .on_cpu = true},
      .shared = WEFT_LAUNCHER(SharedLauncher, memory_shared_by_stride)},
     {.rung = {.name = "dense_rows",
               .summary = "a copy of rows of any length one behind the other",
               .prefer = "to save memory",
+              .operation = "copy_rows",
               .on_cpu = true},
      .rows = WEFT_LAUNCHER(RowsLauncher, memory_dense_rows)},
     {.rung = {.name = "pitched_rows",
               .summary = "the same with each row at a boundary of 128 bytes",
               .prefer = "to save time",
+              .operation = "copy_rows",
               .on_cpu = true},
-     .rows = WEFT_LAUNCHER(RowsLauncher, memory_pitched_rows)},
+     .rows = WEFT_LAUNCHER(RowsLauncher, memory_pitched_rows),
+     .traits = {.pitched = true}},
     {.rung = {.name = "pageable_transfer",
               .summary = "host to device and back, from ordinary memory: through a buffer of the "
                          "driver",
               .prefer = "for memory that others have allocated",
+              .operation = "transfer",
               .on_cpu = true},
      .transfer = WEFT_LAUNCHER(HostAllocator, memory_pageable_transfer)},
     {.rung = {.name = "pinned_transfer",
               .summary = "the same from memory locked in place, which the copy engine reads "
                          "directly",
               .prefer = "for buffers that are used again",
+              .operation = "transfer",
               .on_cpu = true},
-     .transfer = WEFT_LAUNCHER(HostAllocator, memory_pinned_transfer)},
+     .transfer = WEFT_LAUNCHER(HostAllocator, memory_pinned_transfer),
+     .traits = {.memory = HostMemory::pinned}},
 };
 
 }  // namespace cuda
@@ -249,6 +276,12 @@ void transfer_to_host(const HostBuffer& host, const void* device, std::size_t by
   check_fits("transfer_to_host", host, bytes);
   check_call("transfer_to_host", stream, {transferred(device, host, bytes)});
   copy_bytes(host.data(), Device::cpu(), device, stream.device(), bytes, stream);
+}
+
+MemoryTraits memory_traits(std::string_view rung) {
+  MemoryTraits traits = kLadder.of(rung, &cuda::MemoryRow::traits);
+  traits.operation = operation_of<MemoryOperation>(memory_rungs().find(rung), cuda::kOperations);
+  return traits;
 }
 
 Rungs memory_rungs() {

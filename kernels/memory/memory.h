@@ -113,6 +113,15 @@ inline double copy_rows_bytes_moved(std::int64_t rows, std::int64_t cols) {
   return 8.0 * static_cast<double>(rows) * static_cast<double>(cols);
 }
 
+// What a rung is beside the others of its operation.
+struct MemoryTraits {
+  std::optional<MemoryOperation> operation = {};  // empty: there is no such rung
+  bool by_offset = false;                    // of accesses: it varies the offset, not the stride
+  bool pitched = false;                      // of rows: they are pitch_for() apart
+  HostMemory memory = HostMemory::pageable;  // of a transfer
+};
+MemoryTraits memory_traits(std::string_view rung);
+
 Rungs memory_rungs();  // of all operations, in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool memory_takes(std::string_view variant, MemoryOperation operation, Device device);

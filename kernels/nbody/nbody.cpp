@@ -24,6 +24,7 @@ struct NbodyRow {
   Launcher<NbodyPartLauncher> part = {};    // for ranks that share the targets, or
   Launcher<NbodyPairsLauncher> pairs = {};  // the pairs
   bool in_vectors = false;  // on a CPU: arrays of coordinates, else the loops as written
+  int bodies_of_load = 0;   // that one load of a body serves, where that is known
 
   constexpr bool complete() const {
     return rung.on_cuda == static_cast<bool>(launcher) &&
@@ -50,7 +51,8 @@ constexpr NbodyRow kNbodyRows[] = {
                   "bodies as records of seven floats: four loads of 4 bytes for each interaction",
               .prefer = "to see what records cost"},
      .launcher = WEFT_NBODY(nbody_array_of_structs),
-     .floats_per_body = 7},
+     .floats_per_body = 7,
+     .bodies_of_load = 1},
     {.rung = {.name = "struct_of_arrays",
               .summary = "one array for each coordinate: neighbours load neighbours, on the CPU in "
                          "vectors",
@@ -58,23 +60,27 @@ constexpr NbodyRow kNbodyRows[] = {
               .on_cpu = true},
      .launcher = WEFT_NBODY(nbody_struct_of_arrays),
      .floats_per_body = 4,
-     .in_vectors = true},
+     .in_vectors = true,
+     .bodies_of_load = 1},
     {.rung = {.name = "naive",
               .summary = "one thread per body, which reads all others as quads of 16 bytes",
               .prefer = "to check a result, or to read first",
               .on_cpu = true},
-     .launcher = WEFT_NBODY(nbody_naive)},
+     .launcher = WEFT_NBODY(nbody_naive),
+     .bodies_of_load = 1},
     {.rung = {.name = "shared_tiles",
               .summary = "a block stages a tile of bodies in shared memory for all of its threads",
               .prefer = "to see what shared memory gains"},
-     .launcher = WEFT_NBODY(nbody_shared_tiles)},
+     .launcher = WEFT_NBODY(nbody_shared_tiles),
+     .bodies_of_load = 256},
     {.rung = {.name = "register_tiled",
               .summary =
                   "a thread owns up to eight bodies: one shared load serves eight interactions",
               .prefer = "for fewer than 32768 bodies"},
      .launcher = WEFT_NBODY(nbody_register_tiled),
      .workspace = WEFT_WORKSPACE(nbody_workspace_register_tiled),
-     .part = WEFT_LAUNCHER(NbodyPartLauncher, nbody_part_register_tiled)},
+     .part = WEFT_LAUNCHER(NbodyPartLauncher, nbody_part_register_tiled),
+     .bodies_of_load = 1024},
     {.rung = {.name = "constant_memory",
               .summary = "the others come from constant memory, as operands that cost no register",
               .prefer = "to see operands from constant memory",
@@ -130,15 +136,12 @@ Argument quads(const char* name, T* data, std::int64_t n) {
 std::size_t workspace_bytes(const cuda::NbodyRow& row, const NbodyProblem& problem, Device device) {
   const std::int64_t n = problem.n;
   if (n == 0) return 0;
-#ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     const std::size_t bytes =
         row.workspace ? row.workspace.run(problem, device)
                       : static_cast<std::size_t>(n * row.floats_per_body) * sizeof(float);
-    return std::max(bytes, cuda::nbody_totals_bytes(n));
+    return std::max(bytes, WEFT_CUDA(cuda::nbody_totals_bytes)(n));
   }
-#endif
-  static_cast<void>(device);
   const std::size_t totals = static_cast<std::size_t>(nbody_totals_scratch(n)) * sizeof(double);
   if (!row.in_vectors) return totals;
   const std::int64_t floats = select_nbody_cpu().struct_of_arrays_scratch(n);
@@ -201,12 +204,10 @@ void totals_of(std::string_view where, double* totals, const T* bodies, const T*
              {writes("totals", totals, kNbodyTotals), quads(kBodies, bodies, problem.n),
               quads("velocity", velocity, range.count), call.workspace});
   const cuda::NbodyForceWide force = wide_force(options);
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::nbody_totals(totals, bodies, velocity, problem.n, range, force, workspace.data,
-                              stream);
+    return WEFT_CUDA(cuda::nbody_totals<T>)(totals, bodies, velocity, problem.n, range, force,
+                                            workspace.data, stream);
   }
-#endif
   const NbodyCpu& cpu = select_nbody_cpu();
   const auto run = [&](const auto& function) {
     function(totals, bodies, velocity, problem.n, range, force.softening2, force.gravity,
@@ -300,12 +301,9 @@ void nbody_advance(float* bodies, float* velocity, const float* acceleration, st
   check_call(kWhere, stream,
              {quads("bodies", bodies, n), quads("velocity", velocity, n),
               quads("acceleration", acceleration, n)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::nbody_advance(bodies, velocity, acceleration, n, kick, drift, stream);
+    return WEFT_CUDA(cuda::nbody_advance)(bodies, velocity, acceleration, n, kick, drift, stream);
   }
-#endif
-  static_cast<void>(stream);
   select_nbody_cpu().advance(bodies, velocity, acceleration, n, kick, drift);
 }
 
@@ -319,13 +317,10 @@ void nbody_advance_wide(double* position, double* velocity, float* bodies,
   check_call(kWhere, stream,
              {quads("position", position, n), quads("velocity", velocity, n),
               quads("bodies", bodies, n), quads("acceleration", acceleration, n)});
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::nbody_advance_wide(position, velocity, bodies, acceleration, n, kick, drift,
-                                    stream);
+    return WEFT_CUDA(cuda::nbody_advance_wide)(position, velocity, bodies, acceleration, n, kick,
+                                               drift, stream);
   }
-#endif
-  static_cast<void>(stream);
   select_nbody_cpu().advance_wide(position, velocity, bodies, acceleration, n, kick, drift);
 }
 
@@ -341,12 +336,9 @@ void nbody_few_steps(double* position, double* velocity, std::int64_t n, std::in
   check_call("nbody_few_steps", stream,
              {quads("position", position, n), quads("velocity", velocity, n)});
   const cuda::NbodyForceWide force = wide_force(options);
-#ifdef WEFT_WITH_CUDA
   if (stream.device().is_cuda()) {
-    return cuda::nbody_few_steps(position, velocity, n, steps, dt, force, stream);
+    return WEFT_CUDA(cuda::nbody_few_steps)(position, velocity, n, steps, dt, force, stream);
   }
-#endif
-  static_cast<void>(stream);
   select_nbody_cpu().few_steps(position, velocity, n, steps, dt, force.softening2, force.gravity);
 }
 
@@ -383,6 +375,10 @@ void nbody_totals_wide(double* totals, const double* position, const double* vel
 
 NbodySplit nbody_split(std::string_view variant, const NbodyProblem& problem, Device device) {
   return kLadder.select(variant, problem, device).split(device);
+}
+
+int nbody_bodies_of_load(std::string_view rung) {
+  return kLadder.of(rung, &cuda::NbodyRow::bodies_of_load);
 }
 
 Rungs nbody_rungs() {

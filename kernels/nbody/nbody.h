@@ -154,6 +154,9 @@ inline double nbody_bytes(std::int64_t n) {
   return 32.0 * static_cast<double>(n);
 }
 
+// Bodies that one load of another body from global memory serves; 0: it is not worked out by hand.
+int nbody_bodies_of_load(std::string_view rung);
+
 Rungs nbody_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool nbody_takes(std::string_view variant, const NbodyProblem& problem, Device device);

@@ -133,19 +133,15 @@ void ema_update(float* average, const float* values, std::int64_t n, float decay
   }
   check_call("ema_update", stream,
              {writes("average", average, n), reads("values", values, n), reads("step", step, 1)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) return cuda::ema_update(average, values, n, decay, step, stream);
-#endif
-  static_cast<void>(stream);
+  if (stream.device().is_cuda()) {
+    return WEFT_CUDA(cuda::ema_update)(average, values, n, decay, step, stream);
+  }
   select_optimizer_cpu().ema_update(average, values, n, decay, step);
 }
 
 void advance_step(std::int64_t* step, const Stream& stream) {
   check_call("advance_step", stream, {writes("step", step, 1)});
-#ifdef WEFT_WITH_CUDA
-  if (stream.device().is_cuda()) return cuda::advance_step(step, stream);
-#endif
-  static_cast<void>(stream);
+  if (stream.device().is_cuda()) return WEFT_CUDA(cuda::advance_step)(step, stream);
   *step += 1;
 }
 

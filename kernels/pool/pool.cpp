@@ -18,6 +18,8 @@ struct PoolProblem {
   PoolOperation operation = PoolOperation::pool;
 };
 
+constexpr std::string_view kOperations[] = {"pool", "avg_pool2d_bias_sigmoid"};
+
 struct PoolRow {
   using Problem = PoolProblem;
 
@@ -35,6 +37,7 @@ struct PoolRow {
     return bias_sigmoid_forward ? PoolOperation::bias_sigmoid : PoolOperation::pool;
   }
   constexpr bool complete() const {
+    if (rung.operation != kOperations[static_cast<int>(operation())]) return false;
     if (operation() == PoolOperation::bias_sigmoid) {
       return bias_sigmoid_forward.is("avg_pool2d_forward_", rung.name) &&
              bias_sigmoid_backward.is("avg_pool2d_backward_", rung.name) && !max_forward &&
@@ -48,8 +51,7 @@ struct PoolRow {
   }
   std::string takes(const PoolProblem& problem, Device) const {
     if (problem.operation != operation()) {
-      return operation() == PoolOperation::pool ? "it applies no bias and sigmoid"
-                                                : "it is for means with bias and sigmoid";
+      return other_operation(rung, kOperations[static_cast<int>(problem.operation)]);
     }
     return takes_windows.run == nullptr ? "" : takes_windows.run(problem.dims);
   }
@@ -67,12 +69,14 @@ constexpr PoolRow kPoolRows[] = {
                   "each thread gathers one value: outputs read their window, inputs find the "
                   "windows that chose them, so backward needs no atomics",
               .prefer = "for windows of other sizes and strides, and on a CPU",
+              .operation = "pool",
               .on_cpu = true},
      WEFT_PASSES(gather)},
     {.rung = {.name = "vectorized",
               .summary = "a thread makes two windows, or the rows of dx under them, from 16-byte "
                          "vectors: what argmax does not point to gets zeros as it goes",
               .prefer = "wherever it takes the windows",
+              .operation = "pool",
               .needs = "windows of 2x2, or of 3x3 padded by at most 1; stride 2; at most 2^30 of "
                        "them"},
      WEFT_PASSES(vectorized),
@@ -81,6 +85,7 @@ constexpr PoolRow kPoolRows[] = {
               .summary = "the subsampling layer of LeNet in one kernel: a mean gets its bias and "
                          "the sigmoid while it is in a register",
               .prefer = "for means with bias and sigmoid",
+              .operation = "avg_pool2d_bias_sigmoid",
               .on_cpu = true,
               .needs = "a bias for each channel"},
      .bias_sigmoid_forward =
@@ -155,6 +160,10 @@ struct PoolExtents {
 };
 
 }  // namespace
+
+std::optional<PoolOperation> pool_operation(std::string_view rung) {
+  return operation_of<PoolOperation>(pool_rungs().find(rung), cuda::kOperations);
+}
 
 Rungs pool_rungs() {
   return kLadder.rungs();

@@ -30,8 +30,9 @@ struct PoolDims {
   std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
 };
 
-Rungs pool_rungs();                               // in teaching order
 enum class PoolOperation { pool, bias_sigmoid };  // maxima and means; means in a LeNet layer
+std::optional<PoolOperation> pool_operation(std::string_view rung);  // empty: no such rung
+Rungs pool_rungs();                                                  // in teaching order
 // Does this rung compute this operation with such windows on this device?
 bool pool_takes(std::string_view variant, const PoolDims& dims, Device device,
                 PoolOperation operation = PoolOperation::pool);

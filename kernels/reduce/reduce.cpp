@@ -21,6 +21,8 @@ struct ReduceRow {
   int per_thread = 0;
   Launcher<ReduceWorkspace> workspace = {};
   bool squares = false;  // Is there a sum of squares?
+  ReduceTree tree = ReduceTree::none;
+  bool queued_alone = false;
 
   constexpr bool complete() const {
     return rung.on_cuda == static_cast<bool>(launcher) &&
@@ -38,24 +40,28 @@ constexpr ReduceRow kReduceRows[] = {
                          "every warp diverges until a step spans one",
               .prefer = "to read first"},
      .launcher = WEFT_REDUCE(reduce_interleaved_divergent),
-     .per_thread = 1},
+     .per_thread = 1,
+     .tree = ReduceTree::spread},
     {.rung = {.name = "interleaved",
               .summary = "the first threads do the work, so idle warps retire, but their addresses "
                          "collide in the banks",
               .prefer = "to see what warps that retire gain"},
      .launcher = WEFT_REDUCE(reduce_interleaved),
-     .per_thread = 1},
+     .per_thread = 1,
+     .tree = ReduceTree::gathered},
     {.rung = {.name = "sequential",
               .summary = "the upper half is added to the lower: neighbours touch neighbours, no "
                          "bank conflicts",
               .prefer = "to see what bank conflicts cost"},
      .launcher = WEFT_REDUCE(reduce_sequential),
-     .per_thread = 1},
+     .per_thread = 1,
+     .tree = ReduceTree::halves},
     {.rung = {.name = "first_add",
               .summary = "each thread combines two elements as it loads them: half the blocks",
               .prefer = "to see what a second element for each thread gains"},
      .launcher = WEFT_REDUCE(reduce_first_add),
-     .per_thread = 2},
+     .per_thread = 2,
+     .tree = ReduceTree::halves},
     {.rung = {.name = "unrolled",
               .summary = "the last six levels are written out for one warp, without barriers of "
                          "the block",
@@ -91,13 +97,15 @@ constexpr ReduceRow kReduceRows[] = {
               .on_cpu = true},
      .launcher = WEFT_REDUCE(reduce_vectorized),
      .workspace = WEFT_LAUNCHER(ReduceWorkspace, reduce_workspace_vectorized),
-     .squares = true},
+     .squares = true,
+     .queued_alone = true},
     {.rung = {.name = "single_pass",
               .summary = "one launch: blocks publish their partials in words that are zero between "
                          "calls, the last block waits for them and clears them",
               .prefer = "for up to 16 MiB, where a second launch is half of the time"},
      .launcher = WEFT_REDUCE(reduce_single_pass),
-     .squares = true},
+     .squares = true,
+     .queued_alone = true},
 };
 
 #undef WEFT_REDUCE
@@ -195,6 +203,14 @@ void argmax(ElementType type, std::int64_t* index, const void* x, std::int64_t n
             const ReduceOptions& options, Workspace workspace, const Stream& stream) {
   run("argmax", {.type = type, .index = index, .x = x, .n = n, .kind = Reduction::max},
       writes("index", index, 1), options, workspace, stream);
+}
+
+ReduceTree reduce_tree(std::string_view rung) {
+  return kLadder.of(rung, &cuda::ReduceRow::tree);
+}
+
+bool reduce_is_queued_alone(std::string_view rung) {
+  return kLadder.of(rung, &cuda::ReduceRow::queued_alone);
 }
 
 Rungs reduce_rungs() {

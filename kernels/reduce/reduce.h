@@ -68,6 +68,17 @@ inline void reduce(float* result, const float* x, std::int64_t n, Reduction kind
   reduce(result, x, n, kind, ReduceOptions{}, workspace, stream);
 }
 
+// The tree by which a block adds up, where its steps are worked out by hand.
+enum class ReduceTree {
+  none,
+  spread,    // thread t adds value t + step to value t, if 2 step divides t
+  gathered,  // thread t adds value 2 step t + step to value 2 step t
+  halves     // thread t adds the value half a block further on
+};
+ReduceTree reduce_tree(std::string_view rung);  // of another name: none
+// Is it measured where the host queues each call? One launch and two differ there.
+bool reduce_is_queued_alone(std::string_view rung);
+
 Rungs reduce_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool reduce_takes(std::string_view variant, const ReduceProblem& problem, Device device);

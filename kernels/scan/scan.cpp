@@ -20,6 +20,7 @@ struct ScanRow {
   Launcher<ScanLauncher> launcher = {};
   // Bytes for n elements; null for none.
   std::size_t (*workspace)(std::int64_t n, std::size_t element_bytes) = nullptr;
+  ScanSteps steps = ScanSteps::none;
 
   constexpr bool complete() const {
     return rung.on_cpu == (on_cpu != nullptr) && rung.on_cuda == static_cast<bool>(launcher) &&
@@ -66,13 +67,15 @@ constexpr ScanRow kScanRows[] = {
                          "left: n log n additions, two barriers a step",
               .prefer = "to read first on a GPU"},
      .launcher = WEFT_SCAN(scan_kogge_stone),
-     .workspace = of_blocks},
+     .workspace = of_blocks,
+     .steps = ScanSteps::doubling},
     {.rung = {.name = "kogge_stone_double_buffered",
               .summary =
                   "reads one buffer and writes another, so that one barrier a step is enough",
               .prefer = "to see what half of the barriers gains"},
      .launcher = WEFT_SCAN(scan_kogge_stone_double_buffered),
-     .workspace = of_blocks},
+     .workspace = of_blocks,
+     .steps = ScanSteps::doubling},
     {.rung = {.name = "warp_scan",
               .summary =
                   "warps scan in registers by shuffles, only their totals meet in shared memory",
@@ -87,7 +90,8 @@ constexpr ScanRow kScanRows[] = {
      .workspace =
          [](std::int64_t n, std::size_t element_bytes) {
            return level_bytes(n, 2 * kScanBlock, element_bytes);
-         }},
+         },
+     .steps = ScanSteps::up_and_down},
     {.rung = {.name = "three_kernel",
               .summary = "scan of tiles held in registers, scan of their totals, add: full-width "
                          "loads, but four passes over memory",
@@ -173,6 +177,10 @@ void scan(ElementType type, void* y, const void* x, std::int64_t n, const ScanOp
                       workspace.data};
   if (device.is_cpu()) return (select_scan_cpu().*row.on_cpu)(call);
   row.launcher.run(call, stream);
+}
+
+ScanSteps scan_steps(std::string_view rung) {
+  return kLadder.of(rung, &cuda::ScanRow::steps);
 }
 
 Rungs scan_rungs() {

@@ -51,6 +51,14 @@ void scan(T* y, const T* x, std::int64_t n, const ScanOptions& options, Workspac
   scan(kElementType<T>, y, x, n, options, workspace, stream);
 }
 
+// How a block scans, where its additions are worked out by hand.
+enum class ScanSteps {
+  none,
+  doubling,     // each element adds the one 1, 2, 4, ... places before it
+  up_and_down,  // a tree of sums, and back
+};
+ScanSteps scan_steps(std::string_view rung);  // of another name: none
+
 Rungs scan_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool scan_takes(std::string_view variant, const ScanProblem& problem, Device device);

@@ -17,7 +17,8 @@ struct SignalRow {
 
   Rung rung;
   Launcher<SignalLauncher> launcher = {};
-  int least_rank = 1, largest_rank = 3;
+  int largest_rank = 3;
+  SignalTraits traits = {};
   std::int64_t most_taps = kSignalTaps;
   bool stages_window = false;  // a tile of rank 2 or 3 with its halo, in dynamic shared memory
 
@@ -25,7 +26,7 @@ struct SignalRow {
     return rung.on_cuda == static_cast<bool>(launcher) && launcher.belongs_to("signal_", rung.name);
   }
   std::string takes(const SignalDims& dims, Device device) const {
-    if (dims.rank() < least_rank || dims.rank() > largest_rank) {
+    if (dims.rank() < traits.least_rank || dims.rank() > largest_rank) {
       return str("it needs ", rung.needs, ", found rank ", dims.rank());
     }
     if (dims.taps() > most_taps) {
@@ -46,19 +47,22 @@ constexpr SignalRow kSignalRows[] = {
               .summary = "one thread per output: signal and filter come from memory for every tap",
               .prefer = "on a CPU, and to read first",
               .on_cpu = true},
-     .launcher = WEFT_SIGNAL(signal_naive)},
+     .launcher = WEFT_SIGNAL(signal_naive),
+     .traits = {.loads = SignalLoads::element_and_tap}},
     {.rung = {.name = "constant_memory",
               .summary = "the filter in constant memory, whose cache hands one value to a whole "
                          "warp",
               .prefer = "to see what the constant cache gains",
               .needs = "no overlap of calls on different streams"},
-     .launcher = WEFT_SIGNAL(signal_constant_memory)},
+     .launcher = WEFT_SIGNAL(signal_constant_memory),
+     .traits = {.loads = SignalLoads::element}},
     {.rung = {.name = "tiled_halo_internal",
               .summary = "threads match the output tile: they load it, then its two halos",
               .prefer = "for signals",
               .needs = "a signal (rank 1) and at most 512 taps"},
      .launcher = WEFT_SIGNAL(signal_tiled_halo_internal),
      .largest_rank = 1,
+     .traits = {.loads = SignalLoads::tile},
      .most_taps = kSignalTiledTaps},
     {.rung = {.name = "tiled_input",
               .summary = "threads match the input tile: one load each, and some compute nothing",
@@ -66,6 +70,7 @@ constexpr SignalRow kSignalRows[] = {
               .needs = "a signal (rank 1) and at most 512 taps"},
      .launcher = WEFT_SIGNAL(signal_tiled_input),
      .largest_rank = 1,
+     .traits = {.loads = SignalLoads::tile, .threads_load_halo = true},
      .most_taps = kSignalTiledTaps},
     {.rung = {.name = "tiled_cached_halo",
               .summary = "only the tile itself is staged: halos come from memory, by way of the "
@@ -74,13 +79,14 @@ constexpr SignalRow kSignalRows[] = {
               .needs = "a signal (rank 1) and at most 512 taps"},
      .launcher = WEFT_SIGNAL(signal_tiled_cached_halo),
      .largest_rank = 1,
+     .traits = {.loads = SignalLoads::tile_without_halo},
      .most_taps = kSignalTiledTaps},
     {.rung = {.name = "tiled",
               .summary = "a tile and its halo in shared memory, four outputs in a thread",
               .prefer = "for images and volumes",
               .needs = "an image or a volume (rank 2 or 3)"},
      .launcher = WEFT_SIGNAL(signal_tiled),
-     .least_rank = 2,
+     .traits = {.loads = SignalLoads::tile, .least_rank = 2},
      .stages_window = true},
 };
 
@@ -130,6 +136,10 @@ void signal_convolve(float* y, const float* x, const float* filter, const Signal
              {writes("y", y, n), reads("x", x, n), reads("filter", filter, dims.taps())});
   if (stream.device().is_cpu()) return select_signal_cpu().convolve(y, x, filter, dims);
   row.launcher.run(y, x, filter, dims, stream);
+}
+
+SignalTraits signal_traits(std::string_view rung) {
+  return kLadder.of(rung, &cuda::SignalRow::traits);
 }
 
 Rungs signal_rungs() {

@@ -53,6 +53,21 @@ inline double signal_bytes(const SignalDims& dims) {
   return 8.0 * static_cast<double>(dims.elements()) + 4.0 * static_cast<double>(dims.taps());
 }
 
+// What a rung loads from global memory, as it is worked out by hand.
+enum class SignalLoads {
+  none,
+  element_and_tap,   // for each product
+  element,           // for each product
+  tile,              // once for a block, with its halo
+  tile_without_halo  // and an element for each product with the halo
+};
+struct SignalTraits {
+  SignalLoads loads = SignalLoads::none;
+  int least_rank = 1;
+  bool threads_load_halo = false;  // threads match the input: a block has fewer outputs
+};
+SignalTraits signal_traits(std::string_view rung);  // of another name: none
+
 Rungs signal_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool signal_takes(std::string_view variant, const SignalDims& dims, Device device);

@@ -3,21 +3,15 @@
 
 #include "engine/device.h"
 #include "kernels/checks.h"
-#ifdef WEFT_WITH_CUDA
+#include "kernels/ladder.h"
 #include "kernels/softmax/parts/classifier_cuda.h"
-#endif
 
 namespace weft::kernels {
 
 bool classifier_fits(const ClassifierDims& dims, Device device) {
-#ifdef WEFT_WITH_CUDA
   return device.is_cuda() && dims.in % 4 == 0 && dims.in <= cuda::kClassifierInputs &&
          dims.classes <= cuda::kClassifierClasses &&
          dims.in * dims.classes <= cuda::kClassifierWeights;
-#else
-  static_cast<void>(dims), static_cast<void>(device);
-  return false;
-#endif
 }
 
 void classifier_forward_backward(const ClassifierOutputs& outputs, const float* x, const float* w,
@@ -47,11 +41,8 @@ void classifier_forward_backward(const ClassifierOutputs& outputs, const float* 
               writes("dx", outputs.dx, n).aligned_to(16).or_null(), reads("x", x, n).aligned_to(16),
               reads("w", w, dims.classes * dims.in).aligned_to(16),
               reads("bias", bias, dims.classes).or_null(), reads("labels", labels, rows)});
-#ifdef WEFT_WITH_CUDA
-  cuda::classifier_forward_backward(outputs, x, w, bias, labels, dims, options, stream);
-#else
-  static_cast<void>(bias), static_cast<void>(labels);
-#endif
+  const auto run = WEFT_CUDA(cuda::classifier_forward_backward);
+  run(outputs, x, w, bias, labels, dims, options, stream);
 }
 
 }  // namespace weft::kernels

@@ -44,7 +44,8 @@ constexpr TransposeRow kTransposeRows[] = {
     {.rung = {.name = "padded",
               .summary =
                   "one float more in each row of the tile: its columns spread over all banks",
-              .prefer = "to see what padding gains"},
+              .prefer = "to see what padding gains",
+              .padded = {132, 4}},
      .launcher = WEFT_LAUNCHER(TransposeLauncher, transpose_padded)},
     {.rung = {.name = "swizzled",
               .summary = "the same without the padding: element (i, j) of the tile is stored at "

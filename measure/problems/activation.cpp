@@ -79,12 +79,12 @@ ActivationWork::ActivationWork(Activation function, Pass which, std::int64_t n,
   sets = sets_of(which, n, made_with);
 }
 
-void ActivationWork::call(std::string_view, int set) {
+void ActivationWork::call(std::string_view variant, int set) {
   if (pass == Pass::forward) {
-    kernels::activation_forward(out_[set], in_[set], n(), kind, context.stream);
+    kernels::activation_forward(out_[set], in_[set], n(), kind, variant, context.stream);
   } else {
     kernels::activation_backward(out_[set], in_[set], y_[set], n(), kind, GradientMode::overwrite,
-                                 context.stream);
+                                 variant, context.stream);
   }
 }
 
@@ -124,12 +124,13 @@ BiasWork::BiasWork(Pass which, std::int64_t n, std::int64_t c, std::int64_t m,
   sets = sets_of(Pass::forward, n * c * m, made_with);
 }
 
-void BiasWork::call(std::string_view, int set) {
+void BiasWork::call(std::string_view variant, int set) {
   if (pass == Pass::forward) {
-    kernels::bias_forward(out_[set], in_[set], bias_[0], outer, channels, inner, context.stream);
+    kernels::bias_forward(out_[set], in_[set], bias_[0], outer, channels, inner, variant,
+                          context.stream);
   } else {
     kernels::bias_backward(out_[set], in_[set], outer, channels, inner, GradientMode::overwrite,
-                           context.stream);
+                           variant, context.stream);
   }
 }
 

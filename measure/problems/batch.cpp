@@ -38,10 +38,10 @@ class GatherWork final : public Work {
   }
 
   bool can_run(std::string_view) const override { return true; }
-  void call(std::string_view, int set) override {
+  void call(std::string_view variant, int set) override {
     kernels::gather_batch(x_[set], labels_[set], indices_[set], images_[0], image_labels_[0],
                           order_.batch, kDims, steps_[0] + set, order_, augmentation_,
-                          std::span(&kNormalization, 1), context.stream);
+                          std::span(&kNormalization, 1), variant, context.stream);
   }
   void reset() override { x_.clear(), labels_.clear(), indices_.clear(); }
 

@@ -83,9 +83,10 @@ BatchNormWork::BatchNormWork(const BatchNormDims& d, Pass which, const Context& 
   scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, made_with.stream);
 }
 
-// Inference has no rungs.
 bool BatchNormWork::can_run(std::string_view variant) const {
-  return variant == "two_pass" || (pass != Pass::inference && context.stream.device().is_cuda());
+  if (pass == Pass::inference) return kernels::batch_norm_stands_for_inference(variant);
+  const kernels::Rung* rung = kernels::batch_norm_rungs().find(variant);
+  return context.stream.device().is_cuda() || (rung != nullptr && rung->on_cpu);
 }
 
 void BatchNormWork::call(std::string_view variant, int set) {

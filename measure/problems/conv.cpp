@@ -26,27 +26,9 @@ double footprint(const ConvDims& d) {
   return 4.0 * static_cast<double>(inputs(d) + outputs(d) + weights(d));
 }
 
-// A row of a table: a rung in a mode. Rungs that are not named here have one row, in fp32.
-struct NamedCall {
-  std::string_view name, rung;
-  kernels::ComputeMode mode;
-};
-constexpr NamedCall kCalls[] = {
-    {"im2col_gemm_tensor_core", "im2col_gemm", kernels::ComputeMode::tf32},
-    {"implicit_gemm_tensor_core", "implicit_gemm_tensor_core", kernels::ComputeMode::tf32},
-    {"implicit_gemm_tensor_core_bf16", "implicit_gemm_tensor_core", kernels::ComputeMode::bf16},
-    {"implicit_gemm_tensor_core_tf32x3", "implicit_gemm_tensor_core", kernels::ComputeMode::fp32},
-    {"implicit_gemm_wgmma", "implicit_gemm_wgmma", kernels::ComputeMode::tf32},
-    {"implicit_gemm_wgmma_bf16", "implicit_gemm_wgmma", kernels::ComputeMode::bf16},
-    {"implicit_gemm_wgmma_fp16x3", "implicit_gemm_wgmma", kernels::ComputeMode::fp32},
-    {"direct_tensor_core_tf32", "direct_tensor_core", kernels::ComputeMode::tf32},
-};
-
 kernels::ConvOptions options_of(std::string_view name) {
-  for (const NamedCall& call : kCalls) {
-    if (call.name == name) return {.variant = call.rung, .mode = call.mode};
-  }
-  return {.variant = name};
+  const auto [rung, mode] = rung_in_mode(kernels::conv_rungs(), name);
+  return {.variant = rung, .mode = mode};
 }
 
 const char* name_of(ConvPass pass) {
@@ -78,13 +60,10 @@ ConvWork::ConvWork(const ConvDims& d, ConvPass which, const Context& made_with, 
 
 bool ConvWork::can_run(std::string_view variant) const {
   const kernels::ConvOptions options = options_of(variant);
-  const bool implicit = options.variant == "implicit_gemm" ||
-                        options.variant == "implicit_gemm_tensor_core" ||
-                        options.variant == "implicit_gemm_wgmma";
-  if (few_ && !implicit && (variant != "direct" || dims.c > 1)) return false;
-  const bool slow = context.stream.device().is_cpu() && variant == "direct" && flops > 2e10;
-  return !slow &&
-         kernels::conv_takes(options.variant, {pass, dims, options.mode}, context.stream.device());
+  const Device device = context.stream.device();
+  if (few_ && dims.c > kernels::conv_network_channels(options.variant)) return false;
+  return !takes_minutes(kernels::conv_rungs(), variant, flops, device) &&
+         kernels::conv_takes(options.variant, {pass, dims, options.mode}, device);
 }
 
 Arithmetic ConvWork::arithmetic_of(const kernels::Rung& rung) const {
@@ -98,12 +77,12 @@ std::vector<Variant> ConvWork::further_variants() const {
   if (device.is_cpu() || device_properties(device).compute_capability < 80) return variants;
   for (const kernels::Rung& rung : kernels::conv_rungs()) {
     std::vector<Arithmetic> there{arithmetic_of(rung)};
-    for (const NamedCall& call : kCalls) {
-      if (call.rung != rung.name || call.name == rung.name) continue;
-      const Arithmetic arithmetic = *kernels::conv_arithmetic(call.rung, pass, call.mode);
+    for (const auto& [name, mode] : rung.modes) {
+      if (name == rung.name) continue;
+      const Arithmetic arithmetic = *kernels::conv_arithmetic(rung.name, pass, mode);
       if (std::find(there.begin(), there.end(), arithmetic) != there.end()) continue;
       there.push_back(arithmetic);
-      variants.push_back({std::string(call.name), call.rung, arithmetic});
+      variants.push_back({std::string(name), rung.name, arithmetic});
     }
   }
   return variants;

@@ -17,26 +17,19 @@ using kernels::ConvDims;
 using kernels::ConvPass;
 using kernels::ReluPoolDims;
 
-// What is measured besides the rungs of the table, which run in the first mode that they have; and
 // conv2d_forward with its choice of rung, then max_pool2d_forward.
-struct NamedCall {
-  std::string_view name, rung;  // empty: the separate layers
-  kernels::ComputeMode mode;
-};
-constexpr NamedCall kCalls[] = {
-    {"wgmma", "wgmma", kernels::ComputeMode::tf32},
-    {"wgmma_fp16x3", "wgmma", kernels::ComputeMode::fp32},
-    {"wgmma_bf16", "wgmma", kernels::ComputeMode::bf16},
-    {"separate_layers", "", kernels::ComputeMode::fp32},
-    {"separate_layers_tf32", "", kernels::ComputeMode::tf32},
-    {"separate_layers_bf16", "", kernels::ComputeMode::bf16},
+constexpr kernels::NamedMode kSeparateLayers[] = {
+    {"separate_layers", kernels::ComputeMode::fp32},
+    {"separate_layers_tf32", kernels::ComputeMode::tf32},
+    {"separate_layers_bf16", kernels::ComputeMode::bf16},
 };
 
-NamedCall call_of(std::string_view name) {
-  for (const NamedCall& call : kCalls) {
-    if (call.name == name) return call;
+// A rung in a mode. The separate layers have no rung.
+RungInMode call_of(std::string_view name) {
+  for (const auto& [separate, mode] : kSeparateLayers) {
+    if (separate == name) return {"", mode};
   }
-  return {name, name, kernels::ComputeMode::fp32};
+  return rung_in_mode(kernels::conv_relu_pool_rungs(), name);
 }
 
 std::int64_t inputs(const ReluPoolDims& d) {
@@ -117,7 +110,7 @@ ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context&
 }
 
 bool ReluPoolWork::can_run(std::string_view variant) const {
-  const NamedCall call = call_of(variant);
+  const RungInMode call = call_of(variant);
   if (call.rung.empty()) return pass == ConvPass::forward && !has_stem();
   return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode, has_stem()},
                                        context.stream.device());
@@ -131,18 +124,20 @@ std::vector<Variant> ReluPoolWork::further_variants() const {
   const Device device = context.stream.device();
   const bool tensor_cores = device.is_cuda() && device_properties(device).compute_capability >= 80;
   std::vector<Variant> variants;
-  for (const NamedCall& call : kCalls) {
-    if (call.mode != kernels::ComputeMode::fp32 && !tensor_cores) continue;
-    if (call.name == call.rung) continue;
-    std::optional<Arithmetic> arithmetic = Arithmetic::fp32;
-    if (device.is_cuda()) {
-      const std::string_view conv = kernels::conv_choice({pass, dims.conv, call.mode}, device).rung;
-      arithmetic = call.rung.empty()
-                       ? kernels::conv_arithmetic(conv, pass, call.mode)
-                       : kernels::conv_relu_pool_rungs().find(call.rung)->arithmetic.in(call.mode);
+  const auto add = [&](const kernels::NamedMode& named, std::string_view rung,
+                       std::optional<Arithmetic> arithmetic) {
+    if (named.mode != kernels::ComputeMode::fp32 && !tensor_cores) return;
+    if (device.is_cpu()) arithmetic = Arithmetic::fp32;
+    variants.push_back({std::string(named.name), rung, arithmetic.value_or(Arithmetic::fp32)});
+  };
+  for (const kernels::Rung& rung : kernels::conv_relu_pool_rungs()) {
+    for (const kernels::NamedMode& named : rung.modes) {
+      if (named.name != rung.name) add(named, rung.name, rung.arithmetic.in(named.mode));
     }
-    variants.push_back({std::string(call.name), call.rung.empty() ? kernels::kAutomatic : call.rung,
-                        arithmetic.value_or(Arithmetic::fp32)});
+  }
+  for (const kernels::NamedMode& named : kSeparateLayers) {
+    const std::string_view conv = kernels::conv_choice({pass, dims.conv, named.mode}, device).rung;
+    add(named, kernels::kAutomatic, kernels::conv_arithmetic(conv, pass, named.mode));
   }
   return variants;
 }
@@ -202,7 +197,7 @@ kernels::Workspace ReluPoolWork::scratch(std::size_t needed) {
 void ReluPoolWork::call(std::string_view variant, int set) {
   const Stream& stream = context.stream;
   constexpr auto kOverwrite = kernels::GradientMode::overwrite;
-  const NamedCall named = call_of(variant);
+  const RungInMode named = call_of(variant);
   kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
   const float* x = x_[set];
   if (has_stem()) {

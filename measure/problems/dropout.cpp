@@ -30,9 +30,9 @@ DropoutWork::DropoutWork(std::int64_t n, const Context& made_with)
   sets = sets_of(n, made_with);
 }
 
-void DropoutWork::call(std::string_view, int set) {
+void DropoutWork::call(std::string_view variant, int set) {
   kernels::dropout(y_[set], x_[set], n(), kP, {context.seed, kLayer, step_[0]},
-                   kernels::GradientMode::overwrite, context.stream);
+                   kernels::GradientMode::overwrite, variant, context.stream);
 }
 
 void DropoutWork::reset() {

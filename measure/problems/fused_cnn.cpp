@@ -48,7 +48,7 @@ class TrainWork final : public NetworkWork {
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant != "resident_weights" &&
+    return kernels::fused_cnn_operation(variant) == kernels::FusedCnnOperation::train &&
            kernels::fused_cnn_supports(kDims, context.stream.device());
   }
   void call(std::string_view variant, int) override {
@@ -85,7 +85,8 @@ class TrainWork final : public NetworkWork {
 
 std::vector<Fact> TrainWork::facts(std::string_view variant) const {
   const Stream& stream = context.stream;
-  if (variant != "persistent" || stream.device().is_cpu() || !can_run(variant)) return {};
+  const bool timed = kernels::fused_cnn_counts_cycles(variant) && can_run(variant);
+  if (!timed || stream.device().is_cpu()) return {};
   const std::span<const std::string_view> parts = kernels::fused_cnn_parts();
   TrainWork other(rows_, steps_, context);  // since this one does not change
   Tensor cycles(Shape{static_cast<std::int64_t>(parts.size())}, DType::i64, stream);
@@ -135,7 +136,7 @@ class InferWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant == "resident_weights" &&
+    return kernels::fused_cnn_operation(variant) == kernels::FusedCnnOperation::infer &&
            kernels::fused_cnn_supports(kDims, context.stream.device());
   }
   void call(std::string_view, int) override {
@@ -187,7 +188,9 @@ int steps_on(Device device) {
 }
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  if (context.variant == "resident_weights") return std::make_unique<InferWork>(size, context);
+  if (kernels::fused_cnn_operation(context.variant) == kernels::FusedCnnOperation::infer) {
+    return std::make_unique<InferWork>(size, context);
+  }
   return std::make_unique<TrainWork>(size, steps_on(context.stream.device()), context);
 }
 

@@ -48,11 +48,6 @@ std::vector<std::uint8_t> stored(const GemmProblem& p, const std::vector<float>&
   return bytes;
 }
 
-template <std::size_t kNames>
-bool among(const std::string_view (&names)[kNames], std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 // Ways of calling gemm() that are no rungs: the choice, and what overlapping is worth.
 struct NamedOptions {
   std::string_view name;
@@ -91,12 +86,6 @@ std::string_view describe(LayerPass pass) {
 }
 
 }  // namespace
-
-bool is_strip_rung(std::string_view variant) {
-  constexpr std::string_view kStrips[] = {"strip_k1", "strip_k2", "strip_k3", "strip_k4",
-                                          "strip_k3k4"};
-  return among(kStrips, variant);
-}
 
 int GemmWork::sets_of(const Context& made_with) const {
   return is_layer() ? 1 : sets_for(footprint(problem_), made_with.stream.device());
@@ -159,40 +148,33 @@ bool GemmWork::can_run(std::string_view variant) const {
   for (const NamedOptions& call : kCalls) {
     if (call.name == variant) return true;
   }
-  const kernels::GemmDims& d = problem_.dims;
-  if (problem_.strip_width > 0) return is_strip_rung(variant);
-  if (is_layer() && device.is_cuda()) {  // rungs that are meant for such products
-    constexpr std::string_view kMeant[] = {"register_tiled", "split_k",      "mma_tf32",
-                                           "tf32x3",         "cluster_tf32", "cluster_tf32x3",
-                                           "wgmma_tf32",     "wgmma_tf32x3", "wgmma_fp16x3"};
-    return among(kMeant, variant);
-  }
-  if (variant == "cluster_tf32x3" && d.k > 4096 && !is_layer()) return false;  // its sums drift
+  const kernels::GemmTraits traits = kernels::gemm_traits(variant);
+  if (problem_.strip_width > 0) return traits.strip;
+  if (is_layer() && device.is_cuda()) return traits.for_layers;
+  if (traits.longest_k > 0 && problem_.dims.k > traits.longest_k && !is_layer()) return false;
   if (problem_.fast_only) {
     const kernels::Rung* rung = kernels::gemm_rungs().find(variant);
-    return arithmetic_of(*rung) != Arithmetic::fp32 || variant == "operand_reuse" || bf16();
+    return arithmetic_of(*rung) != Arithmetic::fp32 || traits.fast || bf16();
   }
-  // At 8192 cubed the lower rungs take as long together as all else, and tell nothing new.
-  constexpr std::string_view kSlow[] = {"uncoalesced", "naive", "tiled_16", "tiled_32", "tiled"};
-  const bool slow = is_strip_rung(variant) || among(kSlow, variant);
-  if (device.is_cuda() && slow && flops > 5e11) return false;
-  // The triple loop on a CPU takes minutes where others take a second.
-  return device.is_cuda() || variant != "naive" || flops <= 5e9;
+  return !takes_minutes(kernels::gemm_rungs(), variant, flops, device);
 }
 
 bool GemmWork::takes_flag(std::string_view flag, std::string_view variant) const {
-  if (flag == "--results")
-    return is_strip_rung(variant) && variant != "strip_k1" && variant != "strip_k2";
-  return flag == "--transpose" || (flag == "--tile" && variant == "tiled");
+  const kernels::GemmTraits traits = kernels::gemm_traits(variant);
+  return flag == "--transpose" || (flag == "--results" && traits.results) ||
+         (flag == "--tile" && traits.any_side);
 }
 
 std::string_view GemmWork::configured_rung(std::string_view variant) const {
-  if (variant == "tiled_16") return variant;  // `tiled` with this tile
-  if (variant != "tiled" || context.parameters.tile.empty()) {
-    return Work::configured_rung(variant);
+  const kernels::GemmTraits traits = kernels::gemm_traits(variant);
+  const std::vector<std::int64_t>& tile = context.parameters.tile;
+  if (traits.side == 0 || tile.empty()) return Work::configured_rung(variant);
+  // A rung that was found by its side, or the one with the side that was asked for.
+  if (!traits.any_side || tile[0] == traits.side) return variant;
+  for (const kernels::Rung& rung : kernels::gemm_rungs()) {
+    if (kernels::gemm_traits(rung.name).side == tile[0]) return rung.name;
   }
-  const std::int64_t side = context.parameters.tile[0];
-  return side == 32 ? variant : side == 16 ? "tiled_16" : "";
+  return "";
 }
 
 void GemmWork::call(std::string_view variant, int set) {

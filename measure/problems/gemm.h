@@ -17,9 +17,6 @@ enum class LayerPass {
   weights        // sums the rows of A for the bias
 };
 
-// True for the rungs that take strip_width and strip_results of a GemmProblem.
-bool is_strip_rung(std::string_view variant);
-
 struct GemmProblem {
   kernels::GemmDims dims;
   kernels::GemmStorage storage = kernels::GemmStorage::fp32;

@@ -26,7 +26,7 @@ std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& 
   const Parameters& asked = context.parameters;
   problem.dims.transpose_a = asked.transpose.find('a') != std::string::npos;
   problem.dims.transpose_b = asked.transpose.find('b') != std::string::npos;
-  if (is_strip_rung(context.variant) && (context.block > 0 || asked.results > 0)) {
+  if (kernels::gemm_traits(context.variant).strip && (context.block > 0 || asked.results > 0)) {
     problem.strip_width = context.block > 0 ? context.block : 128;
     if (asked.results > 0) problem.strip_results = static_cast<int>(asked.results);
     if (std::ranges::find(kStripWidths, problem.strip_width) == std::end(kStripWidths)) {

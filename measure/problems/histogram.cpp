@@ -35,11 +35,9 @@ const char* name_of(HistogramInput input) {
 
 bool takes(const Work& work, std::string_view variant, const kernels::HistogramProblem& problem) {
   const Device device = work.context.stream.device();
-  // Every thread of the GPU waits for one counter: minutes, and one fact to learn from it.
-  const bool slow =
-      device.is_cuda() && ((variant == "global_atomics" && problem.n >= 300'000'000) ||
-                           (variant == "compare_and_swap" && problem.n >= 100'000'000));
-  return !slow && kernels::histogram_takes(variant, problem, device);
+  return !takes_minutes(kernels::histogram_rungs(), variant, static_cast<double>(problem.n),
+                        device) &&
+         kernels::histogram_takes(variant, problem, device);
 }
 
 Verdict compare(const std::vector<std::int64_t>& found, const std::vector<std::int64_t>& expected) {

@@ -116,7 +116,7 @@ class BlurWork final : public Work {
 };
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  if (context.variant.starts_with("box_blur_")) {
+  if (kernels::image_operation(context.variant) == kernels::ImageOperation::box_blur) {
     return std::make_unique<BlurWork>(kernels::ImageDims{size, size}, 2, context);
   }
   return std::make_unique<GreyWork>(size * size, context);

@@ -26,10 +26,13 @@ class MeanSquaredErrorWork final : public Work {
     sets = sets_of(rows * cols, made_with);
   }
 
-  bool can_run(std::string_view variant) const override { return variant == "warp_per_row"; }
-  void call(std::string_view, int set) override {
+  bool can_run(std::string_view variant) const override {
+    return kernels::loss_takes(variant, kernels::LossOperation::mean_squared_error,
+                               context.stream.device());
+  }
+  void call(std::string_view variant, int set) override {
     kernels::mean_squared_error(loss_[set], dy_[set], y_[set], target_[set], kScale, rows_, cols_,
-                                context.stream);
+                                variant, context.stream);
   }
   void reset() override { dy_.clear(), loss_.clear(); }
 
@@ -83,10 +86,14 @@ class TotalsWork final : public Work {
     sets = sets_of(rows, made_with);
   }
 
-  bool can_run(std::string_view variant) const override { return variant == "block"; }
-  void call(std::string_view, int set) override {
+  bool can_run(std::string_view variant) const override {
+    return kernels::loss_takes(variant, kernels::LossOperation::accumulate_totals,
+                               context.stream.device());
+  }
+  void call(std::string_view variant, int set) override {
     kernels::accumulate_totals(reinterpret_cast<kernels::MetricTotals*>(totals_[set]), loss_[set],
-                               prediction_[set], labels_[set], loss_.size(), context.stream);
+                               prediction_[set], labels_[set], loss_.size(), variant,
+                               context.stream);
   }
   void reset() override {
     for (int set = 0; set < sets; ++set) {
@@ -132,7 +139,9 @@ class TotalsWork final : public Work {
 };
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  if (context.variant == "block") return std::make_unique<TotalsWork>(size, context);
+  if (kernels::loss_operation(context.variant) == kernels::LossOperation::accumulate_totals) {
+    return std::make_unique<TotalsWork>(size, context);
+  }
   return std::make_unique<MeanSquaredErrorWork>(size, 1000, context);
 }
 

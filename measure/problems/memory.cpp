@@ -12,6 +12,7 @@ namespace weft::measure {
 namespace {
 
 using kernels::Access;
+using kernels::MemoryOperation;
 
 class VectorAddWork final : public Work {
  public:
@@ -29,8 +30,7 @@ class VectorAddWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return kernels::memory_takes(variant, kernels::MemoryOperation::vector_add,
-                                 context.stream.device());
+    return kernels::memory_takes(variant, MemoryOperation::vector_add, context.stream.device());
   }
   void call(std::string_view variant, int set) override {
     kernels::vector_add(c_[set], a_[set], b_[set], c_.size(), variant, context.stream);
@@ -67,7 +67,12 @@ void name_access(Work& work, std::string_view what, std::int64_t n, const Access
   work.column = str(by_offset ? access.offset : access.stride);
 }
 
-// copy_by_offset and copy_by_stride.
+// Does a rung vary the offset, or the stride, of this operation?
+bool varies(std::string_view rung, MemoryOperation operation, bool by_offset) {
+  const kernels::MemoryTraits traits = kernels::memory_traits(rung);
+  return traits.operation == operation && traits.by_offset == by_offset;
+}
+
 class CopyWork final : public Work {
  public:
   CopyWork(std::int64_t n, const Access& access, bool by_offset, const Context& made_with)
@@ -84,7 +89,7 @@ class CopyWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant == (by_offset_ ? "copy_by_offset" : "copy_by_stride");
+    return varies(variant, MemoryOperation::copy, by_offset_);
   }
   bool takes_flag(std::string_view flag, std::string_view) const override {
     return flag == "--offset" || flag == "--stride";
@@ -119,7 +124,6 @@ class CopyWork final : public Work {
   Rotated<float> x_, y_;
 };
 
-// read_by_offset and read_by_stride.
 class ReadWork final : public Work {
  public:
   ReadWork(std::int64_t n, const Access& access, bool by_offset, const Context& made_with)
@@ -136,7 +140,7 @@ class ReadWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return variant == (by_offset_ ? "read_by_offset" : "read_by_stride");
+    return varies(variant, MemoryOperation::read, by_offset_);
   }
   bool takes_flag(std::string_view flag, std::string_view) const override {
     return flag == "--offset" || flag == "--stride";
@@ -191,7 +195,9 @@ class SharedWork final : public Work {
     traffic = Traffic::shared_memory;
   }
 
-  bool can_run(std::string_view variant) const override { return variant == "shared_by_stride"; }
+  bool can_run(std::string_view variant) const override {
+    return kernels::memory_takes(variant, MemoryOperation::shared, context.stream.device());
+  }
   bool takes_flag(std::string_view flag, std::string_view) const override {
     return flag == "--stride";
   }
@@ -245,10 +251,10 @@ class RowsWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return kernels::memory_takes(variant, kernels::MemoryOperation::rows, context.stream.device());
+    return kernels::memory_takes(variant, MemoryOperation::rows, context.stream.device());
   }
   void call(std::string_view variant, int set) override {
-    pitch_ = variant == "pitched_rows" ? kernels::pitch_for(cols_) : cols_;
+    pitch_ = kernels::memory_traits(variant).pitched ? kernels::pitch_for(cols_) : cols_;
     kernels::copy_rows(y_[set], x_[set], rows_, cols_, pitch_, pitch_, variant, context.stream);
   }
   void reset() override { y_.clear(); }
@@ -288,8 +294,7 @@ class TransferWork final : public Work {
   }
 
   bool can_run(std::string_view variant) const override {
-    return kernels::memory_takes(variant, kernels::MemoryOperation::transfer,
-                                 context.stream.device());
+    return kernels::memory_takes(variant, MemoryOperation::transfer, context.stream.device());
   }
   void call(std::string_view variant, int set) override {
     const std::size_t count = device_.bytes(set).count;
@@ -314,8 +319,7 @@ class TransferWork final : public Work {
  private:
   // Host memory of the kind that the variant is about, in place of the kind before.
   void prepare(std::string_view variant, std::size_t count) {
-    const auto kind =
-        variant == "pinned_transfer" ? kernels::HostMemory::pinned : kernels::HostMemory::pageable;
+    const kernels::HostMemory kind = kernels::memory_traits(variant).memory;
     context.stream.synchronize();
     from_.emplace(count, kind, context.stream.device());
     to_.emplace(count, kind, context.stream.device());
@@ -333,33 +337,34 @@ class TransferWork final : public Work {
 constexpr int kSharedBlocks = 1056, kSharedRounds = 512;  // eight blocks for each SM of an H200
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  const std::string_view variant = context.variant;
+  const kernels::MemoryTraits traits = kernels::memory_traits(context.variant);
   const Parameters& asked = context.parameters;
-  const bool by_offset = variant.ends_with("_offset");
   const bool given = asked.offset > 0 || asked.stride > 0;
-  Access access = by_offset ? Access{1, 1} : Access{0, 2};
+  Access access = traits.by_offset ? Access{1, 1} : Access{0, 2};
   if (given) access = {asked.offset, std::max<std::int64_t>(1, asked.stride)};
-  const bool strided = variant.starts_with("copy_by") || variant.starts_with("read_by");
+  const bool strided =
+      traits.operation == MemoryOperation::copy || traits.operation == MemoryOperation::read;
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
   if (strided && size * access.stride > kMost) {
     throw Error(ErrorKind::usage, str("--stride: ", size, " words ", access.stride, " apart span ",
                                       size * access.stride, " words; expected at most ", kMost,
                                       ", take a smaller --size"));
   }
-  if (variant.starts_with("copy_by")) {
-    return std::make_unique<CopyWork>(size, access, by_offset, context);
+  switch (traits.operation.value_or(MemoryOperation::vector_add)) {
+    case MemoryOperation::copy:
+      return std::make_unique<CopyWork>(size, access, traits.by_offset, context);
+    case MemoryOperation::read:
+      return std::make_unique<ReadWork>(size, access, traits.by_offset, context);
+    case MemoryOperation::shared:
+      return std::make_unique<SharedWork>(std::max<std::int64_t>(1, size >> 14),
+                                          given ? static_cast<int>(access.stride) : 2, 32, context);
+    case MemoryOperation::rows:
+      return std::make_unique<RowsWork>(size, 33, context);
+    case MemoryOperation::transfer:
+      return std::make_unique<TransferWork>(size, context);
+    default:
+      return std::make_unique<VectorAddWork>(size, context);
   }
-  if (variant.starts_with("read_by")) {
-    return std::make_unique<ReadWork>(size, access, by_offset, context);
-  }
-  if (variant.starts_with("shared_by")) {
-    const std::int64_t blocks = std::max<std::int64_t>(1, size >> 14);
-    const int stride = given ? static_cast<int>(access.stride) : 2;
-    return std::make_unique<SharedWork>(blocks, stride, 32, context);
-  }
-  if (variant.ends_with("_rows")) return std::make_unique<RowsWork>(size, 33, context);
-  if (variant.ends_with("_transfer")) return std::make_unique<TransferWork>(size, context);
-  return std::make_unique<VectorAddWork>(size, context);
 }
 
 std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {

@@ -216,7 +216,7 @@ class BiasSigmoidWork final : public Work {
 };
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  if (context.variant == "fused_bias_sigmoid") {
+  if (kernels::pool_operation(context.variant) == kernels::PoolOperation::bias_sigmoid) {
     return std::make_unique<BiasSigmoidWork>(kernels::PoolDims{.n = size, .c = 6, .h = 28, .w = 28},
                                              context);
   }

@@ -14,7 +14,7 @@ class ReduceWork final : public Work {
 
   // One by one, those of one launch and of two; the host takes longer than the rest differ.
   bool can_run(std::string_view variant) const override {
-    return !one_by_one || variant == "vectorized" || variant == "single_pass";
+    return !one_by_one || kernels::reduce_is_queued_alone(variant);
   }
   bool takes_block() const override { return context.stream.device().is_cuda(); }
   void call(std::string_view variant, int set) override;

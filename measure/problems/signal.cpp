@@ -37,7 +37,10 @@ class SignalWork final : public Work {
     kernels::signal_convolve(y_[set], x_[set], f_[0], dims_, {variant}, context.stream);
   }
   bool takes_flag(std::string_view flag, std::string_view variant) const override {
-    return flag == "--mask" || (flag == "--tile" && variant.starts_with("tiled"));
+    using kernels::SignalLoads;
+    const SignalLoads loads = kernels::signal_traits(variant).loads;
+    const bool tiled = loads == SignalLoads::tile || loads == SignalLoads::tile_without_halo;
+    return flag == "--mask" || (flag == "--tile" && tiled);
   }
   void reset() override { y_.clear(); }
   std::vector<Fact> facts(std::string_view variant) const override {
@@ -91,8 +94,8 @@ class SignalWork final : public Work {
 std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
   const std::vector<std::int64_t>& mask = context.parameters.mask;
   std::size_t rank = std::max(size.size(), mask.size());
-  if (rank <= 1 && context.variant == "tiled") rank = 2;  // of images and volumes
-  rank = std::max<std::size_t>(1, rank);
+  if (rank <= 1)
+    rank = static_cast<std::size_t>(kernels::signal_traits(context.variant).least_rank);
   if ((size.size() > 1 && size.size() != rank) || (mask.size() > 1 && mask.size() != rank)) {
     throw Error(ErrorKind::usage, str("--mask: expected as many extents as --size has, ",
                                       size.size(), ", found ", mask.size()));

@@ -106,7 +106,12 @@ inline Calls dropout_and_loss_calls() {
       {.function = "mean_squared_error",
        .arrays = {out("loss", rows).or_null(), out("dy", n).or_null(), in("y", n), in("target", n)},
        .run = squares(1),
-       .refused = {{"scale", squares(kInf)}}},
+       .refused = {{"scale", squares(kInf)},
+                   {"operation",
+                    [](CallOf a) {
+                      kernels::loss_takes("automatic", kernels::LossOperation(7),
+                                          a.stream.device());
+                    }}}},
       {.function = "accumulate_totals",
        .arrays = {out<MetricTotals>("totals", 1).aligned_to(8), in("loss", rows),
                   in<Label>("prediction", rows), in<Label>("labels", rows)},

@@ -43,17 +43,30 @@ TEST(ActivationOracle, GradientsMatchCentralDifferences) {
   }
 }
 
-class ActivationTest : public DeviceTest {};
+class ActivationTest : public DeviceTest {
+ protected:
+  // `automatic`, and every rung that runs here.
+  std::vector<std::string_view> variants() const {
+    std::vector<std::string_view> result = {kernels::kAutomatic};
+    for (const kernels::Rung& rung : kernels::activation_rungs()) {
+      if (device().is_cpu() ? rung.on_cpu : rung.on_cuda) result.push_back(rung.name);
+    }
+    return result;
+  }
+};
 
 TEST_P(ActivationTest, ForwardMatchesOracle) {
   for (const Activation kind : kKinds) {
     for (const std::int64_t n : linear_sizes()) {
       for (const std::int64_t misalign : {0, 1}) {
         const std::vector<float> x = random_floats(n, 3, -9, 9);
-        Guarded<float> in(x, stream(), misalign), out(n, stream(), misalign);
-        kernels::activation_forward(out.data(), in.data(), n, kind, stream());
-        EXPECT_TRUE(compare(out.get(), forward_oracle(to_double(x), kind), {1e-12, 6e-7, true},
-                            str("kind ", static_cast<int>(kind), ", n ", n)));
+        Guarded<float> in(x, stream(), misalign);
+        for (const std::string_view variant : variants()) {
+          Guarded<float> out(n, stream(), misalign);
+          kernels::activation_forward(out.data(), in.data(), n, kind, variant, stream());
+          EXPECT_TRUE(compare(out.get(), forward_oracle(to_double(x), kind), {1e-12, 6e-7, true},
+                              str(variant, ", kind ", static_cast<int>(kind), ", n ", n)));
+        }
       }
     }
   }
@@ -66,14 +79,16 @@ TEST_P(ActivationTest, BackwardMatchesOracle) {
         for (const std::int64_t misalign : {0, 3}) {
           const std::vector<float> y = random_off_zero(n, 4), dy = random_floats(n, 5),
                                    start = random_floats(n, 6);
-          Guarded<float> dx(n, stream(), misalign);
-          if (mode == GradientMode::accumulate) dx.set(start);
           Guarded<float> dy_in(dy, stream(), misalign), y_in(y, stream());
-          kernels::activation_backward(dx.data(), dy_in.data(), y_in.data(), n, kind, mode,
-                                       stream());
           const std::vector<double> expected =
               backward_oracle(to_double(start), to_double(dy), to_double(y), kind, mode);
-          EXPECT_TRUE(compare(dx.get(), expected, {5e-7, 5e-7, true}, str("n ", n)));
+          for (const std::string_view variant : variants()) {
+            Guarded<float> dx(n, stream(), misalign);
+            if (mode == GradientMode::accumulate) dx.set(start);
+            kernels::activation_backward(dx.data(), dy_in.data(), y_in.data(), n, kind, mode,
+                                         variant, stream());
+            EXPECT_TRUE(compare(dx.get(), expected, {5e-7, 5e-7, true}, str(variant, ", n ", n)));
+          }
         }
       }
     }
@@ -159,13 +174,15 @@ TEST_P(ActivationTest, BiasForwardMatchesOracle) {
     std::vector<double> expected(x.size());
     kernels::cpu::bias_forward<double>(expected.data(), to_double(x).data(), to_double(b).data(),
                                        c.outer, c.channels, c.inner);
-    Guarded<float> in(x, stream()), bias(b, stream()), out(c.elements(), stream(), 1);
-    kernels::bias_forward(out.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
-                          stream());
-    EXPECT_TRUE(compare(out.get(), expected, {2e-7, 0, false}, str("bias ", c)));
-    kernels::bias_forward(in.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
-                          stream());
-    EXPECT_TRUE(same_bits(in.get(), out.get())) << "in place, " << c;
+    for (const std::string_view variant : variants()) {
+      Guarded<float> in(x, stream()), bias(b, stream()), out(c.elements(), stream(), 1);
+      kernels::bias_forward(out.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
+                            variant, stream());
+      EXPECT_TRUE(compare(out.get(), expected, {2e-7, 0, false}, str(variant, ", bias ", c)));
+      kernels::bias_forward(in.data(), in.data(), bias.data(), c.outer, c.channels, c.inner,
+                            variant, stream());
+      EXPECT_TRUE(same_bits(in.get(), out.get())) << variant << " in place, " << c;
+    }
   }
 }
 
@@ -177,14 +194,19 @@ TEST_P(ActivationTest, BiasBackwardMatchesOracle) {
       std::vector<double> expected = to_double(start);
       kernels::cpu::bias_backward<double>(expected.data(), to_double(dy).data(), c.outer,
                                           c.channels, c.inner, mode);
-      Guarded<float> in(dy, stream(), 1), out(c.channels, stream()), again(c.channels, stream());
-      for (Guarded<float>* db : {&out, &again}) {
-        if (mode == GradientMode::accumulate) db->set(start);
-        kernels::bias_backward(db->data(), in.data(), c.outer, c.channels, c.inner, mode, stream());
-      }
+      Guarded<float> in(dy, stream(), 1);
       const double length = static_cast<double>(c.outer * c.inner);
-      EXPECT_TRUE(compare(out.get(), expected, sum_bound(length, std::sqrt(length)), str(c)));
-      EXPECT_TRUE(same_bits(out.get(), again.get())) << c;
+      for (const std::string_view variant : variants()) {
+        Guarded<float> out(c.channels, stream()), again(c.channels, stream());
+        for (Guarded<float>* db : {&out, &again}) {
+          if (mode == GradientMode::accumulate) db->set(start);
+          kernels::bias_backward(db->data(), in.data(), c.outer, c.channels, c.inner, mode, variant,
+                                 stream());
+        }
+        EXPECT_TRUE(compare(out.get(), expected, sum_bound(length, std::sqrt(length)),
+                            str(variant, ", ", c)));
+        EXPECT_TRUE(same_bits(out.get(), again.get())) << variant << ", " << c;
+      }
     }
   }
 }

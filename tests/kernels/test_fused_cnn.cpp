@@ -240,7 +240,8 @@ TEST_P(FusedCnn, RefusesWhatItCannotDo) {
     problem.train(6, 1);
   };
   EXPECT_USAGE_ERROR(train_as("three_kernels"), "two_kernels, persistent");
-  EXPECT_USAGE_ERROR(train_as("resident_weights"), "only infers");
+  EXPECT_USAGE_ERROR(train_as("resident_weights"),
+                     "a version of fused_cnn_infer, not of fused_cnn_train");
 }
 
 WEFT_ON_EACH_DEVICE(FusedCnn);

@@ -149,7 +149,7 @@ TEST_P(ImageTest, EmptyAndWrongArguments) {
                      "radius -1");
   EXPECT_USAGE_ERROR(
       kernels::box_blur(y.data(), x.data(), {2, 2, 1}, 1, "rgb_to_grey_vectorized", stream()),
-      device().is_cpu() ? "does not run on cpu" : "not one of box_blur");
+      device().is_cpu() ? "does not run on cpu" : "not of box_blur");
   EXPECT_USAGE_ERROR(kernels::rgb_to_grey(y.data(), x.data(), -1, "automatic", stream()),
                      "negative");
   EXPECT_USAGE_ERROR(kernels::rgb_to_grey(y.data(), x.data(), 1, "naive", stream()), "choose from");

@@ -59,6 +59,20 @@ TEST(Ladders, FamiliesAndRungsHaveNamesAndSentences) {
   EXPECT_EQ(find_family("frobnicate"), nullptr);
 }
 
+// A family has one operation, or each of its rungs says which one it computes.
+TEST(Ladders, RungsOfAFamilyOfSeveralOperationsNameTheirs) {
+  std::set<std::string_view> several;
+  for (const Family& family : catalogue()) {
+    std::set<std::string_view> operations;
+    for (const Rung& rung : family.rungs()) operations.insert(rung.operation);
+    if (operations == std::set<std::string_view>{""}) continue;
+    EXPECT_FALSE(operations.contains("")) << family.name;
+    EXPECT_GT(operations.size(), 1u) << family.name;
+    several.insert(family.name);
+  }
+  EXPECT_EQ(several, (std::set<std::string_view>{"fused_cnn", "image", "loss", "memory", "pool"}));
+}
+
 // The files below a folder of rungs.
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;

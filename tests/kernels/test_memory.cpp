@@ -203,7 +203,7 @@ TEST_P(MemoryTest, EmptyAndWrongArguments) {
   EXPECT_USAGE_ERROR(kernels::copy_rows(y.data(), in, 2, 4, 3, 4, "automatic", stream()),
                      "row of 4");
   EXPECT_USAGE_ERROR(kernels::copy_strided(y.data(), in, 2, {}, "dense_rows", stream()),
-                     "it is another operation; copy_by_stride can");
+                     "it is a version of copy_rows, not of copy_strided; copy_by_stride can");
   EXPECT_USAGE_ERROR(kernels::shared_strided(nullptr, 1, 0, 1, stream()), "stride");
   EXPECT_USAGE_ERROR(kernels::shared_strided(nullptr, 1, 1, 5000, stream()), "5000");
 }

@@ -252,10 +252,10 @@ TEST_P(PoolTest, BiasAndSigmoidByHand) {
   EXPECT_NEAR(y.get()[1], 0.75, 1e-6);
   EXPECT_USAGE_ERROR(kernels::avg_pool2d_bias_sigmoid_forward(y.data(), x.data(), bias.data(), dims,
                                                               "gather", stream()),
-                     "no bias and sigmoid");
+                     "a version of pool, not of avg_pool2d_bias_sigmoid");
   EXPECT_USAGE_ERROR(
       kernels::avg_pool2d_forward(y.data(), x.data(), dims, "fused_bias_sigmoid", stream()),
-      "means with bias and sigmoid");
+      "a version of avg_pool2d_bias_sigmoid, not of pool");
 }
 
 // Windows of stride 2 on planes of few columns: vectors end beyond a row, or do not fit at all.

@@ -39,7 +39,8 @@ const RungHeader* header_of(const KernelName& name) {
 const kernels::Rung* rung_before(const KernelName& name) {
   const kernels::Rung* before = nullptr;
   for (const kernels::Rung& rung : name.family->rungs()) {
-    if (rung.name == name.variant->name) return before;
+    if (&rung == name.variant) return before;
+    if (rung.operation != name.variant->operation) continue;
     if (rung.on_cuda || !name.variant->on_cuda) before = &rung;
   }
   return nullptr;

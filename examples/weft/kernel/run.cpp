@@ -335,6 +335,7 @@ int show_kernel(const KernelRun& run) {
                                  : fmt::format(", {} with this tile", name.variant->name))},
       {"family", std::string(name.family->summary)},
       {"this rung", std::string(info.summary)}};
+  if (!info.operation.empty()) pairs.emplace_back("a version of", std::string(info.operation));
   std::string needs(info.needs);
   if (info.compute_capability > 0) {
     needs = fmt::format("sm_{}{}{}", info.compute_capability, needs.empty() ? "" : "; ", needs);
@@ -345,6 +346,7 @@ int show_kernel(const KernelRun& run) {
                                                             : "GPU");
   nlohmann::ordered_json event = json_event("show", {{"family", name.family->name},
                                                      {"variant", info.name},
+                                                     {"operation", info.operation},
                                                      {"summary", info.summary},
                                                      {"needs", needs},
                                                      {"on_cpu", info.on_cpu},

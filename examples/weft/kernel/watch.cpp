@@ -52,33 +52,14 @@ void break_barriers(measure::Work& work, const kernels::Rung& rung, Watched& wat
   }
 }
 
-// The rungs whose shared rows are padded.
-std::optional<Padding> padding_of(std::string_view family, std::string_view rung) {
-  struct Padded {
-    std::string_view family, rung;
-    Padding rows;
-  };
-  constexpr Padded kPadded[] = {
-      {"transpose", "padded", {132, 4}},
-      {"gemm", "tiled", {132, 4}},
-      {"gemm", "register_tiled", {144, 16}},  // the tile of small problems
-      {"image", "box_blur_tiled", {68, 4}},
-  };
-  for (const Padded& one : kPadded) {
-    if (one.family == family && one.rung == rung) return one.rows;
-  }
-  return std::nullopt;
-}
-
 // Counts once as if the rows of its shared arrays had no padding.
-void break_padding(measure::Work& work, std::string_view family, const kernels::Rung& rung,
-                   Watched& watched) {
-  const std::optional<Padding> padding = padding_of(family, rung.name);
-  if (!padding) return;
+void break_padding(measure::Work& work, const kernels::Rung& rung, Watched& watched) {
+  if (rung.padded.padding == 0) return;
+  const Padding padding{rung.padded.bytes, rung.padded.padding};
   work.reset();
-  const auto worse = count_without_padding(*padding, [&] { work.call(rung.name, 0); });
+  const auto worse = count_without_padding(padding, [&] { work.call(rung.name, 0); });
   const std::string what = fmt::format("{} bytes of padding in each row of {}, for",
-                                       padding->padding_bytes, padding->row_bytes);
+                                       padding.padding_bytes, padding.row_bytes);
   for (const WithoutPadding& line : worse) {
     const auto each = [&](std::uint64_t passes) {
       return static_cast<double>(passes) / static_cast<double>(line.requests);
@@ -165,7 +146,7 @@ Watched watch_variant(const WatchRun& run, const std::string& name, const Stream
     add(figure, text.text, timed ? "measured there" : "from public figures");
   }
   break_barriers(*work, *kernel.variant, watched);
-  break_padding(*work, kernel.family->name, *kernel.variant, watched);
+  break_padding(*work, *kernel.variant, watched);
   return watched;
 }
 

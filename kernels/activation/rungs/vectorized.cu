@@ -119,8 +119,8 @@ Launch map_launch(std::int64_t n, const Stream& stream) {
 
 }  // namespace
 
-void activation_forward(float* y, const float* x, std::int64_t n, Activation kind,
-                        const Stream& stream) {
+void activation_forward_vectorized(float* y, const float* x, std::int64_t n, Activation kind,
+                                   const Stream& stream) {
   const Launch config = map_launch(n, stream);
   switch (kind) {
     case Activation::relu:
@@ -132,8 +132,8 @@ void activation_forward(float* y, const float* x, std::int64_t n, Activation kin
   }
 }
 
-void activation_backward(float* dx, const float* dy, const float* y, std::int64_t n,
-                         Activation kind, GradientMode mode, const Stream& stream) {
+void activation_backward_vectorized(float* dx, const float* dy, const float* y, std::int64_t n,
+                                    Activation kind, GradientMode mode, const Stream& stream) {
   const Launch config = map_launch(n, stream);
   const auto run = [&](auto gradient) {
     using Gradient = decltype(gradient);
@@ -153,8 +153,8 @@ void activation_backward(float* dx, const float* dy, const float* y, std::int64_
   }
 }
 
-void bias_forward(float* y, const float* x, const float* bias, std::int64_t outer,
-                  std::int64_t channels, std::int64_t inner, const Stream& stream) {
+void bias_forward_vectorized(float* y, const float* x, const float* bias, std::int64_t outer,
+                             std::int64_t channels, std::int64_t inner, const Stream& stream) {
   const std::int64_t n = outer * channels * inner;
   const Launch config{blocks_for(n, kBiasThreads, 1 << 20), kBiasThreads, 0, stream};
   if (n < INT32_MAX) {
@@ -165,8 +165,8 @@ void bias_forward(float* y, const float* x, const float* bias, std::int64_t oute
   }
 }
 
-void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
-                   std::int64_t inner, GradientMode mode, const Stream& stream) {
+void bias_backward_vectorized(float* db, const float* dy, std::int64_t outer, std::int64_t channels,
+                              std::int64_t inner, GradientMode mode, const Stream& stream) {
   const bool accumulate = mode == GradientMode::accumulate;
   if (inner == 1) {
     launch(bias_columns_kernel,

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kMostThreads)
 
 }  // namespace
 
-void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
+void batch_gather(float* x, std::int32_t* labels, std::int64_t* indices, const std::uint8_t* images,
                   const std::int32_t* image_labels, std::int64_t rows, const BatchDims& dims,
                   const std::int64_t* step, const BatchOrder& order,
                   const Augmentation& augmentation, std::span<const Normalization> normalization,

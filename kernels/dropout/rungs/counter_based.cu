@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
-             GradientMode mode, const Stream& stream) {
+void dropout_counter_based(float* y, const float* x, std::int64_t n, float p, const DropoutKey& key,
+                           GradientMode mode, const Stream& stream) {
   const int skip = static_cast<int>(key.first % 4);
   launch(skip == 0 ? dropout_kernel<false> : dropout_kernel<true>,
          Launch{blocks_for(n, 4 * kThreads, 1 << 20), kThreads, 0, stream}, y, x, n, p,

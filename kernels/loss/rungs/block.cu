@@ -35,8 +35,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32_t* prediction,
-                       const std::int32_t* labels, std::int64_t rows, const Stream& stream) {
+void accumulate_totals_block(MetricTotals* totals, const float* loss,
+                             const std::int32_t* prediction, const std::int32_t* labels,
+                             std::int64_t rows, const Stream& stream) {
   launch(accumulate_totals_kernel, Launch{1, kThreads, 0, stream}, totals, loss, prediction, labels,
          rows);
 }

@@ -32,8 +32,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void mean_squared_error(float* loss, float* dy, const float* y, const float* target, float scale,
-                        std::int64_t rows, std::int64_t cols, const Stream& stream) {
+void mean_squared_error_warp_per_row(float* loss, float* dy, const float* y, const float* target,
+                                     float scale, std::int64_t rows, std::int64_t cols,
+                                     const Stream& stream) {
   const float mean = 1.0f / static_cast<float>(cols);
   launch(mean_squared_error_kernel, Launch{blocks_for(rows, kWarps), kThreads, 0, stream}, loss, dy,
          y, target, mean, scale * 2 * mean, rows, cols);

@@ -20,7 +20,9 @@ std::int64_t FusedCnnDims::parameters() const {
 
 namespace cuda {
 
-struct FusedCnnRow {  // of training, or of inference
+constexpr std::string_view kOperations[] = {"fused_cnn_train", "fused_cnn_infer"};
+
+struct FusedCnnRow {
   struct Problem {
     FusedCnnDims dims;
     bool training = true;
@@ -29,9 +31,11 @@ struct FusedCnnRow {  // of training, or of inference
   Rung rung;
   Launcher<FusedCnnTrain> train = {};
   Launcher<FusedCnnInfer> infer = {};
+  bool is_persistent = false;  // trains with peers, too, and counts its cycles
 
   constexpr bool complete() const {
-    return train.is("fused_cnn_train_", rung.name) != infer.is("fused_cnn_infer_", rung.name);
+    return rung.operation == kOperations[train ? 0 : 1] &&
+           train.is("fused_cnn_train_", rung.name) != infer.is("fused_cnn_infer_", rung.name);
   }
   std::string takes(const Problem& problem, Device device) const;
 };
@@ -43,6 +47,7 @@ constexpr FusedCnnRow kFusedCnnRows[] = {
               .summary = "a kernel takes images from bytes to gradients on their SM, another sums "
                          "gradients and updates parameters",
               .prefer = "to see what meeting inside a kernel gains",
+              .operation = "fused_cnn_train",
               .on_cpu = true,
               .needs = kNeeds},
      .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_two_kernels)},
@@ -50,13 +55,16 @@ constexpr FusedCnnRow kFusedCnnRows[] = {
               .summary = "all steps in one cooperative launch: the grid meets twice a step, and "
                          "images are fetched while parameters are updated",
               .prefer = "for training",
+              .operation = "fused_cnn_train",
               .on_cpu = true,
               .needs = kNeeds},
-     .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_persistent)},
+     .train = WEFT_LAUNCHER(FusedCnnTrain, fused_cnn_train_persistent),
+     .is_persistent = true},
     {.rung = {.name = "resident_weights",
               .summary = "inference: a block keeps all weights on its SM, in shared memory and "
                          "registers, and takes image after image",
               .prefer = "for inference",
+              .operation = "fused_cnn_infer",
               .on_cpu = true,
               .needs = kNeeds},
      .infer = WEFT_LAUNCHER(FusedCnnInfer, fused_cnn_infer_resident_weights)},
@@ -104,7 +112,7 @@ Checked check(const cuda::FusedCnnRow::Problem& problem, std::string_view varian
   return {row, scratch(workspace, needed)};
 }
 
-void check_peers(std::string_view rung, std::int64_t rows, const FusedCnnDims& dims,
+void check_peers(const cuda::FusedCnnRow& row, std::int64_t rows, const FusedCnnDims& dims,
                  const FusedCnnOptions& options, const Stream& stream) {
   if (options.peers == nullptr) {
     if (options.global_rows == 0) return;
@@ -112,7 +120,7 @@ void check_peers(std::string_view rung, std::int64_t rows, const FusedCnnDims& d
   }
   const PeerGroup& group = *options.peers;
   const std::int64_t most = std::min(group.capacity, kMostTaggedWords);
-  if (stream.device().is_cpu() || rung != "persistent") {
+  if (stream.device().is_cpu() || !row.is_persistent) {
     throw Error(ErrorKind::usage, "fused_cnn: peers meet in the rung persistent, on GPUs");
   }
   if (group.size < 1 || group.size > kMaxPeers || group.rank < 0 || group.rank >= group.size) {
@@ -174,7 +182,9 @@ void check_training(const float* velocity, std::int64_t rows, const FusedCnnOpti
 }  // namespace
 
 std::string cuda::FusedCnnRow::takes(const Problem& problem, Device device) const {
-  if (problem.training != static_cast<bool>(train)) return train ? "it trains" : "it only infers";
+  if (problem.training != static_cast<bool>(train)) {
+    return other_operation(rung, kOperations[problem.training ? 0 : 1]);
+  }
   if (!sensible(problem.dims)) return "an extent of this shape is too small or too large";
   if (device.is_cpu()) return "";
   const std::size_t limit = device_properties(device).shared_bytes_per_block;
@@ -190,6 +200,14 @@ std::string cuda::FusedCnnRow::takes(const Problem& problem, Device device) cons
 
 bool fused_cnn_supports(const FusedCnnDims& dims, Device device) {
   return kLadder.takes("persistent", {dims}, device);
+}
+
+std::optional<FusedCnnOperation> fused_cnn_operation(std::string_view rung) {
+  return operation_of<FusedCnnOperation>(fused_cnn_rungs().find(rung), cuda::kOperations);
+}
+
+bool fused_cnn_counts_cycles(std::string_view rung) {
+  return kLadder.of(rung, &cuda::FusedCnnRow::is_persistent);
 }
 
 Rungs fused_cnn_rungs() {
@@ -240,19 +258,17 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
   const Device device = stream.device();
   const auto& [row, scratch] = check({dims}, options.variant, rows, workspace, device);
   check_training(velocity, rows, options);
-  check_peers(row.rung.name, rows, dims, options, stream);
+  check_peers(row, rows, dims, options, stream);
   if (steps <= 0) return;
   check_pointers("fused_cnn_train", parameters, velocity, totals, step, images, labels, lr, rows,
                  dims, options, scratch, writes("cycles", static_cast<long long*>(nullptr), 0),
                  stream);
-#ifdef WEFT_WITH_CUDA
   if (options.peers != nullptr) {
-    return cuda::fused_cnn_persistent_with_peers(
+    return WEFT_CUDA(cuda::fused_cnn_persistent_with_peers)(
         training_of(parameters, velocity, totals, step, images, labels, lr, rows, dims, options,
                     workspace, device),
         *options.peers, steps, dims, stream);
   }
-#endif
   if (rows == 0) return;
   if (device.is_cuda()) {
     return row.train.run(training_of(parameters, velocity, totals, step, images, labels, lr, rows,
@@ -279,18 +295,13 @@ void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity
   if (options.peers != nullptr) {
     throw Error(ErrorKind::usage, "fused_cnn: cycles are counted without peers");
   }
-#ifdef WEFT_WITH_CUDA
   if (device.is_cuda()) {
     if (rows == 0 || steps <= 0) return;
-    return cuda::fused_cnn_persistent_timed(
+    return WEFT_CUDA(cuda::fused_cnn_persistent_timed)(
         training_of(parameters, velocity, totals, step, images, labels, lr, rows, dims, options,
                     workspace, device),
         steps, dims, cycles, stream);
   }
-#endif
-  static_cast<void>(cycles), static_cast<void>(totals), static_cast<void>(step);
-  static_cast<void>(images), static_cast<void>(labels), static_cast<void>(lr);
-  static_cast<void>(steps);
   throw Error(ErrorKind::usage, "fused_cnn: only a GPU counts cycles");
 }
 

@@ -101,6 +101,10 @@ void fused_cnn_infer(float* logits,               // (rows, classes) or null
                      std::int64_t rows, const FusedCnnDims& dims,
                      const Normalization& normalization, Workspace workspace, const Stream& stream);
 
-Rungs fused_cnn_rungs();  // in teaching order
+// Training in whole steps, or inference.
+enum class FusedCnnOperation { train, infer };
+std::optional<FusedCnnOperation> fused_cnn_operation(std::string_view rung);  // empty: no such rung
+bool fused_cnn_counts_cycles(std::string_view rung);  // Does fused_cnn_train_timed() time it?
+Rungs fused_cnn_rungs();                              // in teaching order
 
 }  // namespace weft::kernels
