@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every kernel family of Weft in one list. Adding a family is one line in catalogue.cpp.
+// Every kernel family of Weft in one list. Adding a family is one line in families.inc.
 #pragma once
 
 #include <span>
@@ -11,9 +11,10 @@ namespace weft::kernels {
 
 struct Family {
   std::string_view name;
-  std::string_view summary;        // one sentence
-  Rungs (*rungs)();                // in teaching order
-  std::string_view folder = name;  // under kernels/
+  std::string_view summary;   // one sentence
+  Rungs (*rungs)();           // in teaching order
+  std::string_view folder;    // under kernels/
+  std::string_view function;  // of Python; "": what a rung calls its operation, or none
 };
 
 std::span<const Family> catalogue();

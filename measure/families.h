@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The problems of every family that the harness can run. Adding a family: one file in problems/
-// that defines a FamilyBench, and one line in families.cpp.
+// that defines a FamilyBench; the list is that of kernels/families.inc.
 #pragma once
 
 #include <cstdint>

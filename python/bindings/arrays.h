@@ -91,10 +91,10 @@ std::string contiguous_hint(const char* what, Library library);
 // old ones raises.
 void tell_autograd(nb::handle changed);
 
-// `text` and the rungs that `variant` may name: those of a family, or those whose names begin with
-// `prefix`. Their sentences are those of `weft kernel list`.
+// `text` and the rungs that `variant` may name: those of a family, or of one operation of it. Their
+// sentences are those of `weft kernel list`.
 std::string with_rungs(std::string_view text, std::string_view family,
-                       std::string_view prefix = {});
+                       std::string_view operation = {});
 
 // Does Python ask to stop (Ctrl-C)? Takes the GIL. After `true` the exception of this thread is
 // kept until rethrow_interrupt(), which does nothing where there is none.
@@ -257,6 +257,8 @@ std::pair<std::int32_t, std::int32_t> extremes(Call& call, const Array& array,
                                                const View<const std::int32_t>& view);
 
 void bind_catalogue(nb::module_& m);
+void name_functions(nb::module_& m);
+void bind_synchronize(nb::module_& m);
 void bind_matrix(nb::module_& m);
 void bind_sums(nb::module_& m);
 void bind_convolution(nb::module_& m);
@@ -279,7 +281,6 @@ void survive_forks();
 inline void bind_all(nb::module_& m) {
   translate_errors();
   survive_forks();
-  bind_catalogue(m);
   bind_matrix(m);
   bind_sums(m);
   bind_convolution(m);
@@ -290,6 +291,9 @@ inline void bind_all(nb::module_& m) {
   bind_signals(m);
   bind_memory(m);
   bind_gravity(m);
+  name_functions(m);
+  bind_synchronize(m);
+  bind_catalogue(m);
 }
 
 }  // namespace weft::python

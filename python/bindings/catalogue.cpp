@@ -24,6 +24,8 @@ nb::typed<nb::list, Family> families() {
       nb::dict row;
       row["family"] = text(family.name);
       row["name"] = text(rung.name);
+      row["operation"] = text(rung.operation);
+      row["function"] = text(family.function.empty() ? rung.operation : family.function);
       row["summary"] = text(rung.summary);
       row["prefer"] = text(rung.prefer);
       row["needs"] = text(rung.needs);
@@ -49,13 +51,25 @@ Row build_info() {
 
 }  // namespace
 
-std::string with_rungs(std::string_view text, std::string_view family, std::string_view prefix) {
+std::string with_rungs(std::string_view text, std::string_view family, std::string_view operation) {
   std::string all(text);
   all += str("\n\nvariant: \"automatic\", or a rung of the family ", family, ":\n");
   for (const kernels::Rung& rung : kernels::find_family(family)->rungs()) {
-    if (rung.name.starts_with(prefix)) all += str("  ", rung.name, ": ", rung.summary, "\n");
+    if (!operation.empty() && rung.operation != operation) continue;
+    all += str("  ", rung.name, ": ", rung.summary, "\n");
   }
   return all;
+}
+
+// The functions that were bound before are those of the package, with build_info: weft takes over
+// what `__all__` names.
+void name_functions(nb::module_& m) {
+  nb::list names;
+  for (const auto& [name, function] : nb::cast<nb::dict>(m.attr("__dict__"))) {
+    if (!nb::cast<std::string>(name).starts_with('_')) names.append(name);
+  }
+  names.append("build_info");
+  m.attr("__all__") = names;
 }
 
 void bind_catalogue(nb::module_& m) {

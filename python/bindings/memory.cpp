@@ -68,20 +68,18 @@ std::string synchronize(const Array& x) {
 }  // namespace
 
 void bind_memory(nb::module_& m) {
-  m.def("synchronize", &synchronize, "x"_a,
-        "Waits until the calls so far on the device of x are done. Returns its name: \"cuda:0\".");
   m.def("vector_add", &vector_add, "a"_a, "b"_a, nb::kw_only(), "variant"_a = "automatic",
         "out"_a = nb::none(),
         with_rungs("a + b. Both: the same shape, float32.", "memory", "vector_add").c_str());
-  m.def(
-      "copy_strided", &copy_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
-      "variant"_a = "automatic", "out"_a = nb::none(),
-      with_rungs("x[offset::stride] as a new array. x: (n,), float32.", "memory", "copy").c_str());
+  m.def("copy_strided", &copy_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
+        "variant"_a = "automatic", "out"_a = nb::none(),
+        with_rungs("x[offset::stride] as a new array. x: (n,), float32.", "memory", "copy_strided")
+            .c_str());
   m.def("read_strided", &read_strided, "x"_a, "offset"_a = 0, "stride"_a = 1, nb::kw_only(),
         "variant"_a = "automatic",
         with_rungs(
             "The sum of x[offset::stride], exact. x: (n,), int32. Returns an int64 of shape ().",
-            "memory", "read")
+            "memory", "read_strided")
             .c_str());
   m.def(
       "sq_or_cube", &sq_or_cube, "x"_a, "rounds"_a = 1, nb::kw_only(), "variant"_a = "automatic",
@@ -91,6 +89,11 @@ void bind_memory(nb::module_& m) {
           "x: any shape, int32; everything wraps around at 2^32. out: may be x.",
           "divergence")
           .c_str());
+}
+
+void bind_synchronize(nb::module_& m) {
+  m.def("synchronize", &synchronize, "x"_a,
+        "Waits until the calls so far on the device of x are done. Returns its name: \"cuda:0\".");
 }
 
 }  // namespace weft::python

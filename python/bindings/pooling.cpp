@@ -103,7 +103,7 @@ void bind_pooling(nb::module_& m) {
           "x: (n, c, h, w), float32. window, stride, padding: one number, or (rows, columns); "
           "stride\n"
           "None is the window. y: (n, c, oh, ow). argmax: int32, the place i * w + j in the plane.",
-          "pool")
+          "pool", "pool")
           .c_str());
   m.def("max_pool2d_backward", &max_pool2d_backward, "dy"_a, "argmax"_a, "shape"_a,
         "window"_a = std::int64_t{2}, nb::kw_only(), "stride"_a = nb::none(),

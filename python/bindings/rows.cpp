@@ -13,18 +13,20 @@ constexpr Named<kernels::Activation> kActivations[] = {{"relu", kernels::Activat
                                                        {"sigmoid", kernels::Activation::sigmoid},
                                                        {"tanh", kernels::Activation::tanh}};
 
-Result activation(const Array& x, const std::string& kind, const nb::object& out) {
+Result activation(const Array& x, const std::string& kind, const std::string& variant,
+                  const nb::object& out) {
   const kernels::Activation function = row_named(kActivations, "activation", kind).value;
   Call call("activation");
   const auto in = call.input<float>("x", x);
   float* y = call.output<float>(in.shape, out, true);
-  call.run(
-      [&](const Stream& on) { kernels::activation_forward(y, in.data, in.n(), function, on); });
+  call.run([&](const Stream& on) {
+    kernels::activation_forward(y, in.data, in.n(), function, variant, on);
+  });
   return call.result();
 }
 
 Result activation_backward(const Array& dy, const Array& y, const std::string& kind,
-                           const nb::object& out) {
+                           const std::string& variant, const nb::object& out) {
   const kernels::Activation function = row_named(kActivations, "activation", kind).value;
   Call call("activation_backward");
   const auto result = call.input<float>("y", y);
@@ -32,7 +34,7 @@ Result activation_backward(const Array& dy, const Array& y, const std::string& k
   float* dx = call.output<float>(result.shape, out, true);
   call.run([&](const Stream& on) {
     kernels::activation_backward(dx, gradient.data, result.data, result.n(), function, kOverwrite,
-                                 on);
+                                 variant, on);
   });
   return call.result();
 }
@@ -83,35 +85,39 @@ Results softmax_cross_entropy(const Array& x, const Array& labels, float scale, 
   return call.results();
 }
 
-Results mean_squared_error(const Array& y, const Array& target, float scale) {
+Results mean_squared_error(const Array& y, const Array& target, float scale,
+                           const std::string& variant) {
   Call call("mean_squared_error");
   const auto in = call.input<float>("y", y, 2);
   const auto wanted = call.input<float>("target", target, in.shape);
   float* loss = call.output<float>({in[0]});
   float* dy = call.output<float>(in.shape);
   call.run([&](const Stream& on) {
-    kernels::mean_squared_error(loss, dy, in.data, wanted.data, scale, in[0], in[1], on);
+    kernels::mean_squared_error(loss, dy, in.data, wanted.data, scale, in[0], in[1], variant, on);
   });
   return call.results();
 }
 
 Result dropout(const Array& x, float p, std::uint64_t seed, std::uint32_t layer, std::int64_t step,
-               const nb::object& out) {
+               const std::string& variant, const nb::object& out) {
   Call call("dropout");
   const auto in = call.input<float>("x", x);
   float* y = call.output<float>(in.shape, out, true);
   const kernels::DropoutKey key{seed, layer, call.constant(step)};
-  call.run([&](const Stream& on) { kernels::dropout(y, in.data, in.n(), p, key, kOverwrite, on); });
+  call.run([&](const Stream& on) {
+    kernels::dropout(y, in.data, in.n(), p, key, kOverwrite, variant, on);
+  });
   return call.result();
 }
 
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-  m.def("activation", &activation, "x"_a, "kind"_a = "relu", nb::kw_only(), "out"_a = nb::none(),
+  m.def("activation", &activation, "x"_a, "kind"_a = "relu", nb::kw_only(),
+        "variant"_a = "automatic", "out"_a = nb::none(),
         "relu, sigmoid or tanh of each element. x: any shape, float32. out: may be x.");
   m.def("activation_backward", &activation_backward, "dy"_a, "y"_a, "kind"_a = "relu",
-        nb::kw_only(), "out"_a = nb::none(),
+        nb::kw_only(), "variant"_a = "automatic", "out"_a = nb::none(),
         "The gradient of activation. dy: that of its output y, of the same shape. out: may be dy.");
   m.def("softmax", &softmax, "x"_a, nb::kw_only(), "variant"_a = "automatic", "out"_a = nb::none(),
         with_rungs("The softmax of each row. x: (rows, cols), float32.", "softmax").c_str());
@@ -127,12 +133,12 @@ void bind_rows(nb::module_& m) {
         "raises\n"
         "ValueError; for that, a call on a GPU waits for its labels.");
   m.def("mean_squared_error", &mean_squared_error, "y"_a, "target"_a, nb::kw_only(),
-        "scale"_a = 1.0f,
+        "scale"_a = 1.0f, "variant"_a = "automatic",
         "The mean of the squared differences of each row: (loss, dy).\n\n"
         "y, target: (rows, cols), float32. loss: (rows,). dy: (rows, cols), the gradient times\n"
         "`scale`.");
   m.def("dropout", &dropout, "x"_a, "p"_a = 0.5f, nb::kw_only(), "seed"_a = 0, "layer"_a = 0,
-        "step"_a = 0, "out"_a = nb::none(),
+        "step"_a = 0, "variant"_a = "automatic", "out"_a = nb::none(),
         "Zeroes each element with probability p in [0, 1), and divides the others by 1 - p.\n\n"
         "x: any shape, float32. Which ones depends on (seed, layer, step) and the place alone, so\n"
         "the same call on a gradient is the backward pass. out: may be x.");

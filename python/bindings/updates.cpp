@@ -77,7 +77,7 @@ std::vector<kernels::Normalization> normalization(const Call& call, const PerCha
 
 Results gather_batch(const Array& images, const Array& labels, std::int64_t rows, std::int64_t step,
                      bool shuffle, std::uint64_t seed, const PerChannel& mean,
-                     const PerChannel& stddev) {
+                     const PerChannel& stddev, const std::string& variant) {
   Call call("gather_batch");
   const auto pixels = call.input<std::uint8_t>("images", images);
   const int rank = pixels.shape.rank();
@@ -105,7 +105,7 @@ Results gather_batch(const Array& images, const Array& labels, std::int64_t rows
   const auto* at = call.constant(step);
   call.run([&](const Stream& on) {
     kernels::gather_batch(x, truth, indices, pixels.data, classes.data, rows, dims, at, order, {},
-                          numbers, on);
+                          numbers, variant, on);
   });
   return call.results();
 }
@@ -135,6 +135,7 @@ void bind_updates(nb::module_& m) {
   m.def(
       "gather_batch", &gather_batch, "images"_a, "labels"_a, "rows"_a, "step"_a = 0, nb::kw_only(),
       "shuffle"_a = true, "seed"_a = 1, "mean"_a = 0.0f, "stddev"_a = 1.0f,
+      "variant"_a = "automatic",
       "The batch of a training step: (x, labels, indices).\n\n"
       "images: (count, height, width) or (count, channels, height, width), uint8, with at most 4\n"
       "channels. labels: (count,), int32. mean, stddev: one number, or one for each channel.\n"

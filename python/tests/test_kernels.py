@@ -387,10 +387,11 @@ def test_every_family_has_a_function():
             with pytest.raises(weft.UsageError, match="takes no arrays"):
                 one.run(np.zeros(3, np.float32))
         else:
-            assert callable(getattr(weft, one._function(None)))
+            assert "variant: str" in getattr(weft, one._function(None)).__doc__, one.path
 
 
 NO_ARRAYS = {
+    "loss/block",
     "memory/shared_by_stride",
     "memory/dense_rows",
     "memory/pitched_rows",

@@ -13,41 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# The function of a family, or of a rung where the family has several. Those that are missing take no
-# arrays: the fused networks and all_reduce run as a part of weft.train().
-_FUNCTIONS = {
-    "gemm": "gemm",
-    "reduce": "reduce",
-    "scan": "scan",
-    "histogram": "histogram",
-    "nbody": "nbody_accelerations",
-    "conv": "conv2d",
-    "conv_relu_pool": "conv2d_relu_pool",
-    "signal": "signal_convolve",
-    "pool": "max_pool2d",
-    "activation": "activation",
-    "softmax": "softmax",
-    "loss": "mean_squared_error",
-    "transpose": "transpose",
-    "divergence": "sq_or_cube",
-    "batch_norm": "batch_norm",
-    "dropout": "dropout",
-    "optimizer": "adamw_update",
-    "batch": "gather_batch",
-    "image/rgb_to_grey_naive": "rgb_to_grey",
-    "image/rgb_to_grey_vectorized": "rgb_to_grey",
-    "image/box_blur_naive": "box_blur",
-    "image/box_blur_tiled": "box_blur",
-    "image/box_blur_running_sums": "box_blur",
-    "memory/vector_add": "vector_add",
-    "memory/vector_add_vectorized": "vector_add",
-    "memory/copy_by_offset": "copy_strided",
-    "memory/copy_by_stride": "copy_strided",
-    "memory/read_by_offset": "read_strided",
-    "memory/read_by_stride": "read_strided",
-}
-_ONE_RUNG = {"activation", "loss", "dropout", "batch"}  # whose functions take no variant
-
 
 class Run(NamedTuple):
     """What a kernel did."""
@@ -141,6 +106,8 @@ class Kernel(NamedTuple):
 
     family: str
     name: str
+    operation: str  #: what it is a version of, "box_blur"; empty where the family has one operation
+    function: str  #: that calls it with arrays, where weft has it
     summary: str  #: what this rung changes
     prefer: str  #: when to take it
     needs: str  #: conditions on the shape, for a reader
@@ -188,8 +155,7 @@ class Kernel(NamedTuple):
         if not arrays:
             return self._run_alone(size, counts)
         call = self._function(function)
-        if self.family not in _ONE_RUNG:
-            options["variant"] = self.name
+        options["variant"] = self.name
         problem = _shapes(arrays)
         if device == "host-cuda":
             from weft import host_cuda
@@ -240,8 +206,7 @@ class Kernel(NamedTuple):
         if not arrays:
             return self._bench_alone(size)
         call = getattr(_core, self._function(function))
-        if self.family not in _ONE_RUNG:
-            options["variant"] = self.name
+        options["variant"] = self.name
         device, times = _times(lambda: call(*arrays, **options), arrays[0], seconds)
         return Timing(self.path, _shapes(arrays), device, *_spread(times), len(times))
 
@@ -258,8 +223,8 @@ class Kernel(NamedTuple):
         return Timing(self.path, row["problem"], row["device"], *times, row["samples"])
 
     def _function(self, name: str | None) -> str:
-        known = name or _FUNCTIONS.get(self.path) or _FUNCTIONS.get(self.family)
-        if known is None or not hasattr(_core, known):
+        known = name or self.function
+        if not known or not hasattr(_core, known):
             raise _errors.UsageError(
                 f"{self.path}: there is no function {name!r}"
                 if name
