@@ -7,13 +7,9 @@
 #include "data/picture/picture.h"
 #include "data/plane.h"
 #include "engine/error.h"
-#include "engine/names.h"
 
 namespace weft::data {
 namespace {
-
-constexpr Named<Fit> kFits[] = {
-    {"letterbox", Fit::letterbox}, {"crop", Fit::crop}, {"stretch", Fit::stretch}};
 
 struct Box {
   std::int64_t left, top, width, height;

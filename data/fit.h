@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/image.h"
+#include "engine/names.h"
 
 namespace weft::data {
 
@@ -17,9 +18,10 @@ enum class Fit {
   crop,       // the largest part in the middle that has the proportions wanted
   stretch,    // the whole picture, its proportions lost
 };
+inline constexpr Named<Fit> kFits[] = {
+    {"letterbox", Fit::letterbox}, {"crop", Fit::crop}, {"stretch", Fit::stretch}};
 
-// "letterbox", "crop", "stretch"; throws usage for other text.
-Fit parse_fit(std::string_view text);
+Fit parse_fit(std::string_view text);  // throws usage for other text
 std::string_view name_of(Fit fit);
 
 // The picture as (height, width), both >= 1. A pixel is the mean of the area that it covers where

@@ -113,6 +113,9 @@ inline Fields parse_fields(std::string_view text, const std::string& where) {
   return {Json::parse(text), where};
 }
 
+// The settings that have a flag of their own, by Setting::key().
+Json settings_by_key(const TrainConfig& config);
+
 // Runs a parser that throws for an unknown name; in a file that is bad data.
 template <class Parser>
 auto parsed(const Fields& fields, const char* key, const Parser& parser) {

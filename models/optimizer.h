@@ -5,11 +5,14 @@
 #include <span>
 #include <string_view>
 
+#include "engine/names.h"
+
 namespace weft::models {
 
 enum class Optimizer { sgd, adamw };
+inline constexpr Named<Optimizer> kOptimizers[] = {{"sgd", Optimizer::sgd},
+                                                   {"adamw", Optimizer::adamw}};
 
-Optimizer parse_optimizer(std::string_view name);  // sgd|adamw, else usage
 std::string_view name_of(Optimizer optimizer);
 
 // The names, as in PyTorch's optimizers, of the values that are kept for each parameter. A

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "data/dataset.h"
-#include "models/train_config.h"
+#include "models/training/train_config.h"
 
 namespace weft::models {
 

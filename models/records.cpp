@@ -8,21 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/names.h"
-#include "kernels/catalogue.h"
 #include "models/json_fields.h"
 #include "models/model_record.h"
+#include "models/training/settings.h"
 
 namespace weft::models {
 
 namespace {
-
-kernels::ComputeMode parse_mode(std::string_view name) {
-  for (const kernels::ComputeMode mode :
-       {kernels::ComputeMode::fp32, kernels::ComputeMode::tf32, kernels::ComputeMode::bf16}) {
-    if (name == name_of(mode)) return mode;
-  }
-  throw Error(ErrorKind::usage, "expected a precision: fp32, tf32 or bf16");
-}
 
 Json json_of(const Metrics& metrics) {
   return {{"loss", metrics.loss}, {"accuracy", metrics.accuracy}, {"images", metrics.images}};
@@ -41,144 +33,82 @@ kernels::MetricTotals totals_from(const Fields& fields) {
           fields.integer("rows", 0, kMaxCount)};
 }
 
+Json json_of(const Setting& setting, const TrainConfig& config) {
+  return setting.visit(config, []<class T>(const T& value) -> Json {
+    if constexpr (std::is_enum_v<T>) {
+      return name_of(value);
+    } else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) {
+      return value ? Json(*value) : Json(nullptr);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return shortest(value);
+    } else {
+      return value;
+    }
+  });
+}
+
+// "schedule.peak" is "peak" of "schedule"; the place of another name is empty.
+struct Name {
+  explicit Name(std::string_view name) {
+    const std::size_t dot = name.find('.');
+    if (dot != name.npos) place = name.substr(0, dot);
+    key = name.substr(dot + 1);
+  }
+  std::string place, key;
+};
+
 Json json_of(const TrainConfig& config) {
   Json json;
   json["schema_version"] = kSchemaVersion;
   add_network(json, config.network);
-  json["dataset"] = config.dataset;
-  json["own_data"] = {{"path", config.own_data.path},
-                      {"channels", config.own_data.shape.channels},
-                      {"height", config.own_data.shape.height},
-                      {"width", config.own_data.shape.width},
-                      {"fit", data::name_of(config.own_data.shape.fit)},
-                      {"sample_bits", config.own_data.shape.sample_bits},
-                      {"skip_broken", config.own_data.skip_broken}};
-  json["epochs"] = config.epochs;
-  json["batch_size"] = config.batch_size;
-  json["schedule"] = {{"kind", name_of(config.schedule.kind)},
-                      {"peak", shortest(config.schedule.peak)},
-                      {"warmup_fraction", config.schedule.warmup_fraction},
-                      {"step_every_epochs", config.schedule.step_every_epochs},
-                      {"step_factor", shortest(config.schedule.step_factor)}};
-  json["optimizer"] = name_of(config.optimizer);
-  json["momentum"] = shortest(config.momentum);
-  json["weight_decay"] = shortest(config.weight_decay);
-  json["nesterov"] = config.nesterov;
-  json["beta1"] = config.beta1;
-  json["beta2"] = config.beta2;
-  json["epsilon"] = config.epsilon;
-  json["clip_norm"] = shortest(config.clip_norm);
-  json["label_smoothing"] = shortest(config.label_smoothing);
-  json["init_gain"] = shortest(config.init_gain);
-  json["ema_decay"] = shortest(config.ema_decay);
-  json["augmentation"] = {{"rotate_degrees", shortest(config.augmentation.rotate_degrees)},
-                          {"scale", shortest(config.augmentation.scale)},
-                          {"shear", shortest(config.augmentation.shear)},
-                          {"shift", shortest(config.augmentation.shift)},
-                          {"flip", config.augmentation.flip},
-                          {"crop", config.augmentation.crop},
-                          {"brightness", shortest(config.augmentation.brightness)},
-                          {"contrast", shortest(config.augmentation.contrast)},
-                          {"cutout", config.augmentation.cutout}};
-  json["seed"] = config.seed;
-  json["validation_split"] = config.validation_split;
-  json["calibration_split"] = config.calibration_split;
-  json["limit_train"] = config.limit_train;
-  json["limit_test"] = config.limit_test;
-  json["log_every"] = config.log_every;
-  json["sync_batch_norm"] = config.sync_batch_norm;
-  json["precision"] = name_of(config.kernels.mode);
-  json["gemm"] = config.kernels.gemm;
-  json["conv"] = config.kernels.conv;
-  json["conv_relu_pool"] = config.kernels.conv_relu_pool;
-  json["fuse"] = config.kernels.fuse;
+  for (const Setting& setting : settings()) {
+    const Name name(setting.name);
+    (name.place.empty() ? json : json[name.place])[name.key] = json_of(setting, config);
+  }
   return json;
 }
 
-kernels::Augmentation augmentation_from(const Fields& fields) {
-  kernels::Augmentation augmentation{.rotate_degrees = fields.single("rotate_degrees"),
-                                     .scale = fields.single("scale"),
-                                     .shear = fields.single("shear"),
-                                     .shift = fields.single("shift")};
-  if (!fields.has("flip")) return augmentation;  // an older run
-  const auto pixels = [&](const char* key) {
-    return static_cast<std::int32_t>(fields.integer(key, 0, kernels::Augmentation::kMaxCrop));
+void read(TrainConfig& config, const Setting& setting, const Fields& fields, const char* key) {
+  const auto integer = [&](double low) {
+    return fields.integer(key, static_cast<std::int64_t>(low),
+                          static_cast<std::int64_t>(setting.bounds.high));
   };
-  augmentation.flip = fields.boolean("flip");
-  augmentation.crop = pixels("crop");
-  augmentation.brightness = fields.single("brightness");
-  augmentation.contrast = fields.single("contrast");
-  augmentation.cutout = pixels("cutout");
-  return augmentation;
-}
-
-OwnData own_data_from(const Fields& fields) {
-  OwnData own;
-  own.path = fields.text("path");
-  own.shape.channels = fields.integer("channels", 0, 3);
-  own.shape.height = fields.integer("height", 0, data::kMaxDatasetSide);
-  own.shape.width = fields.integer("width", 0, data::kMaxDatasetSide);
-  own.shape.fit = parsed(fields, "fit", data::parse_fit);
-  if (fields.has("sample_bits")) {
-    own.shape.sample_bits = static_cast<int>(fields.integer("sample_bits", 0, 16));
-  }
-  own.skip_broken = fields.boolean("skip_broken");
-  return own;
+  setting.change(config, [&]<class T>(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      value = fields.boolean(key);
+    } else if constexpr (std::is_same_v<T, float>) {
+      value = fields.single(key);
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = fields.number(key);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      value = fields.unsigned_integer(key);
+    } else if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(integer(setting.bounds.low));
+    } else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) {
+      value.reset();
+      if (fields.at(key).is_null()) return;
+      if (const std::int64_t number = integer(0); number > 0) value = number;  // 0: an older run
+    } else {
+      // Convolution with ReLU and pooling was a rung of convolution once.
+      parsed(fields, key, [&](std::string_view text) {
+        set(config, setting, text == "fused_relu_pool" ? kernels::kAutomatic : text);
+      });
+    }
+  });
 }
 
 TrainConfig config_from(const Fields& fields) {
   fields.check_schema();
   TrainConfig config;
   config.network = network_from(fields);
-  config.dataset = fields.text("dataset");
-  if (fields.has("own_data")) config.own_data = own_data_from(fields.object("own_data"));
-  config.epochs = static_cast<int>(fields.integer("epochs", 1, INT32_MAX));
-  config.batch_size = fields.integer("batch_size", 1, kMaxBatchSize);
-  const Fields schedule = fields.object("schedule");
-  config.schedule.kind = parsed(schedule, "kind", parse_schedule);
-  config.schedule.peak = schedule.single("peak");
-  config.schedule.warmup_fraction = schedule.number("warmup_fraction");
-  config.schedule.step_every_epochs =
-      static_cast<int>(schedule.integer("step_every_epochs", 1, INT32_MAX));
-  config.schedule.step_factor = schedule.single("step_factor");
-  config.momentum = fields.single("momentum");
-  config.weight_decay = fields.single("weight_decay");
-  config.nesterov = fields.boolean("nesterov");
-  // Not in older runs:
-  if (fields.has("optimizer")) config.optimizer = parsed(fields, "optimizer", parse_optimizer);
-  if (fields.has("beta1")) config.beta1 = fields.number("beta1");
-  if (fields.has("beta2")) config.beta2 = fields.number("beta2");
-  if (fields.has("epsilon")) config.epsilon = fields.number("epsilon");
-  if (fields.has("clip_norm")) config.clip_norm = fields.single("clip_norm");
-  if (fields.has("sync_batch_norm")) config.sync_batch_norm = fields.boolean("sync_batch_norm");
-  if (fields.has("label_smoothing")) config.label_smoothing = fields.single("label_smoothing");
-  if (fields.has("init_gain")) config.init_gain = fields.single("init_gain");
-  if (fields.has("ema_decay")) config.ema_decay = fields.single("ema_decay");
-  config.augmentation = augmentation_from(fields.object("augmentation"));
-  config.seed = fields.unsigned_integer("seed");
-  config.validation_split = fields.number("validation_split");
-  if (fields.has("calibration_split")) {  // not in older runs
-    config.calibration_split = fields.number("calibration_split");
+  for (const Setting& setting : settings()) {
+    const Name name(setting.name);
+    const bool required = setting.rules.required;
+    if (!name.place.empty() && !required && !fields.has(name.place.c_str())) continue;
+    const Fields place = name.place.empty() ? fields : fields.object(name.place.c_str());
+    if (!required && !place.has(name.key.c_str())) continue;  // an older run
+    read(config, setting, place, name.key.c_str());
   }
-  config.limit_train = fields.integer("limit_train", 0, kMaxCount);
-  if (fields.has("limit_test")) {  // not in older runs
-    config.limit_test = fields.integer("limit_test", 0, kMaxCount);
-  }
-  if (fields.has("log_every")) config.log_every = fields.integer("log_every", 1, kMaxCount);
-  config.kernels.mode = parsed(fields, "precision", parse_mode);
-  const auto read_rung = [&](const char* family, std::string& chosen) {
-    chosen = parsed(fields, family, [&](std::string_view name) {
-      // Older runs named the family conv_relu_pool so.
-      const bool older = &chosen == &config.kernels.conv && name == "fused_relu_pool";
-      return older ? kernels::kAutomatic : kernels::rung_name(family, name);
-    });
-  };
-  read_rung("gemm", config.kernels.gemm);
-  read_rung("conv", config.kernels.conv);
-  if (fields.has("conv_relu_pool")) {  // not in older runs
-    read_rung("conv_relu_pool", config.kernels.conv_relu_pool);
-  }
-  if (fields.has("fuse")) config.kernels.fuse = fields.boolean("fuse");  // not in older runs
   try {
     validate(config);
   } catch (const Error& error) {
@@ -231,16 +161,12 @@ EpochRecord record_from(const Fields& fields) {
 
 }  // namespace
 
-std::string_view name_of(kernels::ComputeMode mode) {
-  switch (mode) {
-    case kernels::ComputeMode::fp32:
-      return "fp32";
-    case kernels::ComputeMode::tf32:
-      return "tf32";
-    case kernels::ComputeMode::bf16:
-      return "bf16";
+Json settings_by_key(const TrainConfig& config) {
+  Json json;
+  for (const Setting& setting : settings()) {
+    if (!setting.help.empty()) json[setting.key()] = json_of(setting, config);
   }
-  throw Error(ErrorKind::usage, "unknown compute mode");
+  return json;
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const TrainConfig& config) {

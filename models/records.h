@@ -15,7 +15,7 @@
 #include "models/fingerprint.h"
 #include "models/metrics.h"
 #include "models/model.h"
-#include "models/train_config.h"
+#include "models/training/train_config.h"
 
 namespace weft::models {
 
@@ -47,7 +47,5 @@ ModelInfo model_info_from_json(std::string_view text, const std::string& where);
 // The settings of a run one by one, "schedule.kind" and its value as JSON; without the path of the
 // user's own data, which may lie elsewhere on another machine.
 std::vector<std::pair<std::string, std::string>> settings_of(const TrainConfig& config);
-
-std::string_view name_of(kernels::ComputeMode mode);  // "fp32"
 
 }  // namespace weft::models

@@ -8,6 +8,7 @@
 #include "models/evaluate.h"
 #include "models/run_directory.h"
 #include "models/state_dict.h"
+#include "models/training/settings.h"
 
 namespace weft::models {
 
@@ -62,7 +63,7 @@ NewRun check_new_run(const TrainConfig& config, const data::Dataset& dataset,
 
 Checkpoint check_resume(const SafeTensors& content, const layers::Sequential& net,
                         const std::string& where, const std::filesystem::path& run_dir,
-                        const data::Dataset& dataset, int epochs) {
+                        const data::Dataset& dataset, std::optional<int> epochs) {
   Checkpoint start = checkpoint_of(content, net, where);
   const TrainConfig& config = start.state.config;
   check_dataset(dataset, config);
@@ -98,7 +99,7 @@ RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& datas
 }
 
 RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                          int epochs) {
+                          std::optional<int> epochs) {
   const RunDirectory directory = RunDirectory::open(run_dir);
   directory.folder().require_free();
   const SafeTensors content = directory.read();
@@ -124,21 +125,21 @@ void check_position(const RunState& state, std::int64_t images, const std::strin
   }
 }
 
-void replace_epochs(RunState& state, int epochs) {
+void replace_epochs(RunState& state, std::optional<int> epochs) {
   TrainConfig& config = state.config;
-  if (epochs <= 0 || epochs == config.epochs) return;
+  if (!epochs || *epochs == config.epochs) return;
   const ScheduleKind kind = config.schedule.kind;
   if (kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle) {
     throw Error(ErrorKind::usage,
                 str("the ", name_of(kind), " schedule of this run ends after epoch ", config.epochs,
-                    ", it cannot go on to ", epochs, " (constant and step can)"));
+                    ", it cannot go on to ", *epochs, " (constant and step can)"));
   }
   const auto begun = static_cast<int>(state.history.size()) + (state.totals.rows > 0 ? 1 : 0);
-  if (epochs < begun) {
+  if (*epochs < begun) {
     throw Error(ErrorKind::usage,
-                str("the run is in epoch ", begun, " already, it cannot end after ", epochs));
+                str("the run is in epoch ", begun, " already, it cannot end after ", *epochs));
   }
-  config.epochs = epochs;
+  config.epochs = *epochs;
 }
 
 }  // namespace weft::models

@@ -34,7 +34,7 @@ NewRun check_new_run(const TrainConfig& config, const data::Dataset& dataset,
 // file that `content` comes from.
 Checkpoint check_resume(const SafeTensors& content, const layers::Sequential& net,
                         const std::string& where, const std::filesystem::path& run_dir,
-                        const data::Dataset& dataset, int epochs);
+                        const data::Dataset& dataset, std::optional<int> epochs);
 
 // What a run would do, told without writing anything. Both throw what the run itself would throw
 // before its first step, but for a lack of memory.
@@ -47,14 +47,14 @@ RunPreview preview_new_run(const TrainConfig& config, const data::Dataset& datas
                            const std::filesystem::path& run_dir,
                            std::optional<PreparedData> prepared = std::nullopt);
 RunPreview preview_resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                          int epochs);
+                          std::optional<int> epochs);
 
 // Does the step follow from the history, of epochs of so many images, as Trainer::run() relies on?
 // All steps of an epoch may be done before its evaluation is. Error{data}, prefixed by `where`, if
 // not: the state may come from a file.
 void check_position(const RunState& state, std::int64_t images, const std::string& where);
 
-// Makes the run end after so many epochs, as far as its schedule allows it; 0: as before.
-void replace_epochs(RunState& state, int epochs);
+// Makes the run end after so many epochs, if any, as far as its schedule allows it.
+void replace_epochs(RunState& state, std::optional<int> epochs);
 
 }  // namespace weft::models

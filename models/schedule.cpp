@@ -5,16 +5,10 @@
 #include <numbers>
 
 #include "engine/error.h"
-#include "engine/names.h"
 
 namespace weft::models {
 
 namespace {
-
-constexpr Named<ScheduleKind> kScheduleNames[] = {{"constant", ScheduleKind::constant},
-                                                  {"step", ScheduleKind::step},
-                                                  {"cosine", ScheduleKind::cosine},
-                                                  {"one-cycle", ScheduleKind::one_cycle}};
 
 // From `high` at t = 0 down to `low` at t = 1.
 double half_cosine(double high, double low, double t) {
@@ -31,37 +25,25 @@ double one_cycle(double peak, std::int64_t warmup, std::int64_t step, std::int64
   return half_cosine(peak, peak / 2500, t);
 }
 
-void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
-  const auto require = [](bool holds, const std::string& problem) {
-    if (!holds) throw Error(ErrorKind::usage, problem);
-  };
-  require(std::isfinite(schedule.peak) && schedule.peak >= 0,
-          str("expected a learning rate >= 0, found ", schedule.peak));
-  require(schedule.warmup_fraction >= 0 && schedule.warmup_fraction <= 1,
-          str("expected a warm-up between 0 and 1 of the run, found ", schedule.warmup_fraction));
-  require(schedule.step_every_epochs > 0,
-          str("expected a step of >= 1 epochs, found ", schedule.step_every_epochs));
-  require(std::isfinite(schedule.step_factor) && schedule.step_factor >= 0,
-          str("expected a step factor >= 0, found ", schedule.step_factor));
-  require(epochs >= 0 && steps_per_epoch >= 0,
-          str("expected epochs and steps >= 0, found ", epochs, " and ", steps_per_epoch));
-  require(
-      epochs == 0 || steps_per_epoch <= kMaxSteps / epochs,
-      str(epochs, " epochs of ", steps_per_epoch, " steps: the limit is ", kMaxSteps, " steps"));
+void check(int epochs, std::int64_t steps_per_epoch) {
+  if (epochs < 0 || steps_per_epoch < 0) {
+    throw Error(ErrorKind::usage,
+                str("expected epochs and steps >= 0, found ", epochs, " and ", steps_per_epoch));
+  }
+  if (epochs > 0 && steps_per_epoch > kMaxSteps / epochs) {
+    throw Error(ErrorKind::usage, str(epochs, " epochs of ", steps_per_epoch,
+                                      " steps: the limit is ", kMaxSteps, " steps"));
+  }
 }
 
 }  // namespace
 
-ScheduleKind parse_schedule(std::string_view name) {
-  return row_named(kScheduleNames, "schedule", name).value;
-}
-
 std::string_view name_of(ScheduleKind kind) {
-  return name_in(kScheduleNames, kind);
+  return name_in(kSchedules, kind);
 }
 
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
-  check(schedule, epochs, steps_per_epoch);
+  check(epochs, steps_per_epoch);
   const std::int64_t steps = epochs * steps_per_epoch;
   const double peak = schedule.peak;
   const auto warmup = static_cast<std::int64_t>(

@@ -6,9 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/names.h"
+
 namespace weft::models {
 
 enum class ScheduleKind { constant, step, cosine, one_cycle };
+inline constexpr Named<ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::constant},
+                                                     {"step", ScheduleKind::step},
+                                                     {"cosine", ScheduleKind::cosine},
+                                                     {"one-cycle", ScheduleKind::one_cycle}};
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::one_cycle;
@@ -19,12 +25,12 @@ struct Schedule {
   float step_factor = 0.1f;
 };
 
-ScheduleKind parse_schedule(std::string_view name);  // constant|step|cosine|one-cycle, else usage
 std::string_view name_of(ScheduleKind kind);
 
 inline constexpr std::int64_t kMaxSteps = 100'000'000;  // of a whole run; the table is 400 MB then
 
-// lr for each of steps_per_epoch * epochs steps; Error{usage} for values that make no sense.
+// lr for each of steps_per_epoch * epochs steps, by a schedule that validate() has let pass. Throws
+// usage for numbers below 0 and for too many steps.
 // Computed on the host, so that CPU and GPU runs use the same bits.
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch);
 

@@ -49,14 +49,14 @@ TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double sh
 
 std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config) {
   const std::int64_t all = dataset.train.count;
-  return config.limit_train > 0 ? std::min(config.limit_train, all) : all;
+  return std::min(config.limit_train.value_or(all), all);
 }
 
-void keep_first(data::ImageSet& set, std::int64_t count) {
-  if (count == 0 || count >= set.count) return;
-  set.count = count;
-  set.images.resize(static_cast<std::size_t>(count * set.pixels()));
-  set.labels.resize(static_cast<std::size_t>(count));
+void keep_first(data::ImageSet& set, std::optional<std::int64_t> count) {
+  if (!count || *count >= set.count) return;
+  set.count = *count;
+  set.images.resize(static_cast<std::size_t>(set.count * set.pixels()));
+  set.labels.resize(static_cast<std::size_t>(set.count));
 }
 
 std::optional<TrainSplit> split_of(const data::Dataset& dataset, const TrainConfig& config) {

@@ -7,7 +7,7 @@
 
 #include "data/dataset.h"
 #include "models/fingerprint.h"
-#include "models/train_config.h"
+#include "models/training/train_config.h"
 
 namespace weft::models {
 
@@ -23,8 +23,8 @@ TrainSplit split_images(const data::ImageSet& set, std::int64_t count, double sh
 // How many of the training images the run uses: all, or limit_train.
 std::int64_t images_used(const data::Dataset& dataset, const TrainConfig& config);
 
-// Leaves only the first so many images and labels of a set that has more; 0: all.
-void keep_first(data::ImageSet& set, std::int64_t count);
+// Leaves only the first so many images and labels of a set that has more.
+void keep_first(data::ImageSet& set, std::optional<std::int64_t> count);
 
 // Training and held-out images: those of the data set's own validation set, or a share of the
 // training images; nothing when none are held out.

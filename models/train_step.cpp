@@ -73,7 +73,7 @@ void gather(float* x, std::int32_t* labels, const distributed::Share& share, Tra
 }
 
 float* velocity_of(TrainMemory& memory, const StepOptions& options) {
-  return options.sgd.momentum == 0 ? nullptr : memory.states[0].data<float>();
+  return options.momentum == 0 ? nullptr : memory.states[0].data<float>();
 }
 
 // The optimizer's part of a step. The norm of the gradients stays on the device.
@@ -103,11 +103,11 @@ class Update {
     }
     if (options_.optimizer == Optimizer::adamw) {
       kernels::adamw_update(parameters, memory_.states[0].data<float>(),
-                            memory_.states[1].data<float>(), gradients, n, lr, step, options_.adamw,
-                            clip, kernels::kAutomatic, stream);
+                            memory_.states[1].data<float>(), gradients, n, lr, step,
+                            options_.adamw(), clip, kernels::kAutomatic, stream);
     } else {
       kernels::sgd_update(parameters, velocity_of(memory_, options_), gradients, n, lr, step,
-                          options_.sgd, clip, stream);
+                          options_.sgd(), clip, stream);
     }
   }
 
@@ -255,7 +255,7 @@ class FusedCnnStep final : public TrainStep {
                std::int64_t rows, const distributed::Share& share, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization.front(), options.sgd},
+        options_{options.order, options.augmentation, options.normalization.front(), options.sgd()},
         velocity_(velocity_of(memory, options)),
         rows_(share.count),
         workspace_(kernels::fused_cnn_workspace_bytes(dims, share.count, stream.device()), stream),
@@ -292,7 +292,7 @@ class FusedMlpStep final : public TrainStep {
                std::int64_t rows, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization.front(), options.sgd,
+        options_{options.order, options.augmentation, options.normalization.front(), options.sgd(),
                  options.label_smoothing},
         velocity_(velocity_of(memory, options)),
         rows_(rows),

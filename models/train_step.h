@@ -17,6 +17,7 @@
 #include "models/device_totals.h"
 #include "models/evaluate.h"
 #include "models/optimizer.h"
+#include "models/training/train_config.h"
 
 namespace weft::models {
 
@@ -42,20 +43,13 @@ struct TrainMemory {
   std::unique_ptr<distributed::Peers> peers;  // of steps that exchange by themselves; or null
 };
 
-// What a step does besides its batch size.
-struct StepOptions {
+// What a step does besides its batch size: the settings of the run, and what its data ask for.
+struct StepOptions : TrainConfig {
   kernels::BatchOrder order;
-  kernels::Augmentation augmentation;
   std::vector<kernels::Normalization> normalization;  // (channels,)
-  Optimizer optimizer = Optimizer::sgd;
-  kernels::SgdOptions sgd;      // of this optimizer
-  kernels::AdamwOptions adamw;  // or of this one
-  float clip_norm = 0;          // > 0: gradients are clipped to this global norm
-  float label_smoothing = 0;
-  float ema_decay = 0;  // of TrainMemory::average
-  layers::KernelChoice kernels;
-  bool sync_batch_norm = false;  // over the rows of all ranks
-  std::uint64_t seed = 0;
+
+  kernels::SgdOptions sgd() const { return {momentum, weight_decay, nesterov}; }
+  kernels::AdamwOptions adamw() const { return {beta1, beta2, epsilon, weight_decay}; }
 };
 
 // Gather, forward, loss, backward, totals, update, step + 1, for `rows` images: a full batch or the

@@ -82,24 +82,14 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   const std::int64_t images = split ? train.count : images_used(dataset, config());
   const std::int64_t batch = config().batch_size;
   options.order = {images, divide_up(images, batch), batch, true, config().seed};
-  if (config().limit_test > 0) keep_first(few_test_images = dataset.test, config().limit_test);
+  if (config().limit_test) keep_first(few_test_images = dataset.test, config().limit_test);
   const data::ImageSet& test_images = few_test_images.count > 0 ? few_test_images : dataset.test;
   const std::int64_t all = images + test_images.count + (split ? split->validation.count : 0);
   const bool streams = streams_images(static_cast<std::uint64_t>(all * train.pixels()),
                                       device_data_limit, stream.device());
   if (streams) options.order.staged_steps = StreamedImages::kSlots;
-  options.augmentation = config().augmentation;
+  static_cast<TrainConfig&>(options) = config();
   options.normalization = normalization_of(info);
-  options.optimizer = config().optimizer;
-  options.sgd = {config().momentum, config().weight_decay, config().nesterov};
-  options.adamw = {config().beta1, config().beta2, config().epsilon,
-                   static_cast<double>(config().weight_decay)};
-  options.clip_norm = config().clip_norm;
-  options.label_smoothing = config().label_smoothing;
-  options.ema_decay = config().ema_decay;
-  options.kernels = config().kernels;
-  options.seed = config().seed;
-  options.sync_batch_norm = config().sync_batch_norm;
   check_position(checkpoint.state, images, "the run");
   lr = tabulate(config().schedule, config().epochs, steps_per_epoch());
 
@@ -122,8 +112,8 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
   const TimedScope timed("plan evaluation");
   const auto prepare = [&](std::optional<SharedEvaluator>& evaluator, const data::ImageSet& set,
                            bool keeps_logits) {
-    evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization, options.kernels,
-                      config().network.classes, stream, streams, keeps_logits);
+    evaluator.emplace(ranks, *net, memory->evaluated(), set, options.normalization,
+                      config().kernels, config().network.classes, stream, streams, keeps_logits);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
   if (split) {
@@ -323,8 +313,8 @@ Trainer::Trainer(const TrainConfig& config, const data::Dataset& dataset,
 }
 
 Trainer Trainer::resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream, std::uint64_t device_data_limit,
-                        distributed::Communicator& ranks) {
+                        std::optional<int> epochs, const Stream& stream,
+                        std::uint64_t device_data_limit, distributed::Communicator& ranks) {
   RunDirectory directory = ranks.is_first() ? RunDirectory::open(run_dir) : RunDirectory();
   const SafeTensors content = read_checkpoint(ranks, directory);
   const std::string where = directory.checkpoint_path().string();

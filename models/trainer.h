@@ -22,7 +22,7 @@
 #include "models/metrics.h"
 #include "models/model.h"
 #include "models/split.h"
-#include "models/train_config.h"
+#include "models/training/train_config.h"
 
 namespace weft::models {
 
@@ -67,11 +67,12 @@ class Trainer {
           std::uint64_t device_data_limit = 0,
           distributed::Communicator& ranks = distributed::alone(),
           std::optional<PreparedData> prepared = std::nullopt);
-  // Continues the run in `run_dir`; epochs > 0 replaces the number of epochs as long as the
+  // Continues the run in `run_dir`; `epochs` replaces the number of epochs as long as the
   // schedule allows it (constant and step do; cosine and one-cycle are fixed by their length:
   // Error{usage}). Other settings come from the run.
   static Trainer resume(const std::filesystem::path& run_dir, const data::Dataset& dataset,
-                        int epochs, const Stream& stream, std::uint64_t device_data_limit = 0,
+                        std::optional<int> epochs, const Stream& stream,
+                        std::uint64_t device_data_limit = 0,
                         distributed::Communicator& ranks = distributed::alone());
   // The config of the run in run_dir, so that a program can load the right data set first. The
   // tensors are checked here too: nobody waits for a data set to hear that one is missing.

@@ -23,7 +23,7 @@ struct DataCommandFlags {
 
 struct DataExportFlags {
   std::string name, data_dir, out;
-  std::int64_t limit = 0;
+  std::optional<std::int64_t> limit;
 };
 
 int run_fetch(const DataCommandFlags& flags) {
@@ -42,7 +42,7 @@ int run_data_export(const DataExportFlags& flags) {
   const data::Dataset dataset = [&] {
     data::Dataset all = load_images(flags.name, flags.data_dir, flags.limit);
     for (data::ImageSet* set : {&all.train, &all.test}) {
-      set->count = std::min(set->count, flags.limit > 0 ? flags.limit : set->count);
+      set->count = std::min(set->count, flags.limit.value_or(set->count));
     }
     return all;
   }();

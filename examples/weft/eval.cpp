@@ -22,7 +22,8 @@ struct EvalFlags {
   std::string model;
   DataFlags data;
   DeviceFlags device;
-  std::int64_t batch_size = 256, limit_test = 0;
+  std::int64_t batch_size = 256;
+  std::optional<std::int64_t> limit_test;
   bool confusion = false, per_class = false, json = false;
   bool all_pictures = false;
 };

@@ -152,36 +152,38 @@ int with_memory_plan(const models::TrainConfig& config, const data::Dataset& dat
   }
 }
 
-int run_train(TrainFlags flags) {
+// Goes on with the run of --resume.
+int resume_train(TrainFlags flags) {
   distributed::Communicator& ranks = join_ranks(flags.ranks, flags.device);
-  if (!flags.resume.empty()) {
-    const models::TrainConfig config = models::Trainer::config_of(flags.resume, ranks);
-    check_same_network(flags, config);
-    const Device device = select_device(flags.device);
-    announce_device(flags.device, device);
-    const models::OwnData own = own_data_from(flags.data.own, config.own_data);
-    auto loading = in_the_background([&] {
-      return own.path.empty() ? load_images(config.dataset, flags.data.data_dir, config.limit_train)
-                              : load_own(own, flags.data.own, data::Holding::tenth, flags.progress);
-    });
-    const Stream stream(device);
-    data::Dataset dataset = loading.get();
-    catch_interrupts();
-    ranks.attach(stream, reduction_of(flags.ranks));
-    if (flags.dry_run) {
-      print_plan(flags,
-                 models::preview_resume(flags.resume, dataset, static_cast<int>(flags.epochs)),
-                 dataset, device);
-      return 0;
-    }
-    return with_memory_plan(config, dataset, device, [&] {
-      models::Trainer trainer =
-          models::Trainer::resume(flags.resume, dataset, static_cast<int>(flags.epochs), stream,
-                                  device_data_limit(flags.device), ranks);
-      return train(trainer, flags, dataset, flags.resume, stream, ranks);
-    });
+  const std::string& run = *flags.resume;
+  const std::optional<int> epochs = epochs_given(flags.settings);
+  const models::TrainConfig config = models::Trainer::config_of(run, ranks);
+  check_same_network(flags, config);
+  const Device device = select_device(flags.device);
+  announce_device(flags.device, device);
+  const models::OwnData own = own_data_from(flags.data.own, config.own_data);
+  auto loading = in_the_background([&] {
+    return own.path.empty() ? load_images(config.dataset, flags.data.data_dir, config.limit_train)
+                            : load_own(own, flags.data.own, data::Holding::tenth, flags.progress);
+  });
+  const Stream stream(device);
+  data::Dataset dataset = loading.get();
+  catch_interrupts();
+  ranks.attach(stream, reduction_of(flags.ranks));
+  if (flags.dry_run) {
+    print_plan(flags, models::preview_resume(run, dataset, epochs), dataset, device);
+    return 0;
   }
-  models::TrainConfig config = config_from(flags);
+  return with_memory_plan(config, dataset, device, [&] {
+    models::Trainer trainer = models::Trainer::resume(run, dataset, epochs, stream,
+                                                      device_data_limit(flags.device), ranks);
+    return train(trainer, flags, dataset, run, stream, ranks);
+  });
+}
+
+// Trains anew, with these settings; the data set decides some of them too.
+int run_train(TrainFlags flags, models::TrainConfig config) {
+  distributed::Communicator& ranks = join_ranks(flags.ranks, flags.device);
   const auto load = [&] {
     return config.own_data.path.empty()
                ? load_or_generate({config.dataset, flags.data.data_dir, {}}, config.limit_train)
@@ -214,9 +216,9 @@ int run_train(TrainFlags flags) {
   notice_limit("--limit-train", config.limit_train, dataset.train.count, "training", dataset.name);
   adopt_data_set(config, flags, dataset);
   const fs::path run_dir =
-      flags.out.empty()
-          ? next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset)
-          : fs::path(flags.out);
+      flags.out
+          ? fs::path(*flags.out)
+          : next_free_run(fs::path(config.network.name).stem().string() + "-" + config.dataset);
   catch_interrupts();
   ranks.attach(stream, reduction_of(flags.ranks));
   if (flags.dry_run) {
@@ -239,8 +241,10 @@ void add_train(CLI::App& app, Action& action) {
   add_train_flags(*sub, *flags);
   sub->callback([flags, sub, &action] {
     action = [flags, sub] {
-      check_train_flags(*sub, *flags);
-      return run_train(*flags);
+      device_data_limit(flags->device);  // throws for text that is no size
+      if (!flags->resume) return run_train(*flags, config_from(*sub, *flags));
+      check_resume_flags(*sub);
+      return resume_train(*flags);
     };
   });
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft.train(): the trainer of `weft train`, with callbacks.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,13 +17,12 @@
 #include "models/recipes.h"
 #include "models/records.h"
 #include "models/trainer.h"
+#include "models/training/settings.h"
 #include "python/bindings/model.h"
 #include "python/bindings/pictures.h"
 
 namespace weft::python {
 namespace {
-
-constexpr double kCalibrationSplit = 0.05;  // as `weft train` has it
 
 // `settings` is a part of a config.json; the others are those of the network and its optimizer.
 models::TrainConfig config_from(const std::string& model, const std::string& settings) {
@@ -31,7 +32,7 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
   const auto with = [&](models::Optimizer optimizer) {
     models::TrainConfig start = models::default_config(asked.name);
     start.network.definition = asked.definition;
-    start.calibration_split = kCalibrationSplit;
+    start.calibration_split = models::kCalibrationSplit;
     models::choose_optimizer(start, optimizer);
     return models::train_config_from_json(settings, start, "train");
   };
@@ -96,9 +97,9 @@ data::Dataset dataset_in(const std::string& folder, std::vector<std::string>& lo
 }
 
 data::Dataset dataset_named(const std::string& name, const std::string& data_dir,
-                            std::int64_t limit) {
+                            std::optional<std::int64_t> limit) {
   const auto drawn = [&](auto generate, auto settings) {
-    if (limit > 0) settings.train = std::min(settings.train, limit);
+    settings.train = std::min(settings.train, limit.value_or(settings.train));
     return generate(settings);
   };
   if (name == "digits") return drawn(data::generate_digits, data::DigitsOptions());
@@ -132,7 +133,8 @@ bool is_own_folder(const std::string& name, bool is_path) {
 
 // `name`: of a data set, or, where `is_path` is set or there is none, a folder.
 std::unique_ptr<data::Dataset> load_dataset(const std::string& name, bool is_path,
-                                            const std::string& data_dir, std::int64_t limit) {
+                                            const std::string& data_dir,
+                                            std::optional<std::int64_t> limit) {
   std::vector<std::string> log;
   std::unique_ptr<data::Dataset> dataset;
   {
@@ -239,9 +241,22 @@ std::unique_ptr<Network> train(const std::string& model, data::Dataset& dataset,
   return network;
 }
 
+// The settings that weft.train() takes by a keyword: name, flag, sentence, keyword and values.
+using SettingRow = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+std::vector<SettingRow> settings() {
+  std::vector<SettingRow> rows;
+  for (const models::Setting& setting : models::settings()) {
+    if (setting.help.empty()) continue;
+    rows.emplace_back(setting.name, setting.flag, setting.help_text(), setting.key(),
+                      setting.type());
+  }
+  return rows;
+}
+
 }  // namespace
 
 void bind_train(nb::module_& m) {
+  m.def("settings", &settings);
   nb::class_<data::Dataset>(m, "Dataset", "Images and labels, to train on and to test with.")
       .def_prop_ro("name", [](const data::Dataset& self) { return self.name; })
       .def_prop_ro("train_images", [](const data::Dataset& self) { return self.train.count; })

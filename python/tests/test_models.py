@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Training, and what trained models say."""
 
+import inspect
 import json
 import os
 import pathlib
@@ -384,13 +385,26 @@ def test_settings_are_those_of_the_program(trained, tmp_path):
     weft.train("mlp", epochs=1, limit_train=200, out=tmp_path / "run")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     named = {one.name for one in weft.settings()}
-    for name in named - {"dropout"}:
+    for name in named:
         place = config
         for part in name.split("."):
             place = place[part]
     texts = {one.name: one.text for one in weft.settings()}
     assert len(named) > 20 and texts["momentum"] == "momentum of SGD; default 0.9"
     assert "passes over the data" in texts["epochs"] and "<table>" in weft.settings()._repr_html_()
+
+
+def test_every_setting_is_a_keyword(tmp_path):
+    named = inspect.signature(weft.train).parameters
+    for one in weft.settings():
+        assert one.keyword in named and f"{one.keyword}: {one.text}" in weft.train.__doc__
+    weft.train("mlp", epochs=1, limit_train=200, lr_schedule="constant", warmup=None, ema_decay=0.5, flip=True,
+               settings={"schedule": {"peak": 0.02}}, out=tmp_path / "run")  # fmt: skip
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["schedule"]["kind"] == "constant" and config["schedule"]["peak"] == 0.02
+    assert config["ema_decay"] == 0.5 and config["augmentation"]["flip"] is True
+    with pytest.raises(TypeError, match="unexpected keyword argument 'learning_rate'"):
+        weft.train("mlp", learning_rate=0.1)
 
 
 def test_a_bar_in_a_notebook(monkeypatch):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     import numpy
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from weft._settings import Given
 
 
 _MOST_CLASSES = 65536  # labels of training images are below it
@@ -38,13 +42,6 @@ def train(
     data: str | os.PathLike[str] | tuple[Any, Any] = "digits",
     *,
     test: tuple[Any, Any] | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    lr: float | None = None,
-    optimizer: str | None = None,
-    weight_decay: float | None = None,
-    seed: int | None = None,
-    limit_train: int | None = None,
     settings: dict[str, Any] | None = None,
     callbacks: Callable[[Epoch], object] | Iterable[Callable[[Epoch], object]] = (),
     progress: bool | None = None,
@@ -52,6 +49,7 @@ def train(
     data_dir: str | os.PathLike[str] | None = None,
     layout: str | None = None,
     device: str = "auto",
+    **keywords: Unpack[Given],
 ) -> Model:
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
@@ -65,8 +63,9 @@ def train(
     files, as of `weft train --data`: few images are seen in more epochs, and a tenth of the training
     images is held out for validation. A pathlib.Path is always a folder.
 
-    What is None is what suits the network. settings: others by their names in a config.json, as
-    {"momentum": 0.8, "schedule": {"kind": "cosine"}}; weft.settings() lists them. callbacks: one function or several, called with
+    Each setting of `weft train` is a keyword, and listed below; without it, or with None, it is what
+    suits the network. settings: the same and all others by their names in a config.json, as
+    {"momentum": 0.8, "schedule": {"kind": "cosine"}}. callbacks: one function or several, called with
     each Epoch in turn; what one raises ends the training. progress: a bar in a notebook, or a line on
     stderr; None shows it there and on a terminal. out: a folder for the run, or None to write nothing.
     device: "auto", "cpu" or "cuda".
@@ -77,20 +76,16 @@ def train(
     import json
 
     given: dict[str, Any] = copy.deepcopy(settings or {})
-    for name, value in [
-        ("epochs", epochs),
-        ("batch_size", batch_size),
-        ("optimizer", optimizer),
-        ("weight_decay", weight_decay),
-        ("seed", seed),
-        ("limit_train", limit_train),
-        ("lr", lr),
-    ]:
+    names = {one.keyword: one.name for one in _SETTINGS}
+    for keyword, value in keywords.items():
+        if keyword not in names:
+            raise TypeError(f"train() got an unexpected keyword argument {keyword!r}")
         if value is None:
             continue
-        place, key = (given.setdefault("schedule", {}), "peak") if name == "lr" else (given, name)
+        *group, key = names[keyword].split(".")
+        place = given.setdefault(group[0], {}) if group else given
         if key in place and place[key] != value:
-            raise _errors.UsageError(f"train: {name} is {value!r}, and {place[key]!r} in settings")
+            raise _errors.UsageError(f"train: {keyword} is {value!r}, and {place[key]!r} in settings")
         place[key] = value
     try:
         settings_text = json.dumps(given, allow_nan=False)
@@ -103,7 +98,7 @@ def train(
             raise _errors.UsageError(f"train: the data set {data} has test images of its own")
         if layout is not None:
             raise _errors.UsageError("train: layout goes with arrays")
-        dataset = _core.load_dataset(*_place(data, data_dir), limit_train or 0)
+        dataset = _core.load_dataset(*_place(data, data_dir), given.get("limit_train") or None)
     else:
         dataset = _core.dataset_from_arrays(*_with_test(data, test), layout)
     told = [callbacks] if callable(callbacks) else list(callbacks)
@@ -242,7 +237,7 @@ def data(
     """
     if limit is not None and limit < 1:
         raise _errors.UsageError(f"data: limit is {limit}, expected a number from 1")
-    found = _core.load_dataset(*_place(name, data_dir), limit or 0)
+    found = _core.load_dataset(*_place(name, data_dir), limit)
     (x, y), (test_x, test_y) = found.train_arrays(), found.test_arrays()
     return Data(x[:limit], y[:limit], test_x, test_y, list(found.class_names))
 
@@ -253,6 +248,8 @@ class Setting(NamedTuple):
     name: str  #: as `settings` of weft.train() has it; "schedule.peak" is {"schedule": {"peak": ...}}
     flag: str  #: of `weft train`
     text: str  #: what `weft train --help` says of it
+    keyword: str  #: of weft.train()
+    values: str  #: "N": a whole number, "X": a number, "sgd|adamw": one of these; "": True or False
 
 
 class Settings(list[Setting]):
@@ -267,36 +264,24 @@ class Settings(list[Setting]):
         return _table(["setting", "what it does"], [[one.name, one.text] for one in self])
 
 
-# The settings whose names differ from the flags'.
-_SETTINGS = {
-    "val-split": "validation_split",
-    "ema": "ema_decay",
-    "lr": "schedule.peak",
-    "lr-schedule": "schedule.kind",
-    "warmup": "schedule.warmup_fraction",
-    "flip": "augmentation.flip",
-    "crop": "augmentation.crop",
-    "brightness": "augmentation.brightness",
-    "contrast": "augmentation.contrast",
-    "cutout": "augmentation.cutout",
-}
-_SAME = (
-    "limit-train limit-test calibration-split epochs batch-size optimizer momentum nesterov beta1 beta2 epsilon "
-    "weight-decay clip-norm label-smoothing init-gain dropout seed log-every"
-)
+_SETTINGS = Settings(Setting(*row) for row in _core.settings())
 
 
 def settings() -> Settings:
-    """What weft.train(settings=...) takes, in the words of `weft train --help`."""
-    import re
+    """What weft.train() takes, in the words of `weft train --help`."""
+    return Settings(_SETTINGS)
 
-    from weft import _program
 
-    names = {**{flag: flag.replace("-", "_") for flag in _SAME.split()}, **_SETTINGS}
-    found = Settings()
-    for flag, text in re.findall(
-        r"^  --(\S+)(?: \S+)*?(?: {2,}|\n {10,})(\S.*(?:\n {10,}\S.*)*)", _program.run("train", "--help"), re.M
-    ):
-        if flag in names:
-            found.append(Setting(names[flag], "--" + flag, re.sub(r"\s+", " ", text)))
-    return found
+def _tell_settings() -> None:
+    """Gives train() the settings in its signature and in its docstring."""
+    own = inspect.signature(train)
+    fixed = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    named = [
+        inspect.Parameter(one.keyword, inspect.Parameter.KEYWORD_ONLY, default=None) for one in _SETTINGS
+    ]
+    train.__signature__ = own.replace(parameters=[*fixed, *named])  # type: ignore[attr-defined]
+    lines = "".join(f"    {one.keyword}: {one.text}\n" for one in _SETTINGS)
+    train.__doc__ = f"{train.__doc__}\n{lines}    "
+
+
+_tell_settings()

@@ -56,12 +56,14 @@ TEST_F(TrainOptimizers, AdamwHasItsOwnDefaultsAndFlags) {
   EXPECT_EQ(config.at("epsilon"), 1e-8);
   EXPECT_EQ(config.at("clip_norm"), 1);
   EXPECT_NE(read("run/report.html")
-                .find("AdamW, betas 0.9 and 0.99, epsilon 1e-08, weight decay "
-                      "0.01, gradients clipped to norm 1"),
+                .find("optimizer adamw, beta1 0.9, beta2 0.99, epsilon 1e-08, "
+                      "weight decay 0.01, clip norm 1"),
             std::string::npos);
 
-  expect_error(weft({"train", "--optimizer", "adamw", "--momentum", "0.5"}), 2, "is for sgd");
-  expect_error(weft({"train", "--optimizer", "adamw", "--no-nesterov"}), 2, "is for sgd");
+  expect_error(weft({"train", "--optimizer", "adamw", "--momentum", "0.5"}), 2,
+               "is for --optimizer sgd");
+  expect_error(weft({"train", "--optimizer", "adamw", "--no-nesterov"}), 2,
+               "is for --optimizer sgd");
   expect_error(weft({"train", "--beta1", "0.5"}), 2, "is for --optimizer adamw");
   expect_error(weft({"train", "--optimizer", "sgd", "--epsilon", "0.5"}), 2, "adamw");
   expect_error(weft({"train", "--optimizer", "adamm"}), 2, "adamw");

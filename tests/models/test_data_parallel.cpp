@@ -178,8 +178,8 @@ TEST(DataParallel, ARunGoesOnWithAnotherNumberOfRanks) {
     run_ranks(size, [&](distributed::Communicator& ranks) {
       const Stream stream(Device::cpu());
       // The others have no such folder.
-      Trainer trainer =
-          Trainer::resume(ranks.is_first() ? run_dir : "nowhere", dataset, 0, stream, 0, ranks);
+      Trainer trainer = Trainer::resume(ranks.is_first() ? run_dir : "nowhere", dataset,
+                                        std::nullopt, stream, 0, ranks);
       trainer.run({}, kNeverStop, stop_after);
       if (ranks.is_first()) run = course_of(trainer);
     });
@@ -250,7 +250,7 @@ TEST(DataParallel, EvaluationKeepsLogitsWhereTheyAreWanted) {
 TEST(DataParallel, ADivergedRunEndsOnAllRanks) {
   const data::Dataset dataset = test::block_dataset(200, 20);
   TrainConfig config = config_of("mlp", 20, 4);
-  config.schedule.peak = 1e6f;
+  config.schedule = {ScheduleKind::step, 1, 0, 1, 1e30f};  // explodes in the second epoch
   EXPECT_TRUE(
       throws(ErrorKind::check_failed, "training diverged", [&] { train(3, config, dataset); }));
 }

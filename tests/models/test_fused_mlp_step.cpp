@@ -81,7 +81,7 @@ TEST_P(FusedMlpStep, ResumesBitForBit) {
       Trainer first(config_, dataset_, folder / "run", stream());
       first.run({}, never, 2);
     }
-    Trainer second = Trainer::resume(folder / "run", dataset_, 0, stream());
+    Trainer second = Trainer::resume(folder / "run", dataset_, std::nullopt, stream());
     second.run({}, never);
     EXPECT_TRUE(straight.model().parameters == second.model().parameters);
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "models/networks.h"
+#include "models/training/settings.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {
@@ -17,7 +18,7 @@ TEST(Recipes, AreValidAndNameTheirNetwork) {
     TrainConfig config = recipe_config(info.name);
     EXPECT_NO_THROW(validate(config)) << info.name;
     EXPECT_GT(make_network(config.network)->parameter_count(), 0) << info.name;
-    EXPECT_EQ(config.limit_train, 0) << info.name;
+    EXPECT_FALSE(config.limit_train) << info.name;
   }
   EXPECT_TRUE(test::throws(ErrorKind::usage, "unknown recipe 'slow'; known: fast, accurate",
                            [] { recipe_config("slow"); }));

@@ -45,7 +45,7 @@ class RunDirectoryTest : public testing::Test {
   void train(int stop_after = 0) {
     Trainer(config_, dataset_, run(), stream_).run({}, kDoNotStop, stop_after);
   }
-  Trainer resume() { return Trainer::resume(run(), dataset_, 0, stream_); }
+  Trainer resume() { return Trainer::resume(run(), dataset_, std::nullopt, stream_); }
 
   TemporaryFolder folder_;
   Stream stream_{Device::cpu()};
@@ -114,13 +114,14 @@ TEST_F(RunDirectoryTest, OneProcessWritesAtATime) {
     const Trainer trainer(config_, dataset_, run(), stream_);
     EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { resume(); }));
     EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { train(); }));
-    EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { preview_resume(run(), dataset_, 0); }));
+    EXPECT_TRUE(
+        throws(ErrorKind::usage, me, [&] { preview_resume(run(), dataset_, std::nullopt); }));
     EXPECT_TRUE(throws(ErrorKind::usage, me, [&] { preview_new_run(config_, dataset_, run()); }));
     EXPECT_EQ(Trainer::config_of(run()).batch_size, 32) << "reading needs no lock";
   }
   EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
   write_text(run() / RunLock::kFileName, "process 1 on a host, killed");
-  EXPECT_EQ(preview_resume(run(), dataset_, 0).steps_done, 0);
+  EXPECT_EQ(preview_resume(run(), dataset_, std::nullopt).steps_done, 0);
   EXPECT_TRUE(std::filesystem::exists(run() / RunLock::kFileName)) << "a preview writes nothing";
   EXPECT_NO_THROW(resume());
   EXPECT_FALSE(std::filesystem::exists(run() / RunLock::kFileName));
@@ -295,7 +296,7 @@ TEST(KilledTraining, DISABLED_Child) {
   const data::Dataset dataset = test::block_dataset(200, 50);
   const bool exists =
       std::filesystem::exists(std::filesystem::path(run_dir) / "optimizer.safetensors");
-  Trainer trainer = exists ? Trainer::resume(run_dir, dataset, 0, stream)
+  Trainer trainer = exists ? Trainer::resume(run_dir, dataset, std::nullopt, stream)
                            : Trainer(config, dataset, run_dir, stream);
   trainer.run({}, kDoNotStop);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "models/schedule.h"
 #include "tests/support/folder.h"
@@ -19,16 +18,6 @@ Schedule schedule_of(ScheduleKind kind, float peak = 0.5f) {
   schedule.kind = kind;
   schedule.peak = peak;
   return schedule;
-}
-
-TEST(Schedule, NamesRoundTripAndUnknownIsUsage) {
-  for (const ScheduleKind kind : {ScheduleKind::constant, ScheduleKind::step, ScheduleKind::cosine,
-                                  ScheduleKind::one_cycle}) {
-    EXPECT_EQ(parse_schedule(name_of(kind)), kind);
-  }
-  EXPECT_EQ(name_of(ScheduleKind::one_cycle), "one-cycle");
-  EXPECT_TRUE(
-      throws(ErrorKind::usage, "unknown schedule 'linear'", [] { parse_schedule("linear"); }));
 }
 
 TEST(Schedule, ConstantIsThePeak) {
@@ -99,18 +88,6 @@ TEST(Schedule, EmptyRunHasAnEmptyTable) {
 }
 
 TEST(Schedule, ValuesThatMakeNoSenseAreUsageErrors) {
-  const auto refuses = [](const char* text, auto change) {
-    Schedule schedule;
-    change(schedule);
-    return throws(ErrorKind::usage, text, [&] { tabulate(schedule, 1, 1); });
-  };
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(refuses("learning rate", [](Schedule& s) { s.peak = -1; }));
-  EXPECT_TRUE(refuses("learning rate", [](Schedule& s) { s.peak = kNan; }));
-  EXPECT_TRUE(refuses("warm-up", [](Schedule& s) { s.warmup_fraction = 1.5; }));
-  EXPECT_TRUE(refuses("warm-up", [](Schedule& s) { s.warmup_fraction = kNan; }));
-  EXPECT_TRUE(refuses("step of", [](Schedule& s) { s.step_every_epochs = 0; }));
-  EXPECT_TRUE(refuses("step factor", [](Schedule& s) { s.step_factor = kNan; }));
   EXPECT_TRUE(throws(ErrorKind::usage, "the limit is", [] { tabulate({}, 1'000'000, 1'000'000); }));
   EXPECT_TRUE(throws(ErrorKind::usage, ">= 0", [] { tabulate({}, -1, 1); }));
 }

@@ -96,7 +96,7 @@ TEST_P(StreamedTest, ResumesInTheMiddleOfAnEpoch) {
     };
     ASSERT_EQ(first.run(observer, stop), TrainEnd::interrupted);
   }
-  Trainer second = Trainer::resume(folder / "run", dataset_, 0, stream(), kLeast);
+  Trainer second = Trainer::resume(folder / "run", dataset_, std::nullopt, stream(), kLeast);
   ASSERT_TRUE(second.streams());
   second.run({}, kNoStop);
   expect_same_bits(whole, second);

@@ -311,7 +311,7 @@ TEST_P(TrainerTest, DivergenceNamesALayerAndKeepsTheLastGoodCheckpoint) {
 }
 
 TEST_P(TrainerTest, DivergenceInTheFirstEpochIsFound) {
-  config_.schedule.peak = 1e30f;
+  config_.schedule = {ScheduleKind::constant, 1000};
   EXPECT_TRUE(
       throws(ErrorKind::check_failed, "in epoch 1", [&] { start({}).run({}, kNeverStop); }));
 }

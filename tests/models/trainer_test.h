@@ -35,7 +35,7 @@ class TrainerTest : public test::DeviceTest {
   Trainer start(const std::filesystem::path& run_dir) {
     return Trainer(config_, dataset_, run_dir, stream());
   }
-  Trainer resumed(const std::filesystem::path& run_dir, int epochs = 0) {
+  Trainer resumed(const std::filesystem::path& run_dir, std::optional<int> epochs = {}) {
     return Trainer::resume(run_dir, dataset_, epochs, stream());
   }
 

@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "data/file_io.h"
@@ -20,6 +19,7 @@
 #include "examples/weft/input/other_work.h"
 #include "examples/weft/output/terminal.h"
 #include "kernels/catalogue.h"
+#include "models/training/train_config.h"
 
 namespace weft::cli {
 namespace {
@@ -95,6 +95,13 @@ bool takes_value(const CLI::Option& option) {
 }
 
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       std::int64_t low, std::int64_t high, const std::string& help) {
+  return app.add_option(name, value, help)
+      ->check(in_range(low, high, "whole number"))
+      ->type_name("N");
+}
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        std::int64_t low, std::int64_t high, const std::string& help) {
   return app.add_option(name, value, help)
       ->check(in_range(low, high, "whole number"))
@@ -238,7 +245,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, boo
   add_whole(app, "--threads", flags.threads, 1, 1024, "CPU threads; default: all of them");
   app.add_flag_callback("--timings", keep_timings, "print on stderr where the time went");
   if (kernel_choice) {
-    add_choice(app, "--precision", flags.precision, {"fp32", "tf32", "bf16"},
+    add_choice(app, "--precision", flags.precision, names_of(models::kPrecisions),
                "arithmetic of GEMM and convolution, default fp32; others: GPU only");
     app.add_option(
            "--impl", flags.kernels,
@@ -346,9 +353,9 @@ void announce_device(const DeviceFlags& flags, Device device) {
 
 layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
                                     layers::KernelChoice choice) {
-  if (flags.precision == "fp32") choice.mode = kernels::ComputeMode::fp32;
-  if (flags.precision == "tf32") choice.mode = kernels::ComputeMode::tf32;
-  if (flags.precision == "bf16") choice.mode = kernels::ComputeMode::bf16;
+  if (!flags.precision.empty()) {
+    choice.mode = row_named(models::kPrecisions, "precision", flags.precision).value;
+  }
   if (choice.mode != kernels::ComputeMode::fp32 && device.is_cpu()) {
     throw Error(
         ErrorKind::usage,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,8 @@ inline constexpr std::string_view kExitCodes =
 
 // Options whose text must be a number in [low, high]; NaN is in no range.
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       std::int64_t low, std::int64_t high, const std::string& help);
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        std::int64_t low, std::int64_t high, const std::string& help);
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
                       double high, const std::string& help);

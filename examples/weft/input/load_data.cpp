@@ -19,9 +19,10 @@ namespace {
 constexpr std::string_view kBuiltIn = "digits";
 
 template <class Options>
-data::Dataset generate(data::Dataset (&draw)(const Options&), std::int64_t limit_train) {
+data::Dataset generate(data::Dataset (&draw)(const Options&),
+                       std::optional<std::int64_t> limit_train) {
   Options options;
-  if (limit_train > 0) options.train = std::min(options.train, limit_train);
+  options.train = std::min(options.train, limit_train.value_or(options.train));
   return draw(options);
 }
 
@@ -60,7 +61,7 @@ data::FindOptions find_options(const std::string& data_dir) {
 }
 
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
-                          std::int64_t limit_train, bool test_only) {
+                          std::optional<std::int64_t> limit_train, bool test_only) {
   check_data_flags({name, data_dir, {}});
   if (name == kBuiltIn) return generate(data::generate_digits, limit_train);
   if (name == "shapes") return generate(data::generate_shapes, limit_train);
@@ -83,7 +84,7 @@ bool is_here(const std::string& name, const std::string& data_dir) {
   return data::describe_dataset(name.empty() ? kDefaultDataset : name, options).files.size() == 4;
 }
 
-data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train) {
+data::Dataset load_or_generate(const DataFlags& flags, std::optional<std::int64_t> limit_train) {
   if (!flags.dataset.empty() || !flags.data_dir.empty()) {
     const std::string name = flags.dataset.empty() ? kDefaultDataset : flags.dataset;
     return load_images(name, flags.data_dir, limit_train);
@@ -107,10 +108,10 @@ DatasetShape shape_of(const data::Dataset& dataset) {
   return {train.count, train.channels, train.height, train.width, std::ssize(dataset.class_names)};
 }
 
-void notice_limit(std::string_view flag, std::int64_t limit, std::int64_t images,
+void notice_limit(std::string_view flag, std::optional<std::int64_t> limit, std::int64_t images,
                   std::string_view kind, std::string_view dataset) {
-  if (limit <= images) return;
-  print_notice(fmt::format("{} {}: {} has {} {} images, and all are used", flag, limit, dataset,
+  if (limit.value_or(0) <= images) return;
+  print_notice(fmt::format("{} {}: {} has {} {} images, and all are used", flag, *limit, dataset,
                            images, kind));
 }
 

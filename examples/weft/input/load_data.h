@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,10 +35,10 @@ void check_data_flags(const DataFlags& flags);  // throws usage with a suggestio
 data::FindOptions find_options(const std::string& data_dir);
 
 // The data set `name`, found, downloaded or generated. Throws Error{data} when its files are
-// missing or damaged, or `data_dir` is not there. With `limit_train` > 0 no more training images
+// missing or damaged, or `data_dir` is not there. With `limit_train` no more training images
 // than that are generated; with `test_only` no training images are read.
 data::Dataset load_images(const std::string& name, const std::string& data_dir,
-                          std::int64_t limit_train, bool test_only = false);
+                          std::optional<std::int64_t> limit_train, bool test_only = false);
 
 // Are all files of this data set here, or is it drawn, so that it can be had without a word? An
 // empty name is the default.
@@ -54,7 +55,7 @@ auto in_the_background(Load load) {
 
 // The data set of the flags. When none was asked for and MNIST is neither here nor to be had, the
 // built-in digits, with a line on stderr that says so; damaged files are never passed over.
-data::Dataset load_or_generate(const DataFlags& flags, std::int64_t limit_train);
+data::Dataset load_or_generate(const DataFlags& flags, std::optional<std::int64_t> limit_train);
 
 struct DatasetShape {
   std::int64_t train_images, channels, height, width, classes;
@@ -63,7 +64,7 @@ DatasetShape shape_of(const data::Dataset& dataset);
 
 // One line on stderr when --limit-train or --limit-test, `flag`, asks for more images than there
 // are. `kind`: "training" or "test".
-void notice_limit(std::string_view flag, std::int64_t limit, std::int64_t images,
+void notice_limit(std::string_view flag, std::optional<std::int64_t> limit, std::int64_t images,
                   std::string_view kind, std::string_view dataset);
 
 // The flags that make a later command find the same files: "", " --data-dir DIR" or " --data DIR".

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/own_data.h"
-#include "models/train_config.h"
+#include "models/training/train_config.h"
 
 namespace CLI {
 class App;

@@ -3,43 +3,46 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
 #include "examples/weft/input/ranks.h"
 #include "examples/weft/output/terminal.h"
-#include "examples/weft/train/augmentation.h"
 #include "models/run_checks.h"
 #include "models/trainer.h"
 
 namespace weft::cli {
 
-struct TrainFlags {
-  // Empty, and below 0 or 0: as the file, the recipe or the network has it.
-  std::string config, recipe, model, schedule, optimizer;
-  std::int64_t epochs = 0, batch_size = 0, seed = -1, limit_train = 0, limit_test = 0;
-  double lr = 0, weight_decay = -1, momentum = -1, warmup = -1, ema = -1, smoothing = -1, gain = -1;
-  double beta1 = -1, beta2 = -1, epsilon = 0, clip_norm = -1;
-  double val_split = -1, calibration_split = -1, dropout = -1;
-  bool nesterov = false, no_nesterov = false;
-  AugmentFlags augment;
+// The settings that flags gave, by their names in config.json, as texts that set() takes.
+using GivenSettings = std::map<std::string_view, std::string>;
 
-  std::string progress = "auto", out, resume;
+struct TrainFlags {
+  std::optional<std::string> config, recipe, model, out, resume;
+  GivenSettings settings;
+  std::optional<bool> augment;
+
+  std::string progress = "auto";
   DataFlags data;
   DeviceFlags device;
-  std::int64_t stop_after = 0, log_every = 0;
+  std::int64_t stop_after = 0;  // 0: after all epochs
   RankFlags ranks;
-  bool sync_batch_norm = false;
   bool dry_run = false, json = false;
 };
 
 void add_train_flags(CLI::App& app, TrainFlags& flags);
-// What CLI11 cannot check: flags that exclude each other. Throws usage.
-void check_train_flags(const CLI::App& app, const TrainFlags& flags);
+// Throws usage for a flag beside --resume that would change a setting of the run.
+void check_resume_flags(const CLI::App& app);
+std::optional<int> epochs_given(const GivenSettings& given);
 // The settings; of the kernels those of --config or --recipe. Its data set is empty when none was
-// asked for. adopt_data_set() adds what depends on the images.
-models::TrainConfig config_from(const TrainFlags& flags);
+// asked for. adopt_data_set() adds what depends on the images. Throws usage for flags that exclude
+// each other.
+models::TrainConfig config_from(const CLI::App& app, const TrainFlags& flags);
+// What the flags make of the augmentation, once the channels are known.
+void augment(models::TrainConfig& config, const TrainFlags& flags);
 // Throws usage when --model is given beside --resume and is not the network of the run: a file may
 // have changed since the run began.
 void check_same_network(const TrainFlags& flags, const models::TrainConfig& run);

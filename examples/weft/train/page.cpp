@@ -11,9 +11,9 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/plot.h"
 #include "examples/weft/output/tables.h"
-#include "examples/weft/train/augmentation.h"
 #include "examples/weft/train/curves.h"
 #include "models/records.h"
+#include "models/training/settings.h"
 
 namespace weft::cli {
 namespace {
@@ -175,11 +175,8 @@ Pairs recipe(const TrainFacts& facts) {
   return {{"model",
            fmt::format("{}, {} parameters", config.network.name, format_count(facts.parameters))},
           {"data", fmt::format("{}, {}", facts.dataset.name, facts.dataset.source)},
-          {"recipe", recipe_text(config)},
-          {"update", update_text(config)},
-          {"learning rate", schedule_text(config.schedule)},
-          {"augmentation", augmentation_text(config.augmentation)},
-          {"average", average_text(config)},
+          {"recipe", models::text_of(config, "Recipe")},
+          {"augmentation", models::text_of(config, "Augmentation")},
           {"device", device_text(facts.device)}};
 }
 

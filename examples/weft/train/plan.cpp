@@ -14,6 +14,7 @@
 #include "models/recipes.h"
 #include "models/records.h"
 #include "models/split.h"
+#include "models/training/settings.h"
 
 namespace weft::cli {
 
@@ -55,12 +56,14 @@ void adopt_data_set(models::TrainConfig& config, const TrainFlags& flags,
   config.network.height = shape.height;
   config.network.width = shape.width;
   config.network.classes = shape.classes;
-  config.augmentation = augmentation_from(flags.augment, config.augmentation, shape.channels);
+  augment(config, flags);
   if (!dataset.own_data) return;
-  const bool from_file = !flags.config.empty();
+  const auto given = [&](const char* name) {
+    return flags.config || flags.settings.contains(name);
+  };
   models::suit_own_data(config, dataset,
-                        {.epochs = flags.epochs > 0 || from_file,
-                         .split = flags.val_split >= 0 || flags.calibration_split >= 0 || from_file,
+                        {.epochs = given("epochs"),
+                         .split = given("validation_split") || given("calibration_split"),
                          .split_name = "--val-split"});
 }
 
@@ -89,22 +92,14 @@ void print_plan(const TrainFlags& flags, const models::RunPreview& run,
                                         shape.channels * shape.height * shape.width, device);
   const layers::PlanBytes& plan = memory.step;
   if (flags.json) {
-    nlohmann::ordered_json event =
-        json_event("dry_run", {{"model", config.network.name},
-                               {"parameters", net->parameter_count()},
-                               {"dataset", config.dataset},
-                               {"device", to_string(device)},
-                               {"epochs", config.epochs},
-                               {"batch_size", config.batch_size},
-                               {"train_images", images},
-                               {"steps_per_epoch", steps},
-                               {"steps", steps * config.epochs},
-                               {"optimizer", models::name_of(config.optimizer)},
-                               {"clip_norm", models::shortest(config.clip_norm)},
-                               {"weight_decay", models::shortest(config.weight_decay)},
-                               {"lr", models::shortest(config.schedule.peak)},
-                               {"lr_schedule", models::name_of(config.schedule.kind)},
-                               {"ema_decay", models::shortest(config.ema_decay)}});
+    nlohmann::ordered_json event = json_event("dry_run", {{"model", config.network.name},
+                                                          {"parameters", net->parameter_count()},
+                                                          {"dataset", config.dataset},
+                                                          {"device", to_string(device)},
+                                                          {"train_images", images},
+                                                          {"steps_per_epoch", steps},
+                                                          {"steps", steps * config.epochs}});
+    event.update(models::settings_by_key(config));
     event["bytes"] = {{"weights", memory.weights},   {"activations", plan.activations},
                       {"gradients", plan.gradients}, {"workspace", plan.workspace},
                       {"cache", plan.caches},        {"images", memory.images}};
@@ -112,9 +107,9 @@ void print_plan(const TrainFlags& flags, const models::RunPreview& run,
     write_out(json_line(event));
     return;
   }
-  const std::string& folder = flags.resume.empty() ? flags.out : flags.resume;
+  const std::optional<std::string>& folder = flags.resume ? flags.resume : flags.out;
   std::string run_text = "nothing is written by --dry-run";
-  if (!folder.empty()) run_text = folder + " (not written by --dry-run)";
+  if (folder) run_text = *folder + " (not written by --dry-run)";
   if (run.steps_done > 0) {
     run_text += fmt::format(", goes on after {}", counted(run.steps_done, "step"));
   }
@@ -128,10 +123,8 @@ void print_plan(const TrainFlags& flags, const models::RunPreview& run,
        {"steps",
         fmt::format("{} of {} of {}: {}", counted(config.epochs, "epoch"), counted(steps, "step"),
                     counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
-       {"rate", schedule_text(config.schedule)},
-       {"update", update_text(config)},
-       {"augment", augmentation_text(config.augmentation)},
-       {"average", average_text(config)},
+       {"recipe", models::text_of(config, "Recipe")},
+       {"augment", models::text_of(config, "Augmentation")},
        {"weights",
         fmt::format("{} with gradients and {}", bytes_text(memory.weights),
                     config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},

@@ -9,10 +9,10 @@
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
-#include "examples/weft/train/augmentation.h"
 #include "kernels/isa.h"
 #include "models/json_fields.h"
-#include "models/records.h"
+#include "models/split.h"
+#include "models/training/settings.h"
 
 namespace weft::cli {
 namespace {
@@ -35,43 +35,6 @@ double images_per_second(const models::EpochRecord& record) {
 
 }  // namespace
 
-std::string recipe_text(const models::TrainConfig& config) {
-  std::string text =
-      fmt::format("{}, batch {}, ", counted(config.epochs, "epoch"), config.batch_size);
-  if (config.optimizer == models::Optimizer::adamw) {
-    text += fmt::format("AdamW {:g}, {:g}, ", config.beta1, config.beta2);
-  } else if (config.momentum > 0) {
-    text += fmt::format("{} {:g}, ", config.nesterov ? "Nesterov" : "momentum", config.momentum);
-  }
-  if (config.clip_norm > 0) text += fmt::format("clipped to norm {:g}, ", config.clip_norm);
-  return text + fmt::format("weight decay {:g}, seed {}", config.weight_decay, config.seed);
-}
-
-std::string update_text(const models::TrainConfig& config) {
-  std::string text = config.optimizer == models::Optimizer::adamw
-                         ? fmt::format("AdamW, betas {:g} and {:g}, epsilon {:g}", config.beta1,
-                                       config.beta2, config.epsilon)
-                         : fmt::format("SGD, momentum {:g}{}", config.momentum,
-                                       config.nesterov ? " (Nesterov)" : "");
-  text += fmt::format(", weight decay {:g}", config.weight_decay);
-  if (config.clip_norm > 0) {
-    text += fmt::format(", gradients clipped to norm {:g}", config.clip_norm);
-  }
-  return text;
-}
-
-std::string average_text(const models::TrainConfig& config) {
-  if (config.ema_decay == 0) return "none";
-  return fmt::format("of the weights over about {:.0f} steps", 1 / (1 - config.ema_decay));
-}
-
-std::string schedule_text(const models::Schedule& schedule) {
-  const char* how = schedule.kind == models::ScheduleKind::one_cycle  ? "up to"
-                    : schedule.kind == models::ScheduleKind::constant ? "of"
-                                                                      : "from";
-  return fmt::format("{}, {} {:g}", models::name_of(schedule.kind), how, schedule.peak);
-}
-
 std::string device_text(Device device) {
   const DeviceProperties& properties = device_properties(device);
   if (device.is_cuda()) return fmt::format("{} ({})", to_string(device), properties.name);
@@ -83,39 +46,29 @@ void TrainReport::start(const TrainFacts& facts) {
   const models::TrainConfig& config = facts.config;
   const std::int64_t given = facts.dataset.validation.count;
   validation_ = config.validation_split > 0 || given > 0;
-  const std::int64_t used = config.limit_train > 0
-                                ? std::min(config.limit_train, facts.dataset.train.count)
-                                : facts.dataset.train.count;
+  const std::int64_t used = models::images_used(facts.dataset, config);
   const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, used);
   const std::int64_t training = given > 0 ? used : used - held_out;
   if (json_) {
-    print_event("start", {{"model", config.network.name},
-                          {"parameters", facts.parameters},
-                          {"dataset", facts.dataset.name},
-                          {"source", facts.dataset.source},
-                          {"train_images", training},
-                          {"held_out_images", held_out},
-                          {"test_images", facts.dataset.test.count},
-                          {"device", to_string(facts.device)},
-                          {"device_name", device_properties(facts.device).name},
-                          {"threads", omp_get_max_threads()},
-                          {"ranks", facts.ranks.size()},
-                          {"streams_images", facts.streams},
-                          {"epochs", config.epochs},
-                          {"epochs_before", facts.epochs_before},
-                          {"images_before", facts.images_before},
-                          {"batch_size", config.batch_size},
-                          {"lr", models::shortest(config.schedule.peak)},
-                          {"lr_schedule", models::name_of(config.schedule.kind)},
-                          {"optimizer", models::name_of(config.optimizer)},
-                          {"clip_norm", models::shortest(config.clip_norm)},
-                          {"momentum", models::shortest(config.momentum)},
-                          {"nesterov", config.nesterov},
-                          {"weight_decay", models::shortest(config.weight_decay)},
-                          {"ema_decay", models::shortest(config.ema_decay)},
-                          {"precision", models::name_of(config.kernels.mode)},
-                          {"seed", config.seed},
-                          {"run_dir", facts.run_dir.string()}});
+    nlohmann::ordered_json event =
+        json_event("start", {{"model", config.network.name},
+                             {"parameters", facts.parameters},
+                             {"dataset", facts.dataset.name},
+                             {"source", facts.dataset.source},
+                             {"train_images", training},
+                             {"held_out_images", held_out},
+                             {"test_images", facts.dataset.test.count},
+                             {"device", to_string(facts.device)},
+                             {"device_name", device_properties(facts.device).name},
+                             {"threads", omp_get_max_threads()},
+                             {"ranks", facts.ranks.size()},
+                             {"streams_images", facts.streams},
+                             {"epochs_before", facts.epochs_before},
+                             {"images_before", facts.images_before},
+                             {"precision", models::name_of(config.kernels.mode)},
+                             {"run_dir", facts.run_dir.string()}});
+    event.update(models::settings_by_key(config));
+    write_out(json_line(event));
     return;
   }
   Pairs pairs = {
@@ -126,13 +79,11 @@ void TrainReport::start(const TrainFacts& facts) {
                            format_count(training),
                            held_out > 0 ? fmt::format(", {} held-out", format_count(held_out)) : "",
                            format_count(facts.dataset.test.count), facts.dataset.source)},
-      {"recipe", recipe_text(config)},
-      {"rate", schedule_text(config.schedule)}};
+      {"recipe", models::text_of(config, "Recipe")}};
   if (facts.ranks.size() > 1) pairs.emplace_back("ranks", facts.ranks.describe());
   if (config.augmentation.any()) {
-    pairs.emplace_back("augment", augmentation_text(config.augmentation));
+    pairs.emplace_back("augment", models::text_of(config, "Augmentation"));
   }
-  if (config.ema_decay > 0) pairs.emplace_back("average", average_text(config));
   if (facts.streams) {
     const std::int64_t bytes =
         (training + held_out + facts.dataset.test.count) * facts.dataset.train.pixels();

@@ -50,10 +50,6 @@ class TrainReport {
   bool validation_ = false;
 };
 
-std::string recipe_text(const models::TrainConfig& config);   // "3 epochs, batch 64, ..."
-std::string update_text(const models::TrainConfig& config);   // "SGD, momentum 0.9 (Nesterov), ..."
-std::string average_text(const models::TrainConfig& config);  // "none" or what is averaged
-std::string schedule_text(const models::Schedule& schedule);  // "one-cycle, up to 0.05"
 std::string device_text(Device device);  // "cpu (AMD EPYC ..., 2 threads, avx512)"
 
 }  // namespace weft::cli

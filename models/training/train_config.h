@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The settings of a training run.
+// The settings of a training run and their defaults; settings.h has all else about them.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "data/folder.h"
+#include "engine/names.h"
 #include "kernels/batch/batch.h"
 #include "layers/layer.h"
 #include "models/networks.h"
@@ -44,18 +46,20 @@ struct TrainConfig {
   std::uint64_t seed = 1;
   double validation_split = 0;   // share of the training images held out, 0..0.9
   double calibration_split = 0;  // the same without choosing the best epoch; for the Calibration
-  std::int64_t limit_train = 0;  // use only the first so many training images; 0: all
-  std::int64_t limit_test = 0;   // the same of the test images
-  std::int64_t log_every = 100;  // steps at least between two rows of metrics.csv
-  bool sync_batch_norm = false;  // statistics over the batch of all ranks, not of each
+  std::optional<std::int64_t> limit_train;  // use only the first so many training images
+  std::optional<std::int64_t> limit_test;   // the same of the test images
+  std::int64_t log_every = 100;             // steps at least between two rows of metrics.csv
+  bool sync_batch_norm = false;             // statistics over the batch of all ranks, not of each
   layers::KernelChoice kernels;
 };
 
-inline constexpr std::int64_t kMaxBatchSize = 65536;
+// What weft train and Python hold out for the Calibration where no split is asked for.
+inline constexpr double kCalibrationSplit = 0.05;
 
-// Throws usage, naming the setting, when a value makes no sense: epochs < 1, momentum outside
-// [0, 1), a negative weight decay, ... The network's name is checked where it is built.
-void validate(const TrainConfig& config);
+// The arithmetic of the kernels.
+inline constexpr Named<kernels::ComputeMode> kPrecisions[] = {{"fp32", kernels::ComputeMode::fp32},
+                                                              {"tf32", kernels::ComputeMode::tf32},
+                                                              {"bf16", kernels::ComputeMode::bf16}};
 
 // The share of the training images that is held out: the Calibration is fitted on the validation
 // split where there is one.
