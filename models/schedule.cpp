@@ -25,7 +25,11 @@ double one_cycle(double peak, std::int64_t warmup, std::int64_t step, std::int64
   return half_cosine(peak, peak / 2500, t);
 }
 
-void check(int epochs, std::int64_t steps_per_epoch) {
+void check(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
+  if (schedule.step_every_epochs < 1) {  // tabulate() divides by it
+    throw Error(ErrorKind::usage,
+                str("expected a step of >= 1 epochs, found ", schedule.step_every_epochs));
+  }
   if (epochs < 0 || steps_per_epoch < 0) {
     throw Error(ErrorKind::usage,
                 str("expected epochs and steps >= 0, found ", epochs, " and ", steps_per_epoch));
@@ -43,7 +47,7 @@ std::string_view name_of(ScheduleKind kind) {
 }
 
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch) {
-  check(epochs, steps_per_epoch);
+  check(schedule, epochs, steps_per_epoch);
   const std::int64_t steps = epochs * steps_per_epoch;
   const double peak = schedule.peak;
   const auto warmup = static_cast<std::int64_t>(

@@ -30,7 +30,7 @@ std::string_view name_of(ScheduleKind kind);
 inline constexpr std::int64_t kMaxSteps = 100'000'000;  // of a whole run; the table is 400 MB then
 
 // lr for each of steps_per_epoch * epochs steps, by a schedule that validate() has let pass. Throws
-// usage for numbers below 0 and for too many steps.
+// usage for numbers below 0, for steps of no epoch and for too many steps.
 // Computed on the host, so that CPU and GPU runs use the same bits.
 std::vector<float> tabulate(const Schedule& schedule, int epochs, std::int64_t steps_per_epoch);
 

@@ -90,6 +90,9 @@ TEST(Schedule, EmptyRunHasAnEmptyTable) {
 TEST(Schedule, ValuesThatMakeNoSenseAreUsageErrors) {
   EXPECT_TRUE(throws(ErrorKind::usage, "the limit is", [] { tabulate({}, 1'000'000, 1'000'000); }));
   EXPECT_TRUE(throws(ErrorKind::usage, ">= 0", [] { tabulate({}, -1, 1); }));
+  Schedule of_no_epoch = schedule_of(ScheduleKind::step);
+  of_no_epoch.step_every_epochs = 0;
+  EXPECT_TRUE(throws(ErrorKind::usage, "step of", [&] { tabulate(of_no_epoch, 1, 1); }));
 }
 
 }  // namespace
