@@ -2,6 +2,7 @@
 // The table of the rungs of activation, and the validation and dispatch of a call.
 #include "kernels/activation/activation.h"
 
+#include <optional>
 #include <string>
 
 #include "kernels/activation/cpu/table.h"
@@ -23,14 +24,14 @@ struct ActivationRow {
   struct Problem {};
 
   Rung rung;
-  const ActivationCpu& (*cpu)() = nullptr;
+  std::optional<const ActivationCpu& (*)()> cpu = {};
   Launcher<ActivationForward> forward = {};
   Launcher<ActivationBackward> backward = {};
   Launcher<BiasForward> bias_forward = {};
   Launcher<BiasBackward> bias_backward = {};
 
   constexpr bool complete() const {
-    return rung.on_cpu == (cpu != nullptr) && forward.there_if(rung, "activation_forward_") &&
+    return rung.on_cpu == cpu.has_value() && forward.there_if(rung, "activation_forward_") &&
            backward.there_if(rung, "activation_backward_") &&
            bias_forward.there_if(rung, "bias_forward_") &&
            bias_backward.there_if(rung, "bias_backward_");
@@ -66,7 +67,7 @@ void activation_forward(float* y, const float* x, std::int64_t n, Activation kin
   const auto& row = kLadder.select(variant, {}, stream.device());
   if (checked_elements(kWhere, {n}) == 0) return;
   check_call(kWhere, stream, {writes("y", y, n).may_be("x"), reads("x", x, n)});
-  if (stream.device().is_cpu()) return row.cpu().forward(y, x, n, kind);
+  if (stream.device().is_cpu()) return (*row.cpu)().forward(y, x, n, kind);
   row.forward.run(y, x, n, kind, stream);
 }
 
@@ -80,7 +81,7 @@ void activation_backward(float* dx, const float* dy, const float* y, std::int64_
   if (checked_elements(kWhere, {n}) == 0) return;
   check_call(kWhere, stream,
              {writes("dx", dx, n).may_be("dy"), reads("dy", dy, n), reads("y", y, n)});
-  if (stream.device().is_cpu()) return row.cpu().backward(dx, dy, y, n, kind, mode);
+  if (stream.device().is_cpu()) return (*row.cpu)().backward(dx, dy, y, n, kind, mode);
   row.backward.run(dx, dy, y, n, kind, mode, stream);
 }
 
@@ -92,7 +93,8 @@ void bias_forward(float* y, const float* x, const float* bias, std::int64_t oute
   if (n == 0) return;
   check_call("bias_forward", stream,
              {writes("y", y, n).may_be("x"), reads("x", x, n), reads("bias", bias, channels)});
-  if (stream.device().is_cpu()) return row.cpu().bias_forward(y, x, bias, outer, channels, inner);
+  if (stream.device().is_cpu())
+    return (*row.cpu)().bias_forward(y, x, bias, outer, channels, inner);
   row.bias_forward.run(y, x, bias, outer, channels, inner, stream);
 }
 
@@ -106,7 +108,7 @@ void bias_backward(float* db, const float* dy, std::int64_t outer, std::int64_t 
   if (elements == 0 && mode == GradientMode::accumulate) return;
   check_call("bias_backward", stream, {writes("db", db, channels), reads("dy", dy, elements)});
   if (stream.device().is_cpu()) {
-    return row.cpu().bias_backward(db, dy, outer, channels, inner, mode);
+    return (*row.cpu)().bias_backward(db, dy, outer, channels, inner, mode);
   }
   row.bias_backward.run(db, dy, outer, channels, inner, mode, stream);
 }

@@ -3,6 +3,7 @@
 #include "kernels/batch/batch.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "kernels/batch/cpu/table.h"
@@ -21,11 +22,11 @@ struct BatchRow {
   struct Problem {};
 
   Rung rung;
-  const BatchCpu& (*cpu)() = nullptr;
+  std::optional<const BatchCpu& (*)()> cpu = {};
   Launcher<GatherLauncher> launcher = {};
 
   constexpr bool complete() const {
-    return rung.on_cpu == (cpu != nullptr) && launcher.there_if(rung, "batch_");
+    return rung.on_cpu == cpu.has_value() && launcher.there_if(rung, "batch_");
   }
   std::string takes(const Problem&, Device) const { return ""; }
 };
@@ -119,8 +120,8 @@ void gather_batch(float* x, std::int32_t* labels, std::int64_t* indices, const s
               writes("indices", indices, rows).or_null(), reads("images", images, bytes),
               reads("image_labels", image_labels, held).or_null(), reads("step", step, 1)});
   if (stream.device().is_cpu()) {
-    return row.cpu().gather_batch(x, labels, indices, images, image_labels, rows, dims, step, order,
-                                  augmentation, draw::lines_of(normalization));
+    return (*row.cpu)().gather_batch(x, labels, indices, images, image_labels, rows, dims, step,
+                                     order, augmentation, draw::lines_of(normalization));
   }
   row.launcher.run(x, labels, indices, images, image_labels, rows, dims, step, order, augmentation,
                    normalization, stream);

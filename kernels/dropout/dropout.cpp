@@ -2,6 +2,7 @@
 // The table of the rungs of dropout, and the validation and dispatch of a call.
 #include "kernels/dropout/dropout.h"
 
+#include <optional>
 #include <string>
 
 #include "kernels/checks.h"
@@ -17,11 +18,11 @@ struct DropoutRow {
   struct Problem {};
 
   Rung rung;
-  const DropoutCpu& (*cpu)() = nullptr;
+  std::optional<const DropoutCpu& (*)()> cpu = {};
   Launcher<DropoutLauncher> launcher = {};
 
   constexpr bool complete() const {
-    return rung.on_cpu == (cpu != nullptr) && launcher.there_if(rung, "dropout_");
+    return rung.on_cpu == cpu.has_value() && launcher.there_if(rung, "dropout_");
   }
   std::string takes(const Problem&, Device) const { return ""; }
 };
@@ -59,7 +60,7 @@ void dropout(float* y, const float* x, std::int64_t n, float p, const DropoutKey
   }
   check_call("dropout", stream,
              {writes("y", y, n).may_be("x"), reads("x", x, n), reads("key.step", key.step, 1)});
-  if (stream.device().is_cpu()) return row.cpu().dropout(y, x, n, p, key, mode);
+  if (stream.device().is_cpu()) return (*row.cpu)().dropout(y, x, n, p, key, mode);
   row.launcher.run(y, x, n, p, key, mode, stream);
 }
 

@@ -2,6 +2,7 @@
 // The table of the rungs of the losses, and the validation and dispatch of a call.
 #include "kernels/loss/loss.h"
 
+#include <optional>
 #include <string>
 
 #include "kernels/checks.h"
@@ -21,14 +22,14 @@ struct LossRow {
   using Problem = LossOperation;
 
   Rung rung;
-  const LossCpu& (*cpu)() = nullptr;
+  std::optional<const LossCpu& (*)()> cpu = {};
   // The one of its operation.
   Launcher<ErrorLauncher> error = {};
   Launcher<TotalsLauncher> totals = {};
 
   constexpr bool complete() const {
     const bool errs = rung.operation == kOperations[0], adds = rung.operation == kOperations[1];
-    return rung.on_cpu == (cpu != nullptr) && errs != adds &&
+    return rung.on_cpu == cpu.has_value() && errs != adds &&
            static_cast<bool>(error) == (errs && rung.on_cuda) &&
            static_cast<bool>(totals) == (adds && rung.on_cuda) &&
            error.belongs_to("mean_squared_error_", rung.name) &&
@@ -80,7 +81,7 @@ void mean_squared_error(float* loss, float* dy, const float* y, const float* tar
              {writes("loss", loss, rows).or_null(), writes("dy", dy, elements).or_null(),
               reads("y", y, elements), reads("target", target, elements)});
   if (stream.device().is_cpu()) {
-    return row.cpu().mean_squared_error(loss, dy, y, target, scale, rows, cols);
+    return (*row.cpu)().mean_squared_error(loss, dy, y, target, scale, rows, cols);
   }
   row.error.run(loss, dy, y, target, scale, rows, cols, stream);
 }
@@ -99,7 +100,7 @@ void accumulate_totals(MetricTotals* totals, const float* loss, const std::int32
       {writes("totals", totals, 1), reads("loss", loss, rows),
        reads("prediction", prediction, rows).or_null(), reads("labels", labels, rows).or_null()});
   if (stream.device().is_cpu()) {
-    return row.cpu().accumulate_totals(totals, loss, prediction, labels, rows);
+    return (*row.cpu)().accumulate_totals(totals, loss, prediction, labels, rows);
   }
   row.totals.run(totals, loss, prediction, labels, rows, stream);
 }
