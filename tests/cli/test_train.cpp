@@ -57,7 +57,7 @@ TEST_F(Train, WritesAPageThatNeedsNothingElse) {
   const std::string page = read("a <b>/report.html");
   EXPECT_TRUE(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
   for (const char* part : {"lenet5 on digits", "calibration error", "Training loss", "precision",
-                           "data:image/png;base64,iVBORw0KGgo", "read as", "batch 32",
+                           "data:image/png;base64,iVBORw0KGgo", "read as", "batch size 32",
                            "--limit-train 3000", "a &lt;b&gt;", "prefers-color-scheme: dark"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
