@@ -113,7 +113,7 @@ std::string dtype_name(nb::dlpack::dtype dtype) {
   static constexpr std::array<const char*, 7> kNames = {"int",    "uint",    "float", "opaque",
                                                         "bfloat", "complex", "bool"};
   std::string name = dtype.code < kNames.size() ? kNames[dtype.code] : "unknown";
-  if (name != "bool") name += str(static_cast<int>(dtype.bits));
+  if (name != "bool") name += std::to_string(static_cast<int>(dtype.bits));
   return dtype.lanes > 1 ? str(name, "x", dtype.lanes) : name;
 }
 
@@ -217,9 +217,11 @@ Shape Call::check(const char* what, const Array& array, nb::dlpack::dtype expect
   }
   require(rank < 0 || shape.rank() == rank, what, " has shape ", shape, ", expected ", rank,
           rank == 1 ? " axis" : " axes");
-  require(is_dense(array), what, " of shape ", shape, " is not contiguous: its strides are ",
-          strides_text(array), " elements",
-          written ? std::string() : "; " + contiguous_hint(what, array.library));
+  if (!is_dense(array)) {  // the texts take longer than a small call
+    require(false, what, " of shape ", shape, " is not contiguous: its strides are ",
+            strides_text(array), " elements",
+            written ? std::string() : "; " + contiguous_hint(what, array.library));
+  }
   const auto address = reinterpret_cast<std::uintptr_t>(array.data());
   require(address % (expected.bits / 8) == 0, what, " of shape ", shape,
           " is not aligned to its elements");

@@ -230,7 +230,8 @@ def test_every_function_is_here():
     functions = {name for name in functions if type(getattr(weft._core, name)).__name__ == "nb_func"}
     without = {"build_info", "families", "plummer_sphere", "synchronize", "load_network", "new_network",
                "train_network", "load_dataset", "dataset_from_arrays", "is_channels_last", "max_pool2d_backward",
-               "conv2d_relu_pool_backward", "printable", "html_text"}
+               "conv2d_relu_pool_backward", "printable", "html_text", "layer_names", "settings",
+               "layer_forward", "layer_backward"}  # weft.layers tries these two
     assert functions - without <= set(CALLS) | set(UPDATES)
 
 
