@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <cstdlib>
 #include <set>
 
 #include "models/records.h"
@@ -17,10 +18,12 @@ namespace {
 
 using test::throws;
 
-// Stands for a value of any type.
+// Stands for a value of any type. It is never made: only its type is asked about.
 struct Any {
   template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
+  operator T() const {  // NOLINT(google-explicit-constructor)
+    std::abort();
+  }
 };
 // How many members an aggregate has: the longest list of values that it can be made of.
 template <class T, class... Values>
