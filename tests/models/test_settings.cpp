@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <cstdlib>
+#include <limits>
 #include <set>
 
 #include "models/records.h"
