@@ -91,7 +91,8 @@ void read(TrainConfig& config, const Setting& setting, const Fields& fields, con
     } else {
       // Convolution with ReLU and pooling was a rung of convolution once.
       parsed(fields, key, [&](std::string_view text) {
-        set(config, setting, text == "fused_relu_pool" ? kernels::kAutomatic : text);
+        const bool older = setting.rules.rungs == "conv" && text == "fused_relu_pool";
+        set(config, setting, older ? kernels::kAutomatic : text);
       });
     }
   });

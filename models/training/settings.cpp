@@ -252,6 +252,9 @@ void set(TrainConfig& config, const Setting& setting, std::string_view text) {
     if constexpr (std::is_enum_v<T>) {
       value = row_named(words_of(value), setting.key(), text).value;
     } else if constexpr (std::is_same_v<T, bool>) {
+      if (text != "true" && text != "false") {
+        throw Error(ErrorKind::usage, fmt::format("expected true or false, found '{}'", text));
+      }
       value = text == "true";
     } else if constexpr (std::is_same_v<T, std::string>) {
       const std::string_view family = setting.rules.rungs;

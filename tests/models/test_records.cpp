@@ -107,6 +107,7 @@ TEST(Records, AThresholdOfMinusInfinityIsReadAgain) {
 TEST(Records, OlderRunsAreRead) {
   J json = J::parse(to_json(full_state()));
   json["config"]["conv"] = "fused_relu_pool";
+  json["config"]["own_data"]["path"] = "fused_relu_pool";  // a folder may be called so
   json["config"].erase("conv_relu_pool");
   json["config"].erase("calibration_split");
   json["config"].erase("log_every");
@@ -114,6 +115,7 @@ TEST(Records, OlderRunsAreRead) {
   json.erase("log");
   const RunState read = run_state_from_json(json.dump(), "here");
   EXPECT_EQ(read.config.kernels.conv, "automatic");
+  EXPECT_EQ(read.config.own_data.path, "fused_relu_pool");
   EXPECT_EQ(read.config.kernels.conv_relu_pool, "automatic");
   EXPECT_EQ(read.config.calibration_split, 0);
   EXPECT_EQ(read.config.log_every, 100);

@@ -126,6 +126,14 @@ TEST(Settings, WordsAreThoseOfTheirTable) {
                      [&] { set(config, kind, "linear"); }));
 }
 
+TEST(Settings, ASwitchIsTrueOrFalse) {
+  TrainConfig config;
+  set(config, setting_named("nesterov"), "false");
+  EXPECT_FALSE(config.nesterov);
+  EXPECT_TRUE(throws(ErrorKind::usage, "expected true or false, found 'yes'",
+                     [&] { set(config, setting_named("nesterov"), "yes"); }));
+}
+
 TEST(Settings, HelpTellsTheDefault) {
   EXPECT_EQ(setting_named("momentum").help_text(), "momentum of SGD; default 0.9");
   EXPECT_EQ(setting_named("limit_train").help_text(), "use only the first N training images");
