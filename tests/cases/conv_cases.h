@@ -41,18 +41,19 @@ inline std::vector<ConvCase> network_conv_cases(std::int64_t batch = 64) {
 inline std::vector<ConvCase> conv_cases() {
   std::vector<ConvCase> cases = {
       {{1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0}},
-      {{1, 1, 3, 3, 1, 3, 3, 1, 1, 0, 0}},     // kernel = image
-      {{3, 5, 7, 6, 4, 7, 6, 1, 1, 0, 0}},     // kernel = image, not square
-      {{2, 3, 5, 9, 7, 1, 1, 1, 1, 0, 0}},     // 1 x 1
-      {{2, 33, 6, 5, 31, 1, 1, 2, 2, 0, 0}},   // 1 x 1, strided
-      {{2, 3, 11, 8, 5, 3, 2, 1, 1, 1, 0}},    // not square in anything
-      {{2, 2, 13, 17, 3, 2, 4, 2, 3, 1, 2}},   // strides and pads that differ by axis
-      {{2, 2, 8, 9, 3, 3, 3, 2, 2, 0, 0}},     // last row never read
-      {{1, 2, 9, 40, 3, 3, 7, 1, 2, 1, 3}},    // wide kernel
-      {{1, 1, 4, 60, 2, 3, 31, 1, 1, 1, 15}},  // very wide kernel
-      {{2, 2, 3, 4, 3, 3, 3, 1, 1, 4, 5}},     // padding larger than the kernel
-      {{1, 3, 2, 2, 4, 5, 5, 1, 1, 2, 2}},     // kernel larger than the image
-      {{1, 2, 10, 10, 3, 2, 2, 3, 4, 0, 0}},   // stride larger than the kernel
+      {{1, 1, 3, 3, 1, 3, 3, 1, 1, 0, 0}},               // kernel = image
+      {{3, 5, 7, 6, 4, 7, 6, 1, 1, 0, 0}},               // kernel = image, not square
+      {{2, 3, 5, 9, 7, 1, 1, 1, 1, 0, 0}},               // 1 x 1
+      {{2, 33, 6, 5, 31, 1, 1, 2, 2, 0, 0}},             // 1 x 1, strided
+      {{2, 3, 11, 8, 5, 3, 2, 1, 1, 1, 0}},              // not square in anything
+      {{2, 2, 13, 17, 3, 2, 4, 2, 3, 1, 2}},             // strides and pads that differ by axis
+      {{2, 2, 8, 9, 3, 3, 3, 2, 2, 0, 0}},               // last row never read
+      {{1, 2, 9, 40, 3, 3, 7, 1, 2, 1, 3}},              // wide kernel
+      {{1, 1, 4, 60, 2, 3, 31, 1, 1, 1, 15}},            // very wide kernel
+      {{2, 2, 3, 4, 3, 3, 3, 1, 1, 4, 5}},               // padding larger than the kernel
+      {{1, 3, 2, 2, 4, 5, 5, 1, 1, 2, 2}},               // kernel larger than the image
+      {{1, 2, 10, 10, 3, 2, 2, 3, 4, 0, 0}},             // stride larger than the kernel
+      {{1, 2, 10, 9, 3, 3, 3, 1 << 30, 1 << 30, 1, 1}},  // one window, whatever the stride
       {{19, 2, 6, 6, 3, 3, 3, 1, 1, 1, 1}},    // a number of images that chunks do not divide
       {{2, 17, 9, 33, 33, 3, 3, 1, 1, 1, 1}},  // one past tiles, warps and vectors
       {{1, 16, 8, 31, 65, 3, 3, 1, 1, 1, 1}},

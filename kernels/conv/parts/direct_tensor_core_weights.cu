@@ -220,8 +220,8 @@ void conv2d_backward_weights_direct_tensor_core(float* dw, float* db, const floa
   p.x_runs = narrow(StagedImage::runs_of_image(d));
   p.plane_stride = narrow(staged.plane_stride);
   p.row_stride = narrow(staged.row_stride);
-  p.line_step = narrow(d.stride_h * staged.row_stride);
-  p.column_step = narrow(d.stride_w);
+  p.line_step = narrow(window_step(d.stride_h, d.h + 2 * d.pad_h) * staged.row_stride);
+  p.column_step = narrow(window_step(d.stride_w, d.w + 2 * d.pad_w));
   p.table_floats = narrow(table_floats(p.depth));
   p.bias_floats = narrow(cut.bias_floats());
   p.a_floats = narrow(cut.a_floats(images));

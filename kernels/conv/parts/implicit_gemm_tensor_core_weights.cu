@@ -290,8 +290,8 @@ void conv2d_backward_weights_implicit_gemm_tensor_core(float* dw, float* db, con
     p.row_pitch = narrow(plan.x.cell_width);
     p.plane = narrow(plan.x.plane());
     p.image_cells = narrow(plan.x.cells());
-    p.row_step = narrow(d.stride_h * plan.x.cell_width);
-    p.column_step = narrow(d.stride_w);
+    p.row_step = narrow(window_step(d.stride_h, d.h + 2 * d.pad_h) * plan.x.cell_width);
+    p.column_step = narrow(window_step(d.stride_w, d.w + 2 * d.pad_w));
     p.row_tiles = narrow(plan.row_tiles);
     p.tiles = narrow(plan.tiles);
     p.slice_pixels = narrow(plan.slice_pixels);

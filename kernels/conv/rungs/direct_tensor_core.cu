@@ -163,8 +163,8 @@ void conv2d_forward_direct_tensor_core(float* y, const float* x, const float* w,
   const StagedImage staged(d);
   const std::int64_t processors = device_properties(stream.device()).multiprocessors;
   Correlation p = correlation(d, e, images_of_block(ConvPass::forward, d, e, processors));
-  p.line_step = narrow(d.stride_h * staged.row_stride);
-  p.column_step = narrow(d.stride_w);
+  p.line_step = narrow(window_step(d.stride_h, d.h + 2 * d.pad_h) * staged.row_stride);
+  p.column_step = narrow(window_step(d.stride_w, d.w + 2 * d.pad_w));
   p.row_stride = narrow(staged.row_stride);
   p.plane_stride = narrow(staged.plane_stride);
   p.runs_of_image = narrow(StagedImage::runs_of_image(d));

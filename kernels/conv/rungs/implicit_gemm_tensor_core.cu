@@ -167,8 +167,8 @@ void conv2d_forward_implicit_gemm_tensor_core(float* y, const float* x, const fl
     pack_cells({cells, x + first * d.c * d.h * d.w, images, layout}, {}, weight_packing, type,
                stream);
     Stencil p = make_stencil(layout, filters, cells, weights);
-    p.row_step = narrow(d.stride_h * layout.cell_width);
-    p.column_step = narrow(d.stride_w);
+    p.row_step = narrow(window_step(d.stride_h, d.h + 2 * d.pad_h) * layout.cell_width);
+    p.column_step = narrow(window_step(d.stride_w, d.w + 2 * d.pad_w));
     p.origin = 0;
     float* to = y + first * d.oc * pixels;
     p.lattice = {to,

@@ -241,8 +241,8 @@ TiledConv forward_conv(const ConvDims& d) {
   p.planes = narrow(d.oc);
   p.out_height = narrow(d.oh());
   p.out_width = narrow(d.ow());
-  p.step_h = narrow(std::min(d.stride_h, d.h + 2 * d.pad_h));  // no second window beyond that
-  p.step_w = narrow(std::min(d.stride_w, d.w + 2 * d.pad_w));
+  p.step_h = narrow(window_step(d.stride_h, d.h + 2 * d.pad_h));
+  p.step_w = narrow(window_step(d.stride_w, d.w + 2 * d.pad_w));
   p.top = narrow(-d.pad_h);
   p.left = narrow(-d.pad_w);
   p.by_spread_h = p.by_spread_w = FastDivide(1);

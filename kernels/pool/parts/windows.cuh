@@ -14,8 +14,16 @@ struct Plane {
 };
 
 inline Plane plane_of(const PoolDims& d) {
-  return {narrow(d.h),  narrow(d.w),        narrow(d.oh()),     narrow(d.ow()),  narrow(d.kh),
-          narrow(d.kw), narrow(d.stride_h), narrow(d.stride_w), narrow(d.pad_h), narrow(d.pad_w)};
+  return {narrow(d.h),
+          narrow(d.w),
+          narrow(d.oh()),
+          narrow(d.ow()),
+          narrow(d.kh),
+          narrow(d.kw),
+          narrow(window_step(d.stride_h, d.h + 2 * d.pad_h)),
+          narrow(window_step(d.stride_w, d.w + 2 * d.pad_w)),
+          narrow(d.pad_h),
+          narrow(d.pad_w)};
 }
 
 // The weight of each element of a window in the mean.
