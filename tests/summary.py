@@ -39,7 +39,7 @@ def mutants(title, folders):
 
 def table():
     fuzz = rows_of("fuzz/results.jsonl")
-    calls, torn, kills = (rows_of(f"faults/results/{name}.jsonl") for name in ("calls", "torn", "kills"))
+    calls, torn, kills, stops = (rows_of(f"faults/results/{name}.jsonl") for name in ("calls", "torn", "kills", "stops"))
     covered = re.search(r"^\| all \| (\d+) \| (\d+) \| ([\d.]+) \| (\d+) \| (\d+) \| ([\d.]+) \|",
                         (HERE / "COVERAGE.md").read_text(), re.M)
     lines = [
@@ -51,6 +51,7 @@ def table():
         f"| [torn writes](faults/RESULTS.md) | {total(torn, 'states')} states of a disk, {total(torn, 'tried')} distinct "
         f"| {total(torn, 'wrong')} wrong; {total(torn, 'resumed')} resumed, {total(torn, 'none_yet')} without a checkpoint yet |",
         f"| [kill -9](faults/RESULTS.md) | {total(kills, 'kills')} kills | {total(kills, 'wrong')} wrong |",
+        f"| [SIGSTOP](faults/RESULTS.md) | {total(stops, 'stops')} stops of a rank | {total(stops, 'wrong')} wrong |",
         mutants("[mutants](mutants/RESULTS.md) of kernels", {"kernels"}),
         mutants("mutants of data, layers and models", {"data", "layers", "models"}),
         f"| [coverage](COVERAGE.md) | {int(covered[2]):,} lines, {int(covered[5]):,} branches of the readers, of checkpointing "

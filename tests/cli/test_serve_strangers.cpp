@@ -175,7 +175,9 @@ TEST_F(ServeStrangers, MemoryReturnsAfterALargePicture) {
   const std::vector<std::uint8_t> pixels(4000 * 4000, 90);
   const Reply reply = read_picture(bytes_of(data::encode_png(pixels, 4000, 4000, 1)));
   EXPECT_EQ(reply.status, 422) << "there is no ink in it";
-  if (kJudgesMemory) EXPECT_GT(memory("VmHWM"), before + 15) << "it was not read";
+  if (kJudgesMemory) {
+    EXPECT_GT(memory("VmHWM"), before + 15) << "it was not read";
+  }
   expect_refused(read_picture(std::string(31 << 20, 'x')), 422, "the picture");
   expect_memory_returns(before);
 }

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 failed=0
-for test in calls torn kills; do
+for test in calls torn kills stops; do
   python3 "tests/faults/$test.py" "$@" || failed=1
 done
 python3 tests/faults/table.py

@@ -23,7 +23,7 @@ def table(heads: list[str], rows: list[list]) -> list[str]:
 
 
 def page() -> str:
-    lines = ["# Failing calls, torn writes and kills", "",
+    lines = ["# Failing calls, torn writes, kills and stops", "",
              "This page is made by `python3 tests/faults/table.py` from the files in [results](results).",
              "[tests/README.md](../README.md) tells what is tested, and how to repeat it.", ""]
     calls = rows_of("calls.jsonl")
@@ -52,6 +52,10 @@ def page() -> str:
     lines += table(["run", "kills", "of rank 0", "of rank 1", "of both", "resumed", "no checkpoint yet", "wrong"],
                    [[row["program"], row["kills"], row["rank 0"], row["rank 1"], row["both"], row["resumed"],
                      row["none_yet"], len(row["wrong"])] for row in rows_of("kills.jsonl")])
+    lines += ["## SIGSTOP", "", "A rank is stopped, and the other one waits for it with the timeout.", ""]
+    lines += table(["run", "epochs", "stops", "timeout in s", "longest wait in s", "wrong"],
+                   [[row["program"], row["epochs"], row["stops"], row["timeout"], row["longest"], len(row["wrong"])]
+                    for row in rows_of("stops.jsonl")])
     return "\n".join(lines).rstrip() + "\n"
 
 

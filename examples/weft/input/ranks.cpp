@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -68,16 +69,20 @@ class Children {
     }
   }
 
-  // Their ends are near when the run is over; who still lingers is killed.
-  void wait() {
-    for (int tenth = 0; tenth < 100; ++tenth) {
+  // Their ends are near when the run is over; who still lingers after `patience` is killed.
+  void wait(std::chrono::milliseconds patience) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    auto pause = std::chrono::milliseconds(5);
+    while (Clock::now() - begin < patience) {
       bool all = true;
       for (std::size_t i = 0; i < pids_.size(); ++i) {
         if (pids_[i] != 0 && waitpid(pids_[i], nullptr, WNOHANG) != 0) forget(i);
         all &= pids_[i] == 0;
       }
       if (all) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(tenth < 10 ? 5 : 100));
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, std::chrono::milliseconds(80));
     }
     stop();
   }
@@ -271,7 +276,8 @@ std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
     prctl(PR_SET_PDEATHSIG, 0);
     return transport;
   } catch (const Error& error) {
-    if (is_child()) _exit(error.exit_code());  // rank 0 has started this one, and tells
+    // Rank 0 has started this one, ends it and tells; but not when it is rank 0 that has stopped.
+    if (is_child()) std::this_thread::sleep_for(std::chrono::seconds(1));
     throw;
   }
 }
@@ -377,7 +383,7 @@ Communicator& join_ranks(const RankFlags& flags, DeviceFlags& device) {
 void leave_ranks() {
   delete ranks;
   ranks = nullptr;
-  children.wait();
+  children.wait(std::chrono::seconds(10));
 }
 
 void fail_ranks(const std::string& line) {
@@ -385,7 +391,7 @@ void fail_ranks(const std::string& line) {
   if (!ranks || ranks->transport() == nullptr) return;
   ranks->transport()->fail(line);
   // What stands on the transport is not taken down: the other ranks do not take part any more.
-  children.wait();
+  children.wait(std::chrono::seconds(1));
 }
 
 }  // namespace weft::cli
