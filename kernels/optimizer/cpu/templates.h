@@ -7,6 +7,7 @@
 #include "kernels/optimizer/parts/adamw.h"
 #include "kernels/optimizer/parts/clip.h"
 #include "kernels/optimizer/parts/ema.h"
+#include "kernels/optimizer/parts/sgd.h"
 
 namespace weft::kernels::cpu {
 inline namespace WEFT_ISA {
@@ -14,32 +15,14 @@ inline namespace WEFT_ISA {
 namespace detail {
 
 // Without clipping no gradient is multiplied, so the bits are those of the bare rule.
-template <bool kClip, class T>
-void sgd_loop(T* parameters, T* velocity, const T* gradients, std::int64_t n, T rate, T scale,
-              const SgdOptions& options) {
-  const T momentum = static_cast<T>(options.momentum);
-  const T decay = static_cast<T>(options.weight_decay);
-  if (momentum == 0) {
+template <bool kClip, bool kMomentum, class T>
+void sgd_loop(T* parameters, T* velocity, const T* gradients, std::int64_t n,
+              const optimizer::SgdStep<T>& rule, T scale) {
 #pragma omp parallel for simd schedule(static) if (parallel : n >= kParallelElements)
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T gradient = kClip ? scale * gradients[i] : gradients[i];
-      parameters[i] -= rate * (gradient + decay * parameters[i]);
-    }
-  } else if (options.nesterov) {
-#pragma omp parallel for simd schedule(static) if (parallel : n >= kParallelElements)
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T gradient = kClip ? scale * gradients[i] : gradients[i];
-      const T g = gradient + decay * parameters[i];
-      velocity[i] = momentum * velocity[i] + g;
-      parameters[i] -= rate * (g + momentum * velocity[i]);
-    }
-  } else {
-#pragma omp parallel for simd schedule(static) if (parallel : n >= kParallelElements)
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T gradient = kClip ? scale * gradients[i] : gradients[i];
-      velocity[i] = momentum * velocity[i] + (gradient + decay * parameters[i]);
-      parameters[i] -= rate * velocity[i];
-    }
+  for (std::int64_t i = 0; i < n; ++i) {
+    T none = 0;
+    rule.apply(parameters[i], kMomentum ? velocity[i] : none,
+               kClip ? scale * gradients[i] : gradients[i]);
   }
 }
 
@@ -49,9 +32,13 @@ template <class T>
 void sgd_update(T* parameters, T* velocity, const T* gradients, std::int64_t n, const T* lr,
                 const std::int64_t* step, const SgdOptions& options,
                 const ClipByNorm<T>& clip = {}) {
-  const bool clips = clip.sum_of_squares != nullptr;
-  const auto loop = clips ? detail::sgd_loop<true, T> : detail::sgd_loop<false, T>;
-  loop(parameters, velocity, gradients, n, lr[*step], optimizer::gradient_scale(clip), options);
+  const bool clips = clip.sum_of_squares != nullptr, moves = options.momentum != 0;
+  const auto still = clips ? detail::sgd_loop<true, false, T> : detail::sgd_loop<false, false, T>;
+  const auto moving = clips ? detail::sgd_loop<true, true, T> : detail::sgd_loop<false, true, T>;
+  // Without momentum there is no velocity, and Nesterov's rule changes nothing.
+  const SgdOptions used = moves ? options : SgdOptions{.weight_decay = options.weight_decay};
+  (moves ? moving : still)(parameters, velocity, gradients, n,
+                           optimizer::SgdStep<T>(used, lr[*step]), optimizer::gradient_scale(clip));
 }
 
 template <class T>

@@ -9,13 +9,13 @@
 #include "kernels/optimizer/launchers.h"
 #include "kernels/optimizer/parts/adamw.h"
 #include "kernels/optimizer/parts/clip.h"
-#include "kernels/optimizer/parts/sgd.cuh"
+#include "kernels/optimizer/parts/sgd.h"
 
 namespace weft::kernels::cuda {
 
 namespace {
 
-using namespace optimizer;  // AdamwStep and what it needs
+using namespace optimizer;  // AdamwStep, SgdStep and what they need
 
 constexpr int kThreads = 256;
 
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
                const float* __restrict__ gradients, std::int64_t n, const float* lr,
                const std::int64_t* step, float momentum, float decay, bool nesterov,
                GradientClip clip) {
-  const SgdRule rule{lr[*step], momentum, decay, nesterov};
+  const SgdStep<float> rule({momentum, decay, nesterov}, lr[*step]);
   const float scale = gradient_scale(clip);
   const std::int64_t stride = 4 * device::grid_threads();
   for (std::int64_t first = 4 * device::global_thread(); first < n; first += stride) {

@@ -15,7 +15,7 @@
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/cnn/parts/arguments.h"
 #include "kernels/networks/cnn/parts/thread.cuh"
-#include "kernels/optimizer/parts/sgd.cuh"
+#include "kernels/optimizer/parts/sgd.h"
 
 namespace weft::kernels::fused_cnn {
 
@@ -250,8 +250,8 @@ __device__ __forceinline__ void update_parameters(ParameterMemory& memory, const
     float velocity = index >= 0 && momentum != 0.0f ? t.velocity[index] : 0.0f;
     const float gradient = sum_turn<Net>(memory, turn, t);
     if (index >= 0) {
-      SgdRule{rate, momentum, t.sgd.weight_decay, t.sgd.nesterov}.apply(parameter, velocity,
-                                                                        gradient);
+      optimizer::SgdStep<float>({momentum, t.sgd.weight_decay, t.sgd.nesterov}, rate)
+          .apply(parameter, velocity, gradient);
       t.parameters[index] = parameter;
       if (momentum != 0.0f) t.velocity[index] = velocity;
     }

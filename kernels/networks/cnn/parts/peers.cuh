@@ -99,8 +99,8 @@ __device__ __forceinline__ void update_with_peers(ParameterMemory& memory, const
     float parameter = t.parameters[index];
     float velocity = momentum != 0.0f ? t.velocity[index] : 0.0f;
     const float gradient = sum_of_ranks(ranks, call, index);
-    SgdRule{rate, momentum, t.sgd.weight_decay, t.sgd.nesterov}.apply(parameter, velocity,
-                                                                      gradient);
+    optimizer::SgdStep<float>({momentum, t.sgd.weight_decay, t.sgd.nesterov}, rate)
+        .apply(parameter, velocity, gradient);
     t.parameters[index] = parameter;
     if (momentum != 0.0f) t.velocity[index] = velocity;
   }

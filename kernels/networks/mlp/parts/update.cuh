@@ -10,7 +10,7 @@
 #include "kernels/networks/mlp/parts/gather.cuh"
 #include "kernels/networks/mlp/parts/layers.h"
 #include "kernels/networks/mlp/parts/product.cuh"
-#include "kernels/optimizer/parts/sgd.cuh"
+#include "kernels/optimizer/parts/sgd.h"
 
 namespace weft::kernels::fused_mlp {
 
@@ -113,8 +113,9 @@ __device__ __forceinline__ int quad_place(int row, int lane) {
 // These are loops, since code that runs once is fetched like data.
 template <int kWarps, class Put>
 __device__ __forceinline__ void update_tile(const Training& t, const UpdateTile& tile,
-                                            const SgdRule& rule, const float* sums,
-                                            const char* weights, const Put& put) {
+                                            const optimizer::SgdStep<float>& rule,
+                                            const float* sums, const char* weights,
+                                            const Put& put) {
   const LayerPlace place = place_of(t, tile.layer);
   const bool moves = t.state.velocity != nullptr;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;

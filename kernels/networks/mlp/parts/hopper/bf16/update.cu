@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kBlock, 1)
                         t.state.velocity != nullptr, &weights_there);
   }
   device::overlap_wait();
-  const SgdRule rule{t.state.lr[step], t.sgd.momentum, t.sgd.weight_decay, t.sgd.nesterov};
+  const optimizer::SgdStep<float> rule(t.sgd, t.state.lr[step]);
   float sum[kSide / 2];
   consume<Update>(sum, ring, barriers, chunks, team);
   teams_sync<kTeams>();  // all products are made: the ring is free

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kBlock, 1)
                         t.state.velocity != nullptr, &weights_there);
   }
   device::overlap_wait();
-  const SgdRule rule{t.state.lr[step], t.sgd.momentum, t.sgd.weight_decay, t.sgd.nesterov};
+  const optimizer::SgdStep<float> rule(t.sgd, t.state.lr[step]);
   const int out_tile = tile.row0 / kSide, in_tile = tile.column0 / kSide;
   float sum[kSide / 2];
   consume_parts(sum, ring, barriers, 0, 1, chunks, team, [&](int chunk) {
