@@ -11,8 +11,7 @@ namespace {
 using kernels::ConvPass;
 
 // The small ones are for a CPU, where host-cuda runs a thread at a time.
-std::vector<std::pair<std::string_view, std::function<std::unique_ptr<Work>(const Context&)>>>
-problems_of(bool small) {
+std::vector<std::pair<std::string_view, MakeWork>> problems_of(bool small) {
   const kernels::GemmDims product = small ? kernels::GemmDims{.m = 64, .n = 64, .k = 256}
                                           : kernels::GemmDims{.m = 512, .n = 512, .k = 2048};
   const kernels::ConvDims layer{.n = small ? 2 : 16,
@@ -24,16 +23,10 @@ problems_of(bool small) {
                                 .kw = 3,
                                 .pad_h = 1,
                                 .pad_w = 1};
-  const auto conv = [=](ConvPass pass) {
-    return [=](const Context& c) { return std::make_unique<ConvWork>(layer, pass, c); };
-  };
-  return {{"gemm",
-           [=](const Context& c) {
-             return std::make_unique<GemmWork>(GemmProblem{.dims = product}, c);
-           }},
-          {"conv", conv(ConvPass::forward)},
-          {"conv", conv(ConvPass::backward_data)},
-          {"conv", conv(ConvPass::backward_weights)}};
+  return {{"gemm", gemm_work({.dims = product})},
+          {"conv", conv_work({layer, ConvPass::forward})},
+          {"conv", conv_work({layer, ConvPass::backward_data})},
+          {"conv", conv_work({layer, ConvPass::backward_weights})}};
 }
 
 double error_of(Work& work, const PeerCall& call) {

@@ -21,6 +21,9 @@ struct NamedChoice {
   kernels::Choice choice;
 };
 
+// Makes the memory of a problem ready.
+using MakeWork = std::function<std::unique_ptr<Work>(const Context&)>;
+
 struct FamilyBench {
   std::string_view family;        // as in kernels/catalogue.h
   std::string_view size_meaning;  // what --size counts
@@ -28,11 +31,10 @@ struct FamilyBench {
   std::int64_t largest_size;      // that --size accepts
   std::unique_ptr<Work> (*sized)(std::int64_t size, const Context& context);
   // The problems of `weft bench`, for this device; made one after the other to save memory.
-  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*problems)(Device device);
+  std::vector<MakeWork> (*problems)(Device device);
   // A second list, of `weft bench FAMILY:NAME`, or none.
   std::string_view more_name = {};
-  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> (*more)(Device device) =
-      nullptr;
+  std::vector<MakeWork> (*more)(Device device) = nullptr;
   // A problem of `shape_extents` numbers, for families where --size takes as many: 256x512x784.
   int shape_extents = 0;
   int shape_extents_least = 0;  // where fewer will do: 512x512 beside 64x64x64

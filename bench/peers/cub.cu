@@ -6,9 +6,10 @@
 
 #include "bench/peers/peers.h"
 #include "engine/cuda_check.h"
-#include "measure/problems/histogram.h"
-#include "measure/problems/reduce.h"
-#include "measure/problems/scan.h"
+#include "kernels/histogram/problem.h"
+#include "kernels/reduce/problem.h"
+#include "kernels/scan/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
@@ -28,63 +29,51 @@ PeerCall bind_cub(const Stream& stream, Function function) {
 }
 
 PeerCall bind_reduce(Work& work) {
-  auto* reduce = dynamic_cast<ReduceWork*>(&work);
-  if (reduce == nullptr || reduce->threads() > 0) return {};
+  auto* reduce = work_on<problems::Reduce>(work);
+  if (reduce == nullptr || reduce->p.threads > 0) return {};
   const Stream stream = work.context.stream;
-  return bind_cub(stream, [=](void* scratch, std::size_t& bytes, int set) {
-    return cub::DeviceReduce::Sum(scratch, bytes, reduce->x(set), reduce->result(set), reduce->n(),
+  Array<float>&x = reduce->array("x"), &result = reduce->array("result");
+  return bind_cub(stream, [=, &x, &result](void* scratch, std::size_t& bytes, int set) {
+    return cub::DeviceReduce::Sum(scratch, bytes, x[set], result[set], reduce->p.n,
                                   stream.native());
   });
 }
 
 PeerCall bind_scan(Work& work) {
-  auto* scan = dynamic_cast<ScanWork*>(&work);
+  auto* scan = work_on<problems::Scan>(work);
   if (scan == nullptr) return {};
   const Stream stream = work.context.stream;
-  return bind_cub(stream, [=](void* scratch, std::size_t& bytes, int set) {
-    return cub::DeviceScan::InclusiveSum(scratch, bytes, scan->x(set), scan->y(set), scan->n(),
+  Array<float>&x = scan->array("x"), &y = scan->array("y");
+  return bind_cub(stream, [=, &x, &y](void* scratch, std::size_t& bytes, int set) {
+    return cub::DeviceScan::InclusiveSum(scratch, bytes, x[set], y[set], scan->p.n,
                                          stream.native());
   });
 }
 
 // CUB counts in 32 bits, which is what it is tuned for; widened for the check afterwards.
-template <class Histogram>
-PeerCall with_narrow_counts(Histogram* work, std::int64_t bins,
-                            const std::function<PeerCall(std::shared_ptr<Rotated<int>>)>& bind) {
-  const auto counts = std::make_shared<Rotated<int>>(bins, work->sets, work->context.stream);
-  PeerCall bound = bind(counts);
-  bound.finish = [=](int set) {
+PeerCall bind_histogram(Work& work) {
+  auto* histogram = work_on<problems::Histogram>(work);
+  if (histogram == nullptr) return {};
+  const Stream stream = work.context.stream;
+  const problems::Histogram& p = histogram->p;
+  const auto counts = std::make_shared<Rotated<int>>(p.bins, work.sets, stream);
+  const int levels = static_cast<int>(p.bins) + 1;
+  const auto even = [=](auto& x, auto lower, auto upper) {
+    return bind_cub(stream, [=, &x, &p](void* scratch, std::size_t& bytes, int set) {
+      return cub::DeviceHistogram::HistogramEven(scratch, bytes, x[set], (*counts)[set], levels,
+                                                 lower, upper, p.n, stream.native());
+    });
+  };
+  PeerCall bound = p.of_bytes() ? even(histogram->array<std::uint8_t>("x"), 0, 256)
+                                : even(histogram->array("x"), 0.0f, 1.0f);
+  Array<std::int64_t>& wide_counts = histogram->array<std::int64_t>("counts");
+  bound.finish = [=, &p, &wide_counts](int set) {
     const std::vector<int> narrow = counts->host(set);
     const std::vector<std::int64_t> wide(narrow.begin(), narrow.end());
-    copy_from_host(
-        TensorView<std::int64_t>{work->counts(set), Shape{bins}, work->context.stream.device()},
-        std::span<const std::int64_t>(wide), work->context.stream);
+    copy_from_host(TensorView<std::int64_t>{wide_counts[set], Shape{p.bins}, stream.device()},
+                   std::span<const std::int64_t>(wide), stream);
   };
   return bound;
-}
-
-PeerCall bind_histogram(Work& work) {
-  const Stream stream = work.context.stream;
-  if (auto* bytes_work = dynamic_cast<ByteHistogramWork*>(&work)) {
-    return with_narrow_counts(bytes_work, 256, [=](std::shared_ptr<Rotated<int>> counts) {
-      return bind_cub(stream, [=](void* scratch, std::size_t& bytes, int set) {
-        return cub::DeviceHistogram::HistogramEven(scratch, bytes, bytes_work->x(set),
-                                                   (*counts)[set], 257, 0, 256, bytes_work->n(),
-                                                   stream.native());
-      });
-    });
-  }
-  if (auto* floats = dynamic_cast<FloatHistogramWork*>(&work)) {
-    const int levels = static_cast<int>(floats->bins()) + 1;
-    return with_narrow_counts(floats, floats->bins(), [=](std::shared_ptr<Rotated<int>> counts) {
-      return bind_cub(stream, [=](void* scratch, std::size_t& bytes, int set) {
-        return cub::DeviceHistogram::HistogramEven(scratch, bytes, floats->x(set), (*counts)[set],
-                                                   levels, 0.0f, 1.0f, floats->n(),
-                                                   stream.native());
-      });
-    });
-  }
-  return {};
 }
 
 }  // namespace

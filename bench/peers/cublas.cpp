@@ -13,7 +13,9 @@
 
 #include "bench/peers/peers.h"
 #include "engine/error.h"
-#include "measure/problems/gemm.h"
+#include "kernels/activation/activation.h"
+#include "kernels/gemm/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
@@ -22,6 +24,29 @@ void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) {
     throw Error(ErrorKind::device,
                 str("cuBLAS could not ", what, ": ", cublasGetStatusString(status)));
+  }
+}
+
+using problems::LayerPass;
+using GemmWork = ProblemWork<problems::Gemm>;
+
+void* matrix(GemmWork& work, std::string_view name, int set) {
+  return work.array<std::uint8_t>(name)[set];
+}
+
+// Does what a layer's backward pass asks for besides the product, for a library that has not.
+void finish_layer(GemmWork& work, int set) {
+  const kernels::GemmDims& d = work.p.dims;
+  const Stream& stream = work.context.stream;
+  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
+  if (work.p.pass == LayerPass::data) {
+    auto* result = static_cast<float*>(matrix(work, "c", set));
+    kernels::activation_backward(result, result, work.array("mask")[set], d.m * d.n,
+                                 kernels::Activation::relu, kOverwrite, stream);
+  } else if (work.p.pass == LayerPass::weights) {
+    kernels::bias_backward(work.array("row_sums")[set],
+                           static_cast<const float*>(matrix(work, "a", set)), d.k, d.m, 1,
+                           kOverwrite, stream);
   }
 }
 
@@ -45,7 +70,7 @@ struct Handle {
 struct LtProduct {
   LtProduct(GemmWork& work, cudaDataType_t type, cublasComputeType_t compute)
       : workspace(Shape{kWorkspace}, DType::u8, work.context.stream) {
-    const kernels::GemmDims& d = work.dims();
+    const kernels::GemmDims& d = work.p.dims;
     const auto u = [](std::int64_t extent) { return static_cast<std::uint64_t>(extent); };
     check(cublasLtCreate(&handle), "start");
     check(cublasLtMatmulDescCreate(&product, compute, CUDA_R_32F), "describe a product");
@@ -55,11 +80,11 @@ struct LtProduct {
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, d.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, d.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (adds_bias(work)) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, work.pass() == LayerPass::forward_relu
+    if (work.p.adds_bias()) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, work.p.pass == LayerPass::forward_relu
                                              ? CUBLASLT_EPILOGUE_RELU_BIAS
                                              : CUBLASLT_EPILOGUE_BIAS);
-      const float* bias = work.bias();
+      const float* bias = work.array("bias")[0];
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     }
     const auto layout = [&](cublasLtMatrixLayout_t& made, std::int64_t rows, std::int64_t columns) {
@@ -94,14 +119,11 @@ struct LtProduct {
   LtProduct(const LtProduct&) = delete;
   LtProduct& operator=(const LtProduct&) = delete;
 
-  static bool adds_bias(const GemmWork& work) {
-    return work.pass() == LayerPass::forward || work.pass() == LayerPass::forward_relu;
-  }
-
   void run(GemmWork& work, int set) {
     const float one = 1, zero = 0;
-    check(cublasLtMatmul(handle, product, &one, work.b(set), a, work.a(set), b, &zero, work.c(set),
-                         c, work.c(set), c, &found[chosen].algo, workspace.raw(), workspace.bytes(),
+    check(cublasLtMatmul(handle, product, &one, matrix(work, "b", set), a, matrix(work, "a", set),
+                         b, &zero, matrix(work, "c", set), c, matrix(work, "c", set), c,
+                         &found[chosen].algo, workspace.raw(), workspace.bytes(),
                          work.context.stream.native()),
           "multiply");
   }
@@ -147,32 +169,33 @@ struct LtProduct {
 
 // cuBLAS is column-major: a row-major C = A B is C^T = B^T A^T there.
 PeerCall bind_gemm(Work& work, Arithmetic arithmetic, bool best) {
-  auto* gemm = dynamic_cast<GemmWork*>(&work);
+  auto* gemm = work_on<problems::Gemm>(work);
   if (gemm == nullptr || !work.context.stream.device().is_cuda()) return {};
   if (!work.table.empty()) return {};  // of the strip rungs
-  const bool bf16 = gemm->storage() == kernels::GemmStorage::bf16;
+  const bool bf16 = gemm->p.bf16();
   if (bf16 != (arithmetic == Arithmetic::bf16)) return {};
   const cudaDataType_t type = bf16 ? CUDA_R_16BF : CUDA_R_32F;
   const cublasComputeType_t compute =
       arithmetic == Arithmetic::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  if (best || LtProduct::adds_bias(*gemm)) {
+  if (best || gemm->p.adds_bias()) {
     const auto product = std::make_shared<LtProduct>(*gemm, type, compute);
     const std::string which = best ? product->choose_best(*gemm) : "";
     return {[gemm, product](int set) { product->run(*gemm, set); },
-            [gemm](int set) { gemm->finish_layer(set); }, which};
+            [gemm](int set) { finish_layer(*gemm, set); }, which};
   }
   const auto handle = std::make_shared<Handle>(work.context.stream);
   const Call call = [gemm, handle, type, compute](int set) {
-    const kernels::GemmDims& d = gemm->dims();
+    const kernels::GemmDims& d = gemm->p.dims;
     const int m = static_cast<int>(d.m), n = static_cast<int>(d.n), k = static_cast<int>(d.k);
     const float one = 1, zero = 0;
     check(cublasGemmEx(handle->native, d.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                       d.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, gemm->b(set), type,
-                       d.transpose_b ? k : n, gemm->a(set), type, d.transpose_a ? m : k, &zero,
-                       gemm->c(set), type, n, compute, CUBLAS_GEMM_DEFAULT),
+                       d.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one,
+                       matrix(*gemm, "b", set), type, d.transpose_b ? k : n,
+                       matrix(*gemm, "a", set), type, d.transpose_a ? m : k, &zero,
+                       matrix(*gemm, "c", set), type, n, compute, CUBLAS_GEMM_DEFAULT),
           "multiply");
   };
-  return {call, [gemm](int set) { gemm->finish_layer(set); }};
+  return {call, [gemm](int set) { finish_layer(*gemm, set); }};
 }
 
 }  // namespace

@@ -1,65 +1,17 @@
 // SPDX-License-Identifier: MIT
-// cuDNN at convolution (the fastest algorithm that it finds, in fp32 and in tf32), softmax and max
-// pooling, all in NCHW.
-#include <cudnn.h>
-
-#include "bench/peers/peers.h"
-#include "engine/error.h"
-#include "measure/problems/conv.h"
-#include "measure/problems/pool.h"
-#include "measure/problems/softmax.h"
+// cuDNN at convolution (the fastest algorithm that it finds, in fp32 and in tf32) and softmax,
+// all in NCHW.
+#include "bench/peers/cudnn_state.h"
+#include "kernels/conv/problem.h"
+#include "kernels/softmax/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
 
-void check(cudnnStatus_t status, const char* what) {
-  if (status != CUDNN_STATUS_SUCCESS) {
-    throw Error(ErrorKind::device,
-                str("cuDNN could not ", what, ": ", cudnnGetErrorString(status)));
-  }
-}
-
-// The handle and every descriptor that these calls need; destroyed together.
-struct State {
-  explicit State(const Stream& stream) {
-    check(cudnnCreate(&handle), "start");
-    check(cudnnSetStream(handle, stream.native()), "take the stream");
-    check(cudnnCreateTensorDescriptor(&x), "describe a tensor");
-    check(cudnnCreateTensorDescriptor(&y), "describe a tensor");
-    check(cudnnCreateFilterDescriptor(&w), "describe filters");
-    check(cudnnCreateConvolutionDescriptor(&conv), "describe a convolution");
-    check(cudnnCreatePoolingDescriptor(&pool), "describe pooling");
-  }
-  ~State() {
-    static_cast<void>(cudnnDestroyPoolingDescriptor(pool));
-    static_cast<void>(cudnnDestroyConvolutionDescriptor(conv));
-    static_cast<void>(cudnnDestroyFilterDescriptor(w));
-    static_cast<void>(cudnnDestroyTensorDescriptor(y));
-    static_cast<void>(cudnnDestroyTensorDescriptor(x));
-    static_cast<void>(cudnnDestroy(handle));
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  cudnnHandle_t handle = nullptr;
-  cudnnTensorDescriptor_t x = nullptr, y = nullptr;
-  cudnnFilterDescriptor_t w = nullptr;
-  cudnnConvolutionDescriptor_t conv = nullptr;
-  cudnnPoolingDescriptor_t pool = nullptr;
-  int algorithm = 0;
-  Tensor workspace;
-};
-
-void describe(cudnnTensorDescriptor_t tensor, std::int64_t n, std::int64_t c, std::int64_t h,
-              std::int64_t w) {
-  check(cudnnSetTensor4dDescriptor(tensor, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, int(n), int(c),
-                                   int(h), int(w)),
-        "describe a tensor");
-}
-
 // The best of the algorithms in `found` that succeeded; cuDNN sorts them by time.
 template <class Performance>
-void choose(State& state, const Performance* found, int count, cudnnMathType_t math,
+void choose(CudnnState& state, const Performance* found, int count, cudnnMathType_t math,
             const Stream& stream) {
   for (int i = 0; i < count; ++i) {
     if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
@@ -75,7 +27,8 @@ void choose(State& state, const Performance* found, int count, cudnnMathType_t m
   throw Error(ErrorKind::device, "cuDNN found no algorithm");
 }
 
-void find_algorithm(State& s, kernels::ConvPass pass, cudnnMathType_t math, const Stream& stream) {
+void find_algorithm(CudnnState& s, kernels::ConvPass pass, cudnnMathType_t math,
+                    const Stream& stream) {
   constexpr int kMost = 8;
   int count = 0;
   if (pass == kernels::ConvPass::forward) {
@@ -100,11 +53,12 @@ void find_algorithm(State& s, kernels::ConvPass pass, cudnnMathType_t math, cons
 }
 
 PeerCall bind_conv(Work& work, cudnnMathType_t math) {
-  auto* conv = dynamic_cast<ConvWork*>(&work);
+  auto* conv = work_on<problems::Conv>(work);
   if (conv == nullptr) return {};
-  const kernels::ConvDims& d = conv->dims;
+  const kernels::ConvDims& d = conv->p.dims;
+  Array<float>&x = conv->array("x"), &y = conv->array("y"), &w = conv->array("w");
   const Stream stream = work.context.stream;
-  const auto s = std::make_shared<State>(stream);
+  const auto s = std::make_shared<CudnnState>(stream);
   describe(s->x, d.n, d.c, d.h, d.w);
   describe(s->y, d.n, d.oc, d.oh(), d.ow());
   check(cudnnSetFilter4dDescriptor(s->w, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, int(d.oc), int(d.c),
@@ -115,25 +69,25 @@ PeerCall bind_conv(Work& work, cudnnMathType_t math) {
                                         CUDNN_DATA_FLOAT),
         "describe a convolution");
   check(cudnnSetConvolutionMathType(s->conv, math), "choose its arithmetic");
-  find_algorithm(*s, conv->pass, math, stream);
-  const Call call = [=](int set) {
+  find_algorithm(*s, conv->p.pass, math, stream);
+  const Call call = [=, &x, &y, &w](int set) {
     const float one = 1, zero = 0;
     void* scratch = s->workspace.raw();
     const std::size_t bytes = s->workspace.bytes();
-    if (conv->pass == kernels::ConvPass::forward) {
-      check(cudnnConvolutionForward(s->handle, &one, s->x, conv->x(set), s->w, conv->w(set),
-                                    s->conv, cudnnConvolutionFwdAlgo_t(s->algorithm), scratch,
-                                    bytes, &zero, s->y, conv->y(set)),
+    if (conv->p.pass == kernels::ConvPass::forward) {
+      check(cudnnConvolutionForward(s->handle, &one, s->x, x[set], s->w, w[set], s->conv,
+                                    cudnnConvolutionFwdAlgo_t(s->algorithm), scratch, bytes, &zero,
+                                    s->y, y[set]),
             "convolve");
-    } else if (conv->pass == kernels::ConvPass::backward_data) {
-      check(cudnnConvolutionBackwardData(s->handle, &one, s->w, conv->w(set), s->y, conv->y(set),
-                                         s->conv, cudnnConvolutionBwdDataAlgo_t(s->algorithm),
-                                         scratch, bytes, &zero, s->x, conv->x(set)),
+    } else if (conv->p.pass == kernels::ConvPass::backward_data) {
+      check(cudnnConvolutionBackwardData(s->handle, &one, s->w, w[set], s->y, y[set], s->conv,
+                                         cudnnConvolutionBwdDataAlgo_t(s->algorithm), scratch,
+                                         bytes, &zero, s->x, x[set]),
             "convolve backward");
     } else {
-      check(cudnnConvolutionBackwardFilter(s->handle, &one, s->x, conv->x(set), s->y, conv->y(set),
-                                           s->conv, cudnnConvolutionBwdFilterAlgo_t(s->algorithm),
-                                           scratch, bytes, &zero, s->w, conv->w(set)),
+      check(cudnnConvolutionBackwardFilter(s->handle, &one, s->x, x[set], s->y, y[set], s->conv,
+                                           cudnnConvolutionBwdFilterAlgo_t(s->algorithm), scratch,
+                                           bytes, &zero, s->w, w[set]),
             "convolve backward");
     }
   };
@@ -141,39 +95,19 @@ PeerCall bind_conv(Work& work, cudnnMathType_t math) {
 }
 
 PeerCall bind_softmax(Work& work) {
-  auto* softmax = dynamic_cast<SoftmaxWork*>(&work);
+  auto* softmax = work_on<problems::Softmax>(work);
   if (softmax == nullptr) return {};
-  const auto s = std::make_shared<State>(work.context.stream);
-  describe(s->x, softmax->rows, softmax->cols, 1, 1);
-  const Call call = [=](int set) {
+  Array<float>&in = softmax->array("in"), &y = softmax->array("y"), &out = softmax->array("out");
+  const auto s = std::make_shared<CudnnState>(work.context.stream);
+  describe(s->x, softmax->p.rows, softmax->p.cols, 1, 1);
+  const Call call = [=, &in, &y, &out](int set) {
     const float one = 1, zero = 0;
-    check(softmax->pass == SoftmaxPass::forward
-              ? cudnnSoftmaxForward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
-                                    &one, s->x, softmax->in(set), &zero, s->x, softmax->out(set))
-              : cudnnSoftmaxBackward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
-                                     &one, s->x, softmax->y(set), s->x, softmax->in(set), &zero,
-                                     s->x, softmax->out(set)),
+    check(softmax->p.backward
+              ? cudnnSoftmaxBackward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
+                                     &one, s->x, y[set], s->x, in[set], &zero, s->x, out[set])
+              : cudnnSoftmaxForward(s->handle, CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_INSTANCE,
+                                    &one, s->x, in[set], &zero, s->x, out[set]),
           "compute a softmax");
-  };
-  return {call, {}};
-}
-
-PeerCall bind_pool(Work& work) {
-  auto* pool = dynamic_cast<PoolWork*>(&work);
-  if (pool == nullptr) return {};
-  const kernels::PoolDims& d = pool->dims;
-  const auto s = std::make_shared<State>(work.context.stream);
-  describe(s->x, d.n, d.c, d.h, d.w);
-  describe(s->y, d.n, d.c, d.oh(), d.ow());
-  check(cudnnSetPooling2dDescriptor(s->pool, CUDNN_POOLING_MAX, CUDNN_NOT_PROPAGATE_NAN, int(d.kh),
-                                    int(d.kw), int(d.pad_h), int(d.pad_w), int(d.stride_h),
-                                    int(d.stride_w)),
-        "describe pooling");
-  const Call call = [=](int set) {
-    const float one = 1, zero = 0;
-    check(cudnnPoolingForward(s->handle, s->pool, &one, s->x, pool->x(set), &zero, s->y,
-                              pool->y(set)),
-          "pool");
   };
   return {call, {}};
 }
@@ -185,8 +119,7 @@ std::vector<Peer> cudnn_peers() {
       {"cuDNN fp32", Arithmetic::fp32, [](Work& work) { return bind_conv(work, CUDNN_FMA_MATH); }},
       {"cuDNN tf32", Arithmetic::tf32,
        [](Work& work) { return bind_conv(work, CUDNN_TENSOR_OP_MATH); }},
-      {"cuDNN softmax", Arithmetic::fp32, bind_softmax},
-      {"cuDNN pooling", Arithmetic::fp32, bind_pool}};
+      {"cuDNN softmax", Arithmetic::fp32, bind_softmax}};
 }
 
 }  // namespace weft::measure

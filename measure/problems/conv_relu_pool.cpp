@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "measure/problems/conv_relu_pool.h"
-
+// Convolution with ReLU and max pooling, fused and as separate layers.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "kernels/conv_relu_pool/cpu/templates.h"
+#include "kernels/conv_relu_pool/problem.h"
 #include "kernels/pool/pool.h"
-#include "measure/families.h"
+#include "measure/problem_work.h"
 #include "measure/problems/conv.h"
 
 namespace weft::measure {
@@ -16,6 +14,9 @@ namespace {
 using kernels::ConvDims;
 using kernels::ConvPass;
 using kernels::ReluPoolDims;
+using problems::Ahead;
+
+constexpr auto kOverwrite = kernels::GradientMode::overwrite;
 
 // conv2d_forward with its choice of rung, then max_pool2d_forward.
 constexpr kernels::NamedMode kSeparateLayers[] = {
@@ -32,32 +33,11 @@ RungInMode call_of(std::string_view name) {
   return rung_in_mode(kernels::conv_relu_pool_rungs(), name);
 }
 
-std::int64_t inputs(const ReluPoolDims& d) {
-  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
-}
-std::int64_t outputs(const ReluPoolDims& d) {
-  return d.conv.n * d.conv.oc * d.rows() * d.columns();
-}
-std::int64_t weights(const ReluPoolDims& d) {
-  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
-}
-double footprint(const ReluPoolDims& d) {
-  return 4.0 * static_cast<double>(inputs(d) + weights(d)) + 5.0 * static_cast<double>(outputs(d));
-}
-int sets_of(const ReluPoolDims& d, const Context& context) {
-  return sets_for(footprint(d), context.stream.device());
-}
-
-constexpr std::int64_t kTaps = 9;  // of a stem
-std::int64_t images(const ReluPoolDims& d) {
-  return d.conv.n * (d.conv.h + 2) * (d.conv.w + 2);
-}
-
 // A window's argmax, or that it is cut, as a network might have them.
-std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t seed) {
-  const std::vector<float> values = random_values(outputs(d), seed, 0, 1);
+std::vector<std::uint8_t> random_argmax(const problems::ReluPool& p, std::uint64_t seed) {
+  const std::vector<float> values = random_values(p.outputs(), seed, 0, 1);
   std::vector<std::uint8_t> argmax(values.size());
-  const float window = static_cast<float>(d.ph * d.pw);
+  const float window = static_cast<float>(p.dims.ph * p.dims.pw);
   std::transform(values.begin(), values.end(), argmax.begin(), [&](float value) {
     const float choice = value * (window + 1);  // as often cut as any one element chosen
     return choice < window ? static_cast<std::uint8_t>(choice) : kernels::kReluPoolCut;
@@ -65,232 +45,182 @@ std::vector<std::uint8_t> random_argmax(const ReluPoolDims& d, std::uint64_t see
   return argmax;
 }
 
-}  // namespace
+class ReluPoolWork final : public ProblemWork<problems::ReluPool> {
+ public:
+  using ProblemWork::ProblemWork;
 
-ReluPoolWork::ReluPoolWork(const ReluPoolDims& d, ConvPass which, const Context& made_with,
-                           Ahead of_it)
-    : Work(made_with),
-      dims(d),
-      pass(which),
-      ahead(of_it),
-      host_x_(random_values(inputs(d), made_with.seed)),
-      host_y_(random_values(outputs(d), made_with.seed + 1)),
-      host_w_(random_values(weights(d), made_with.seed + 2)),
-      host_argmax_(random_argmax(d, made_with.seed + 3)),
-      x_(host_x_, sets_of(d, made_with), made_with.stream),
-      y_(host_y_, sets_of(d, made_with), made_with.stream),
-      w_(host_w_, sets_of(d, made_with), made_with.stream),
-      argmax_(host_argmax_, sets_of(d, made_with), made_with.stream),
-      host_mask_(random_values(ahead == Ahead::relu ? inputs(d) : 0, made_with.seed + 4)),
-      host_image_(random_values(has_stem() ? images(d) : 0, made_with.seed + 5)),
-      host_stem_(random_values(has_stem() ? d.conv.c * kTaps : 0, made_with.seed + 6)),
-      mask_(host_mask_, sets_of(d, made_with), made_with.stream),
-      image_(host_image_, sets_of(d, made_with), made_with.stream),
-      stem_(host_stem_, sets_of(d, made_with), made_with.stream),
-      stem_gradient_(host_stem_, sets_of(d, made_with), made_with.stream) {
-  const char* name = pass == ConvPass::forward            ? ", forward "
-                     : pass == ConvPass::backward_weights ? ", backward weights "
-                     : has_stem()                         ? ", backward stem "
-                                                          : ", backward data ";
-  problem = str("with ReLU and max pooling", has_stem() ? " behind a stem" : "", name, d.conv.n,
-                " x ", d.conv.c, " x ", d.conv.h, " x ", d.conv.w, ", ", d.conv.oc, " filters ",
-                d.conv.kh, "x", d.conv.kw, ahead == Ahead::relu ? ", masked" : "");
-  bytes = footprint(d);
-  if (ahead == Ahead::relu) bytes += 4.0 * static_cast<double>(inputs(d));
-  if (has_stem()) {
-    make_x();
-    bytes += 4.0 * static_cast<double>(images(d) - inputs(d));
+  bool can_run(std::string_view variant) const override {
+    const RungInMode call = call_of(variant);
+    if (call.rung.empty()) return p.pass == ConvPass::forward && !p.has_stem();
+    return kernels::conv_relu_pool_takes(call.rung, {p.pass, p.dims, call.mode, p.has_stem()},
+                                         device());
   }
-  const double windows = static_cast<double>(outputs(d));
-  const double computed = pass == ConvPass::forward ? static_cast<double>(d.ph * d.pw) : 1;
-  flops = 2.0 * windows * computed * static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
-  by_flops = true;
-  sets = sets_of(d, made_with);
-  map_ = Tensor(Shape{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()}, DType::f32, made_with.stream);
-}
-
-bool ReluPoolWork::can_run(std::string_view variant) const {
-  const RungInMode call = call_of(variant);
-  if (call.rung.empty()) return pass == ConvPass::forward && !has_stem();
-  return kernels::conv_relu_pool_takes(call.rung, {pass, dims, call.mode, has_stem()},
-                                       context.stream.device());
-}
-
-Arithmetic ReluPoolWork::arithmetic_of(const kernels::Rung& rung) const {
-  return *rung.arithmetic.in(call_of(rung.name).mode);
-}
-
-std::vector<Variant> ReluPoolWork::further_variants() const {
-  const Device device = context.stream.device();
-  const bool tensor_cores = device.is_cuda() && device_properties(device).compute_capability >= 80;
-  std::vector<Variant> variants;
-  const auto add = [&](const kernels::NamedMode& named, std::string_view rung,
-                       std::optional<Arithmetic> arithmetic) {
-    if (named.mode != kernels::ComputeMode::fp32 && !tensor_cores) return;
-    if (device.is_cpu()) arithmetic = Arithmetic::fp32;
-    variants.push_back({std::string(named.name), rung, arithmetic.value_or(Arithmetic::fp32)});
-  };
-  for (const kernels::Rung& rung : kernels::conv_relu_pool_rungs()) {
-    for (const kernels::NamedMode& named : rung.modes) {
-      if (named.name != rung.name) add(named, rung.name, rung.arithmetic.in(named.mode));
-    }
+  Arithmetic arithmetic_of(const kernels::Rung& rung) const override {
+    return *rung.arithmetic.in(call_of(rung.name).mode);
   }
-  for (const kernels::NamedMode& named : kSeparateLayers) {
-    const std::string_view conv = kernels::conv_choice({pass, dims.conv, named.mode}, device).rung;
-    add(named, kernels::kAutomatic, kernels::conv_arithmetic(conv, pass, named.mode));
-  }
-  return variants;
-}
-
-// Calls visit(place in x, weights of its channel, pixel of the image under tap t) for all of x.
-template <class Visit>
-void ReluPoolWork::each_x(const Visit& visit) const {
-  const ConvDims& d = dims.conv;
-  const std::int64_t wide = d.w + 2;
-  std::size_t i = 0;
-  for (std::int64_t n = 0; n < d.n; ++n) {
-    for (std::int64_t c = 0; c < d.c; ++c) {
-      for (std::int64_t at = 0; at < d.h * d.w; ++at, ++i) {
-        const float* corner = host_image_.data() + (n * (d.h + 2) + at / d.w) * wide + at % d.w;
-        visit(i, c * kTaps, [=](std::int64_t t) { return corner[t / 3 * wide + t % 3]; });
+  // "separate_layers": conv2d_forward with its choice of rung, then max_pool2d_forward, in each
+  // mode; and rungs in bf16.
+  std::vector<Variant> further_variants() const override {
+    const bool tensor_cores =
+        device().is_cuda() && device_properties(device()).compute_capability >= 80;
+    std::vector<Variant> variants;
+    const auto add = [&](const kernels::NamedMode& named, std::string_view rung,
+                         std::optional<Arithmetic> arithmetic) {
+      if (named.mode != kernels::ComputeMode::fp32 && !tensor_cores) return;
+      if (device().is_cpu()) arithmetic = Arithmetic::fp32;
+      variants.push_back({std::string(named.name), rung, arithmetic.value_or(Arithmetic::fp32)});
+    };
+    for (const kernels::Rung& rung : kernels::conv_relu_pool_rungs()) {
+      for (const kernels::NamedMode& named : rung.modes) {
+        if (named.name != rung.name) add(named, rung.name, rung.arithmetic.in(named.mode));
       }
     }
-  }
-}
-
-void ReluPoolWork::make_x() {
-  each_x([&](std::size_t i, std::int64_t first, const auto& pixel) {
-    const float* w = host_stem_.data() + first;
-    float sum = 0;
-    for (std::int64_t t = 0; t < kTaps; ++t) sum += pixel(t) * w[t];
-    host_x_[i] = std::max(sum, 0.0f);
-  });
-}
-
-std::vector<double> ReluPoolWork::stem_gradient() const {
-  std::vector<double> dw(host_stem_.size()), dx(host_x_.size());
-  kernels::cpu::conv2d_relu_pool_backward_data<double>(
-      dx.data(), std::vector<double>(host_y_.begin(), host_y_.end()).data(), host_argmax_.data(),
-      std::vector<double>(host_w_.begin(), host_w_.end()).data(), dims,
-      kernels::GradientMode::overwrite);
-  each_x([&](std::size_t i, std::int64_t first, const auto& pixel) {
-    if (!(host_x_[i] > 0)) return;
-    for (std::int64_t t = 0; t < kTaps; ++t) {
-      dw[static_cast<std::size_t>(first + t)] += dx[i] * pixel(t);
+    for (const kernels::NamedMode& named : kSeparateLayers) {
+      const std::string_view conv =
+          kernels::conv_choice({p.pass, p.dims.conv, named.mode}, device()).rung;
+      add(named, kernels::kAutomatic, kernels::conv_arithmetic(conv, p.pass, named.mode));
     }
-  });
-  return dw;
-}
-
-Rotated<float>& ReluPoolWork::output() {
-  if (has_stem() && pass == ConvPass::backward_data) return stem_gradient_;
-  return pass == ConvPass::forward ? y_ : pass == ConvPass::backward_data ? x_ : w_;
-}
-
-kernels::Workspace ReluPoolWork::scratch(std::size_t needed) {
-  if (scratch_.bytes() < needed) {
-    scratch_ = Tensor(Shape{static_cast<std::int64_t>(needed)}, DType::u8, context.stream);
+    return variants;
   }
-  return {scratch_.raw(), scratch_.bytes()};
-}
-
-void ReluPoolWork::call(std::string_view variant, int set) {
-  const Stream& stream = context.stream;
-  constexpr auto kOverwrite = kernels::GradientMode::overwrite;
-  const RungInMode named = call_of(variant);
-  kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
-  const float* x = x_[set];
-  if (has_stem()) {
-    x = nullptr;
-    options.stem = {image_[set], stem_[set], nullptr};
-  }
-  const auto workspace = [&] {
-    return scratch(conv2d_relu_pool_workspace_bytes(pass, dims, options, stream.device()));
-  };
-  if (named.rung.empty()) {
-    const kernels::ConvDims& d = dims.conv;
-    const kernels::ConvOptions apart{.mode = named.mode};
-    const kernels::PoolDims pool{d.n, d.oc, d.oh(), d.ow(), dims.ph, dims.pw, dims.ph, dims.pw};
-    const std::size_t needed = conv2d_workspace_bytes(pass, d, apart, stream.device());
-    kernels::conv2d_forward(map_.data<float>(), x_[set], w_[set], nullptr, d,
-                            kernels::Epilogue::relu, apart, scratch(needed), stream);
-    kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, stream);
-  } else if (pass == ConvPass::forward) {
-    kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x, w_[set], nullptr, dims, options,
-                                      workspace(), stream);
-  } else if (pass == ConvPass::backward_data && has_stem()) {
-    kernels::conv2d_relu_pool_backward_stem(stem_gradient_[set], nullptr, y_[set], argmax_[set],
-                                            w_[set], dims, kOverwrite, options, workspace(),
-                                            stream);
-  } else if (pass == ConvPass::backward_data) {
-    if (!host_mask_.empty()) options.relu_mask = mask_[set];
-    kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], dims,
-                                            kOverwrite, options, workspace(), stream);
-  } else {
-    kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x, dims,
-                                               kOverwrite, options, workspace(), stream);
-  }
-}
-
-// Forward and backward data: the first and the last image; backward weights: all of it.
-Verdict ReluPoolWork::check(int set, Arithmetic arithmetic) {
-  const std::vector<float> found = output().host(set);
-  const auto doubles = [](const std::vector<float>& values, std::int64_t from, std::int64_t count) {
-    return std::vector<double>(values.begin() + from, values.begin() + from + count);
-  };
-  Comparison comparison;
-  // A random walk of `length` roundings, with room for unlucky signs.
-  const auto compare = [&](const std::vector<double>& expected, std::int64_t from,
-                           std::int64_t length) {
-    const double eps = std::ldexp(1.0, -23), k = static_cast<double>(length);
-    const double rounded =
-        arithmetic == Arithmetic::fp32 ? 0 : 2 * product_error(arithmetic) * std::sqrt(k);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      comparison.add(found[static_cast<std::size_t>(from) + i], expected[i],
-                     4 * eps * (k / 6 + 2 + std::fabs(expected[i])) + rounded);
+  void call(std::string_view variant, int set) override {
+    const Stream& stream = context.stream;
+    const RungInMode named = call_of(variant);
+    if (named.rung.empty()) return call_separate_layers(named.mode, set);
+    kernels::ReluPoolOptions options{.variant = named.rung, .mode = named.mode};
+    const float* x = x_[set];
+    if (p.has_stem()) {
+      x = nullptr;
+      options.stem = {image_[set], stem_[set], nullptr};
     }
-  };
-  const std::vector<double> w = doubles(host_w_, 0, weights(dims));
-  if (pass == ConvPass::backward_weights) {
-    std::vector<double> dw(w.size());
-    kernels::cpu::conv2d_relu_pool_backward_weights<double>(
-        dw.data(), nullptr, doubles(host_y_, 0, outputs(dims)).data(), host_argmax_.data(),
-        doubles(host_x_, 0, inputs(dims)).data(), dims, kernels::GradientMode::overwrite);
-    compare(dw, 0, dims.conv.n * dims.rows() * dims.columns());
-    return comparison.verdict();
-  }
-  if (has_stem() && pass == ConvPass::backward_data) {
-    compare(stem_gradient(), 0, outputs(dims) * kTaps);
-    return comparison.verdict();
-  }
-  ReluPoolDims image = dims;
-  image.conv.n = 1;
-  const std::int64_t x_size = inputs(image), y_size = outputs(image);
-  const std::int64_t taps = dims.conv.kh * dims.conv.kw;
-  for (const std::int64_t n : {std::int64_t{0}, dims.conv.n - 1}) {
-    if (pass == ConvPass::forward) {
-      std::vector<double> y(static_cast<std::size_t>(y_size));
-      kernels::cpu::conv2d_relu_pool_forward<double>(
-          y.data(), nullptr, doubles(host_x_, n * x_size, x_size).data(), w.data(), nullptr, image);
-      compare(y, n * y_size, dims.conv.c * taps);
+    const kernels::Workspace workspace =
+        scratch(conv2d_relu_pool_workspace_bytes(p.pass, p.dims, options, device()));
+    if (p.pass == ConvPass::forward) {
+      kernels::conv2d_relu_pool_forward(y_[set], argmax_[set], x, w_[set], nullptr, p.dims, options,
+                                        workspace, stream);
+    } else if (p.pass == ConvPass::backward_weights) {
+      kernels::conv2d_relu_pool_backward_weights(w_[set], nullptr, y_[set], argmax_[set], x, p.dims,
+                                                 kOverwrite, options, workspace, stream);
+    } else if (p.has_stem()) {
+      kernels::conv2d_relu_pool_backward_stem(stem_gradient_[set], nullptr, y_[set], argmax_[set],
+                                              w_[set], p.dims, kOverwrite, options, workspace,
+                                              stream);
     } else {
+      if (p.ahead == Ahead::relu) options.relu_mask = mask_[set];
+      kernels::conv2d_relu_pool_backward_data(x_[set], y_[set], argmax_[set], w_[set], p.dims,
+                                              kOverwrite, options, workspace, stream);
+    }
+  }
+  void reset() override { written_array().clear(); }
+  std::vector<Bytes> written(int set) override { return {written_array().bytes(set)}; }
+
+ private:
+  void call_separate_layers(kernels::ComputeMode mode, int set) {
+    const ConvDims& d = p.dims.conv;
+    const kernels::ConvOptions apart{.mode = mode};
+    const kernels::PoolDims pool{d.n,       d.oc,      d.oh(),    d.ow(),
+                                 p.dims.ph, p.dims.pw, p.dims.ph, p.dims.pw};
+    kernels::conv2d_forward(
+        map_.data<float>(), x_[set], w_[set], nullptr, d, kernels::Epilogue::relu, apart,
+        scratch(conv2d_workspace_bytes(p.pass, d, apart, device())), context.stream);
+    kernels::max_pool2d_forward(y_[set], nullptr, map_.data<float>(), pool, context.stream);
+  }
+  Array<float>& written_array() {
+    if (p.pass == ConvPass::forward) return y_;
+    if (p.pass == ConvPass::backward_weights) return w_;
+    return p.has_stem() ? stem_gradient_ : x_;
+  }
+  std::vector<float> random(std::int64_t n, std::uint64_t more) const {
+    return random_values(n, seed() + more);
+  }
+  std::vector<float> make_x() const {
+    if (!p.has_stem()) return random(p.inputs(), 0);
+    std::vector<float> x(static_cast<std::size_t>(p.inputs()));
+    p.each_x(image_.host.data(), [&](std::size_t i, std::int64_t first, const auto& pixel) {
+      const float* w = stem_.host.data() + first;
+      float sum = 0;
+      for (std::int64_t t = 0; t < p.kTaps; ++t) sum += pixel(t) * w[t];
+      x[i] = std::max(sum, 0.0f);
+    });
+    return x;
+  }
+
+  std::vector<double> stem_gradient() const {
+    std::vector<double> dw(stem_.host.size()), dx(x_.host.size());
+    kernels::cpu::conv2d_relu_pool_backward_data<double>(dx.data(), y_.doubles().data(),
+                                                         argmax_.host.data(), w_.doubles().data(),
+                                                         p.dims, kOverwrite);
+    p.each_x(image_.host.data(), [&](std::size_t i, std::int64_t first, const auto& pixel) {
+      if (!(x_.host[i] > 0)) return;
+      for (std::int64_t t = 0; t < p.kTaps; ++t) {
+        dw[static_cast<std::size_t>(first + t)] += dx[i] * static_cast<double>(pixel(t));
+      }
+    });
+    return dw;
+  }
+  // Forward and backward data: the first and the last image; backward weights: all of it.
+  void compare(Comparison& comparison, int set, Arithmetic arithmetic) override {
+    const std::vector<float> found = written_array().found(set);
+    // A random walk of `length` roundings, with room for unlucky signs.
+    const auto add = [&](const std::vector<double>& expected, std::int64_t from,
+                         std::int64_t length) {
+      const double eps = std::ldexp(1.0, -23), k = static_cast<double>(length);
+      const double rounded =
+          arithmetic == Arithmetic::fp32 ? 0 : 2 * product_error(arithmetic) * std::sqrt(k);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        comparison.add(found[static_cast<std::size_t>(from) + i], expected[i],
+                       4 * eps * (k / 6 + 2 + std::fabs(expected[i])) + rounded);
+      }
+    };
+    const std::vector<double> w = w_.doubles();
+    if (p.pass == ConvPass::backward_weights) {
+      std::vector<double> dw(w.size());
+      kernels::cpu::conv2d_relu_pool_backward_weights<double>(
+          dw.data(), nullptr, y_.doubles().data(), argmax_.host.data(), x_.doubles().data(), p.dims,
+          kOverwrite);
+      return add(dw, 0, p.dims.conv.n * p.dims.rows() * p.dims.columns());
+    }
+    if (p.has_stem() && p.pass == ConvPass::backward_data) {
+      return add(stem_gradient(), 0, p.outputs() * p.kTaps);
+    }
+    const problems::ReluPool image = p.one_image();
+    const std::int64_t x_size = image.inputs(), y_size = image.outputs();
+    for (const std::int64_t n : {std::int64_t{0}, p.dims.conv.n - 1}) {
+      if (p.pass == ConvPass::forward) {
+        std::vector<double> y(static_cast<std::size_t>(y_size));
+        kernels::cpu::conv2d_relu_pool_forward<double>(y.data(), nullptr,
+                                                       x_.doubles(n * x_size, x_size).data(),
+                                                       w.data(), nullptr, image.dims);
+        add(y, n * y_size, p.dims.conv.c * p.taps());
+        continue;
+      }
       std::vector<double> dx(static_cast<std::size_t>(x_size));
       kernels::cpu::conv2d_relu_pool_backward_data<double>(
-          dx.data(), doubles(host_y_, n * y_size, y_size).data(), host_argmax_.data() + n * y_size,
-          w.data(), image, kernels::GradientMode::overwrite);
-      for (std::size_t i = 0; !host_mask_.empty() && i < dx.size(); ++i) {
-        if (!(host_mask_[static_cast<std::size_t>(n * x_size) + i] > 0)) dx[i] = 0;
+          dx.data(), y_.doubles(n * y_size, y_size).data(), argmax_.host.data() + n * y_size,
+          w.data(), image.dims, kOverwrite);
+      for (std::int64_t i = 0; p.ahead == Ahead::relu && i < x_size; ++i) {
+        if (!(mask_(n * x_size + i) > 0)) dx[static_cast<std::size_t>(i)] = 0;
       }
-      compare(dx, n * x_size, dims.conv.oc * taps);
+      add(dx, n * x_size, p.dims.conv.oc * p.taps());
     }
   }
-  return comparison.verdict();
-}
 
-namespace {
+  // The call writes one of x, y and w, or of their gradients. What it does without is empty.
+  Array<float>& mask_ = input("mask", random(p.ahead == Ahead::relu ? p.inputs() : 0, 4));
+  Array<float>& image_ = input("image", random(p.has_stem() ? p.pixels() : 0, 5));
+  Array<float>& stem_ = input("stem", random(p.has_stem() ? p.dims.conv.c* p.kTaps : 0, 6));
+  Array<float>& stem_gradient_ = output("stem_gradient", stem_.size());
+  Array<float>& x_ = input("x", make_x());
+  Array<float>& y_ = input("y", random(p.outputs(), 1));
+  Array<float>& w_ = input("w", random(p.weights(), 2));
+  // The backward passes read it; any is as good.
+  Array<std::uint8_t>& argmax_ = input("argmax", random_argmax(p, seed() + 3));
+  // The map that separate layers store.
+  Tensor map_{Shape{p.dims.conv.n, p.dims.conv.oc, p.dims.conv.oh(), p.dims.conv.ow()}, DType::f32,
+              context.stream};
+};
 
 std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
-  return std::make_unique<ReluPoolWork>(ReluPoolDims{layer_of(size)}, ConvPass::forward, context);
+  return made<ReluPoolWork>({{layer_of(size)}})(context);
 }
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return shaped({&size, 1}, context);
@@ -303,31 +233,26 @@ std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device devi
 }
 
 // LeNet's two layers, and the second of convnet.
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
+std::vector<MakeWork> problems_on(Device device) {
+  constexpr ConvPass kPasses[] = {ConvPass::forward, ConvPass::backward_data,
+                                  ConvPass::backward_weights};
   const std::int64_t few = device.is_cpu() ? 16 : 256, many = device.is_cpu() ? 16 : 1024;
-  const std::array<ConvDims, 3> layers = {
-      {{.n = few, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
-       {.n = few, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5},
-       {.n = many, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3}}};
+  const ConvDims layers[] = {
+      {.n = few, .c = 1, .h = 28, .w = 28, .oc = 6, .kh = 5, .kw = 5, .pad_h = 2, .pad_w = 2},
+      {.n = few, .c = 6, .h = 14, .w = 14, .oc = 16, .kh = 5, .kw = 5},
+      {.n = many, .c = 32, .h = 26, .w = 26, .oc = 64, .kh = 3, .kw = 3}};
+  std::vector<MakeWork> all;
   for (const ConvDims& layer : layers) {
-    for (const auto pass :
-         {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
+    for (const ConvPass pass : kPasses) {
       const bool data = pass == ConvPass::backward_data;
       if (data && layer.c == 1) continue;  // nobody asks for the gradient of an image
-      all.push_back([=](const Context& c) {
-        return std::make_unique<ReluPoolWork>(
-            ReluPoolDims{layer}, pass, c,
-            data && layer.c == 32 ? ReluPoolWork::Ahead::relu : ReluPoolWork::Ahead::unknown);
-      });
+      const Ahead ahead = data && layer.c == 32 ? Ahead::relu : Ahead::unknown;
+      all.push_back(made<ReluPoolWork>({{layer}, pass, ahead}));
     }
   }
   if (device.is_cpu()) return all;  // no rung there computes a stem
-  for (const auto pass : {ConvPass::forward, ConvPass::backward_data, ConvPass::backward_weights}) {
-    all.push_back([=](const Context& c) {
-      return std::make_unique<ReluPoolWork>(ReluPoolDims{layers[2]}, pass, c,
-                                            ReluPoolWork::Ahead::stem);
-    });
+  for (const ConvPass pass : kPasses) {
+    all.push_back(made<ReluPoolWork>({{layers[2]}, pass, Ahead::stem}));
   }
   return all;
 }
@@ -342,7 +267,7 @@ extern const FamilyBench conv_relu_pool_bench = {
     .default_size = 16,
     .largest_size = 65536,
     .sized = sized,
-    .problems = problems,
+    .problems = problems_on,
     .shape_extents = 6,
     .shaped = shaped,
     .choices = choices};

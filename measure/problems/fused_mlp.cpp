@@ -24,30 +24,27 @@ double tolerance_in(kernels::ComputeMode mode) {
   return mode == kernels::ComputeMode::bf16 ? 1.0 / 128 : 1e-5;
 }
 
-NetworkProblem network_of(std::int64_t rows, Device device) {
+problems::Training network_of(std::int64_t rows, Device device) {
+  // A step without a GPU takes long.
+  const int steps = device.is_cpu() || built_for_host_cuda() ? 1 : 16;
   // Three products for a weight, but for the first layer two: the image needs no gradient.
   const double products =
       static_cast<double>(3 * kDims.parameters() - kDims.inputs() * kDims.hidden1);
-  std::size_t workspace = 0;
-  for (const auto mode : {kernels::ComputeMode::fp32, kernels::ComputeMode::bf16}) {
-    workspace =
-        std::max(workspace, kernels::fused_mlp_workspace_bytes(dims_of(mode), rows, device));
-  }
-  return {"mlp", kDims.inputs(), kDims.classes, kDims.parameters(), products, 0.04f, 0, workspace};
+  return {rows,     steps, "mlp", kDims.inputs(), kDims.classes, kDims.parameters(),
+          products, 0.04f, 0};
 }
 
 class MlpWork final : public NetworkWork {
  public:
-  MlpWork(std::int64_t rows, int steps, const Context& made_with)
-      : NetworkWork(network_of(rows, made_with.stream.device()), rows, steps, made_with) {
+  MlpWork(const Problem& of, const Context& made_with)
+      : NetworkWork(of, made_with, clear_images(of, made_with.seed)) {
     options_.order = order_;
     options_.normalization = kNormalization;
-    options_.sgd = sgd_;
-    draw_close_images_again();
+    options_.sgd = p.kSgd;
   }
 
   bool can_run(std::string_view variant) const override {
-    return kernels::fused_mlp_supports(dims_of(mode_of(variant)), context.stream.device());
+    return kernels::fused_mlp_supports(dims_of(mode_of(variant)), device());
   }
   void call(std::string_view variant, int) override {
     if (mode_of(variant) != dims_.mode || gradient_.empty()) {
@@ -57,10 +54,11 @@ class MlpWork final : public NetworkWork {
     }
     const kernels::FusedMlpState state{parameters_[0], velocity_[0], totals(), step_[0],
                                        images_[0],     labels_[0],   rates_[0]};
-    const kernels::Workspace workspace{scratch_.data(), scratch_.bytes()};
+    const kernels::Workspace workspace =
+        scratch(kernels::fused_mlp_workspace_bytes(dims_, p.rows, device()));
     zero_bytes(step_[0], sizeof(std::int64_t), context.stream);
-    kernels::fused_mlp_prepare(state, rows_, dims_, options_, workspace, context.stream);
-    kernels::fused_mlp_train(state, rows_, steps_, dims_, options_, workspace, context.stream);
+    kernels::fused_mlp_prepare(state, p.rows, dims_, options_, workspace, context.stream);
+    kernels::fused_mlp_train(state, p.rows, p.steps, dims_, options_, workspace, context.stream);
   }
 
  private:
@@ -70,19 +68,19 @@ class MlpWork final : public NetworkWork {
   // A hidden value within rounding of zero may pass its ReLU here and not in double, which then
   // shows in every gradient behind it. One of 1024 images did that. So images whose hidden values
   // come close to zero are replaced by others.
-  void draw_close_images_again() {
-    const std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
+  static std::vector<std::uint8_t> clear_images(const Problem& p, std::uint64_t seed) {
+    std::vector<std::uint8_t> images = random_bytes(p.rows * p.pixels, seed);
+    const std::vector<float> drawn = parameters_of(p, seed);
+    const std::vector<double> parameters(drawn.begin(), drawn.end());
 #pragma omp parallel for schedule(dynamic)
-    for (std::int64_t image = 0; image < rows_; ++image) {
-      std::uint8_t* const pixels = host_images_.data() + image * kDims.inputs();
+    for (std::int64_t image = 0; image < p.rows; ++image) {
+      std::uint8_t* const pixels = images.data() + image * p.pixels;
       for (std::uint64_t turn = 1; comes_close_to_zero(pixels, parameters.data()); ++turn) {
-        const std::uint64_t seed = context.seed + (turn << 32) + static_cast<std::uint64_t>(image);
-        std::ranges::copy(random_bytes(kDims.inputs(), seed), pixels);
+        const std::uint64_t other = seed + (turn << 32) + static_cast<std::uint64_t>(image);
+        std::ranges::copy(random_bytes(p.pixels, other), pixels);
       }
     }
-    copy_bytes(images_[0], context.stream.device(), host_images_.data(), Device::cpu(),
-               host_images_.size(), context.stream);
-    context.stream.synchronize();
+    return images;
   }
   static bool comes_close_to_zero(const std::uint8_t* pixels, const double* parameters) {
     constexpr double kClose = 1e-5;  // hidden values are of the size of 1
@@ -103,16 +101,16 @@ class MlpWork final : public NetworkWork {
   }
   double expected(std::vector<double>& gradient) const override {
     kernels::cpu::FusedMlpMemory<double> memory;
-    std::vector<std::uint8_t> bytes_of(memory.cut(nullptr, dims_, rows_));
-    memory.cut(bytes_of.data(), dims_, rows_);
-    std::vector<double> parameters(host_parameters_.begin(), host_parameters_.end());
+    std::vector<std::uint8_t> bytes_of(memory.cut(nullptr, dims_, p.rows));
+    memory.cut(bytes_of.data(), dims_, p.rows);
+    std::vector<double> parameters = parameters_.doubles();
     std::vector<double> velocity(parameters.size());
     const std::vector<double> rates(1);
     kernels::MetricTotals totals;
     std::int64_t step = 0;
     kernels::cpu::fused_mlp_train<double>(parameters.data(), velocity.data(), &totals, &step,
-                                          host_images_.data(), host_labels_.data(), rates.data(),
-                                          rows_, 1, dims_, options_,
+                                          images_.host.data(), labels_.host.data(), rates.data(),
+                                          p.rows, 1, dims_, options_,
                                           kernels::draw::line_of(kNormalization), bytes_of.data());
     gradient.assign(memory.gradients, memory.gradients + parameters.size());
     return totals.loss_sum;
@@ -122,28 +120,17 @@ class MlpWork final : public NetworkWork {
   kernels::FusedMlpOptions options_;
 };
 
-// A step without a GPU takes long.
-int steps_on(Device device) {
-  return device.is_cpu() || built_for_host_cuda() ? 1 : 16;
-}
-
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return std::make_unique<MlpWork>(size, steps_on(context.stream.device()), context);
+  return made<MlpWork>(network_of(size, context.stream.device()))(context);
 }
-
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  const auto train = [=](std::int64_t rows) {
-    return [=](const Context& c) -> std::unique_ptr<Work> {
-      return std::make_unique<MlpWork>(rows, steps_on(device), c);
-    };
-  };
-  if (device.is_cpu()) return {train(16)};
-  return {train(256), train(1024)};
+std::vector<MakeWork> problems_on(Device device) {
+  if (device.is_cpu()) return made_of<MlpWork>({network_of(16, device)});
+  return made_of<MlpWork>({network_of(256, device), network_of(1024, device)});
 }
 
 }  // namespace
 
 extern const FamilyBench fused_mlp_bench = {
-    "fused_mlp", "images in a batch", 1024, std::int64_t{1} << 20, sized, problems};
+    "fused_mlp", "images in a batch", 1024, std::int64_t{1} << 20, sized, problems_on};
 
 }  // namespace weft::measure

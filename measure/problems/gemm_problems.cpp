@@ -12,6 +12,8 @@ namespace weft::measure {
 namespace {
 
 using kernels::GemmStorage;
+using problems::Gemm;
+using problems::LayerPass;
 
 constexpr int kStripWidths[] = {32, 64, 128, 256};
 
@@ -22,7 +24,7 @@ kernels::GemmDims dims_of(std::span<const std::int64_t> size) {
 
 // A variant that takes bfloat16 on this device asks for matrices of that.
 std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
-  GemmProblem problem{.dims = dims_of(size)};
+  Gemm problem{.dims = dims_of(size)};
   const Parameters& asked = context.parameters;
   problem.dims.transpose_a = asked.transpose.find('a') != std::string::npos;
   problem.dims.transpose_b = asked.transpose.find('b') != std::string::npos;
@@ -43,7 +45,7 @@ std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& 
   if (rung != nullptr && rung->arithmetic.fp32 == Arithmetic::bf16) {
     problem.storage = GemmStorage::bf16;
   }
-  return std::make_unique<GemmWork>(problem, context);
+  return gemm_work(problem)(context);
 }
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return shaped({&size, 1}, context);
@@ -88,8 +90,8 @@ std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device devi
   return all;
 }
 
-std::vector<GemmProblem> gpu_problems() {
-  std::vector<GemmProblem> all;
+std::vector<Gemm> gpu_problems() {
+  std::vector<Gemm> all;
   for (const std::int64_t n : {1024, 2048, 4096, 8192}) all.push_back({{.m = n, .n = n, .k = n}});
   // The first layer of the MLP: forward, and its weight gradient.
   all.push_back({{.m = 256, .n = 512, .k = 784, .transpose_b = true}});
@@ -119,7 +121,7 @@ std::vector<GemmProblem> gpu_problems() {
   return all;
 }
 
-std::vector<GemmProblem> cpu_problems() {
+std::vector<Gemm> cpu_problems() {
   return {{{.m = 256, .n = 256, .k = 256}},
           {{.m = 1024, .n = 1024, .k = 1024}},
           {{.m = 256, .n = 512, .k = 784, .transpose_b = true}},
@@ -127,7 +129,7 @@ std::vector<GemmProblem> cpu_problems() {
 }
 
 // The linear layers of the built-in networks, in all passes.
-std::vector<GemmProblem> layer_problems() {
+std::vector<Gemm> layer_problems() {
   struct Layer {
     std::string_view name;
     std::int64_t in, out;
@@ -139,7 +141,7 @@ std::vector<GemmProblem> layer_problems() {
       {"lenet5 fc2", 120, 84, false, false},    {"lenet5 fc3", 84, 10, false, true},
       {"convnet fc1", 9216, 128, false, false},
   };
-  std::vector<GemmProblem> all;
+  std::vector<Gemm> all;
   for (const std::int64_t n : {256, 1024}) {
     for (const Layer& layer : kLayers) {
       if (n == 1024 && layer.name.substr(0, 6) == "lenet5") continue;
@@ -155,19 +157,15 @@ std::vector<GemmProblem> layer_problems() {
   return all;
 }
 
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> made_of(
-    const std::vector<GemmProblem>& problems) {
-  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> all;
-  for (const GemmProblem& one : problems) {
-    all.push_back([one](const Context& c) { return std::make_unique<GemmWork>(one, c); });
-  }
-  return all;
+std::vector<MakeWork> made_of(const std::vector<Gemm>& all) {
+  std::vector<MakeWork> made;
+  for (const Gemm& p : all) made.push_back(gemm_work(p));
+  return made;
 }
-
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
+std::vector<MakeWork> problems_on(Device device) {
   return made_of(device.is_cuda() ? gpu_problems() : cpu_problems());
 }
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> layers(Device) {
+std::vector<MakeWork> layers(Device) {
   return made_of(layer_problems());
 }
 
@@ -179,7 +177,7 @@ extern const FamilyBench gemm_bench = {
     .default_size = 512,
     .largest_size = 32768,
     .sized = sized,
-    .problems = problems,
+    .problems = problems_on,
     .more_name = "layers",
     .more = layers,
     .shape_extents = 3,

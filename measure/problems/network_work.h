@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A network trained as a whole on random images, at a rate of 0: parameters must then stay as they
-// are, to the bit, and velocity becomes a sum of gradients that are all the same, since each step
-// takes the whole data set in another order. So one gradient in double tells what any number of
-// steps has to leave.
+// What the networks share that are trained as a whole.
 #pragma once
 
 #include "kernels/batch/batch.h"
 #include "kernels/loss/loss.h"
-#include "kernels/optimizer/optimizer.h"
-#include "measure/harness.h"
+#include "kernels/networks/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 
@@ -17,44 +14,35 @@ constexpr kernels::Normalization kNormalization = {0.1307f, 0.3081f};  // of the
 std::vector<std::uint8_t> random_bytes(std::int64_t n, std::uint64_t seed);
 std::vector<std::int32_t> random_labels(std::int64_t n, std::uint64_t seed, std::int64_t classes);
 
-struct NetworkProblem {
-  std::string_view name;
-  std::int64_t pixels, classes, parameters;
-  double step_products;         // of one image, by the formula
-  float spread;                 // parameters lie within, so that values neither grow nor vanish
-  double tolerance;             // of a gradient, relative to the largest
-  std::size_t workspace_bytes;  // for `rows` images on the device
-};
-
-class NetworkWork : public Work {
+class NetworkWork : public ProblemWork<problems::Training> {
  public:
-  void reset() override;
-  Verdict check(int set, Arithmetic arithmetic) override;
-  std::vector<Bytes> written(int set) override;
+  std::vector<Bytes> written(int set) override {
+    return {parameters_.bytes(set), velocity_.bytes(set)};
+  }
 
  protected:
-  NetworkWork(const NetworkProblem& network, std::int64_t rows, int steps,
-              const Context& made_with);
+  NetworkWork(const Problem& of, const Context& made_with, std::vector<std::uint8_t> images)
+      : ProblemWork(of, made_with), images_(input("images", std::move(images))) {}
 
+  static std::vector<float> parameters_of(const Problem& p, std::uint64_t seed) {
+    return random_values(p.parameters, seed + 2, -p.spread, p.spread);
+  }
   // Fills in the gradient of one step in double, and returns the sum of the losses.
   virtual double expected(std::vector<double>& gradient) const = 0;
+  void compare(Comparison& comparison, int set, Arithmetic arithmetic) override;
 
   kernels::MetricTotals* totals() { return reinterpret_cast<kernels::MetricTotals*>(totals_[0]); }
 
-  int steps_;
-  std::int64_t rows_;
-  kernels::BatchOrder order_;
-  kernels::SgdOptions sgd_ = {0.9f, 0, true};
-  std::vector<std::uint8_t> host_images_;
-  std::vector<std::int32_t> host_labels_;
-  std::vector<float> host_parameters_;
-  Rotated<std::uint8_t> images_;
-  Rotated<std::int32_t> labels_;
-  Rotated<float> parameters_, velocity_, rates_;
-  Rotated<std::int64_t> step_;
-  Rotated<std::uint8_t> totals_;
-  Buffer scratch_;
-  double tolerance_;
+  const kernels::BatchOrder order_{p.rows, 1, p.rows, true, seed()};
+  Array<std::uint8_t>& images_;
+  Array<std::int32_t>& labels_ = input("labels", random_labels(p.rows, seed() + 1, p.classes));
+  Array<float>& parameters_ = updated("parameters", parameters_of(p, seed()));
+  Array<float>& velocity_ = updated("velocity", std::vector<float>(parameters_.host.size()));
+  Array<float>& rates_ = input("rates", std::vector<float>(static_cast<std::size_t>(p.steps)));
+  Array<std::int64_t>& step_ = input("step", std::vector<std::int64_t>(1));
+  Array<std::uint8_t>& totals_ =
+      updated("totals", std::vector<std::uint8_t>(sizeof(kernels::MetricTotals)));
+  double tolerance_ = p.tolerance;
   std::vector<double> gradient_;  // empty until it is needed
 
  private:

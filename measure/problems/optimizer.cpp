@@ -1,128 +1,121 @@
 // SPDX-License-Identifier: MIT
-// The problems of the optimizer, and the SGD update of a flat parameter buffer. It works in place,
-// so what the timed calls leave behind depends on how many there were: the oracle makes as many
-// steps, for a sample of elements.
-#include <algorithm>
-#include <cmath>
-
-#include "kernels/optimizer/optimizer.h"
-#include "measure/families.h"
-#include "measure/problems/adamw.h"
+// The updates of a flat parameter buffer. They work in place, so what the timed calls leave behind
+// depends on how many there were: the oracle makes as many steps, for a sample of elements.
+#include "kernels/optimizer/problem.h"
+#include "kernels/reduce/reduce.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
 
-// So small that also after thousands of steps the parameters still move.
-constexpr float kRate = 1e-4f;
+constexpr std::int64_t kSamples = 2048;
 
-class SgdWork final : public Work {
+std::vector<float> zeros(std::int64_t n) {
+  return std::vector<float>(static_cast<std::size_t>(n));
+}
+std::vector<float> learning_rates() {
+  return {0, problems::kLearningRate};
+}
+
+class SgdWork final : public ProblemWork<problems::Sgd> {
  public:
-  SgdWork(std::int64_t n, const kernels::SgdOptions& options, const Context& made_with)
-      : Work(made_with),
-        options_(options),
-        host_p_(random_values(n, made_with.seed)),
-        host_g_(random_values(n, made_with.seed + 1)),
-        p_(host_p_, sets_of(n, options, made_with), made_with.stream),
-        v_(options.momentum > 0 ? n : 1, sets_of(n, options, made_with), made_with.stream),
-        g_(host_g_, sets_of(n, options, made_with), made_with.stream),
-        lr_(std::vector<float>{0, kRate}, 1, made_with.stream),
-        step_(std::vector<std::int64_t>{1}, 1, made_with.stream) {
-    problem = str(n, " parameters, ",
-                  options.nesterov       ? "Nesterov"
-                  : options.momentum > 0 ? "momentum"
-                                         : "no momentum");
-    bytes = footprint(n, options);
-    // Weight decay, velocity, look-ahead and step: a multiply and an add each.
-    flops = (options.nesterov ? 8.0 : options.momentum > 0 ? 6.0 : 4.0) * static_cast<double>(n);
-    sets = sets_of(n, options, made_with);
-  }
+  using ProblemWork::ProblemWork;
 
   bool can_run(std::string_view variant) const override {
-    return kernels::optimizer_takes(variant, kernels::UpdateRule::sgd, context.stream.device());
+    return kernels::optimizer_takes(variant, kernels::UpdateRule::sgd, device());
   }
   void call(std::string_view, int set) override {
-    kernels::sgd_update(p_[set], options_.momentum > 0 ? v_[set] : nullptr, g_[set], p_.size(),
-                        lr_[0], step_[0], options_, context.stream);
-  }
-  void reset() override {
-    for (int set = 0; set < sets; ++set) {
-      const Device device = context.stream.device();
-      copy_bytes(p_[set], device, host_p_.data(), Device::cpu(), p_.bytes(set).count,
-                 context.stream);
-      zero_bytes(v_[set], v_.bytes(set).count, context.stream);
-    }
-    context.stream.synchronize();
-  }
-
-  Verdict check(int set, Arithmetic) override {
-    const std::vector<float> found_p = p_.host(set), found_v = v_.host(set);
-    const double rate = static_cast<double>(kRate), mu = static_cast<double>(options_.momentum);
-    const double decay = static_cast<double>(options_.weight_decay);
-    Comparison comparison;
-    for (const std::int64_t at : sample_indices(p_.size(), 2048, context.seed)) {
-      const std::size_t i = static_cast<std::size_t>(at);
-      double p = static_cast<double>(host_p_[i]), v = 0, most = 1;
-      for (std::int64_t k = 0; k < runs; ++k) {
-        const double g = static_cast<double>(host_g_[i]) + decay * p;
-        v = mu * v + g;
-        p -= rate * (options_.nesterov ? g + mu * v : v);
-        most = std::max(most, std::fabs(p));
-      }
-      // A rounding of p in each step; those of v are forgotten after 1 / (1 - mu) steps.
-      const double unit = std::ldexp(1.0, -23) * most;
-      comparison.add(found_p[i], p, unit * (4 + static_cast<double>(runs)));
-      if (mu > 0) comparison.add(found_v[i], v, 64 * unit * (1 + std::fabs(v)));
-    }
-    return comparison.verdict();
-  }
-  std::vector<Bytes> written(int set) override {
-    if (options_.momentum > 0) return {p_.bytes(set), v_.bytes(set)};
-    return {p_.bytes(set)};
+    kernels::sgd_update(p_[set], v_ != nullptr ? (*v_)[set] : nullptr, g_[set], p.n, lr_[set],
+                        step_[set], p.options, context.stream);
   }
 
  private:
-  static double footprint(std::int64_t n, const kernels::SgdOptions& options) {
-    return (options.momentum > 0 ? 20.0 : 12.0) * static_cast<double>(n);
-  }
-  static int sets_of(std::int64_t n, const kernels::SgdOptions& options, const Context& c) {
-    return sets_for(footprint(n, options), c.stream.device());
+  void compare(Comparison& comparison, int set, Arithmetic) override {
+    const std::vector<float> found_p = p_.found(set);
+    const std::vector<float> found_v = v_ != nullptr ? v_->found(set) : std::vector<float>();
+    for (const std::int64_t at : sample_indices(p.n, kSamples, seed())) {
+      const std::size_t i = static_cast<std::size_t>(at);
+      const auto state = p.after(runs, p_(at), g_(at));
+      comparison.add(found_p[i], state.p, state.bound_p);
+      if (v_ != nullptr) comparison.add(found_v[i], state.v, state.bound_v);
+    }
   }
 
-  kernels::SgdOptions options_;
-  std::vector<float> host_p_, host_g_;
-  Rotated<float> p_, v_, g_, lr_;
-  Rotated<std::int64_t> step_;
+  Array<float>& p_ = updated("p", random_values(p.n, seed()));
+  Array<float>* v_ = p.options.momentum > 0 ? &updated("v", zeros(p.n)) : nullptr;
+  Array<float>& g_ = input("g", random_values(p.n, seed() + 1));
+  Array<float>& lr_ = input("lr", learning_rates(), 1);
+  Array<std::int64_t>& step_ = input("step", std::vector<std::int64_t>{1}, 1);
+};
+
+class AdamwWork final : public ProblemWork<problems::Adamw> {
+ public:
+  using ProblemWork::ProblemWork;
+
+  bool can_run(std::string_view variant) const override {
+    return kernels::optimizer_takes(variant, kernels::UpdateRule::adamw, device());
+  }
+  void call(std::string_view variant, int set) override {
+    kernels::GradientClip clip;
+    if (p.clipped) {
+      kernels::reduce(squares_[set], g_[set], p.n, kernels::Reduction::sum_of_squares,
+                      scratch(kernels::reduce_workspace_bytes(p.n, device())), context.stream);
+      clip = {squares_[set], p.kMaxNorm};
+    }
+    kernels::adamw_update(p_[set], first_[set], second_[set], g_[set], p.n, lr_[set], step_[set],
+                          {}, clip, variant, context.stream);
+  }
+
+ private:
+  void compare(Comparison& comparison, int set, Arithmetic) override {
+    double squares = 0;
+    for (const float g : g_.host) squares += static_cast<double>(g) * static_cast<double>(g);
+    const double scale = p.scale(squares);
+    const std::vector<float> found_p = p_.found(set), found_first = first_.found(set);
+    const std::vector<float> found_second = second_.found(set);
+    for (const std::int64_t at : sample_indices(p.n, kSamples, seed())) {
+      const std::size_t i = static_cast<std::size_t>(at);
+      const auto state = p.after(runs, p_(at), scale * g_(at));
+      comparison.add(found_first[i], state.first, state.bound_first);
+      comparison.add(found_second[i], state.second, state.bound_second);
+      comparison.add(found_p[i], state.p, state.bound_p);
+    }
+  }
+
+  Array<float>& p_ = updated("p", random_values(p.n, seed()));
+  Array<float>& first_ = updated("first", zeros(p.n));
+  Array<float>& second_ = updated("second", zeros(p.n));
+  Array<float>& g_ = input("g", random_values(p.n, seed() + 1));
+  Array<float>& lr_ = input("lr", learning_rates(), 1);
+  Array<float>& squares_ = input("squares", zeros(1), 1);
+  Array<std::int64_t>& step_ = input("step", std::vector<std::int64_t>{1}, 1);
 };
 
 constexpr kernels::SgdOptions kPlain = {}, kMomentum = {0.9f, 5e-4f, false},
                               kNesterov = {0.9f, 5e-4f, true};
 
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return adamw_work(size, true, context);  // all rungs compute it
+  return made<AdamwWork>({size, true})(context);  // all rungs compute it
 }
 
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  const auto problem = [](std::int64_t n, const kernels::SgdOptions& options) {
-    return [=](const Context& c) { return std::make_unique<SgdWork>(n, options, c); };
-  };
-  const auto adamw = [](std::int64_t n, bool clipped) {
-    return [=](const Context& c) { return adamw_work(n, clipped, c); };
-  };
+std::vector<MakeWork> problems_on(Device device) {
+  const auto sgd = made<SgdWork>;
+  const auto adamw = made<AdamwWork>;
   constexpr std::int64_t kLenet = 61706, kConvnet = 1199882;
   if (device.is_cpu()) {
-    return {problem(kLenet, kNesterov), problem(kConvnet, kNesterov), adamw(kLenet, false),
-            adamw(kConvnet, false), adamw(kConvnet, true)};
+    return {sgd({kLenet, kNesterov}), sgd({kConvnet, kNesterov}), adamw({kLenet}),
+            adamw({kConvnet}), adamw({kConvnet, true})};
   }
   constexpr std::int64_t kLarge = std::int64_t{1} << 25;
-  return {problem(kLenet, kNesterov), problem(kConvnet, kNesterov), problem(kLarge, kPlain),
-          problem(kLarge, kMomentum), problem(kLarge, kNesterov),   adamw(kLenet, false),
-          adamw(kConvnet, false),     adamw(kConvnet, true),        adamw(kLarge, false),
-          adamw(kLarge, true)};
+  return {sgd({kLenet, kNesterov}), sgd({kConvnet, kNesterov}), sgd({kLarge, kPlain}),
+          sgd({kLarge, kMomentum}), sgd({kLarge, kNesterov}),   adamw({kLenet}),
+          adamw({kConvnet}),        adamw({kConvnet, true}),    adamw({kLarge}),
+          adamw({kLarge, true})};
 }
 
 }  // namespace
 
 extern const FamilyBench optimizer_bench = {"optimizer",           "parameters", 1 << 20,
-                                            std::int64_t{1} << 30, sized,        problems};
+                                            std::int64_t{1} << 30, sized,        problems_on};
 
 }  // namespace weft::measure

@@ -4,37 +4,21 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "kernels/signal/signal.h"
-#include "measure/families.h"
+#include "kernels/signal/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
 
-using kernels::SignalDims;
-
-class SignalWork final : public Work {
+class SignalWork final : public ProblemWork<problems::Signal> {
  public:
-  SignalWork(const SignalDims& dims, const Context& made_with)
-      : Work(made_with),
-        dims_(dims),
-        host_x_(random_values(dims.elements(), made_with.seed)),
-        host_f_(random_values(dims.taps(), made_with.seed + 1)),
-        x_(host_x_, sets_of(dims, made_with), made_with.stream),
-        f_(host_f_, 1, made_with.stream),
-        y_(dims.elements(), sets_of(dims, made_with), made_with.stream) {
-    problem =
-        str(dims.rank(), "-D, ", dims.depth, " x ", dims.height, " x ", dims.width, ", filter ",
-            dims.filter_depth, " x ", dims.filter_height, " x ", dims.filter_width);
-    bytes = kernels::signal_bytes(dims);
-    flops = kernels::signal_flops(dims);
-    sets = sets_of(dims, made_with);
-  }
+  using ProblemWork::ProblemWork;
 
   bool can_run(std::string_view variant) const override {
-    return kernels::signal_takes(variant, dims_, context.stream.device());
+    return kernels::signal_takes(variant, p.dims, device());
   }
   void call(std::string_view variant, int set) override {
-    kernels::signal_convolve(y_[set], x_[set], f_[0], dims_, {variant}, context.stream);
+    kernels::signal_convolve(y_[set], x_[set], filter_[set], p.dims, {variant}, context.stream);
   }
   bool takes_flag(std::string_view flag, std::string_view variant) const override {
     using kernels::SignalLoads;
@@ -42,51 +26,23 @@ class SignalWork final : public Work {
     const bool tiled = loads == SignalLoads::tile || loads == SignalLoads::tile_without_halo;
     return flag == "--mask" || (flag == "--tile" && tiled);
   }
-  void reset() override { y_.clear(); }
   std::vector<Fact> facts(std::string_view variant) const override {
     const std::vector<std::int64_t>& tile = context.parameters.tile;
-    return signal_facts(dims_, variant, tile.empty() ? 0 : tile[0]);
-  }
-  std::vector<Bytes> written(int set) override { return {y_.bytes(set)}; }
-
-  Verdict check(int set, Arithmetic) override {
-    const std::vector<float> found = y_.host(set);
-    const SignalDims& d = dims_;
-    Comparison comparison;
-    for (const std::int64_t at : sample_indices(d.elements(), 2048, context.seed)) {
-      const std::int64_t w = at % d.width, h = at / d.width % d.height;
-      const std::int64_t z = at / (d.width * d.height);
-      double sum = 0, magnitude = 0;
-      std::size_t tap = 0;
-      for (std::int64_t a = 0; a < d.filter_depth; ++a) {
-        for (std::int64_t b = 0; b < d.filter_height; ++b) {
-          for (std::int64_t c = 0; c < d.filter_width; ++c, ++tap) {
-            const std::int64_t i = z + a - d.filter_depth / 2, j = h + b - d.filter_height / 2;
-            const std::int64_t k = w + c - d.filter_width / 2;
-            if (i < 0 || i >= d.depth || j < 0 || j >= d.height || k < 0 || k >= d.width) continue;
-            const double product =
-                static_cast<double>(host_f_[tap]) *
-                static_cast<double>(
-                    host_x_[static_cast<std::size_t>((i * d.height + j) * d.width + k)]);
-            sum += product;
-            magnitude += std::fabs(product);
-          }
-        }
-      }
-      comparison.add(found[static_cast<std::size_t>(at)], sum,
-                     std::ldexp(1.0, -23) * 4 * (magnitude + std::fabs(sum)));
-    }
-    return comparison.verdict();
+    return signal_facts(p.dims, variant, tile.empty() ? 0 : tile[0]);
   }
 
  private:
-  static int sets_of(const SignalDims& dims, const Context& c) {
-    return sets_for(8.0 * static_cast<double>(dims.elements()), c.stream.device());
+  void compare(Comparison& comparison, int set, Arithmetic) override {
+    const auto expect = [&](std::int64_t at) {
+      const auto [sum, magnitude] = p.expected(at, x_.host.data(), filter_.host.data());
+      return Exact{sum, std::ldexp(1.0, -23) * 4 * (magnitude + std::fabs(sum))};
+    };
+    compare_each(comparison, y_, set, expect, 2048);
   }
 
-  SignalDims dims_;
-  std::vector<float> host_x_, host_f_;
-  Rotated<float> x_, f_, y_;
+  Array<float>& x_ = input("x", random_values(p.dims.elements(), seed()));
+  Array<float>& filter_ = input("filter", random_values(p.dims.taps(), seed() + 1), 1);
+  Array<float>& y_ = output("y", p.dims.elements());
 };
 
 // A signal, an image or a volume: of as many dimensions as the size or the mask has, whichever is
@@ -115,32 +71,25 @@ std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& 
                       " taps in each of ", rank, " dimensions, found ", taps[at]));
     }
   }
-  return std::make_unique<SignalWork>(SignalDims{.depth = extents[0],
-                                                 .height = extents[1],
-                                                 .width = extents[2],
-                                                 .filter_depth = taps[0],
-                                                 .filter_height = taps[1],
-                                                 .filter_width = taps[2]},
-                                      context);
+  return made<SignalWork>({{extents[0], extents[1], extents[2], taps[0], taps[1], taps[2]}})(
+      context);
 }
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return shaped({&size, 1}, context);
 }
 
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  const auto shape = [](const SignalDims& dims) {
-    return [=](const Context& c) { return std::make_unique<SignalWork>(dims, c); };
-  };
+std::vector<MakeWork> problems_on(Device device) {
   const bool gpu = device.is_cuda();
   const std::int64_t side = gpu ? 4096 : 512;
-  return {shape({.width = std::int64_t{1} << (gpu ? 26 : 20), .filter_width = 9}),
-          shape({.height = side, .width = side, .filter_height = 5, .filter_width = 5}),
-          shape({.depth = side / 16,
-                 .height = 256,
-                 .width = 256,
-                 .filter_depth = 3,
-                 .filter_height = 3,
-                 .filter_width = 3})};
+  return made_of<SignalWork>(
+      {{{.width = std::int64_t{1} << (gpu ? 26 : 20), .filter_width = 9}},
+       {{.height = side, .width = side, .filter_height = 5, .filter_width = 5}},
+       {{.depth = side / 16,
+         .height = 256,
+         .width = 256,
+         .filter_depth = 3,
+         .filter_height = 3,
+         .filter_width = 3}}});
 }
 
 }  // namespace
@@ -151,7 +100,7 @@ extern const FamilyBench signal_bench = {
     .default_size = 1 << 20,
     .largest_size = std::int64_t{1} << 31,
     .sized = sized,
-    .problems = problems,
+    .problems = problems_on,
     .shape_extents = 3,
     .shape_extents_least = 2,
     .shaped = shaped};

@@ -1,99 +1,51 @@
 // SPDX-License-Identifier: MIT
-#include "measure/problems/softmax.h"
-
-#include "kernels/softmax/cpu/templates.h"
-#include "kernels/softmax/softmax.h"
-#include "measure/families.h"
+// Softmax over rows, forward and backward.
+#include "kernels/softmax/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
 
-using kernels::GradientMode;
+class SoftmaxWork final : public ProblemWork<problems::Softmax> {
+ public:
+  using ProblemWork::ProblemWork;
 
-double bytes_of(std::int64_t rows, std::int64_t cols, SoftmaxPass pass) {
-  return (pass == SoftmaxPass::forward ? 8.0 : 12.0) * static_cast<double>(rows * cols);
-}
-
-// Numbers that add up to about 1 in each row.
-std::vector<float> probabilities(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  return random_values(rows * cols, seed, 0, 2.0f / static_cast<float>(cols));
-}
-
-}  // namespace
-
-SoftmaxWork::SoftmaxWork(std::int64_t row_count, std::int64_t col_count, SoftmaxPass which,
-                         const Context& made_with)
-    : Work(made_with),
-      rows(row_count),
-      cols(col_count),
-      pass(which),
-      host_in_(random_values(rows * cols, made_with.seed, pass == SoftmaxPass::forward ? -8.0f : -1,
-                             pass == SoftmaxPass::forward ? 8.0f : 1)),
-      host_y_(pass == SoftmaxPass::forward ? std::vector<float>()
-                                           : probabilities(rows, cols, made_with.seed + 1)),
-      in_(host_in_, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
-          made_with.stream),
-      y_(host_y_, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
-         made_with.stream),
-      out_(rows * cols, sets_for(bytes_of(rows, cols, pass), made_with.stream.device()),
-           made_with.stream) {
-  problem = str(pass == SoftmaxPass::forward ? "" : "backward, ", rows, " rows of ", cols);
-  bytes = bytes_of(rows, cols, pass);
-  flops = (pass == SoftmaxPass::forward ? 5.0 : 4.0) * static_cast<double>(rows * cols);
-  sets = sets_for(bytes, made_with.stream.device());
-}
-
-bool SoftmaxWork::can_run(std::string_view variant) const {
-  return kernels::softmax_takes(variant, cols, context.stream.device());
-}
-
-void SoftmaxWork::call(std::string_view variant, int set) {
-  if (pass == SoftmaxPass::forward) {
-    kernels::softmax_forward(out_[set], in_[set], rows, cols, variant, context.stream);
-  } else {
-    kernels::softmax_backward(out_[set], in_[set], y_[set], rows, cols, GradientMode::overwrite,
-                              variant, context.stream);
+  bool can_run(std::string_view variant) const override {
+    return kernels::softmax_takes(variant, p.cols, device());
   }
-}
-
-// By the formula in double; bounds are those of float with |x - max| <= 16.
-void SoftmaxWork::expect_row(std::vector<double>& expected, std::vector<double>& bound,
-                             std::int64_t row) const {
-  const auto row_of = [&](const std::vector<float>& values) {
-    return std::vector<double>(values.begin() + row * cols, values.begin() + (row + 1) * cols);
-  };
-  const std::vector<double> in = row_of(host_in_);
-  if (pass == SoftmaxPass::forward) {
-    kernels::cpu::softmax_forward<double>(expected.data(), in.data(), 1, cols);
-    for (std::size_t c = 0; c < bound.size(); ++c) bound[c] = 2e-5 * expected[c] + 1e-30;
-  } else {
-    const std::vector<double> y = row_of(host_y_);
-    kernels::cpu::softmax_backward<double>(expected.data(), in.data(), y.data(), 1, cols,
-                                           GradientMode::overwrite);
-    for (std::size_t c = 0; c < bound.size(); ++c) bound[c] = 2e-6 * y[c] + 1e-30;
-  }
-}
-
-Verdict SoftmaxWork::check(int set, Arithmetic) {
-  const std::vector<float> found = out_.host(set);
-  std::vector<double> expected(static_cast<std::size_t>(cols)), bound(expected.size());
-  Comparison comparison;
-  for (const std::int64_t row : sample_indices(rows, 64, context.seed)) {
-    expect_row(expected, bound, row);
-    for (std::size_t c = 0; c < expected.size(); ++c) {
-      comparison.add(found[static_cast<std::size_t>(row * cols) + c], expected[c], bound[c]);
+  void call(std::string_view variant, int set) override {
+    if (!p.backward) {
+      kernels::softmax_forward(out_[set], in_[set], p.rows, p.cols, variant, context.stream);
+      return;
     }
+    kernels::softmax_backward(out_[set], in_[set], y_[set], p.rows, p.cols,
+                              kernels::GradientMode::overwrite, variant, context.stream);
   }
-  return comparison.verdict();
-}
 
-namespace {
+ private:
+  void compare(Comparison& comparison, int set, Arithmetic) override {
+    std::vector<double> y;
+    const auto expect = [&](std::int64_t row, double* values) {
+      if (p.backward) y = y_.doubles(row * p.cols, p.cols);
+      p.expect_row(values, in_.doubles(row * p.cols, p.cols).data(), y.data());
+    };
+    compare_slices(comparison, out_, set, p.cols, 64, expect, [&](std::size_t i, double expected) {
+      return p.bound(expected, p.backward ? y[i] : 0);
+    });
+  }
+
+  const float reach_ = p.backward ? 1 : 8;
+  Array<float>& in_ = input("in", random_values(p.elements(), seed(), -reach_, reach_));  // or dy
+  // Backward only: numbers that add up to about 1 in each row.
+  Array<float>& y_ = input("y", random_values(p.backward ? p.elements() : 0, seed() + 1, 0,
+                                              2.0f / static_cast<float>(p.cols)));
+  Array<float>& out_ = output("out", p.elements());  // y, or dx
+};
 
 constexpr std::int64_t kColumns = 1000;  // unless said otherwise
 
 std::unique_ptr<Work> shaped(std::span<const std::int64_t> size, const Context& context) {
-  return std::make_unique<SoftmaxWork>(size[0], size.size() > 1 ? size[1] : kColumns,
-                                       SoftmaxPass::forward, context);
+  return made<SoftmaxWork>({size[0], size.size() > 1 ? size[1] : kColumns})(context);
 }
 std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
   return shaped({&size, 1}, context);
@@ -102,23 +54,13 @@ std::vector<NamedChoice> choices(std::span<const std::int64_t> size, Device devi
   return {{"rows", kernels::softmax_choice(size.size() > 1 ? size[1] : kColumns, device)}};
 }
 
-std::vector<std::function<std::unique_ptr<Work>(const Context&)>> problems(Device device) {
-  const auto shape = [](std::int64_t rows, std::int64_t cols, SoftmaxPass pass) {
-    return [=](const Context& c) { return std::make_unique<SoftmaxWork>(rows, cols, pass, c); };
-  };
-  std::vector<std::function<std::unique_ptr<Work>(const Context&)>> made;
-  for (const SoftmaxPass pass : {SoftmaxPass::forward, SoftmaxPass::backward}) {
-    if (device.is_cpu()) {
-      made.push_back(shape(4096, 1000, pass));
-      made.push_back(shape(256, 10, pass));
-      continue;
-    }
-    made.push_back(shape(256, 10, pass));
-    made.push_back(shape(65536, 1000, pass));
-    made.push_back(shape(32768, 8000, pass));
-    made.push_back(shape(8192, 32000, pass));
+std::vector<MakeWork> problems_on(Device device) {
+  std::vector<problems::Softmax> all = {{256, 10}, {65536, 1000}, {32768, 8000}, {8192, 32000}};
+  if (device.is_cpu()) all = {{4096, 1000}, {256, 10}};
+  for (std::size_t i = 0, forward = all.size(); i < forward; ++i) {
+    all.push_back({all[i].rows, all[i].cols, true});
   }
-  return made;
+  return made_of<SoftmaxWork>(all);
 }
 
 }  // namespace
@@ -129,7 +71,7 @@ extern const FamilyBench softmax_bench = {
     .default_size = 1000,
     .largest_size = std::int64_t{1} << 21,
     .sized = sized,
-    .problems = problems,
+    .problems = problems_on,
     .shape_extents = 2,
     .shaped = shaped,
     .choices = choices};

@@ -19,8 +19,6 @@ struct BatchCase {
     const std::int64_t left = count - step % steps() * batch;
     return left < batch ? left : batch;
   }
-  double flops() const { return 2.0 * static_cast<double>(batch * pixels()); }
-  double bytes() const { return 5.0 * static_cast<double>(batch * pixels()); }
 };
 
 inline std::ostream& operator<<(std::ostream& out, const BatchCase& c) {

@@ -7,22 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "kernels/conv/conv.h"
+#include "kernels/conv/problem.h"
 
 namespace weft::test {
 
-struct ConvCase {
-  kernels::ConvDims dims;      // n, c, h, w, oc, kh, kw, stride_h, stride_w, pad_h, pad_w
-  bool zero_is_right = false;  // of y after ReLU, dx and dw
+struct ConvCase : problems::Conv {
+  ConvCase(const kernels::ConvDims& of = {}, bool zero = false)
+      : problems::Conv{of}, zero_is_right(zero) {}
 
-  double flops() const {  // of each of the three passes
-    return 2.0 * double(outputs()) * double(dims.c * dims.kh * dims.kw);
-  }
-  double bytes() const { return 4.0 * double(inputs() + outputs() + weights()); }
-  std::int64_t inputs() const { return dims.n * dims.c * dims.h * dims.w; }
-  std::int64_t outputs() const { return dims.n * dims.oc * dims.oh() * dims.ow(); }
-  std::int64_t weights() const { return dims.oc * dims.c * dims.kh * dims.kw; }
+  bool zero_is_right;  // of y after ReLU, dx and dw
+
   std::string name() const {
     return str("x(", dims.n, ",", dims.c, ",", dims.h, ",", dims.w, ") w(", dims.oc, ",", dims.c,
                ",", dims.kh, ",", dims.kw, ") stride(", dims.stride_h, ",", dims.stride_w, ") pad(",

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/problem.h"
 
 namespace weft::test {
 
@@ -17,12 +16,7 @@ struct GemmCase {
   bool bias = false;
   kernels::Epilogue epilogue = kernels::Epilogue::none;
 
-  double flops() const { return 2.0 * double(dims.m) * double(dims.n) * double(dims.k); }
-  double bytes() const {
-    const double read_c = beta == 0 ? 1 : 2;
-    return 4 * (double(dims.m) * double(dims.k) + double(dims.k) * double(dims.n) +
-                read_c * double(dims.m) * double(dims.n));
-  }
+  double flops() const { return problems::Gemm{dims}.flops(); }
   std::string name() const {
     return str("m", dims.m, " n", dims.n, " k", dims.k, dims.transpose_a ? " A^T" : "",
                dims.transpose_b ? " B^T" : "", " ld(", dims.lda, ",", dims.ldb, ",", dims.ldc,

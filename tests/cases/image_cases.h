@@ -2,10 +2,7 @@
 // Shapes and radii of the image kernels.
 #pragma once
 
-#include <cstdint>
-#include <ostream>
-
-#include "kernels/image/image.h"
+#include "kernels/image/problem.h"
 
 namespace weft::cases {
 
@@ -14,24 +11,8 @@ inline constexpr std::int64_t kGreyPixels[] = {1,  2,  3,  4,    5,    15,   16,
                                                31, 32, 33, 4095, 4096, 4097, 9973, 100003};
 inline constexpr std::int64_t kFewGreyPixels[] = {1, 17, 4097};
 
-struct BlurCase {
-  kernels::ImageDims dims;
-  std::int64_t radius;
-
-  double bytes() const { return kernels::box_blur_bytes_moved(dims); }
-  double flops() const {  // additions of the naive version
-    const double side = 2.0 * static_cast<double>(radius) + 1;
-    return side * side * static_cast<double>(dims.elements());
-  }
-};
-
-inline std::ostream& operator<<(std::ostream& out, const BlurCase& c) {
-  return out << "(" << c.dims.height << ", " << c.dims.width << ", " << c.dims.channels
-             << "), radius " << c.radius;
-}
-
 // Tiles are 16 x 32, patches 64 x 64, strips 64 rows. Radii from none to beyond the image.
-inline constexpr BlurCase kBlurCases[] = {
+inline constexpr problems::Blur kBlurCases[] = {
     {{1, 1, 1}, 0},     {{1, 1, 1}, 5},      {{1, 100, 1}, 3},    {{100, 1, 1}, 3},
     {{15, 31, 1}, 1},   {{16, 32, 1}, 1},    {{17, 33, 1}, 2},    {{16, 32, 3}, 1},
     {{33, 47, 3}, 3},   {{64, 64, 1}, 15},   {{65, 63, 1}, 16},   {{65, 129, 1}, 17},
@@ -39,7 +20,7 @@ inline constexpr BlurCase kBlurCases[] = {
     {{300, 301, 3}, 2},
 };
 
-inline constexpr BlurCase kFewBlurCases[] = {
+inline constexpr problems::Blur kFewBlurCases[] = {
     {{1, 1, 1}, 5},
     {{17, 33, 1}, 2},
     {{33, 47, 3}, 3},

@@ -2,10 +2,9 @@
 // Offsets, strides and rows of the memory kernels; the courses plot bandwidth over the first two.
 #pragma once
 
-#include <cstdint>
 #include <ostream>
 
-#include "kernels/memory/memory.h"
+#include "kernels/memory/problem.h"
 
 namespace weft::kernels {
 
@@ -27,13 +26,7 @@ inline constexpr kernels::Access kFewAccesses[] = {{0, 1}, {3, 1}, {0, 2}, {5, 3
 inline constexpr int kSharedStrides[] = {1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 1000003};
 inline constexpr int kFewSharedStrides[] = {1, 32, 1000003};
 
-struct RowsCopyCase {
-  std::int64_t rows, cols;
-
-  double bytes() const { return kernels::copy_rows_bytes_moved(rows, cols); }
-};
-
-inline constexpr RowsCopyCase kRowsCopyCases[] = {{1, 1},   {3, 31},  {8, 32},    {9, 33},
-                                                  {7, 100}, {33, 65}, {100, 129}, {5, 4097}};
+inline constexpr problems::CopyRows kRowsCopyCases[] = {{1, 1},   {3, 31},  {8, 32},    {9, 33},
+                                                        {7, 100}, {33, 65}, {100, 129}, {5, 4097}};
 
 }  // namespace weft::cases

@@ -3,24 +3,15 @@
 // the several tiles in a ring of pair_symmetric, odd and even; two slices of constant memory.
 #pragma once
 
-#include <cstdint>
-
-#include "kernels/nbody/nbody.h"
+#include "kernels/nbody/problem.h"
 
 namespace weft::cases {
 
-struct NbodyCase {
-  std::int64_t n;
-
-  double flops() const { return kernels::nbody_flops(n); }
-  double bytes() const { return kernels::nbody_bytes(n); }
-};
-
-inline constexpr NbodyCase kNbodyCases[] = {
+inline constexpr problems::Nbody kNbodyCases[] = {
     {1},   {2},   {3},    {31},   {32},   {33},   {127},  {128},  {129},  {255},  {256},
     {257}, {509}, {1023}, {1024}, {1025}, {1531}, {2048}, {3001}, {4096}, {6200},
 };
 
-inline constexpr NbodyCase kFewNbodyCases[] = {{1}, {33}, {257}, {1025}};
+inline constexpr problems::Nbody kFewNbodyCases[] = {{1}, {33}, {257}, {1025}};
 
 }  // namespace weft::cases

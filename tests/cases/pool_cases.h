@@ -2,29 +2,11 @@
 // Shapes of the pooling kernels.
 #pragma once
 
-#include <ostream>
-
-#include "kernels/pool/pool.h"
+#include "kernels/pool/problem.h"
 
 namespace weft::cases {
 
-struct PoolCase {
-  kernels::PoolDims dims;
-
-  std::int64_t inputs() const { return dims.n * dims.c * dims.h * dims.w; }
-  std::int64_t outputs() const { return dims.n * dims.c * dims.oh() * dims.ow(); }
-  double flops() const { return static_cast<double>(outputs() * dims.kh * dims.kw); }
-  double bytes() const { return 4.0 * static_cast<double>(inputs() + 2 * outputs()); }
-};
-
-inline std::ostream& operator<<(std::ostream& out, const PoolCase& c) {
-  const kernels::PoolDims& d = c.dims;
-  return out << "(" << d.n << ", " << d.c << ", " << d.h << ", " << d.w << ") window " << d.kh
-             << "x" << d.kw << " stride " << d.stride_h << "x" << d.stride_w << " pad " << d.pad_h
-             << "x" << d.pad_w;
-}
-
-inline constexpr PoolCase kPoolCases[] = {
+inline constexpr problems::Pool kPoolCases[] = {
     {{1, 1, 1, 1, 1, 1, 1, 1, 0, 0}},
     {{1, 1, 2, 2, 2, 2, 2, 2, 0, 0}},
     {{3, 2, 7, 9, 2, 2, 2, 2, 0, 0}},  // odd: a row and a column belong to no window
@@ -49,7 +31,7 @@ inline constexpr PoolCase kPoolCases[] = {
     {{3, 5, 14, 14, 3, 3, 2, 2, 0, 0}},
 };
 
-inline constexpr PoolCase kFewPoolCases[] = {
+inline constexpr problems::Pool kFewPoolCases[] = {
     {{3, 2, 7, 9, 2, 2, 2, 2, 0, 0}},   {{2, 3, 66, 67, 2, 2, 2, 2, 0, 0}},
     {{2, 1, 11, 13, 3, 3, 2, 2, 1, 1}}, {{1, 3, 10, 11, 2, 2, 3, 3, 0, 0}},
     {{1, 1, 3, 3, 2, 2, 1, 1, 1, 1}},   {{2, 2, 4, 31, 1, 7, 1, 5, 0, 3}},

@@ -3,27 +3,16 @@
 // the look-back, and one that is a prime.
 #pragma once
 
-#include <cstdint>
-
-#include "kernels/scan/scan.h"
+#include "kernels/scan/problem.h"
 
 namespace weft::cases {
 
-struct ScanCase {
-  std::int64_t n;
-
-  double flops() const { return kernels::scan_flops(n); }
-  double bytes(std::size_t element_bytes = 4) const {
-    return kernels::scan_bytes(n, element_bytes);
-  }
-};
-
-inline constexpr ScanCase kScanCases[] = {
+inline constexpr problems::Scan kScanCases[] = {
     {1},    {2},     {3},     {31},    {32},     {33},     {511},    {512},     {513},
     {1023}, {1024},  {1025},  {2047},  {2049},   {4095},   {4096},   {4097},    {8193},
     {9973}, {65535}, {65536}, {65537}, {131072}, {262145}, {524289}, {1048577}, {2200013},
 };
 
-inline constexpr ScanCase kFewScanCases[] = {{33}, {9973}};
+inline constexpr problems::Scan kFewScanCases[] = {{33}, {9973}};
 
 }  // namespace weft::cases

@@ -3,27 +3,14 @@
 // 32 x 32, 4 x 8 x 32), filters odd and even, longer than the signal, and the longest.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "kernels/signal/signal.h"
+#include "kernels/signal/problem.h"
 
 namespace weft::test {
 
-struct SignalCase {
-  kernels::SignalDims dims;
-
-  double flops() const { return kernels::signal_flops(dims); }
-  double bytes() const { return kernels::signal_bytes(dims); }
-  std::string name() const {
-    return str("x(", dims.depth, ",", dims.height, ",", dims.width, ") f(", dims.filter_depth, ",",
-               dims.filter_height, ",", dims.filter_width, ")");
-  }
-};
-
-inline std::vector<SignalCase> signal_cases() {
-  std::vector<SignalCase> cases;
+inline std::vector<problems::Signal> signal_cases() {
+  std::vector<problems::Signal> cases;
   for (const std::int64_t n : {1, 2, 31, 32, 33, 255, 256, 257, 1009, 1023, 1024, 1025, 5003}) {
     for (const std::int64_t taps : {1, 2, 5, 8}) cases.push_back({{1, 1, n, 1, 1, taps}});
   }
@@ -61,7 +48,7 @@ inline std::vector<SignalCase> signal_cases() {
 }
 
 // The cases of a sanitizer run: several blocks with tails, and filters that reach across them.
-inline std::vector<SignalCase> few_signal_cases() {
+inline std::vector<problems::Signal> few_signal_cases() {
   return {
       {{1, 1, 1, 1, 1, 5}},   {{1, 1, 2049, 1, 1, 5}},  {{1, 1, 1021, 1, 1, 512}},
       {{1, 33, 37, 1, 3, 3}}, {{1, 40, 130, 1, 2, 32}}, {{5, 9, 33, 3, 3, 3}},

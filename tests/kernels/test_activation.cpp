@@ -169,7 +169,7 @@ TEST_P(ActivationTest, NothingIsWrittenForNoElements) {
 }
 
 TEST_P(ActivationTest, BiasForwardMatchesOracle) {
-  for (const cases::BiasCase& c : all_or_few(cases::kBiasCases, cases::kFewBiasCases)) {
+  for (const problems::Bias& c : all_or_few(cases::kBiasCases, cases::kFewBiasCases)) {
     const std::vector<float> x = random_floats(c.elements(), 9), b = random_floats(c.channels, 10);
     std::vector<double> expected(x.size());
     kernels::cpu::bias_forward<double>(expected.data(), to_double(x).data(), to_double(b).data(),
@@ -187,7 +187,7 @@ TEST_P(ActivationTest, BiasForwardMatchesOracle) {
 }
 
 TEST_P(ActivationTest, BiasBackwardMatchesOracle) {
-  for (const cases::BiasCase& c : all_or_few(cases::kBiasCases, cases::kFewBiasCases)) {
+  for (const problems::Bias& c : all_or_few(cases::kBiasCases, cases::kFewBiasCases)) {
     const std::vector<float> dy = random_floats(c.elements(), 11);
     const std::vector<float> start = random_floats(c.channels, 12);
     for (const GradientMode mode : kModes) {

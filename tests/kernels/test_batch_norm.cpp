@@ -87,7 +87,7 @@ kernels::Workspace lent(Guarded<double>& memory, const BatchNormDims& d, Device 
 }
 
 TEST_P(BatchNormTest, ForwardMatchesOracle) {
-  for (const cases::BatchNormCase& c :
+  for (const problems::BatchNorm& c :
        all_or_few(cases::kBatchNormCases, cases::kFewBatchNormCases)) {
     for (const float offset : {0.0f, 100.0f}) {
       const BatchNormDims& d = c.dims;
@@ -127,7 +127,7 @@ TEST_P(BatchNormTest, ForwardMatchesOracle) {
 }
 
 TEST_P(BatchNormTest, InferenceUsesTheRunningStatistics) {
-  for (const cases::BatchNormCase& c :
+  for (const problems::BatchNorm& c :
        all_or_few(cases::kBatchNormCases, cases::kFewBatchNormCases)) {
     const BatchNormDims& d = c.dims;
     const std::vector<float> x = random_floats(c.elements(), 8), mean = random_floats(d.c, 9),
@@ -146,7 +146,7 @@ TEST_P(BatchNormTest, InferenceUsesTheRunningStatistics) {
 }
 
 TEST_P(BatchNormTest, BackwardMatchesOracle) {
-  for (const cases::BatchNormCase& c :
+  for (const problems::BatchNorm& c :
        all_or_few(cases::kBatchNormCases, cases::kFewBatchNormCases)) {
     const BatchNormDims& d = c.dims;
     const std::vector<float> x = random_floats(c.elements(), 13),

@@ -98,7 +98,7 @@ class BatchNormOverRanks : public DeviceTest {
 };
 
 TEST_P(BatchNormOverRanks, ForwardMatchesTheWholeBatch) {
-  for (const cases::BatchNormCase& c :
+  for (const problems::BatchNorm& c :
        all_or_few(cases::kBatchNormCases, cases::kFewBatchNormCases)) {
     for (const float offset : {0.0f, 100.0f}) {
       const Dims& d = c.dims;
@@ -158,7 +158,7 @@ TEST_P(BatchNormOverRanks, ForwardMatchesTheWholeBatch) {
 
 TEST_P(BatchNormOverRanks, BackwardMatchesTheWholeBatch) {
   using kernels::GradientMode;
-  for (const cases::BatchNormCase& c :
+  for (const problems::BatchNorm& c :
        all_or_few(cases::kBatchNormCases, cases::kFewBatchNormCases)) {
     const Dims& d = c.dims;
     const std::vector<float> x = random_floats(c.elements(), 13),

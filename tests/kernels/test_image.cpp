@@ -93,7 +93,7 @@ TEST_P(ImageTest, GreyKeepsGreys) {
 }
 
 TEST_P(ImageTest, BlurMatchesAnOracle) {
-  for (const cases::BlurCase& c : all_or_few(cases::kBlurCases, cases::kFewBlurCases)) {
+  for (const problems::Blur& c : all_or_few(cases::kBlurCases, cases::kFewBlurCases)) {
     const Bytes x = random_bytes(c.dims.elements(), 2);
     const Bytes expected = blur_oracle(x, c.dims, c.radius);
     for (const std::string_view variant : variants(ImageOperation::box_blur)) {

@@ -55,7 +55,7 @@ class LossTest : public DeviceTest {
 };
 
 TEST_P(LossTest, MeanSquaredErrorMatchesOracle) {
-  for (const cases::RowsCase& c : all_or_few(cases::kLossCases, cases::kFewLossCases)) {
+  for (const problems::MeanSquaredError& c : all_or_few(cases::kLossCases, cases::kFewLossCases)) {
     const std::vector<float> y = random_floats(c.elements(), 3);
     const std::vector<float> target = random_floats(c.elements(), 4);
     std::vector<double> loss(static_cast<std::size_t>(c.rows)), dy(y.size());

@@ -10,7 +10,7 @@ namespace weft::test::nbody_tests {
 namespace {
 
 TEST_P(Nbody, MatchesTheOracle) {
-  for (const cases::NbodyCase& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
+  for (const problems::Nbody& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
     const std::vector<float> bodies = random_bodies(c.n, 1);
     for_each_variant([&](const std::string& variant, const NbodyOptions& options) {
       EXPECT_TRUE(close(accelerations(bodies, options), oracle(bodies, options),
@@ -278,7 +278,7 @@ TEST(NbodyCpuIsas, MatchTheOracle) {
   NbodyOptions options;
   options.softening = 0.05;
   for (const auto& [isa, table] : nbody_cpu_tables()) {
-    for (const cases::NbodyCase& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
+    for (const problems::Nbody& c : all_or_few(cases::kNbodyCases, cases::kFewNbodyCases)) {
       const std::vector<float> bodies = random_bodies(c.n, 9);
       const std::vector<double> expected = oracle(bodies, options);
       const std::vector<double> pulls = sums_of_pulls(bodies, options);

@@ -37,7 +37,7 @@ std::vector<std::int32_t> argmax_oracle(std::vector<double>& y, const std::vecto
 }
 
 TEST(PoolOracle, GradientsMatchCentralDifferences) {
-  for (const cases::PoolCase& c : cases::kPoolCases) {
+  for (const problems::Pool& c : cases::kPoolCases) {
     if (c.inputs() > 300) continue;
     const std::vector<double> x = separated(c.inputs());
     const std::vector<double> dy = to_double(random_floats(c.outputs(), 1));
@@ -63,7 +63,7 @@ TEST(PoolOracle, GradientsMatchCentralDifferences) {
 }
 
 TEST(PoolOracle, GradientsOfBiasAndSigmoidMatchCentralDifferences) {
-  for (const cases::PoolCase& c : cases::kPoolCases) {
+  for (const problems::Pool& c : cases::kPoolCases) {
     if (c.inputs() > 300) continue;
     const std::vector<double> x = to_double(random_floats(c.inputs(), 20));
     const std::vector<double> bias = to_double(random_floats(c.dims.c, 21));
@@ -115,7 +115,7 @@ class PoolTest : public DeviceTest {
   }
   // The same for all shifts, with check(variant, shifts, what).
   template <class Check>
-  void for_each_call(const cases::PoolCase& c, Check check) const {
+  void for_each_call(const problems::Pool& c, Check check) const {
     for_each_variant(c.dims, [&](std::string_view variant, const std::string& name) {
       for (const Shifts& s : kShifts) {
         check(variant, s, str(name, " ", c, " shifted by ", s.x, ", ", s.y, ", ", s.argmax));
@@ -123,7 +123,7 @@ class PoolTest : public DeviceTest {
     });
   }
 
-  void check_max(const cases::PoolCase& c) const {
+  void check_max(const problems::Pool& c) const {
     const std::vector<float> x = random_floats(c.inputs(), 2), dy = random_floats(c.outputs(), 3);
     const std::vector<float> start = random_floats(c.inputs(), 4);
     std::vector<double> expected(dy.size());
@@ -155,7 +155,7 @@ class PoolTest : public DeviceTest {
     });
   }
 
-  void check_average(const cases::PoolCase& c) const {
+  void check_average(const problems::Pool& c) const {
     const std::vector<float> x = random_floats(c.inputs(), 5), dy = random_floats(c.outputs(), 6);
     const std::vector<float> start = random_floats(c.inputs(), 7);
     const double window = static_cast<double>(c.dims.kh * c.dims.kw);
@@ -182,13 +182,13 @@ class PoolTest : public DeviceTest {
 };
 
 TEST_P(PoolTest, MaxMatchesOracle) {
-  for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
+  for (const problems::Pool& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
     check_max(c);
   }
 }
 
 TEST_P(PoolTest, AverageMatchesOracle) {
-  for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
+  for (const problems::Pool& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
     check_average(c);
   }
 }
@@ -198,7 +198,7 @@ TEST_P(PoolTest, AverageMatchesOracle) {
 TEST_P(PoolTest, BiasAndSigmoidMatchOracle) {
   must_compare();
   constexpr auto kOperation = kernels::PoolOperation::bias_sigmoid;
-  for (const cases::PoolCase& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
+  for (const problems::Pool& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
     const std::vector<float> x = random_floats(c.inputs(), 23), dy = random_floats(c.outputs(), 24);
     const std::vector<float> bias = random_floats(c.dims.c, 25),
                              start_x = random_floats(c.inputs(), 26);
@@ -263,7 +263,7 @@ TEST_P(PoolTest, NarrowPlanesMatchOracle) {
   for (const auto& [window, pad] : {std::pair(2, 0), std::pair(3, 0), std::pair(3, 1)}) {
     for (std::int64_t w = window - 2 * pad; w <= 9; ++w) {
       const std::int64_t h = 3 + w % 2;
-      const cases::PoolCase c{{1, 3, h, w, window, window, 2, 2, pad, pad}};
+      const problems::Pool c{{1, 3, h, w, window, window, 2, 2, pad, pad}};
       check_max(c);
       check_average(c);
     }
@@ -273,7 +273,7 @@ TEST_P(PoolTest, NarrowPlanesMatchOracle) {
 // A test with grids of two blocks makes them go around: overlapping windows, and halves.
 TEST_P(PoolTest, GatherGoesAround) {
   for (const PoolDims& dims : {PoolDims{2, 3, 17, 18, 3, 2, 2, 1, 1, 0}, PoolDims{2, 3, 18, 18}}) {
-    const cases::PoolCase c{dims};
+    const problems::Pool c{dims};
     const std::string_view variant = device().is_cpu() ? kernels::kAutomatic : "gather";
     const std::vector<float> x = random_integers(c.inputs(), 51),
                              dy = random_integers(c.outputs(), 52);
@@ -334,7 +334,7 @@ TEST_P(PoolTest, TiesAndNanMatchOracle) {
   constexpr float kValues[] = {-kInf, -1, 0, 1, kInf, kNan};
   for (const auto& [window, pad] : {std::pair(2, 0), std::pair(3, 0), std::pair(3, 1)}) {
     for (const std::int64_t w : {7, 8, 10}) {
-      const cases::PoolCase c{{4, 5, 6, w, window, window, 2, 2, pad, pad}};
+      const problems::Pool c{{4, 5, 6, w, window, window, 2, 2, pad, pad}};
       std::vector<float> x;
       for (const float draw : random_floats(c.inputs(), 8, 0, 6)) {
         x.push_back(kValues[std::min(static_cast<int>(draw), 5)]);

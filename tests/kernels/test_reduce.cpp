@@ -99,7 +99,7 @@ class ReduceTest : public DeviceTest {
     using A = typename kernels::detail::Arithmetic<T>::type;
     std::vector<Reduction> kinds = {Reduction::sum, Reduction::min, Reduction::max};
     if (small_tests()) kinds = few;
-    for (const auto [n] : cases::kReduceCases) {
+    for (const std::int64_t n : cases::kReduceCases) {
       // 2049 elements are three levels of blocks of 32 threads, and two blocks of 1024.
       if (small_tests() ? n != 1 && n != 2049 : n > 300007) continue;
       const std::vector<T> x = random_values<T>(n, 6);
@@ -131,7 +131,7 @@ class ReduceTest : public DeviceTest {
 
 TEST_P(ReduceTest, SumsMatchAnOracle) {
   const double eps = std::numeric_limits<float>::epsilon();
-  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
+  for (const std::int64_t n : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     for (const std::int64_t misalign : {0, 1}) {
       const std::vector<float> x = random_floats(n, 1);
       double sum = 0, squares = 0;
@@ -152,7 +152,7 @@ TEST_P(ReduceTest, SumsMatchAnOracle) {
 }
 
 TEST_P(ReduceTest, IntegersAndCancellationAreExact) {
-  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
+  for (const std::int64_t n : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     // Pairs +-k at distance n / 2 cancel; what remains is the sum of small integers.
     std::vector<float> x = random_integers(n, 2);
     const double expected = std::accumulate(x.begin(), x.end(), 0.0);
@@ -165,7 +165,7 @@ TEST_P(ReduceTest, IntegersAndCancellationAreExact) {
 }
 
 TEST_P(ReduceTest, MinimumAndMaximumFindEveryPlace) {
-  for (const auto [n] : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
+  for (const std::int64_t n : all_or_few(cases::kReduceCases, cases::kFewReduceCases)) {
     std::vector<float> x = random_floats(n, 3);
     EXPECT_EQ(reduce(x, Reduction::min, 1), *std::min_element(x.begin(), x.end())) << n;
     EXPECT_EQ(reduce(x, Reduction::max, 2), *std::max_element(x.begin(), x.end())) << n;

@@ -59,13 +59,13 @@ class Signal : public DeviceTest {
 };
 
 TEST_P(Signal, MatchesTheOracle) {
-  for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
+  for (const problems::Signal& c : small_tests() ? few_signal_cases() : signal_cases()) {
     const std::vector<float> x = random_floats(c.dims.elements(), 1);
     const std::vector<float> filter = random_floats(c.dims.taps(), 2);
     const std::vector<double> expected = oracle(x, filter, c.dims);
     for_each_variant(c.dims, [&](const std::string& variant, const SignalOptions& options) {
       EXPECT_TRUE(compare(convolve(x, filter, c.dims, options), expected, rounding(c.dims),
-                          variant + " " + c.name()));
+                          variant + " " + c.text()));
     });
     if (HasFailure()) return;
   }
@@ -74,13 +74,13 @@ TEST_P(Signal, MatchesTheOracle) {
 TEST_P(Signal, IsExactOnIntegers) {
   Bound bound = exact();
   bound.zero_is_right = true;
-  for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
+  for (const problems::Signal& c : small_tests() ? few_signal_cases() : signal_cases()) {
     const std::vector<float> x = random_integers(c.dims.elements(), 3);
     const std::vector<float> filter = random_integers(c.dims.taps(), 4);
     const std::vector<double> expected = oracle(x, filter, c.dims);
     for_each_variant(c.dims, [&](const std::string& variant, const SignalOptions& options) {
       EXPECT_TRUE(compare(convolve(x, filter, c.dims, options, 1), expected, bound,
-                          variant + " " + c.name()));
+                          variant + " " + c.text()));
     });
     if (HasFailure()) return;
   }
@@ -184,12 +184,12 @@ WEFT_ON_EACH_DEVICE(Signal);
 
 TEST(SignalCpuIsas, MatchTheOracle) {
   for (const auto& [isa, table] : signal_cpu_tables()) {
-    for (const SignalCase& c : small_tests() ? few_signal_cases() : signal_cases()) {
+    for (const problems::Signal& c : small_tests() ? few_signal_cases() : signal_cases()) {
       const std::vector<float> x = random_floats(c.dims.elements(), 6);
       const std::vector<float> filter = random_floats(c.dims.taps(), 7);
       std::vector<float> y(x.size());
       table->convolve(y.data(), x.data(), filter.data(), c.dims);
-      EXPECT_TRUE(compare(y, oracle(x, filter, c.dims), rounding(c.dims), str(isa, " ", c.name())));
+      EXPECT_TRUE(compare(y, oracle(x, filter, c.dims), rounding(c.dims), str(isa, " ", c.text())));
     }
   }
 }

@@ -105,7 +105,7 @@ class SoftmaxTest : public DeviceTest {
 constexpr Bound kProbabilityBound{1e-12, 4e-6, false};
 
 TEST_P(SoftmaxTest, ForwardMatchesOracleAndRepeats) {
-  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
+  for (const problems::Softmax& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     const std::vector<float> x = random_floats(c.elements(), 3, -8, 8);
     const std::vector<double> expected = softmax_oracle(to_double(x), c.rows, c.cols);
     Guarded<float> in(x, stream(), 1);
@@ -120,7 +120,7 @@ TEST_P(SoftmaxTest, ForwardMatchesOracleAndRepeats) {
 }
 
 TEST_P(SoftmaxTest, BackwardMatchesOracle) {
-  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
+  for (const problems::Softmax& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     std::vector<float> y(static_cast<std::size_t>(c.elements()));
     const std::vector<double> probabilities =
         softmax_oracle(to_double(random_floats(c.elements(), 3, -8, 8)), c.rows, c.cols);
@@ -148,7 +148,7 @@ TEST_P(SoftmaxTest, BackwardMatchesOracle) {
 }
 
 TEST_P(SoftmaxTest, CrossEntropyMatchesOracle) {
-  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
+  for (const problems::Softmax& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     const std::vector<float> x = random_floats(c.elements(), 6, -8, 8);
     const std::vector<std::int32_t> label_values = random_labels(c.rows, c.cols);
     const float scale = 1.0f / static_cast<float>(c.rows);
@@ -187,7 +187,7 @@ TEST_P(SoftmaxTest, CrossEntropyMatchesOracle) {
 
 // The gradient is that of a smoothed target; loss and prediction are those of the label.
 TEST_P(SoftmaxTest, SmoothingChangesTheGradientOnly) {
-  for (const cases::RowsCase& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
+  for (const problems::Softmax& c : all_or_few(cases::kSoftmaxCases, cases::kFewSoftmaxCases)) {
     const std::vector<float> x = random_floats(c.elements(), 6, -8, 8);
     const std::vector<std::int32_t> label_values = random_labels(c.rows, c.cols);
     const float scale = 0.25f, smoothing = 0.125f;

@@ -10,7 +10,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "measure/problems/gemm.h"
+#include "kernels/gemm/problem.h"
+#include "measure/problem_work.h"
 
 namespace weft::measure {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 // A yardstick that keeps `bits` of each operand, or gives no number at all.
 Peer coarse(std::string name, int bits) {
   const auto bind = [bits](Work& work) {
-    auto* gemm = dynamic_cast<GemmWork*>(&work);
+    auto* gemm = work_on<problems::Gemm>(work);
     if (gemm == nullptr) return PeerCall{};
     return PeerCall{[gemm, bits](int set) {
                       const auto rounded = [bits](float value) {
@@ -26,10 +27,13 @@ Peer coarse(std::string name, int bits) {
                         const double part = std::frexp(static_cast<double>(value), &exponent);
                         return std::ldexp(std::round(std::ldexp(part, bits)), exponent - bits);
                       };
-                      const kernels::GemmDims& d = gemm->dims();
-                      const auto* a = static_cast<const float*>(gemm->a(set));
-                      const auto* b = static_cast<const float*>(gemm->b(set));
-                      auto* c = static_cast<float*>(gemm->c(set));
+                      const auto matrix = [&](std::string_view which) {
+                        return gemm->array<std::uint8_t>(which)[set];
+                      };
+                      const kernels::GemmDims& d = gemm->p.dims;
+                      const auto* a = reinterpret_cast<const float*>(matrix("a"));
+                      const auto* b = reinterpret_cast<const float*>(matrix("b"));
+                      auto* c = reinterpret_cast<float*>(matrix("c"));
                       for (std::int64_t i = 0; i < d.m * d.n; ++i) {
                         double sum = 0;
                         for (std::int64_t p = 0; p < d.k; ++p) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Pictures to grey and blurred, by their definitions. Integers throughout, so no FLOPs: memory is
+// the bound.
+#pragma once
+
+#include "kernels/image/image.h"
+#include "kernels/problem.h"
+
+namespace weft::problems {
+
+struct Grey {
+  std::int64_t pixels;
+
+  std::string text() const { return str("RGB to grey, ", pixels, " pixels"); }
+  double bytes() const { return kernels::rgb_to_grey_bytes_moved(pixels); }
+  static int expected(const std::uint8_t* pixel) {
+    return (19595 * pixel[0] + 38470 * pixel[1] + 7471 * pixel[2] + 32768) >> 16;
+  }
+};
+
+struct Blur {
+  kernels::ImageDims dims;
+  std::int64_t radius;
+
+  std::string text() const {
+    return str("box blur of ", dims.height, " x ", dims.width, ", window ", 2 * radius + 1, " x ",
+               2 * radius + 1);
+  }
+  double bytes() const { return kernels::box_blur_bytes_moved(dims); }
+  std::int64_t expected(std::int64_t at, const std::uint8_t* picture) const {
+    const std::int64_t channel = at % dims.channels, x = at / dims.channels % dims.width;
+    const std::int64_t row = at / (dims.channels * dims.width);
+    std::int64_t sum = 0, count = 0;
+    for (std::int64_t i = row - radius; i <= row + radius; ++i) {
+      for (std::int64_t j = x - radius; j <= x + radius; ++j) {
+        if (i < 0 || i >= dims.height || j < 0 || j >= dims.width) continue;
+        sum += picture[(i * dims.width + j) * dims.channels + channel];
+        ++count;
+      }
+    }
+    return (2 * sum + count) / (2 * count);
+  }
+};
+
+}  // namespace weft::problems
