@@ -12,6 +12,7 @@
 // kReaders: teams that read a stage.
 #pragma once
 
+#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/device/wgmma.cuh"
@@ -22,6 +23,14 @@ namespace weft::kernels::fused_mlp {
 constexpr int kConsumers = 128;  // threads of a team
 constexpr int kCopyThreads = 64;
 constexpr int kBoxBytes = kSide * 128;
+
+// Boxes of 64 columns of an operand.
+template <class Element>
+CUtensorMap operand_map(const Element* data, std::int64_t rows, std::int64_t columns,
+                        std::int64_t pitch, int box_rows = kSide) {
+  constexpr auto kType = std::is_same_v<Element, Half> ? TensorMapType::fp16 : TensorMapType::bf16;
+  return matrix_map(data, kType, {rows, columns, pitch}, box_rows);
+}
 
 template <bool kPanelsA_, bool kPanelsB_, int kN_, int kStages_, bool kShared_ = false,
           int kParts_ = 1, int kReaders_ = 1>

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The update of a tile of weights whose gradients a block has summed, and the totals of a step.
+// The gradients of all parameters, and the update, for both formats of the operands. A block sums
+// g^T h over the batch for 64 x 128 weights of a layer, half of the columns by each of two teams.
+// It updates them in place, and their copies in the format. Rows of h end with a 1, which makes a
+// bias the last column of its layer. Two blocks below each other share h, so a layer of one row of
+// tiles has a block without weights. The other blocks gather the images of the next step, and one
+// warp of them adds up the losses.
+//
+// A Format has the type of an Element, kStages, as many as fit, and update(), which updates a tile
+// and its copy.
 #pragma once
 
 #include <algorithm>
 
+#include "engine/launch.h"
 #include "engine/tensor_map.h"
+#include "kernels/device/overlap.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/mlp/parts/gather.cuh"
+#include "kernels/networks/mlp/parts/halves.cuh"
 #include "kernels/networks/mlp/parts/layers.h"
-#include "kernels/networks/mlp/parts/product.cuh"
 #include "kernels/optimizer/parts/sgd.h"
 
 namespace weft::kernels::fused_mlp {
@@ -35,6 +45,22 @@ struct ParameterMaps {
       velocity[layer] = t.state.velocity == nullptr ? CUtensorMap{} : weights(t.state.velocity);
     }
   }
+};
+
+constexpr int kUpdateBlock = kTeamThreads + kCopyThreads;
+
+// The largest weight of each warp in each column tile of a block.
+using Largest = std::uint32_t[kTeams][kTeamThreads / 32];
+
+template <class Format>
+using UpdateProduct = Product<true, true, kUpdateColumns, Format::kStages, true,
+                              Exchange<typename Format::Element>::kParts, kTeams>;
+
+struct UpdateMaps {
+  CUtensorMap g[kLayers];      // (rows, out)
+  CUtensorMap x[2];            // (rows, inputs + 1), of even steps and of odd ones
+  CUtensorMap h[kLayers - 1];  // (rows, hidden + 1)
+  ParameterMaps weights;
 };
 
 // Whole clusters: those that have weights, and those that gather.
@@ -177,6 +203,94 @@ __device__ __forceinline__ void serve(const Training& t, const Exchange<Element>
   gather_rows(t, e, step + 1, warp - 1, blocks * (kBlock / 32) - 1);
 }
 
+// The shift of a product of 64 rows of the batch: of g's tile in column tile `out`, and of h's in
+// column tile `in`, if there are such tiles.
+__device__ __forceinline__ int product_shift(const Exchange<Half>& e, const Training& t, int layer,
+                                             int row_tile, int out, int in) {
+  const int tiles1 = t.hidden1 / kSide, tiles2 = t.hidden2 / kSide;
+  if (layer == 0)
+    return e.shifts.g1[row_tile * tiles1 + min(out, tiles1 - 1)] + image_shift(t.line);
+  if (layer == 1) {
+    return e.shifts.g2[min(out, tiles2 - 1)] +
+           e.shifts.h1[row_tile * (tiles1 + 1) + min(in, tiles1)];
+  }
+  return logit_shift(t.rows) + e.shifts.h2[row_tile * (tiles2 + 1) + min(in, tiles2)];
+}
+
 #endif
+
+template <class Format>
+__global__ void __launch_bounds__(kUpdateBlock, 1)
+    mlp_update_kernel(const __grid_constant__ UpdateMaps maps, Exchange<typename Format::Element> e,
+                      Training t, int chunks) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using Update = UpdateProduct<Format>;
+  __shared__ Barriers<Update> barriers;
+  __shared__ std::uint64_t weights_there;
+  __shared__ Largest largest;
+  char* ring = aligned_shared();
+  device::overlap_allow();
+  if (threadIdx.x == 0) device::barrier_init(&weights_there, 1);
+  barriers.init(chunks);
+  const UpdateTile tile(t, static_cast<int>(blockIdx.x));
+  const std::int64_t step = *t.state.step + t.ahead;  // see hopper/bf16/forward.cu
+  if (threadIdx.x == kTeamThreads) prefetch_maps(maps, tile, step, t.state.velocity != nullptr);
+  if (tile.layer == kLayers) {
+    device::overlap_wait();
+    return serve<kUpdateBlock>(t, e, tile.row0, step);
+  }
+  char* const weights = ring + Update::kStages * Update::kStageBytes;
+  const int team = static_cast<int>(threadIdx.x) / kConsumers;
+  if (team == kTeams) {
+    return produce_tile(ring, barriers, maps, tile, step, chunks, weights,
+                        t.state.velocity != nullptr, &weights_there);
+  }
+  device::overlap_wait();
+  const optimizer::SgdStep<float> rule(t.sgd, t.state.lr[step]);
+  float sum[kSide / 2];
+  if constexpr (Update::kParts == 1) {
+    consume<Update>(sum, ring, barriers, chunks, team);
+  } else {
+    const int out_tile = tile.row0 / kSide, in_tile = tile.column0 / kSide;
+    consume_parts(sum, ring, barriers, 0, 1, chunks, team, [&](int chunk) {
+      return product_shift(e, t, tile.layer, chunk, out_tile, in_tile + team);
+    });
+  }
+  teams_sync<kTeams>();  // all products are made: the ring is free
+  auto* const sums = reinterpret_cast<float*>(ring);
+  put_sums(sums, sum, team * kSide);
+  teams_sync<kTeams>();  // the sums are written
+  device::barrier_wait(&weights_there, 0);
+  Format::update(t, e, tile, rule, sums, weights, largest);
+#else
+  (void)maps, (void)e, (void)t, (void)chunks;
+  __trap();
+#endif
+}
+
+template <class Format>
+void launch_update(const Training& t, const Stream& stream) {
+  using Update = UpdateProduct<Format>;
+  using Element = typename Format::Element;
+  static_assert(kSide * kSumPitch * sizeof(float) <= Update::kStages * Update::kStageBytes);
+  const Exchange<Element> e(t.workspace, t);
+  constexpr int kParts = Update::kParts;
+  // Rows of values in parts are written to their end, so these maps take all of them.
+  const auto map = [&](const Element* data, std::int64_t columns, std::int64_t pitch) {
+    return operand_map(data, t.rows, kParts == 1 ? columns : pitch, pitch);
+  };
+  const auto gradient = [&](const Element* data, std::int64_t columns) {
+    return map(data, columns, kParts * columns);
+  };
+  const UpdateMaps maps{
+      {gradient(e.g1, t.hidden1), gradient(e.g2, t.hidden2), gradient(e.g3, kSide)},
+      {map(e.x[0], t.inputs + 1, e.pitch_x), map(e.x[1], t.inputs + 1, e.pitch_x)},
+      {map(e.h1, t.hidden1 + 1, e.pitch1), map(e.h2, t.hidden2 + 1, e.pitch2)},
+      ParameterMaps(t)};
+  const unsigned blocks = update_blocks(t, device_properties(stream.device()).multiprocessors);
+  const Launch config{blocks, kUpdateBlock, Update::kSharedBytes + 2 * kTileBytes, stream};
+  launch(mlp_update_kernel<Format>, config.clusters_of(Update::kCluster).overlapped(), maps, e, t,
+         divide_up(t.rows, kSide));
+}
 
 }  // namespace weft::kernels::fused_mlp

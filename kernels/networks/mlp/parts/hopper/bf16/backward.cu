@@ -12,16 +12,11 @@
 // 64 columns of g2 and, in the first column of blocks, g3 and the losses go to memory.
 #include <cuda_bf16.h>
 
-#include <cstring>
-
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
-#include "kernels/device/mma.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/mlp/launchers.h"
-#include "kernels/networks/mlp/parts/loss.cuh"
-#include "kernels/networks/mlp/parts/product.cuh"
+#include "kernels/networks/mlp/parts/backward.cuh"
 #include "kernels/networks/mlp/parts/store.cuh"
 
 namespace weft::kernels::cuda {
@@ -32,8 +27,7 @@ using namespace fused_mlp;
 constexpr int kTeams = 4;  // of four warps, that share the columns of h2 and g2
 constexpr int kTeamThreads = kTeams * kConsumers, kBlock = kTeamThreads + kCopyThreads;
 using Backward = Product<false, true, kSide, 1>;
-constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
-constexpr int kRowLanes = kMostClasses / 2;     // have two logits of a row each
+constexpr int kRowLanes = kMostClasses / 2;  // have two logits of a row each
 static_assert(kRowLanes * kSide == kTeamThreads);
 
 constexpr int kPartPitch = 24;                   // floats from a row to the next one; for the banks
@@ -47,23 +41,12 @@ std::size_t shared_bytes(const Training& t) {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-constexpr int kMostChunks = kMostHidden / kSide;
 constexpr int kG3Pitch = 48;  // bytes, from a row to the next one; for the banks
-
-// 0xffff for each of the two values that is above zero.
-__device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
-  __nv_bfloat162 values, zero;
-  std::memcpy(&values, &pair, sizeof(values));
-  zero.x = zero.y = __ushort_as_bfloat16(0);
-  return __hgt2_mask(values, zero);
-}
 
 #endif
 
 __global__ void __launch_bounds__(kBlock, 1)
-    mlp_backward_kernel(const __grid_constant__ CUtensorMap map_h2,
-                        const __grid_constant__ CUtensorMap map_w2,
-                        const __grid_constant__ CUtensorMap map_w3, Exchange<Bfloat16> e,
+    mlp_backward_kernel(const __grid_constant__ BackwardMaps maps, Exchange<Bfloat16> e,
                         Training t) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ std::uint64_t h2_there[kMostChunks], w2_there[kMostChunks];
@@ -79,11 +62,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const int thread = static_cast<int>(threadIdx.x) % kConsumers, lane = thread % 32;
   const int group = lane / 4, member = lane % 4, row = thread / 32 * 16 + group;  // and row + 8
   device::overlap_allow();
-  if (threadIdx.x == kTeamThreads) {
-    device::tma_prefetch(map_h2);
-    device::tma_prefetch(map_w3);
-    device::tma_prefetch(map_w2);
-  }
+  if (threadIdx.x == kTeamThreads) prefetch_maps(maps);
   if (threadIdx.x == 0) {
     for (int c = 0; c < chunks; ++c) {
       device::barrier_init(h2_there + c, 1);
@@ -96,15 +75,15 @@ __global__ void __launch_bounds__(kBlock, 1)
   __syncthreads();
   if (threadIdx.x == kTeamThreads) {
     copy_chunks(chunks, [&](int c, bool really) {
-      copy_box<false>(h2 + c * kBoxBytes, map_h2, row0, c * kSide, h2_there + c, really);
+      copy_box<false>(h2 + c * kBoxBytes, maps.h2, row0, c * kSide, h2_there + c, really);
     });
   } else if (threadIdx.x == kTeamThreads + 32) {
     copy_chunks(chunks, [&](int c, bool really) {
-      copy_box<false>(w3 + c * kLastBytes, map_w3, 0, c * kSide, h2_there + c, really);
+      copy_box<false>(w3 + c * kLastBytes, maps.w3, 0, c * kSide, h2_there + c, really);
     });
     device::barrier_wait(h2_there + chunks - 1, 0);  // h2 is needed first
     for (int c = 0; c < chunks; ++c) {
-      copy_box<true>(w2 + c * kBoxBytes, map_w2, column0, c * kSide, w2_there + c);
+      copy_box<true>(w2 + c * kBoxBytes, maps.w2, column0, c * kSide, w2_there + c);
     }
   }
   device::overlap_wait();
@@ -191,7 +170,7 @@ __global__ void __launch_bounds__(kBlock, 1)
           auto* word = reinterpret_cast<std::uint32_t*>(words + c * kBoxBytes + i % 2 * 8 * 128 +
                                                         (2 * step + i / 2 ^ group) * 16);
           const float* pair = g2[i / 2] + i % 2 * 2;
-          *word = device::bf16_pair(pair[0], pair[1]) & above_zero(*word);
+          *word = device::bf16_pair(pair[0], pair[1]) & above_zero<__nv_bfloat162>(*word);
         }
       }
     }
@@ -216,14 +195,10 @@ __global__ void __launch_bounds__(kBlock, 1)
     multiply<Backward, kSide>(sum, h2 + c * kBoxBytes, w2 + c * kBoxBytes, c > 0);
   }
   device::wgmma_wait<0>();
-#pragma unroll
-  for (int i = 0; i < kSide / 2; ++i) {
-    const std::uint32_t keep = above_zero(mask[i / 2 % 2][i / 4]);
-    if ((i % 2 == 0 ? keep & 0xffff : keep >> 16) == 0) sum[i] = 0.0f;
-  }
+  mask_sums<__nv_bfloat162>(sum, mask);
   store_tile(e.g1 + std::int64_t{row0} * t.hidden1 + column0, t.hidden1, sum);
 #else
-  (void)map_h2, (void)map_w2, (void)map_w3, (void)e, (void)t;
+  (void)maps, (void)e, (void)t;
   __trap();
 #endif
 }
@@ -232,16 +207,10 @@ __global__ void __launch_bounds__(kBlock, 1)
 
 void fused_mlp_backward_four_kernels_bf16(const Training& t, const Stream& stream) {
   const Exchange<Bfloat16> e(t.workspace, t);
-  const CUtensorMap map_h2 =
-      matrix_map(e.h2, TensorMapType::bf16, {t.rows, t.hidden2, e.pitch2}, kSide);
-  const CUtensorMap map_w2 =
-      matrix_map(e.w2, TensorMapType::bf16, {t.hidden2, t.hidden1, t.hidden1}, kSide);
-  const CUtensorMap map_w3 =
-      matrix_map(e.w3, TensorMapType::bf16, {t.classes, t.hidden2, t.hidden2}, kMostClasses);
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(t.hidden1 / kSide));
   const Launch config{grid, kBlock, shared_bytes(t), stream};
-  launch(mlp_backward_kernel, config.overlapped(), map_h2, map_w2, map_w3, e, t);
+  launch(mlp_backward_kernel, config.overlapped(), BackwardMaps(e, t), e, t);
 }
 
 }  // namespace weft::kernels::cuda

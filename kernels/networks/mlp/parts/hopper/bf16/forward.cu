@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A hidden layer: h = max(x W^T + b, 0), a block for 64 x 64 of it.
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/quad.cuh"
 #include "kernels/device/tma.cuh"
@@ -68,16 +67,15 @@ __global__ void __launch_bounds__(kBlock, 1)
 void layer(const Training& t, const Bfloat16* const (&x)[2], std::int64_t pitch_x, int in,
            const Bfloat16* w, std::int64_t pitch_w, const float* bias, Bfloat16* h,
            std::int64_t pitch, int out, bool overlap, const Stream& stream) {
-  const auto map = [&](const Bfloat16* data, std::int64_t rows, std::int64_t row_pitch) {
-    return matrix_map(data, TensorMapType::bf16, {rows, in, row_pitch}, kSide);
-  };
   const Inputs inputs{
-      {map(x[0], t.rows, pitch_x), map(x[1], t.rows, pitch_x)}, t.state.step, t.ahead};
+      {operand_map(x[0], t.rows, in, pitch_x), operand_map(x[1], t.rows, in, pitch_x)},
+      t.state.step,
+      t.ahead};
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(out / kSide));
   const Launch config{grid, kBlock, Forward::kSharedBytes, stream};
-  launch(mlp_forward_kernel, config.overlapped(overlap), inputs, map(w, out, pitch_w), h, pitch,
-         bias, divide_up(in, kSide));
+  launch(mlp_forward_kernel, config.overlapped(overlap), inputs, operand_map(w, out, in, pitch_w),
+         h, pitch, bias, divide_up(in, kSide));
 }
 
 }  // namespace

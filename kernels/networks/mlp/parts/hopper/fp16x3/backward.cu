@@ -12,15 +12,11 @@
 // ReLU's gradient is made.
 #include <cuda_fp16.h>
 
-#include <cstring>
-
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
-#include "kernels/device/mma.cuh"
 #include "kernels/device/overlap.cuh"
 #include "kernels/networks/mlp/launchers.h"
+#include "kernels/networks/mlp/parts/backward.cuh"
 #include "kernels/networks/mlp/parts/halves.cuh"
-#include "kernels/networks/mlp/parts/loss.cuh"
 
 namespace weft::kernels::cuda {
 namespace {
@@ -29,11 +25,6 @@ using namespace fused_mlp;
 
 constexpr int kStages = 4;
 using Backward = Product<false, true, kSide, kStages, false, 2>;
-constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
-
-struct Operands {
-  CUtensorMap h2, w2, w3;
-};
 
 // For each chunk of h2 both parts of it and of w3, and a ring of w2.
 std::size_t shared_bytes(const Training& t) {
@@ -42,15 +33,6 @@ std::size_t shared_bytes(const Training& t) {
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-constexpr int kMostChunks = kMostHidden / kSide;
-
-// 0xffff for each of the two values that is above zero.
-__device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
-  __half2 values;
-  std::memcpy(&values, &pair, sizeof(values));
-  return __hgt2_mask(values, __half2{});
-}
 
 // Sums of products of parts, for two tiles of eight columns. None waits for another.
 struct PartSums {
@@ -75,7 +57,8 @@ struct PartSums {
 #endif
 
 __global__ void __launch_bounds__(kTeamThreads + 32, 1)
-    mlp_backward_parts_kernel(const __grid_constant__ Operands maps, Exchange<Half> e, Training t) {
+    mlp_backward_parts_kernel(const __grid_constant__ BackwardMaps maps, Exchange<Half> e,
+                              Training t) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ std::uint64_t h2_there[kMostChunks], w2_there[kMostChunks], w2_free[kMostChunks];
   __shared__ std::uint32_t largest[4];
@@ -89,11 +72,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   const int thread = static_cast<int>(threadIdx.x) % kConsumers, lane = thread % 32;
   const int group = lane / 4, member = lane % 4, row = thread / 32 * 16 + group;  // and row + 8
   device::overlap_allow();
-  if (threadIdx.x == kTeamThreads) {
-    device::tma_prefetch(maps.h2);
-    device::tma_prefetch(maps.w3);
-    device::tma_prefetch(maps.w2);
-  }
+  if (threadIdx.x == kTeamThreads) prefetch_maps(maps);
   if (threadIdx.x == 0) {
     for (int c = 0; c < chunks; ++c) {
       device::barrier_init(h2_there + c, 1);
@@ -137,7 +116,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
     label[half] = at < t.rows ? labels[at] : 0;
   }
   // Lane c has the shifts of chunk c.
-  int shift_h2 = 0, shift_w3 = 0, shift_w2 = 0;
+  int shift_w3 = 0, shift_h2 = 0, shift_w2 = 0;
   if (lane < chunks) {
     shift_h2 = e.shifts.h2[row_tile * (chunks + 1) + lane];
     shift_w3 = e.shifts.w3[lane];
@@ -235,7 +214,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
       for (int i = 0; i < 4; ++i) {  // tile and half of the rows
         auto* word = reinterpret_cast<std::uint32_t*>(words + 2 * c * kBoxBytes + i % 2 * 8 * 128 +
                                                       (2 * step + i / 2 ^ group) * 16);
-        const std::uint32_t keep = above_zero(*word);
+        const std::uint32_t keep = above_zero<__half2>(*word);
         // logit_shift() + w3's shift lead to hidden_shift(): by -15.
         const int at = i % 2 * 2;
         std::uint32_t g2_big, g2_small;
@@ -268,11 +247,7 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
   teams_sync<kTeams>();  // g2 has been read
   add_teams(sum, reinterpret_cast<float*>(h2), team);
   if (team != 0) return;
-#pragma unroll
-  for (int i = 0; i < kSide / 2; ++i) {
-    const std::uint32_t keep = above_zero(mask[i / 2 % 2][i / 4]);
-    if ((i % 2 == 0 ? keep & 0xffff : keep >> 16) == 0) sum[i] = 0.0f;
-  }
+  mask_sums<__half2>(sum, mask);
   const int shift = tile_shift(sum, largest);
   if (threadIdx.x == 0) e.shifts.g1[row_tile * tiles1 + tile] = shift;
   store_parts(e.g1 + std::int64_t{row0} * 2 * t.hidden1 + big_column(column0), 2 * t.hidden1, sum,
@@ -287,16 +262,10 @@ __global__ void __launch_bounds__(kTeamThreads + 32, 1)
 
 void fused_mlp_backward_four_kernels_fp16x3(const Training& t, const Stream& stream) {
   const Exchange<Half> e(t.workspace, t);
-  const auto map = [](const Half* data, const MatrixExtents& extents, int rows) {
-    return matrix_map(data, TensorMapType::fp16, extents, rows);
-  };
-  const Operands maps{map(e.h2, {t.rows, 2 * t.hidden2, e.pitch2}, kSide),
-                      map(e.w2, {t.hidden2, 2 * t.hidden1, 2 * t.hidden1}, kSide),
-                      map(e.w3, {t.classes, 2 * t.hidden2, 2 * t.hidden2}, kMostClasses)};
   const dim3 grid(static_cast<unsigned>(divide_up(t.rows, kSide)),
                   static_cast<unsigned>(t.hidden1 / kSide));
   const Launch config{grid, kTeamThreads + 32, shared_bytes(t), stream};
-  launch(mlp_backward_parts_kernel, config.overlapped(), maps, e, t);
+  launch(mlp_backward_parts_kernel, config.overlapped(), BackwardMaps(e, t), e, t);
 }
 
 }  // namespace weft::kernels::cuda

@@ -2,7 +2,6 @@
 // A hidden layer with the accuracy of fp32: h = max(x W^T + b, 0), a block for 64 x 64 of it. Two
 // teams of four warps take turns along k, so that one adds sums while the other multiplies.
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/networks/mlp/launchers.h"
 #include "kernels/networks/mlp/parts/halves.cuh"
@@ -79,7 +78,7 @@ __global__ void __launch_bounds__(kTeamThreads + kCopyThreads, 1)
 }
 
 CUtensorMap map_of(const Half* data, std::int64_t rows, int in, std::int64_t pitch) {
-  return matrix_map(data, TensorMapType::fp16, {rows, 2 * round_up(in, kSide), pitch}, kSide);
+  return operand_map(data, rows, 2 * round_up(in, kSide), pitch);
 }
 
 void launch_layer(const Layer& layer, const Training& t, bool overlap, const Stream& stream) {

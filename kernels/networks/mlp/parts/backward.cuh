@@ -1,12 +1,60 @@
 // SPDX-License-Identifier: MIT
-// Softmax and cross-entropy of logits of which a few lanes have a row.
+// What the kernels of the backward pass share in both formats: the maps of the operands, ReLU's
+// mask, and softmax with cross-entropy of logits of which a few lanes have a row.
 #pragma once
 
+#include <cstring>
+
+#include "engine/tensor_map.h"
+#include "kernels/device/mma.cuh"
 #include "kernels/device/warp.cuh"
-#include "kernels/networks/mlp/parts/arguments.h"
+#include "kernels/networks/mlp/parts/product.cuh"
 #include "kernels/softmax/parts/target.cuh"
 
 namespace weft::kernels::fused_mlp {
+
+constexpr int kMostChunks = kMostHidden / kSide;
+constexpr int kLastBytes = kMostClasses * 128;  // of a box of the last layer's weights
+
+struct BackwardMaps {
+  CUtensorMap h2, w2, w3;
+
+  template <class Element>
+  BackwardMaps(const Exchange<Element>& e, const Training& t)
+      : h2(operand_map(e.h2, t.rows, e.kParts * t.hidden2, e.pitch2)),
+        w2(operand_map(e.w2, t.hidden2, e.kParts * t.hidden1, e.kParts * t.hidden1)),
+        w3(operand_map(e.w3, t.classes, e.kParts * t.hidden2, e.kParts * t.hidden2, kMostClasses)) {
+  }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+__device__ __forceinline__ void prefetch_maps(const BackwardMaps& maps) {
+  device::tma_prefetch(maps.h2);
+  device::tma_prefetch(maps.w3);
+  device::tma_prefetch(maps.w2);
+}
+
+// 0xffff for each of the two values that is above zero. Pair: __nv_bfloat162 or __half2.
+template <class Pair>
+__device__ __forceinline__ std::uint32_t above_zero(std::uint32_t pair) {
+  Pair values;
+  std::memcpy(&values, &pair, sizeof(values));
+  return __hgt2_mask(values, Pair{});
+}
+
+// Keeps the sums of a thread where h1 is above zero.
+template <class Pair>
+__device__ __forceinline__ void mask_sums(float (&sum)[kSide / 2],
+                                          const std::uint32_t (&h1)[2][8]) {
+#pragma unroll
+  for (int i = 0; i < kSide / 2; ++i) {
+    const std::uint32_t keep = above_zero<Pair>(h1[i / 2 % 2][i / 4]);
+    if ((i % 2 == 0 ? keep & 0xffff : keep >> 16) == 0) sum[i] = 0.0f;
+  }
+}
+
+#endif
 
 // Over the kLanes neighbours that have a row.
 template <int kLanes, class T, class Op>
