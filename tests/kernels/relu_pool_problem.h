@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv_relu_pool/conv_relu_pool.h"
-#include "kernels/conv_relu_pool/cpu/templates.h"
+#include "kernels/conv_relu_pool/problem.h"
 #include "tests/support/compare.h"
 #include "tests/support/guarded.h"
 #include "tests/support/random.h"
@@ -29,20 +28,6 @@ inline std::string name_of(const ReluPoolDims& dims) {
              dims.ph, ",", dims.pw, ")");
 }
 
-inline std::int64_t inputs(const ReluPoolDims& d) {
-  return d.conv.n * d.conv.c * d.conv.h * d.conv.w;
-}
-inline std::int64_t outputs(const ReluPoolDims& d) {
-  return d.conv.n * d.conv.oc * d.rows() * d.columns();
-}
-inline std::int64_t weights(const ReluPoolDims& d) {
-  return d.conv.oc * d.conv.c * d.conv.kh * d.conv.kw;
-}
-inline double flops(const ReluPoolDims& d) {
-  return 2.0 * static_cast<double>(outputs(d) * d.ph * d.pw) *
-         static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
-}
-
 template <class T>
 struct PoolResults {
   std::vector<T> y, dx, dw, db;
@@ -54,16 +39,21 @@ struct PoolProblem {
   GradientMode mode;
   std::vector<float> x, w, bias, dy, dx, dw, db;  // the last three: before an accumulating pass
 
+  std::int64_t inputs() const { return problems::ReluPool{d}.inputs(); }
+  std::int64_t outputs() const { return problems::ReluPool{d}.outputs(); }
+  std::int64_t weights() const { return problems::ReluPool{d}.weights(); }
+  double flops() const { return problems::ReluPool{d}.flops(); }
+
   PoolProblem(const ReluPoolDims& dims, bool integers, GradientMode mode_) : d(dims), mode(mode_) {
     const auto values = [&](std::int64_t n, std::uint64_t seed) {
       return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
     };
-    x = values(inputs(d), 1);
-    w = values(weights(d), 2);
+    x = values(inputs(), 1);
+    w = values(weights(), 2);
     bias = values(d.conv.oc, 3);
-    dy = values(outputs(d), 4);
-    dx = values(inputs(d), 5);
-    dw = values(weights(d), 6);
+    dy = values(outputs(), 4);
+    dx = values(inputs(), 5);
+    dw = values(weights(), 6);
     db = values(d.conv.oc, 7);
   }
 
@@ -81,6 +71,14 @@ struct PoolProblem {
     return r;
   }
 
+  // Memory of a gradient: nothing, or what is there before.
+  Guarded<float> output(const std::vector<float>& before, const Stream& stream,
+                        std::int64_t misalign) const {
+    Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
+    if (mode == GradientMode::accumulate) memory.set(before);
+    return memory;
+  }
+
   // The backward passes start from `argmax`, so that a near tie cannot tell them apart. What the
   // rung does not take stays empty.
   PoolResults<float> run(const Bytes& argmax, const ReluPoolOptions& options, const Stream& stream,
@@ -89,17 +87,13 @@ struct PoolProblem {
       return conv_relu_pool_takes(options.variant, {pass, d, options.mode}, stream.device());
     };
     PoolResults<float> r;
-    const auto output = [&](const std::vector<float>& before) {
-      Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
-      if (mode == GradientMode::accumulate) memory.set(before);
-      return memory;
-    };
     const Guarded<float> x_(x, stream, misalign), w_(w, stream, misalign);
     const Guarded<float> bias_(bias, stream, misalign), dy_(dy, stream, misalign);
     const Guarded<std::uint8_t> given(argmax, stream, misalign);
-    Guarded<float> y_(outputs(d), stream, misalign);
-    Guarded<std::uint8_t> argmax_(outputs(d), stream, misalign);
-    Guarded<float> dx_ = output(dx), dw_ = output(dw), db_ = output(db);
+    Guarded<float> y_(outputs(), stream, misalign);
+    Guarded<std::uint8_t> argmax_(outputs(), stream, misalign);
+    Guarded<float> dx_ = output(dx, stream, misalign), dw_ = output(dw, stream, misalign);
+    Guarded<float> db_ = output(db, stream, misalign);
     const auto scratch = [&](ConvPass pass) {
       return Buffer(conv2d_relu_pool_workspace_bytes(pass, d, options, stream.device()), stream);
     };
@@ -139,7 +133,7 @@ inline void expect_equal(const PoolResults<float>& found, const PoolResults<doub
                          const PoolProblem& p, const ReluPoolOptions& options, bool integers) {
   const ComputeMode mode = options.mode;
   const ConvDims& d = p.d.conv;
-  const bool few = outputs(p.d) <= 5;
+  const bool few = p.outputs() <= 5;
   const std::int64_t taps = d.kh * d.kw, windows = d.n * p.d.rows() * p.d.columns();
   const double unit = mode == ComputeMode::fp32   ? 0
                       : mode == ComputeMode::tf32 ? std::ldexp(1.0, -11)

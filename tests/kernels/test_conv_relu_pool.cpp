@@ -64,7 +64,7 @@ TEST_P(ReluPool, MatchesTheOracle) {
   std::map<std::string_view, int> compared;
   int turn = 0;
   for (const ReluPoolDims& d : relu_pool_cases()) {
-    if (too_large(flops(d))) continue;
+    if (too_large(problems::ReluPool{d}.flops())) continue;
     const GradientMode mode = turn++ % 2 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
     const PoolProblem problem(d, false, mode);
     const PoolResults<double> expected = problem.expected();
@@ -93,7 +93,7 @@ TEST_P(ReluPool, ChannelsComeInTurns) {
 // Small integers tie often: the lowest index must win.
 TEST_P(ReluPool, IsExactOnIntegers) {
   for (const ReluPoolDims& d : relu_pool_cases()) {
-    if (too_large(flops(d))) continue;
+    if (too_large(problems::ReluPool{d}.flops())) continue;
     const PoolProblem problem(d, true, GradientMode::accumulate);
     const PoolResults<double> expected = problem.expected();
     for (const ReluPoolOptions& options : calls()) {
@@ -117,9 +117,11 @@ TEST_P(ReluPool, EqualsTheUnfusedLayers) {
   const PoolDims pool{d.conv.n, d.conv.oc, d.conv.oh(), d.conv.ow()};
   const Guarded<float> x(p.x, stream()), w(p.w, stream()), bias(p.bias, stream()),
       dy(p.dy, stream());
-  Guarded<float> z(maps, stream()), dz(maps, stream()), y(outputs(d), stream());
-  Guarded<std::int32_t> indices(outputs(d), stream());
-  Guarded<float> dx(inputs(d), stream()), dw(weights(d), stream()), db(d.conv.oc, stream());
+  Guarded<float> z(maps, stream()), dz(maps, stream()),
+      y(problems::ReluPool{d}.outputs(), stream());
+  Guarded<std::int32_t> indices(problems::ReluPool{d}.outputs(), stream());
+  Guarded<float> dx(problems::ReluPool{d}.inputs(), stream()),
+      dw(problems::ReluPool{d}.weights(), stream()), db(d.conv.oc, stream());
   const auto scratch = [&](ConvPass pass) {
     return Buffer(conv2d_workspace_bytes(pass, d.conv, {}, device()), stream());
   };
@@ -147,7 +149,7 @@ TEST_P(ReluPool, EqualsTheUnfusedLayers) {
 TEST_P(ReluPool, TakesAnyAlignmentAndGivesTheSameBitsTwice) {
   for (const ReluPoolDims& d :
        {ReluPoolDims{{5, 6, 14, 14, 16, 5, 5}}, ReluPoolDims{{3, 32, 26, 26, 64, 3, 3}}}) {
-    if (too_large(flops(d))) continue;
+    if (too_large(problems::ReluPool{d}.flops())) continue;
     const PoolProblem problem(d, false, GradientMode::accumulate);
     const Bytes argmax = problem.expected().argmax;
     for (const ReluPoolOptions& options : calls()) {
@@ -232,7 +234,8 @@ TEST_P(ReluPool, WorksWithoutBiasAndArgmax) {
   const Guarded<std::uint8_t> argmax(expected.argmax, stream());
   for (const ReluPoolOptions& options : calls()) {
     if (options.mode != ComputeMode::fp32) continue;
-    Guarded<float> y(outputs(d), stream()), dw(weights(d), stream());
+    Guarded<float> y(problems::ReluPool{d}.outputs(), stream()),
+        dw(problems::ReluPool{d}.weights(), stream());
     const auto bytes_of = [&](ConvPass pass) {
       return conv2d_relu_pool_workspace_bytes(pass, d, options, device());
     };
@@ -252,8 +255,8 @@ TEST_P(ReluPool, MasksTheGradientOfTheData) {
   for (const ReluPoolDims& d :
        {ReluPoolDims{{2, 3, 9, 8, 4, 3, 3, 1, 1, 1, 1}}, ReluPoolDims{{2, 32, 26, 26, 64, 3, 3}},
         ReluPoolDims{{2, 3, 11, 9, 4, 3, 3, 2, 1, 1, 0}}}) {
-    if (too_large(flops(d))) continue;
-    const std::vector<float> x = random_integers(inputs(d), 8, -1, 2);
+    if (too_large(problems::ReluPool{d}.flops())) continue;
+    const std::vector<float> x = random_integers(problems::ReluPool{d}.inputs(), 8, -1, 2);
     const Guarded<float> mask(x, stream());
     for (const GradientMode mode : {GradientMode::overwrite, GradientMode::accumulate}) {
       const PoolProblem p(d, true, mode);

@@ -9,11 +9,8 @@
 #include <limits>
 
 #include "kernels/conv_relu_pool/cpu/table.h"
-#include "kernels/conv_relu_pool/cpu/templates.h"
 #include "tests/cases/cpu_isas.h"
-#include "tests/support/compare.h"
-#include "tests/support/guarded.h"
-#include "tests/support/random.h"
+#include "tests/kernels/relu_pool_problem.h"
 #include "tests/support/small.h"
 
 WEFT_CPU_TABLES(ReluPoolCpu, relu_pool_cpu)
@@ -46,90 +43,28 @@ std::vector<ReluPoolDims> cases() {
   };
 }
 
-std::string name_of(const ReluPoolDims& dims) {
-  const ConvDims& d = dims.conv;
-  return str("x(", d.n, ",", d.c, ",", d.h, ",", d.w, ") w(", d.oc, ",", d.c, ",", d.kh, ",", d.kw,
-             ") stride(", d.stride_h, ",", d.stride_w, ") pad(", d.pad_h, ",", d.pad_w, ") window(",
-             dims.ph, ",", dims.pw, ")");
-}
-
-template <class T>
-struct ReluPoolResults {
-  std::vector<T> y, dx, dw, db;
-  Bytes argmax;
-};
-
-struct ReluPoolProblem {
-  ReluPoolDims d;
-  GradientMode mode;
-  std::int64_t inputs, weights, outputs;
-  std::vector<float> x, w, bias, dy, dx, dw, db;
-
-  ReluPoolProblem(const ReluPoolDims& dims, bool integers, GradientMode mode_)
-      : d(dims),
-        mode(mode_),
-        inputs(dims.conv.n * dims.conv.c * dims.conv.h * dims.conv.w),
-        weights(dims.conv.oc * dims.conv.c * dims.conv.kh * dims.conv.kw),
-        outputs(dims.conv.n * dims.conv.oc * dims.rows() * dims.columns()) {
-    const auto values = [&](std::int64_t n, std::uint64_t seed) {
-      return integers ? random_integers(n, seed, -2, 2) : random_floats(n, seed);
-    };
-    x = values(inputs, 1);
-    w = values(weights, 2);
-    bias = values(d.conv.oc, 3);
-    dy = values(outputs, 4);
-    dx = values(inputs, 5);
-    dw = values(weights, 6);
-    db = values(d.conv.oc, 7);
-  }
-  double flops() const {
-    return 2.0 * static_cast<double>(outputs * d.ph * d.pw) *
-           static_cast<double>(d.conv.c * d.conv.kh * d.conv.kw);
-  }
-
-  ReluPoolResults<double> expected() const {
-    const auto x64 = to_double(x), w64 = to_double(w), bias64 = to_double(bias),
-               dy64 = to_double(dy);
-    ReluPoolResults<double> r{std::vector<double>(dy.size()), to_double(dx), to_double(dw),
-                              to_double(db), Bytes(dy.size())};
-    cpu::conv2d_relu_pool_forward<double>(r.y.data(), r.argmax.data(), x64.data(), w64.data(),
-                                          bias64.data(), d);
-    cpu::conv2d_relu_pool_backward_data<double>(r.dx.data(), dy64.data(), r.argmax.data(),
-                                                w64.data(), d, mode);
-    cpu::conv2d_relu_pool_backward_weights<double>(r.dw.data(), r.db.data(), dy64.data(),
-                                                   r.argmax.data(), x64.data(), d, mode);
-    return r;
-  }
+// What table functions compute of a problem of random values.
+struct TableProblem : relu_pool::PoolProblem {
+  using PoolProblem::PoolProblem;
 
   // The backward passes start from `argmax`, so that a near tie cannot tell them apart.
-  ReluPoolResults<float> run(const ReluPoolCpu& table, const Bytes& argmax) const {
+  relu_pool::PoolResults<float> run(const ReluPoolCpu& table, const Bytes& argmax) const {
     const Stream stream(Device::cpu());
     const std::int64_t misalign = 1;
-    const auto output = [&](const std::vector<float>& before) {
-      Guarded<float> memory(static_cast<std::int64_t>(before.size()), stream, misalign);
-      if (mode == GradientMode::accumulate) memory.set(before);
-      return memory;
-    };
-    Guarded<float> y_(outputs, stream, misalign), dx_ = output(dx), dw_ = output(dw),
-                                                  db_ = output(db);
-    Guarded<std::uint8_t> argmax_(outputs, stream, misalign);
-    if (outputs > 0) {
+    Guarded<float> y_(outputs(), stream, misalign);
+    Guarded<float> dx_ = output(dx, stream, misalign), dw_ = output(dw, stream, misalign);
+    Guarded<float> db_ = output(db, stream, misalign);
+    Guarded<std::uint8_t> argmax_(outputs(), stream, misalign);
+    if (outputs() > 0) {
       table.forward(y_.data(), argmax_.data(), x.data(), w.data(), bias.data(), d);
     }
-    if (inputs > 0) {
+    if (inputs() > 0) {
       table.backward_data(dx_.data(), dy.data(), argmax.data(), w.data(), d, mode);
     }
     table.backward_weights(dw_.data(), db_.data(), dy.data(), argmax.data(), x.data(), d, mode);
     return {y_.get(), dx_.get(), dw_.get(), db_.get(), argmax_.get()};
   }
 };
-
-// `few` windows may all be cut, and then every gradient is zero.
-Bound bound(std::int64_t length, bool integers, bool few) {
-  const double eps = std::numeric_limits<float>::epsilon(), k = static_cast<double>(length);
-  if (integers) return {0, 0, few};
-  return {4 * eps * (k / 6 + 2), 4 * eps, few};
-}
 
 class Threads {
  public:
@@ -148,24 +83,24 @@ TEST(ReluPoolCpu, MatchesTheOracle) {
       for (const bool integers : {false, true}) {
         const GradientMode mode =
             turn++ % 3 == 0 ? GradientMode::overwrite : GradientMode::accumulate;
-        const ReluPoolProblem p(d, integers, mode);
+        const TableProblem p(d, integers, mode);
         if (too_large(p.flops())) continue;
-        const ReluPoolResults<double> expected = p.expected();
-        const ReluPoolResults<float> found = p.run(*table, expected.argmax);
-        const std::string what = str(isa, " ", name_of(d), integers ? " integers" : "");
+        const relu_pool::PoolResults<double> expected = p.expected();
+        const relu_pool::PoolResults<float> found = p.run(*table, expected.argmax);
+        const auto bound = [&](std::int64_t length) {
+          return relu_pool::bound(length, 0, integers, p.outputs() <= 5 || p.inputs() == 0);
+        };
+        const std::string what = str(isa, " ", relu_pool::name_of(d), integers ? " integers" : "");
         const std::int64_t taps = d.conv.kh * d.conv.kw;
-        const bool few = p.outputs <= 5 || p.inputs == 0;
         const std::int64_t windows = d.conv.n * d.rows() * d.columns();
-        if (p.outputs > 0) {
-          EXPECT_TRUE(
-              compare(found.y, expected.y, bound(d.conv.c * taps, integers, few), what + " y"));
+        if (p.outputs() > 0) {
+          EXPECT_TRUE(compare(found.y, expected.y, bound(d.conv.c * taps), what + " y"));
         }
-        if (p.inputs > 0) {
-          EXPECT_TRUE(
-              compare(found.dx, expected.dx, bound(d.conv.oc * taps, integers, few), what + " dx"));
+        if (p.inputs() > 0) {
+          EXPECT_TRUE(compare(found.dx, expected.dx, bound(d.conv.oc * taps), what + " dx"));
         }
-        EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows, integers, few), what + " dw"));
-        EXPECT_TRUE(compare(found.db, expected.db, bound(windows, integers, few), what + " db"));
+        EXPECT_TRUE(compare(found.dw, expected.dw, bound(windows), what + " dw"));
+        EXPECT_TRUE(compare(found.db, expected.db, bound(windows), what + " db"));
         if (integers) {
           EXPECT_EQ(found.argmax, expected.argmax) << what;
         }
@@ -177,19 +112,19 @@ TEST(ReluPoolCpu, MatchesTheOracle) {
 TEST(ReluPoolCpu, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const auto& [isa, table] : relu_pool_cpu_tables()) {
     for (const ReluPoolDims& d : cases()) {
-      const ReluPoolProblem p(d, false, GradientMode::overwrite);
+      const TableProblem p(d, false, GradientMode::overwrite);
       if (too_large(p.flops())) continue;
       const Bytes argmax = p.expected().argmax;
       const auto run = [&, table = table](int count) {
         const Threads threads(count);
         return p.run(*table, argmax);
       };
-      const ReluPoolResults<float> one = run(1);
+      const relu_pool::PoolResults<float> one = run(1);
       for (const int count : {2, 3}) {
-        const ReluPoolResults<float> more = run(count);
+        const relu_pool::PoolResults<float> more = run(count);
         EXPECT_TRUE(one.y == more.y && one.dx == more.dx && one.dw == more.dw &&
                     one.db == more.db && one.argmax == more.argmax)
-            << isa << " on " << count << " threads, " << name_of(d);
+            << isa << " on " << count << " threads, " << relu_pool::name_of(d);
       }
     }
   }
