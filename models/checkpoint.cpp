@@ -22,21 +22,23 @@ void add_weights(SafeTensors& content, const std::string& prefix, const layers::
   add_tensors(content, prefix, net, SliceKind::buffers, weights.buffers);
 }
 
-std::string prefix_of(std::string_view state) {
-  return std::string(state) + ".";
+std::string prefix_of(const OptimizerState& state) {
+  return std::string(state.name) + ".";
 }
 
 // A run goes on with the optimizer that it began with: the moments of one mean nothing to another.
-void check_optimizer(const SafeTensors& content, Optimizer optimizer, const std::string& where) {
-  for (const Optimizer other : {Optimizer::sgd, Optimizer::adamw}) {
-    if (other == optimizer) continue;
-    for (const std::string_view state : state_names(other)) {
-      for (const NamedTensor& tensor : content.tensors) {
-        if (!tensor.name.starts_with(prefix_of(state))) continue;
-        throw Error(ErrorKind::data,
-                    str(where, ": the config says ", name_of(optimizer), ", but tensor ",
-                        in_quotes(tensor.name), " was written by ", name_of(other)));
-      }
+void check_optimizer(const SafeTensors& content, const Optimizer& optimizer,
+                     const std::string& where) {
+  const auto keeps = [](const Optimizer& kind, const NamedTensor& tensor) {
+    return std::ranges::any_of(kind.states, [&](const OptimizerState& state) {
+      return tensor.name.starts_with(prefix_of(state));
+    });
+  };
+  for (const Optimizer& other : optimizers()) {
+    for (const NamedTensor& tensor : content.tensors) {
+      if (!keeps(other, tensor) || keeps(optimizer, tensor)) continue;
+      throw Error(ErrorKind::data, str(where, ": the config says ", optimizer.name, ", but tensor ",
+                                       in_quotes(tensor.name), " was written by ", other.name));
     }
   }
 }
@@ -60,7 +62,7 @@ Checkpoint fresh_checkpoint(const TrainConfig& config, const DataFingerprint& da
   checkpoint.state.data = data;
   checkpoint.weights = {net.initial_parameters(config.seed), net.initial_buffers()};
   scale_weights(checkpoint.weights.parameters, net, config.init_gain);
-  checkpoint.states.assign(state_names(config.optimizer).size(),
+  checkpoint.states.assign(config.optimizer->states.size(),
                            std::vector<float>(checkpoint.weights.parameters.size()));
   if (config.ema_decay > 0) checkpoint.average = checkpoint.weights;
   return checkpoint;
@@ -71,9 +73,9 @@ SafeTensors checkpoint_content(const Checkpoint& checkpoint, const layers::Seque
   content.metadata = {{"format", "pt"}, {kRunKey, to_json(checkpoint.state)}};
   const HostWeights& weights = checkpoint.weights;
   add_tensors(content, kParameter, net, SliceKind::parameters, weights.parameters);
-  const auto names = state_names(checkpoint.state.config.optimizer);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    add_tensors(content, prefix_of(names[i]), net, SliceKind::parameters, checkpoint.states[i]);
+  const auto& states = checkpoint.state.config.optimizer->states;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    add_tensors(content, prefix_of(states[i]), net, SliceKind::parameters, checkpoint.states[i]);
   }
   add_tensors(content, kBuffer, net, SliceKind::buffers, weights.buffers);
   if (checkpoint.state.config.ema_decay > 0) {
@@ -95,21 +97,21 @@ Checkpoint checkpoint_of(const SafeTensors& content, const layers::Sequential& n
                          const std::string& where) {
   Checkpoint checkpoint;
   checkpoint.state = run_state_of(content, where);
-  const Optimizer optimizer = checkpoint.state.config.optimizer;
+  const Optimizer& optimizer = *checkpoint.state.config.optimizer;
   check_optimizer(content, optimizer, where);
   std::vector<std::string> prefixes = {kParameter, kBuffer, kAverage, kBest};
-  for (const std::string_view state : state_names(optimizer)) prefixes.push_back(prefix_of(state));
+  for (const OptimizerState& state : optimizer.states) prefixes.push_back(prefix_of(state));
   check_no_others(content, prefixes, net, where);
   const auto flat = [&](const std::string& prefix, SliceKind kind) {
     return flat_values(content, prefix, net, kind, where);
   };
   checkpoint.weights = {flat(kParameter, SliceKind::parameters), flat(kBuffer, SliceKind::buffers)};
-  for (const std::string_view state : state_names(optimizer)) {
+  for (const OptimizerState& state : optimizer.states) {
     checkpoint.states.push_back(flat(prefix_of(state), SliceKind::parameters));
-  }
-  if (optimizer == Optimizer::adamw &&
-      std::ranges::any_of(checkpoint.states[1], [](float square) { return square < 0; })) {
-    throw Error(ErrorKind::data, str(where, ": a mean of squares (exp_avg_sq) is below 0"));
+    if (state.is_square &&
+        std::ranges::any_of(checkpoint.states.back(), [](float square) { return square < 0; })) {
+      throw Error(ErrorKind::data, str(where, ": a mean of squares (", state.name, ") is below 0"));
+    }
   }
   if (checkpoint.state.config.ema_decay > 0) {
     checkpoint.average = {flat(kAverage, SliceKind::parameters),

@@ -24,7 +24,7 @@ struct HostWeights {
 struct Checkpoint {
   RunState state;
   HostWeights weights;
-  std::vector<std::vector<float>> states;  // one for each of state_names(), as parameters
+  std::vector<std::vector<float>> states;  // one for each of Optimizer::states, as parameters
   HostWeights average;                     // empty unless state.config.ema_decay > 0
   HostWeights best;                        // empty unless best_epoch(state.history) > 0
 

@@ -128,9 +128,9 @@ void require_same_weights(distributed::Communicator& ranks, const layers::Sequen
   };
   add("", checkpoint.weights.parameters, true);
   add("", checkpoint.weights.buffers, false);
-  const auto states = state_names(checkpoint.state.config.optimizer);
+  const auto& states = checkpoint.state.config.optimizer->states;
   for (std::size_t i = 0; i < checkpoint.states.size(); ++i) {
-    add(str(states[i], "."), checkpoint.states[i], true);
+    add(str(states[i].name, "."), checkpoint.states[i], true);
   }
   add("average.", checkpoint.average.parameters, true);
   add("average.", checkpoint.average.buffers, false);

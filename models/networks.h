@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "layers/sequential.h"
-#include "models/schedule.h"
 
 namespace weft::models {
 
@@ -40,7 +39,7 @@ struct NetworkInfo {
   std::string_view summary;  // one line for --help and inspect
   std::string_view definition;
   int epochs;  // these suit it at batch 64, in fp32
-  Schedule schedule;
+  float peak_lr;
   float weight_decay = 5e-4f;
 };
 

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/names.h"
 #include "models/split.h"
+#include "models/training/settings.h"
 
 namespace weft::models {
 
@@ -59,18 +60,19 @@ TrainConfig default_config(std::string_view network) {
   }
   const NetworkInfo& info = network_named(network);
   config.epochs = info.epochs;
-  config.schedule = info.schedule;
+  config.schedule.peak = info.peak_lr;
   config.weight_decay = info.weight_decay;
   return config;
 }
 
-void choose_optimizer(TrainConfig& config, Optimizer optimizer) {
+void choose_optimizer(TrainConfig& config, const Optimizer* optimizer) {
   if (config.optimizer == optimizer) return;
   const TrainConfig of_network = default_config(config.network.name);
-  const bool sgd = optimizer == Optimizer::sgd;
+  for (const auto& [name, text] : config.optimizer->defaults) {
+    setting_named(name).copy(of_network, config);
+  }
   config.optimizer = optimizer;
-  config.schedule.peak = sgd ? of_network.schedule.peak : 1e-3f;
-  config.weight_decay = sgd ? of_network.weight_decay : 0.01f;
+  for (const auto& [name, text] : optimizer->defaults) set(config, setting_named(name), text);
 }
 
 void suit_own_data(TrainConfig& config, const data::Dataset& dataset, const Asked& asked) {

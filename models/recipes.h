@@ -13,9 +13,9 @@ namespace weft::models {
 // What suits this network at batch 64, in fp32; throws usage for an unknown one.
 TrainConfig default_config(std::string_view network);
 
-// Changes to this optimizer, with the rate and the weight decay that suit it: 1e-3 and 0.01 for
-// AdamW as in PyTorch, those of the network for SGD. Nothing changes when it has it already.
-void choose_optimizer(TrainConfig& config, Optimizer optimizer);
+// Changes to this optimizer, with the defaults of its row, and those of the network where the row
+// of the former one had others. Nothing changes when it has it already.
+void choose_optimizer(TrainConfig& config, const Optimizer* optimizer);
 
 // What the user has asked for, and calls the validation split.
 struct Asked {

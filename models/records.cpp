@@ -35,7 +35,7 @@ kernels::MetricTotals totals_from(const Fields& fields) {
 
 Json json_of(const Setting& setting, const TrainConfig& config) {
   return setting.visit(config, []<class T>(const T& value) -> Json {
-    if constexpr (std::is_enum_v<T>) {
+    if constexpr (has_words<T>) {
       return name_of(value);
     } else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) {
       return value ? Json(*value) : Json(nullptr);

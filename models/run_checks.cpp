@@ -128,11 +128,15 @@ void check_position(const RunState& state, std::int64_t images, const std::strin
 void replace_epochs(RunState& state, std::optional<int> epochs) {
   TrainConfig& config = state.config;
   if (!epochs || *epochs == config.epochs) return;
-  const ScheduleKind kind = config.schedule.kind;
-  if (kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle) {
+  if (!config.schedule.kind->may_lengthen) {
+    Names others;
+    for (const ScheduleKind& kind : schedules()) {
+      if (kind.may_lengthen) others.push_back(kind.name);
+    }
     throw Error(ErrorKind::usage,
-                str("the ", name_of(kind), " schedule of this run ends after epoch ", config.epochs,
-                    ", it cannot go on to ", *epochs, " (constant and step can)"));
+                str("the ", config.schedule.kind->name, " schedule of this run ends after epoch ",
+                    config.epochs, ", it cannot go on to ", *epochs, " (", joined(others, " and "),
+                    " can)"));
   }
   const auto begun = static_cast<int>(state.history.size()) + (state.totals.rows > 0 ? 1 : 0);
   if (*epochs < begun) {

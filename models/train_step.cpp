@@ -14,13 +14,13 @@ namespace weft::models {
 
 TrainMemory::TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
                          const kernels::BatchOrder& order, std::span<const float> lr_table,
-                         Optimizer optimizer, bool averages, const Stream& stream)
+                         const Optimizer& optimizer, bool averages, const Stream& stream)
     : images(set, order, stream),
       weights(net, stream),
       lr(tensor_from_host(Shape{static_cast<std::int64_t>(lr_table.size())}, lr_table, stream)),
       step(Shape{1}, DType::i64, stream),
       totals(stream) {
-  for (std::size_t i = 0; i < state_names(optimizer).size(); ++i) {
+  for (std::size_t i = 0; i < optimizer.states.size(); ++i) {
     states.emplace_back(Shape{net.parameter_count()}, DType::f32, stream);
   }
   if (averages) average.emplace(net, stream, layers::Phase::inference);
@@ -89,26 +89,20 @@ class Update {
                    stream) {}
 
   void queue(const Stream& stream) {
-    float* parameters = memory_.weights.parameters.data<float>();
-    const float* gradients = memory_.weights.gradients.data<float>();
-    const std::int64_t n = memory_.weights.gradients.elements();
-    const float* lr = memory_.lr.data<float>();
-    const auto* step = memory_.step.data<std::int64_t>();
-    kernels::GradientClip clip;
+    UpdateArrays arrays{memory_.weights.parameters.data<float>(),
+                        memory_.weights.gradients.data<float>(),
+                        memory_.weights.gradients.elements(),
+                        memory_.states,
+                        memory_.lr.data<float>(),
+                        memory_.step.data<std::int64_t>(),
+                        {}};
     if (options_.clip_norm > 0) {
-      clip = {sum_of_squares_.data<float>(), options_.clip_norm};
-      kernels::reduce(sum_of_squares_.data<float>(), gradients, n,
+      arrays.clip = {sum_of_squares_.data<float>(), options_.clip_norm};
+      kernels::reduce(sum_of_squares_.data<float>(), arrays.gradients, arrays.n,
                       kernels::Reduction::sum_of_squares, {workspace_.data(), workspace_.bytes()},
                       stream);
     }
-    if (options_.optimizer == Optimizer::adamw) {
-      kernels::adamw_update(parameters, memory_.states[0].data<float>(),
-                            memory_.states[1].data<float>(), gradients, n, lr, step,
-                            options_.adamw(), clip, kernels::kAutomatic, stream);
-    } else {
-      kernels::sgd_update(parameters, velocity_of(memory_, options_), gradients, n, lr, step,
-                          options_.sgd(), clip, stream);
-    }
+    options_.optimizer->update(arrays, options_, stream);
   }
 
  private:
@@ -255,7 +249,8 @@ class FusedCnnStep final : public TrainStep {
                std::int64_t rows, const distributed::Share& share, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization.front(), options.sgd()},
+        options_{options.order, options.augmentation, options.normalization.front(),
+                 sgd_options(options)},
         velocity_(velocity_of(memory, options)),
         rows_(share.count),
         workspace_(kernels::fused_cnn_workspace_bytes(dims, share.count, stream.device()), stream),
@@ -292,8 +287,8 @@ class FusedMlpStep final : public TrainStep {
                std::int64_t rows, const Stream& stream)
       : dims_(dims),
         memory_(memory),
-        options_{options.order, options.augmentation, options.normalization.front(), options.sgd(),
-                 options.label_smoothing},
+        options_{options.order, options.augmentation, options.normalization.front(),
+                 sgd_options(options), options.label_smoothing},
         velocity_(velocity_of(memory, options)),
         rows_(rows),
         workspace_(kernels::fused_mlp_workspace_bytes(dims, rows, stream.device()), stream),
@@ -359,7 +354,7 @@ class FusedMlpStep final : public TrainStep {
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream) {
-  const bool fits = !options.augmentation.edits() && options.optimizer == Optimizer::sgd &&
+  const bool fits = !options.augmentation.edits() && options.optimizer->in_one_kernel &&
                     options.clip_norm == 0 && !memory.average && !memory.images.streamed;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
   if (dims && fits && options.label_smoothing == 0) {

@@ -25,7 +25,7 @@ namespace weft::models {
 struct TrainMemory {
   TrainMemory(const layers::Sequential& net, const data::ImageSet& set,
               const kernels::BatchOrder& order, std::span<const float> lr_table,
-              Optimizer optimizer, bool averages, const Stream& stream);
+              const Optimizer& optimizer, bool averages, const Stream& stream);
 
   // Both block. The totals of a checkpoint are those of all ranks: rank 0 takes them over, `leads`.
   void write(const Checkpoint& from, bool leads, const Stream& stream);
@@ -47,9 +47,6 @@ struct TrainMemory {
 struct StepOptions : TrainConfig {
   kernels::BatchOrder order;
   std::vector<kernels::Normalization> normalization;  // (channels,)
-
-  kernels::SgdOptions sgd() const { return {momentum, weight_decay, nesterov}; }
-  kernels::AdamwOptions adamw() const { return {beta1, beta2, epsilon, weight_decay}; }
 };
 
 // Gather, forward, loss, backward, totals, update, step + 1, for `rows` images: a full batch or the
@@ -64,10 +61,10 @@ class TrainStep {
 
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
 // options.kernels allows it, all images are on the device, nothing but the warp augments, the
-// optimizer is SGD without clipping and nothing is averaged; else layer by layer. The kernel of a
-// CNN smooths no labels, and its ranks are GPUs that reach each other; that of an MLP has one rank.
-// On a GPU this runs a step on whatever is in memory, because the first launch of a kernel loads
-// it, which must not happen during a capture; write the state afterwards.
+// optimizer is one that they compute, without clipping and nothing is averaged; else layer by
+// layer. The kernel of a CNN smooths no labels, and its ranks are GPUs that reach each other; that
+// of an MLP has one rank. On a GPU this runs a step on whatever is in memory, because the first
+// launch of a kernel loads it, which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream);

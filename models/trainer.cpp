@@ -95,7 +95,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
 
   {
     const TimedScope timed("copy the data to the device");
-    memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, config().optimizer,
+    memory = std::make_unique<TrainMemory>(*net, train, options.order, lr, *config().optimizer,
                                            config().ema_decay > 0, stream);
     if (!ranks.is_attached()) ranks.attach(stream);
     memory->write(checkpoint, ranks.is_first(), stream);  // a step is run before it is recorded

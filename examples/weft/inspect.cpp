@@ -36,7 +36,7 @@ struct LayerRow {
 struct PlanMemory {
   std::int64_t batch = 0;
   layers::Phase phase = layers::Phase::inference;
-  models::Optimizer optimizer = models::Optimizer::sgd;  // of training
+  const models::Optimizer* optimizer;  // of training
   std::size_t weights = 0;  // with batch norm's buffers; in training with gradients and states
   layers::PlanBytes plan;
   std::size_t total() const {
@@ -62,14 +62,13 @@ std::vector<LayerRow> layer_rows(const layers::Sequential& net) {
 }
 
 PlanMemory plan_memory(const layers::Sequential& net, std::int64_t batch, layers::Phase phase,
-                       models::Optimizer optimizer = models::Optimizer::sgd) {
+                       const models::Optimizer& optimizer = models::optimizers().front()) {
   const auto bytes = [](std::int64_t floats) {
     return static_cast<std::size_t>(floats) * sizeof(float);
   };
   // In training with gradients and what the optimizer keeps of each parameter.
-  const std::size_t copies =
-      phase == layers::Phase::training ? 2 + models::state_names(optimizer).size() : 1;
-  return {batch, phase, optimizer,
+  const std::size_t copies = phase == layers::Phase::training ? 2 + optimizer.states.size() : 1;
+  return {batch, phase, &optimizer,
           copies * bytes(net.parameter_count()) + bytes(net.buffer_count()),
           layers::plan_bytes(net, batch, phase, {}, Device::cpu())};
 }
@@ -180,11 +179,15 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
   std::vector<Cells> cells;
   const auto bytes = [](std::size_t n) { return format_bytes(static_cast<double>(n)); };
   for (const PlanMemory& plan : memory) {
-    const bool adamw = plan.optimizer == models::Optimizer::adamw;
-    cells.push_back(
-        {fmt::format("{}{}, batch {}", name_of(plan.phase), adamw ? " by adamw" : "", plan.batch),
-         bytes(plan.weights), bytes(plan.plan.activations), bytes(plan.plan.gradients),
-         bytes(plan.plan.workspace), bytes(plan.plan.caches), bytes(plan.total())});
+    const bool other = plan.optimizer != &models::optimizers().front();
+    cells.push_back({fmt::format("{}{}{}, batch {}", name_of(plan.phase), other ? " by " : "",
+                                 other ? plan.optimizer->name : "", plan.batch),
+                     bytes(plan.weights), bytes(plan.plan.activations), bytes(plan.plan.gradients),
+                     bytes(plan.plan.workspace), bytes(plan.plan.caches), bytes(plan.total())});
+  }
+  std::vector<std::string> keeps;
+  for (const models::Optimizer& optimizer : models::optimizers()) {
+    keeps.push_back(fmt::format("{} {}", optimizer.name, optimizer.keeps));
   }
   return format_table({{"memory on the CPU", Align::left},
                        {"weights"},
@@ -194,10 +197,10 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
                        {"cache"},
                        {"total"}},
                       cells, terminal) +
-         "In training by SGD the weights are three times as large, with their gradients and "
-         "velocity, and\n"
-         "by AdamW four times, with two moments. The column gradients is those of the "
-         "activations.\n";
+         fmt::format(
+             "In training the weights stand there with their gradients and what the "
+             "optimizer keeps: {}.\nThe column gradients is those of the activations.\n",
+             joined(Names(keeps)));
 }
 
 // A model file, or else a network that is not trained: a FILE.net, or a built-in one by its name.
@@ -236,12 +239,11 @@ int run_inspect(const InspectFlags& flags) {
   }
   notice_assumption(model.info, flags.model);
   const std::vector<LayerRow> rows = layer_rows(*model.net);
-  const std::vector<PlanMemory> memory = {
-      plan_memory(*model.net, 1, layers::Phase::inference),
-      plan_memory(*model.net, 64, layers::Phase::inference),
-      plan_memory(*model.net, 64, layers::Phase::training),
-      plan_memory(*model.net, 64, layers::Phase::training, models::Optimizer::adamw),
-  };
+  std::vector<PlanMemory> memory = {plan_memory(*model.net, 1, layers::Phase::inference),
+                                    plan_memory(*model.net, 64, layers::Phase::inference)};
+  for (const models::Optimizer& optimizer : models::optimizers()) {
+    memory.push_back(plan_memory(*model.net, 64, layers::Phase::training, optimizer));
+  }
   if (flags.json) {
     write_out(as_json(model, rows, memory));
     return 0;

@@ -133,30 +133,25 @@ std::vector<Setting> make_table() {
                               .required = true});
   table.add<&Config::batch_size>("batch_size", {1, 65'536}, "--batch-size",
                                  "images per step, of all devices", kRequired);
-  table.add<&Config::schedule, &Schedule::peak>(
-      "schedule.peak", {1e-9, 1000}, "--lr", "peak learning rate",
-      {.fallback = "by network, 0.001 with adamw", .required = true});
+  table.add<&Config::schedule, &Schedule::peak>("schedule.peak", {1e-9, 1000}, "--lr",
+                                                "peak learning rate",
+                                                {.fallback = "by network", .required = true});
   table.add<&Config::schedule, &Schedule::kind>("schedule.kind", {}, "--lr-schedule",
                                                 "how the learning rate changes", kRequired);
   table.add<&Config::schedule, &Schedule::warmup_fraction>(
       "schedule.warmup_fraction", {0, 1}, "--warmup", "share of one-cycle that goes up", kRequired);
-  table.add<&Config::optimizer>(
-      "optimizer", {}, "--optimizer",
-      "rule of the update; adamw trains layer by layer, never in one kernel");
+  table.add<&Config::optimizer>("optimizer", {}, "--optimizer", "rule of the update");
   table.add<&Config::momentum>("momentum", {0, kBelowOne}, "--momentum", "momentum of SGD",
-                               {.required = true, .only = Optimizer::sgd});
-  table.add<&Config::nesterov>(
-      "nesterov", {}, "--nesterov", "Nesterov's momentum: the default",
-      {.help_off = "classical momentum instead", .required = true, .only = Optimizer::sgd});
-  table.add<&Config::beta1>("beta1", {0, kBelowOne}, "--beta1", "adamw: decay of the mean",
-                            {.only = Optimizer::adamw});
+                               kRequired);
+  table.add<&Config::nesterov>("nesterov", {}, "--nesterov", "Nesterov's momentum: the default",
+                               {.help_off = "classical momentum instead", .required = true});
+  table.add<&Config::beta1>("beta1", {0, kBelowOne}, "--beta1", "adamw: decay of the mean");
   table.add<&Config::beta2>("beta2", {0, 0.999999999}, "--beta2",
-                            "adamw: decay of the mean of squares", {.only = Optimizer::adamw});
+                            "adamw: decay of the mean of squares");
   table.add<&Config::epsilon>("epsilon", {1e-30, 1}, "--epsilon",
-                              "adamw: added to the root of that mean", {.only = Optimizer::adamw});
-  table.add<&Config::weight_decay>(
-      "weight_decay", {0, 1e6}, "--weight-decay", "weight decay",
-      {.fallback = "by network, 0.01 with adamw, which decouples it", .required = true});
+                              "adamw: added to the root of that mean");
+  table.add<&Config::weight_decay>("weight_decay", {0, 1e6}, "--weight-decay", "weight decay",
+                                   {.fallback = "by network", .required = true});
   table.add<&Config::clip_norm>(
       "clip_norm", {0, 1e18}, "--clip-norm",
       "clip gradients to this norm over all parameters, layer by layer; 0: do not");
@@ -222,18 +217,29 @@ std::string Setting::key() const {
 
 std::string Setting::type() const {
   return visit(TrainConfig(), []<class T>(const T& value) -> std::string {
-    if constexpr (std::is_enum_v<T>) return joined(names_of(words_of(value)), "|");
+    if constexpr (has_words<T>) return joined(names_of(words_of(value)), "|");
     if constexpr (std::is_same_v<T, bool>) return "";
     return std::is_floating_point_v<T> ? "X" : std::is_same_v<T, std::string> ? "TEXT" : "N";
   });
 }
 
 std::string Setting::help_text() const {
-  if (!rules.fallback.empty()) return fmt::format("{}; default {}", help, rules.fallback);
   return visit(TrainConfig(), [&]<class T>(const T& value) {
-    std::string text(help);
-    if constexpr (std::is_enum_v<T>) text += fmt::format("; default {}", name_of(value));
-    if constexpr (is_number<T>) text += fmt::format("; default {}", value);
+    std::string text(help), standard(rules.fallback);
+    if constexpr (has_words<T>) standard = name_of(value);
+    if constexpr (is_number<T>) {
+      if (standard.empty()) standard = fmt::format("{}", value);
+    }
+    if (!standard.empty()) text += "; default " + standard;
+    for (const Optimizer& optimizer : optimizers()) {
+      for (const auto& [setting, own] : optimizer.defaults) {
+        if (setting == name) text += fmt::format(", {} with {}", own, optimizer.name);
+      }
+    }
+    if constexpr (std::is_pointer_v<T>) {
+      for (const auto& row : words_of(value))
+        text += fmt::format("; {}: {}", row.name, row.summary);
+    }
     return text;
   });
 }
@@ -249,8 +255,10 @@ const Setting& setting_named(std::string_view name) {
 
 void set(TrainConfig& config, const Setting& setting, std::string_view text) {
   setting.change(config, [&]<class T>(T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      value = row_named(words_of(value), setting.key(), text).value;
+    if constexpr (has_words<T>) {
+      const auto& row = row_named(words_of(value), setting.key(), text);
+      if constexpr (std::is_pointer_v<T>) value = &row;
+      if constexpr (std::is_enum_v<T>) value = row.value;
     } else if constexpr (std::is_same_v<T, bool>) {
       if (text != "true" && text != "false") {
         throw Error(ErrorKind::usage, fmt::format("expected true or false, found '{}'", text));
@@ -267,15 +275,35 @@ void set(TrainConfig& config, const Setting& setting, std::string_view text) {
   });
 }
 
+std::string missing_choice(const TrainConfig& config, const Setting& setting) {
+  std::string missing;
+  for (const Setting& choice : settings()) {
+    choice.visit(config, [&]<class T>(const T& chosen) {
+      if constexpr (std::is_pointer_v<T>) {
+        const auto has = [&](const auto& row) {
+          return std::ranges::count(row.settings, setting.name) > 0;
+        };
+        Names owners;
+        for (const auto& row : words_of(chosen)) {
+          if (has(row)) owners.push_back(row.name);
+        }
+        if (owners.empty() || has(*chosen)) return;
+        missing = fmt::format("{} {}", choice.flag, joined(owners, " or "));
+      }
+    });
+  }
+  return missing;
+}
+
 std::string text_of(const TrainConfig& config, std::string_view group) {
   std::vector<std::string> parts;
   for (const Setting& setting : settings()) {
     if (setting.group != group) continue;
-    if (setting.rules.only.value_or(config.optimizer) != config.optimizer) continue;
+    if (!missing_choice(config, setting).empty()) continue;
     std::string label = setting.key();
     std::ranges::replace(label, '_', ' ');
     setting.visit(config, [&]<class T>(const T& value) {
-      if constexpr (std::is_enum_v<T>) {
+      if constexpr (has_words<T>) {
         parts.push_back(fmt::format("{} {}", label, name_of(value)));
       } else if constexpr (is_number<T>) {
         if (value != 0) parts.push_back(fmt::format("{} {}", label, value));

@@ -22,10 +22,11 @@ struct Place {
   T& (*in)(TrainConfig&);
   const T& (*of)(const TrainConfig&);
 };
-using AnyPlace = std::variant<Place<bool>, Place<int>, Place<std::int64_t>, Place<std::uint64_t>,
-                              Place<std::optional<std::int64_t>>, Place<float>, Place<double>,
-                              Place<std::string>, Place<ScheduleKind>, Place<Optimizer>,
-                              Place<data::Fit>, Place<kernels::ComputeMode>>;
+using AnyPlace =
+    std::variant<Place<bool>, Place<int>, Place<std::int64_t>, Place<std::uint64_t>,
+                 Place<std::optional<std::int64_t>>, Place<float>, Place<double>,
+                 Place<std::string>, Place<const ScheduleKind*>, Place<const Optimizer*>,
+                 Place<data::Fit>, Place<kernels::ComputeMode>>;
 
 // Between these a number lies, both ends included; NaN never does. Other types have no bounds.
 struct Bounds {
@@ -38,8 +39,7 @@ struct Rules {
   std::string_view help_off = {};  // of the flag --no-NAME, which a switch that is on has
   bool may_resume = false;         // may a resumed run change it?
   bool required = false;           // it stands in the config.json of every version of Weft
-  std::optional<Optimizer> only = {};  // others have no use for it
-  std::string_view rungs = {};         // the family whose rungs it names
+  std::string_view rungs = {};     // the family whose rungs it names
 };
 
 struct Setting {
@@ -65,17 +65,22 @@ struct Setting {
   void change(TrainConfig& config, const Visitor& visitor) const {
     std::visit([&](const auto& at) { visitor(at.in(config)); }, place);
   }
+  void copy(const TrainConfig& from, TrainConfig& to) const {
+    std::visit([&](const auto& at) { at.in(to) = at.of(from); }, place);
+  }
 };
 
 std::span<const Setting> settings();  // as --help has them
 const Setting& setting_named(std::string_view name);
 
-// The values of an enum, by their names.
-constexpr std::span<const Named<ScheduleKind>> words_of(ScheduleKind) {
-  return kSchedules;
+// The values of a setting that has names for them: an enum's, or rows of a table.
+template <class T>
+constexpr bool has_words = std::is_enum_v<T> || std::is_pointer_v<T>;
+inline std::span<const ScheduleKind> words_of(const ScheduleKind*) {
+  return schedules();
 }
-constexpr std::span<const Named<Optimizer>> words_of(Optimizer) {
-  return kOptimizers;
+inline std::span<const Optimizer> words_of(const Optimizer*) {
+  return optimizers();
 }
 constexpr std::span<const Named<data::Fit>> words_of(data::Fit) {
   return data::kFits;
@@ -90,6 +95,10 @@ inline std::string_view name_of(kernels::ComputeMode mode) {
 
 // Gives the setting the value that a person wrote. Throws usage when the text is no such value.
 void set(TrainConfig& config, const Setting& setting, std::string_view text);
+
+// The choice that the setting belongs to, "--optimizer adamw", where `config` has made another one
+// and has no use for it; else "".
+std::string missing_choice(const TrainConfig& config, const Setting& setting);
 
 // The settings of a group that do something in this run: "epochs 4, batch size 64, lr 0.05".
 std::string text_of(const TrainConfig& config, std::string_view group);

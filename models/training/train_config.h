@@ -31,7 +31,7 @@ struct TrainConfig {
   int epochs = 3;
   std::int64_t batch_size = 64;
   Schedule schedule;
-  Optimizer optimizer = Optimizer::sgd;
+  const Optimizer* optimizer = &optimizers().front();
   float momentum = 0.9f;  // of SGD
   float weight_decay = 5e-4f;
   bool nesterov = true;                               // of SGD

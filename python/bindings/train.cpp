@@ -29,7 +29,7 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
   models::NetworkOptions asked;
   asked.name = model;
   if (models::is_network_file(model)) asked = models::read_network(model);
-  const auto with = [&](models::Optimizer optimizer) {
+  const auto with = [&](const models::Optimizer* optimizer) {
     models::TrainConfig start = models::default_config(asked.name);
     start.network.definition = asked.definition;
     start.calibration_split = models::kCalibrationSplit;
@@ -37,7 +37,7 @@ models::TrainConfig config_from(const std::string& model, const std::string& set
     return models::train_config_from_json(settings, start, "train");
   };
   try {
-    return with(with(models::Optimizer::sgd).optimizer);
+    return with(with(models::TrainConfig().optimizer).optimizer);
   } catch (const Error& error) {  // these settings are no file, but arguments
     throw Error(ErrorKind::usage, error.what());
   }

@@ -18,7 +18,8 @@ namespace {
 
 // One epoch is one step, so that its loss is that of the batch.
 std::vector<EpochRecord> history_on(Device device, int steps, bool fuse,
-                                    Optimizer optimizer = Optimizer::sgd, float clip_norm = 0) {
+                                    const Optimizer* optimizer = &optimizers().front(),
+                                    float clip_norm = 0) {
   const data::Dataset dataset = test::block_dataset(16, 16);
   TrainConfig config;
   config.network.name = "lenet5";
@@ -27,7 +28,7 @@ std::vector<EpochRecord> history_on(Device device, int steps, bool fuse,
   config.batch_size = 16;
   config.schedule.peak = 0.05f;
   config.optimizer = optimizer;
-  if (optimizer == Optimizer::adamw) config.schedule.peak = 1e-3f;
+  if (optimizer == optimizer_named("adamw")) config.schedule.peak = 1e-3f;
   config.clip_norm = clip_norm;
   config.kernels.fuse = fuse;
   const std::atomic<bool> never = false;
@@ -67,7 +68,8 @@ TEST_P(TrainingOnHostCuda, LossesOfLenet5AreThoseOfTheCpu) {
 TEST(TrainingOnHostCudaByLayers, AdamwAndClippingAreThoseOfTheCpu) {
   constexpr int kSteps = 6;
   const std::vector<EpochRecord> plain = history_on(Device::cpu(), kSteps, true);
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw}) {
+  for (const Optimizer& row : optimizers()) {
+    const Optimizer* const optimizer = &row;
     const std::vector<EpochRecord> cpu = history_on(Device::cpu(), kSteps, true, optimizer, 0.5f);
     expect_near(history_on(Device::cuda(), kSteps, true, optimizer, 0.5f), cpu);
     EXPECT_GT(std::fabs(cpu.back().train.loss - plain.back().train.loss), 1e-3);

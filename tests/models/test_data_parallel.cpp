@@ -104,7 +104,7 @@ TEST(DataParallel, DropoutIsThatOfTheWholeBatch) {
 TEST(DataParallel, TailsThatDoNotDivideAndOtherOptimizers) {
   const data::Dataset dataset = test::block_dataset(330, 101);
   TrainConfig config = config_of("mlp", 32);
-  config.optimizer = Optimizer::adamw;
+  config.optimizer = optimizer_named("adamw");
   config.schedule.peak = 1e-3f;
   config.clip_norm = 1;
   config.ema_decay = 0.9f;
@@ -250,7 +250,7 @@ TEST(DataParallel, EvaluationKeepsLogitsWhereTheyAreWanted) {
 TEST(DataParallel, ADivergedRunEndsOnAllRanks) {
   const data::Dataset dataset = test::block_dataset(200, 20);
   TrainConfig config = config_of("mlp", 20, 4);
-  config.schedule = {ScheduleKind::step, 1, 0, 1, 1e30f};  // explodes in the second epoch
+  config.schedule = {schedule_named("step"), 1, 0, 1, 1e30f};  // explodes in the second epoch
   EXPECT_TRUE(
       throws(ErrorKind::check_failed, "training diverged", [&] { train(3, config, dataset); }));
 }

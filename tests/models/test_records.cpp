@@ -21,7 +21,7 @@ RunState full_state() {
   config.dataset = "emnist-digits";
   config.epochs = 9;
   config.batch_size = 77;
-  config.schedule = {ScheduleKind::step, 0.07f, 1.0 / 3, 5, 0.3f};
+  config.schedule = {schedule_named("step"), 0.07f, 1.0 / 3, 5, 0.3f};
   config.momentum = 0.87f;
   config.weight_decay = 1e-7f;
   config.nesterov = false;
@@ -69,7 +69,7 @@ TEST(Records, RunStateRoundTripIsExact) {
   EXPECT_EQ(to_json(read), to_json(state));
   EXPECT_EQ(read.config.network.name, "convnet");
   EXPECT_EQ(read.config.network.height, 24);
-  EXPECT_EQ(read.config.schedule.kind, ScheduleKind::step);
+  EXPECT_EQ(read.config.schedule.kind, schedule_named("step"));
   EXPECT_EQ(read.config.kernels.mode, kernels::ComputeMode::tf32);
   EXPECT_EQ(read.config.kernels.gemm, "tiled");
   EXPECT_EQ(read.data, state.data);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+#include "models/recipes.h"
 #include "models/records.h"
 #include "tests/support/folder.h"
 
@@ -117,13 +118,51 @@ TEST(Settings, WordsAreThoseOfTheirTable) {
   const Setting& kind = setting_named("schedule.kind");
   EXPECT_EQ(kind.type(), "constant|step|cosine|one-cycle");
   TrainConfig config;
-  for (const Named<ScheduleKind>& named : kSchedules) {
-    set(config, kind, named.name);
-    EXPECT_EQ(config.schedule.kind, named.value);
-    EXPECT_EQ(name_of(named.value), named.name);
+  for (const ScheduleKind& row : schedules()) {
+    set(config, kind, row.name);
+    EXPECT_EQ(config.schedule.kind, &row);
   }
   EXPECT_TRUE(throws(ErrorKind::usage, "unknown lr_schedule 'linear'",
                      [&] { set(config, kind, "linear"); }));
+}
+
+// What a schedule or an optimizer says of a setting names one, and the help and the refusals
+// follow.
+template <class Row>
+void check_names(std::span<const Row> rows, std::string_view choice) {
+  for (const Row& row : rows) {
+    for (const std::string_view name : row.settings) {
+      TrainConfig config;
+      set(config, setting_named(choice), row.name);
+      EXPECT_EQ(missing_choice(config, setting_named(name)), "") << name;
+      for (const Row& other : rows) {
+        if (&other == &row || std::ranges::count(other.settings, name) > 0) continue;
+        set(config, setting_named(choice), other.name);
+        EXPECT_NE(missing_choice(config, setting_named(name)).find(row.name), std::string::npos);
+      }
+    }
+    EXPECT_NE(setting_named(choice).help_text().find(fmt::format("{}: {}", row.name, row.summary)),
+              std::string::npos);
+  }
+}
+TEST(Settings, RowsOfSchedulesAndOptimizersNameTheirSettings) {
+  check_names(schedules(), "schedule.kind");
+  check_names(optimizers(), "optimizer");
+  for (const Optimizer& optimizer : optimizers()) {
+    for (const auto& [name, text] : optimizer.defaults) {
+      TrainConfig config = default_config("lenet5");
+      const std::string of_network = to_json(config);
+      choose_optimizer(config, &optimizer);
+      const std::string chosen = to_json(config);
+      set(config, setting_named(name), text);
+      EXPECT_EQ(to_json(config), chosen);
+      choose_optimizer(config, &optimizers().front());
+      EXPECT_EQ(to_json(config), of_network);
+      EXPECT_NE(
+          setting_named(name).help_text().find(fmt::format("{} with {}", text, optimizer.name)),
+          std::string::npos);
+    }
+  }
 }
 
 TEST(Settings, ASwitchIsTrueOrFalse) {

@@ -79,7 +79,7 @@ TEST_P(TrainerTest, TwoEpochsAndResumeEqualFourInOneGo) {
 TEST_P(TrainerTest, AverageFollowsTheWeights) {
   dataset_ = test::block_dataset(32, 20);
   config_.epochs = 4;
-  config_.schedule = {ScheduleKind::constant, 0.05f, 0, 1, 1};
+  config_.schedule = {schedule_named("constant"), 0.05f, 0, 1, 1};
   config_.ema_decay = 0.15f;  // less than the cap of the last steps, 0.25, but not of the first
   const TemporaryFolder folder;
   Trainer trainer = start(folder / "run");
@@ -146,7 +146,7 @@ TEST_P(TrainerTest, GainScalesTheInitialWeightsOnly) {
 }
 
 TEST_P(TrainerTest, ConstantScheduleCanGoOnLonger) {
-  config_.schedule.kind = ScheduleKind::constant;
+  config_.schedule.kind = schedule_named("constant");
   config_.momentum = 0;
   const TemporaryFolder folder;
   Trainer whole = start({});
@@ -163,7 +163,7 @@ TEST_P(TrainerTest, ConstantScheduleCanGoOnLonger) {
 }
 
 TEST_P(TrainerTest, ConstantScheduleCanEndWhereItIs) {
-  config_.schedule.kind = ScheduleKind::constant;
+  config_.schedule.kind = schedule_named("constant");
   const TemporaryFolder folder;
   config_.epochs = 4;
   start(folder / "run").run({}, kNeverStop, 2);
@@ -296,7 +296,7 @@ TEST_P(TrainerTest, DataThatDoesNotFitTheNetworkIsUsage) {
 }
 
 TEST_P(TrainerTest, DivergenceNamesALayerAndKeepsTheLastGoodCheckpoint) {
-  config_.schedule = {ScheduleKind::step, 0.05f, 0, 1, 1e30f};  // explodes in the second epoch
+  config_.schedule = {schedule_named("step"), 0.05f, 0, 1, 1e30f};  // explodes in the second epoch
   const TemporaryFolder folder;
   EXPECT_TRUE(throws(ErrorKind::check_failed, "that of layer fc",
                      [&] { start(folder / "run").run({}, kNeverStop); }));
@@ -311,14 +311,14 @@ TEST_P(TrainerTest, DivergenceNamesALayerAndKeepsTheLastGoodCheckpoint) {
 }
 
 TEST_P(TrainerTest, DivergenceInTheFirstEpochIsFound) {
-  config_.schedule = {ScheduleKind::constant, 1000};
+  config_.schedule = {schedule_named("constant"), 1000};
   EXPECT_TRUE(
       throws(ErrorKind::check_failed, "in epoch 1", [&] { start({}).run({}, kNeverStop); }));
 }
 
 TEST_P(TrainerTest, BestModelIsTheOneOfTheBestValidationAccuracy) {
   config_.validation_split = 0.3;
-  config_.schedule = {ScheduleKind::constant, 0.02f, 0, 1, 1};
+  config_.schedule = {schedule_named("constant"), 0.02f, 0, 1, 1};
   config_.epochs = 5;
   const TemporaryFolder folder;
   Trainer trainer = start(folder / "run");

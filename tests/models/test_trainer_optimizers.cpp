@@ -13,7 +13,7 @@ namespace {
 class TrainerOptimizers : public TrainerTest {};
 
 TEST_P(TrainerOptimizers, AdamwLearnsAndAllocatesNothingInAStep) {
-  config_.optimizer = Optimizer::adamw;
+  config_.optimizer = optimizer_named("adamw");
   config_.schedule.peak = 2e-3f;
   config_.weight_decay = 0.01f;
   config_.clip_norm = 1;
@@ -30,8 +30,8 @@ TEST_P(TrainerOptimizers, AdamwLearnsAndAllocatesNothingInAStep) {
 TEST_P(TrainerOptimizers, AdamwStepsByItsSettingsAndCountsItsSteps) {
   dataset_ = test::block_dataset(32, 20);
   config_.epochs = 4;
-  config_.schedule = {ScheduleKind::constant, 0.01f, 0, 1, 1};
-  config_.optimizer = Optimizer::adamw;
+  config_.schedule = {schedule_named("constant"), 0.01f, 0, 1, 1};
+  config_.optimizer = optimizer_named("adamw");
   config_.weight_decay = 0.5f;
   config_.beta1 = 0.8;
   config_.beta2 = 0.95;
@@ -69,7 +69,7 @@ TEST_P(TrainerOptimizers, AdamwRunsResumeToTheBit) {
   config_.network.name = "convnet-bn";
   config_.batch_size = 16;
   config_.epochs = 3;
-  config_.optimizer = Optimizer::adamw;
+  config_.optimizer = optimizer_named("adamw");
   config_.schedule.peak = 1e-3f;
   config_.clip_norm = 0.5f;
   config_.ema_decay = 0.5f;
@@ -87,7 +87,7 @@ TEST_P(TrainerOptimizers, AdamwRunsResumeToTheBit) {
     expect_same_tensors(folder / "whole" / file, folder / "parts" / file);
   }
   const Trainer again = resumed(folder / "parts");
-  EXPECT_EQ(again.config().optimizer, Optimizer::adamw);
+  EXPECT_EQ(again.config().optimizer, optimizer_named("adamw"));
   EXPECT_EQ(again.config().clip_norm, 0.5f);
 }
 
@@ -97,7 +97,7 @@ TEST_P(TrainerOptimizers, ClippingLimitsTheStepOfSgd) {
   config_.momentum = 0;
   config_.nesterov = false;
   config_.weight_decay = 0;
-  config_.schedule = {ScheduleKind::constant, 0.1f, 0, 1, 1};
+  config_.schedule = {schedule_named("constant"), 0.1f, 0, 1, 1};
   const std::vector<float> before = start({}).model().parameters;
   const auto length = [&](float clip_norm) {
     config_.clip_norm = clip_norm;
@@ -117,7 +117,8 @@ TEST_P(TrainerOptimizers, ClippingLimitsTheStepOfSgd) {
 
 TEST_P(TrainerOptimizers, AnotherOptimizersStatesAreRefused) {
   config_.epochs = 2;
-  for (const Optimizer written : {Optimizer::sgd, Optimizer::adamw}) {
+  for (const Optimizer& row : optimizers()) {
+    const Optimizer* const written = &row;
     const TemporaryFolder folder;
     config_.optimizer = written;
     start(folder / "run").run({}, kNeverStop, 1);
@@ -129,7 +130,7 @@ TEST_P(TrainerOptimizers, AnotherOptimizersStatesAreRefused) {
     };
     SafeTensors other = good;
     nlohmann::json state = nlohmann::json::parse(good.metadata.at("weft_run"));
-    const bool sgd = written == Optimizer::sgd;
+    const bool sgd = written == optimizer_named("sgd");
     state["config"]["optimizer"] = sgd ? "adamw" : "sgd";
     other.metadata["weft_run"] = state.dump();
     EXPECT_TRUE(refused(sgd ? "was written by sgd" : "was written by adamw", other));
@@ -147,7 +148,7 @@ TEST_P(TrainerOptimizers, AnotherOptimizersStatesAreRefused) {
       other = good;
       other.metadata["weft_run"] = state.dump();
       write_safetensors(file, other);
-      EXPECT_EQ(resumed(folder / "run").config().optimizer, Optimizer::sgd);
+      EXPECT_EQ(resumed(folder / "run").config().optimizer, optimizer_named("sgd"));
     } else {
       other = good;
       for (NamedTensor& tensor : other.tensors) {
@@ -159,11 +160,12 @@ TEST_P(TrainerOptimizers, AnotherOptimizersStatesAreRefused) {
 }
 
 TEST_P(TrainerOptimizers, DivergenceIsFoundWithAdamwAndWithClipping) {
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::adamw}) {
+  for (const Optimizer& row : optimizers()) {
+    const Optimizer* const optimizer = &row;
     for (const float clip_norm : {0.0f, 1.0f}) {
       config_.optimizer = optimizer;
       config_.clip_norm = clip_norm;
-      config_.schedule = {ScheduleKind::step, 1, 0, 1, 1e30f};  // explodes in the second epoch
+      config_.schedule = {schedule_named("step"), 1, 0, 1, 1e30f};  // explodes in the second epoch
       EXPECT_TRUE(throws(ErrorKind::check_failed, "training diverged",
                          [&] { start({}).run({}, kNeverStop); }));
     }

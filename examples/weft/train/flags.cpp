@@ -103,14 +103,14 @@ models::TrainConfig read_config(const std::string& path, const models::NetworkOp
   std::string text(file.size(), '\0');
   file.read(std::as_writable_bytes(std::span(text)), 0);
   const auto with_defaults_of = [&](const models::NetworkOptions& network,
-                                    models::Optimizer optimizer) {
+                                    const models::Optimizer* optimizer) {
     models::TrainConfig start = unasked(models::default_config(network.name));
     start.network.definition = network.definition;
     models::choose_optimizer(start, optimizer);
     return models::train_config_from_json(text, start, path);
   };
   // A part of a config.json has the other settings of its network and its optimizer.
-  const models::TrainConfig part = with_defaults_of(asked, models::Optimizer::sgd);
+  const models::TrainConfig part = with_defaults_of(asked, models::TrainConfig().optimizer);
   return with_defaults_of(part.network, part.optimizer);
 }
 
@@ -148,9 +148,9 @@ void check_given(const CLI::App& app, const TrainFlags& flags, const models::Tra
     const models::Setting& setting = models::setting_named(name);
     if (!setting.rules.help_off.empty()) exclude(setting.flag, no(setting.flag));
     if (name.starts_with("augmentation.")) exclude(setting.flag, "--no-augment");
-    if (setting.rules.only.value_or(config.optimizer) != config.optimizer) {
-      throw Error(ErrorKind::usage, fmt::format("{} is for --optimizer {}", setting.flag,
-                                                models::name_of(*setting.rules.only)));
+    const std::string missing = models::missing_choice(config, setting);
+    if (!missing.empty()) {
+      throw Error(ErrorKind::usage, fmt::format("{} is for {}", setting.flag, missing));
     }
   }
   if (app.count("--nesterov") > 0 && config.momentum == 0) {

@@ -34,8 +34,7 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const layers::Sequential& net, const models::TrainConfig& config,
                        std::int64_t images, std::int64_t loaded, std::int64_t pixels,
                        Device device) {
-  const std::size_t copies =
-      2 + models::state_names(config.optimizer).size() + (config.ema_decay > 0 ? 1 : 0);
+  const std::size_t copies = 2 + config.optimizer->states.size() + (config.ema_decay > 0 ? 1 : 0);
   return {copies * static_cast<std::size_t>(net.parameter_count()) * sizeof(float),
           static_cast<std::size_t>(loaded * pixels),
           layers::plan_bytes(net, std::min(config.batch_size, images), layers::Phase::training,
@@ -125,9 +124,8 @@ void print_plan(const TrainFlags& flags, const models::RunPreview& run,
                     counted(config.batch_size, "image"), counted(steps * config.epochs, "step"))},
        {"recipe", models::text_of(config, "Recipe")},
        {"augment", models::text_of(config, "Augmentation")},
-       {"weights",
-        fmt::format("{} with gradients and {}", bytes_text(memory.weights),
-                    config.optimizer == models::Optimizer::adamw ? "two moments" : "velocity")},
+       {"weights", fmt::format("{} with gradients and {}", bytes_text(memory.weights),
+                               config.optimizer->keeps)},
        {"activations", bytes_text(plan.activations + plan.gradients) + " with their gradients"},
        {"workspace", bytes_text(plan.workspace + plan.caches)},
        {"images", bytes_text(memory.images)},
