@@ -55,7 +55,8 @@ void add_path(const std::string& path, data::Links links, std::vector<PictureInp
 
 void add_matches(const std::string& pattern, data::Links links, std::vector<PictureInput>& inputs) {
   glob_t found = {};
-  const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, globfree);  // a folder may be refused
+  const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found,
+                                                         globfree);  // a folder may be refused
   const int code = glob(pattern.c_str(), 0, nullptr, &found);
   for (std::size_t i = 0; code == 0 && i < found.gl_pathc; ++i) {
     add_path(found.gl_pathv[i], links, inputs);
