@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/padding.h"
+
 namespace weft::layers {
 
 namespace {
@@ -37,7 +39,8 @@ OnnxWords words_of(OnnxReader& node, const char* word) {
 Pool2d::Pool2d(std::string name, const char* type, const Window& window)
     : Layer(std::move(name)), type_(type), window_(window) {
   window.check(this->name());
-  if (2 * window.pad_h > window.kernel_h || 2 * window.pad_w > window.kernel_w) {
+  if (!kernels::padding_fits(window.pad_h, window.kernel_h) ||
+      !kernels::padding_fits(window.pad_w, window.kernel_w)) {
     throw Error(ErrorKind::usage,
                 str(this->name(), ": expects padding of at most half the window, found ",
                     to_string(window)));

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/text.h"
+#include "kernels/padding.h"
 
 namespace weft::layers {
 
@@ -49,7 +50,7 @@ void Window::check(const std::string& layer) const {
 }
 
 bool Window::fits(std::int64_t h, std::int64_t w) const {
-  return h + 2 * pad_h >= kernel_h && w + 2 * pad_w >= kernel_w;
+  return kernels::window_fits(kernel_h, h, pad_h) && kernels::window_fits(kernel_w, w, pad_w);
 }
 
 std::string Window::least_plane() const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/checks.h"
+#include "kernels/padding.h"
 #include "kernels/pool/cpu/table.h"
 #include "kernels/pool/launchers.h"
 
@@ -129,12 +130,11 @@ bool check_dims(std::string_view where, const PoolDims& d) {
   if (d.kh < 1 || d.kw < 1) fail("window extents must be at least 1");
   if (d.stride_h < 1 || d.stride_w < 1) fail("strides must be at least 1");
   if (d.pad_h < 0 || d.pad_w < 0) fail("padding must not be negative");
-  // Written as subtractions, so that extreme values cannot overflow.
-  if (d.pad_h > d.kh - d.pad_h || d.pad_w > d.kw - d.pad_w) {
+  if (!padding_fits(d.pad_h, d.kh) || !padding_fits(d.pad_w, d.kw)) {
     fail("padding must be at most half the window");
   }
   if (planes == 0) return false;
-  if (d.h < d.kh - 2 * d.pad_h || d.w < d.kw - 2 * d.pad_w) {
+  if (!window_fits(d.kh, d.h, d.pad_h) || !window_fits(d.kw, d.w, d.pad_w)) {
     fail("the window does not fit into the padded input");
   }
   if (d.h > 0 && d.w > INT32_MAX / d.h) fail("a plane must have less than 2^31 elements");

@@ -4,6 +4,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv_relu_pool/conv_relu_pool.h"
+#include "kernels/padding.h"
 #include "python/bindings/arrays.h"
 
 namespace weft::python {
@@ -23,8 +24,9 @@ ConvDims conv_dims(const Call& call, const Shape& x, const Shape& w, const Exten
                dims.stride_w, "), expected numbers above 0");
   call.require(dims.pad_h >= 0 && dims.pad_w >= 0, "padding is (", dims.pad_h, ", ", dims.pad_w,
                "), expected numbers from 0");
-  call.require(dims.h + 2 * dims.pad_h >= dims.kh && dims.w + 2 * dims.pad_w >= dims.kw, "w ", w,
-               " is larger than x ", x, " with its padding");
+  call.require(kernels::window_fits(dims.kh, dims.h, dims.pad_h) &&
+                   kernels::window_fits(dims.kw, dims.w, dims.pad_w),
+               "w ", w, " is larger than x ", x, " with its padding");
   return dims;
 }
 

@@ -2,6 +2,7 @@
 // The family pool.
 #include <nanobind/stl/vector.h>
 
+#include "kernels/padding.h"
 #include "kernels/pool/pool.h"
 #include "python/bindings/arrays.h"
 
@@ -20,10 +21,12 @@ PoolDims pool_dims(const Call& call, const Shape& x, const Extents& window,
   std::tie(dims.pad_h, dims.pad_w) = both(padding);
   call.require(dims.kh > 0 && dims.kw > 0 && dims.stride_h > 0 && dims.stride_w > 0,
                "window and stride have to be above 0");
-  call.require(
-      dims.pad_h >= 0 && dims.pad_w >= 0 && dims.pad_h <= dims.kh / 2 && dims.pad_w <= dims.kw / 2,
-      "padding is (", dims.pad_h, ", ", dims.pad_w, "), expected at most half of the window");
-  call.require(dims.h + 2 * dims.pad_h >= dims.kh && dims.w + 2 * dims.pad_w >= dims.kw,
+  call.require(dims.pad_h >= 0 && dims.pad_w >= 0 && kernels::padding_fits(dims.pad_h, dims.kh) &&
+                   kernels::padding_fits(dims.pad_w, dims.kw),
+               "padding is (", dims.pad_h, ", ", dims.pad_w,
+               "), expected at most half of the window");
+  call.require(kernels::window_fits(dims.kh, dims.h, dims.pad_h) &&
+                   kernels::window_fits(dims.kw, dims.w, dims.pad_w),
                "the window (", dims.kh, ", ", dims.kw, ") is larger than x ", x,
                " with its padding");
   return dims;

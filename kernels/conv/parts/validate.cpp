@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "engine/error.h"
+#include "kernels/padding.h"
 
 namespace weft::kernels {
 
@@ -41,7 +42,7 @@ void check_conv_dims(const ConvDims& d) {
   for (const std::int64_t extent : {d.h, d.w, d.kh, d.kw, d.pad_h, d.pad_w}) {
     require(extent <= kMaxExtent, "an extent is too large");
   }
-  require(d.h + 2 * d.pad_h >= d.kh && d.w + 2 * d.pad_w >= d.kw,
+  require(window_fits(d.kh, d.h, d.pad_h) && window_fits(d.kw, d.w, d.pad_w),
           "the kernel is larger than the padded image");
   check_bytes(d, {d.n, d.c, d.h, d.w});
   check_bytes(d, {d.n, d.oc, d.oh(), d.ow()});

@@ -14,11 +14,6 @@ inline namespace WEFT_ISA {
 
 namespace halved {
 
-inline bool fits(const PoolDims& d) {
-  return d.kh == 2 && d.kw == 2 && d.stride_h == 2 && d.stride_w == 2 && d.pad_h == 0 &&
-         d.pad_w == 0;
-}
-
 // `lanes` windows of two rows; their argmax counts from (0, 0) of the plane, `corner` is that of
 // the first. Loads whole vectors when `roomy`.
 inline void pool_windows(float* y, std::int32_t* argmax, const float* top, std::int64_t w,

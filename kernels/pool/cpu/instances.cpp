@@ -10,7 +10,7 @@ namespace weft::kernels::WEFT_ISA {
 namespace {
 
 void max_forward(float* y, std::int32_t* argmax, const float* x, const PoolDims& dims) {
-  if (cpu::halved::fits(dims)) {
+  if (cpu::detail::halves_planes(dims)) {
     cpu::max_pool2d_forward_halved(y, argmax, x, dims);
   } else {
     cpu::max_pool2d_forward(y, argmax, x, dims);
