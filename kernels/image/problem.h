@@ -3,6 +3,8 @@
 // the bound.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/image/image.h"
 #include "kernels/problem.h"
 
@@ -31,9 +33,10 @@ struct Blur {
     const std::int64_t channel = at % dims.channels, x = at / dims.channels % dims.width;
     const std::int64_t row = at / (dims.channels * dims.width);
     std::int64_t sum = 0, count = 0;
-    for (std::int64_t i = row - radius; i <= row + radius; ++i) {
-      for (std::int64_t j = x - radius; j <= x + radius; ++j) {
-        if (i < 0 || i >= dims.height || j < 0 || j >= dims.width) continue;
+    const std::int64_t top = std::max<std::int64_t>(0, row - radius);
+    const std::int64_t left = std::max<std::int64_t>(0, x - radius);
+    for (std::int64_t i = top; i <= std::min(row + radius, dims.height - 1); ++i) {
+      for (std::int64_t j = left; j <= std::min(x + radius, dims.width - 1); ++j) {
         sum += picture[(i * dims.width + j) * dims.channels + channel];
         ++count;
       }

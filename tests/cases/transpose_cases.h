@@ -2,7 +2,7 @@
 // Shapes of matrices to transpose.
 #pragma once
 
-#include "kernels/transpose/transpose.h"
+#include "kernels/transpose/problem.h"
 
 namespace weft::cases {
 

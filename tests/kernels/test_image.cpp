@@ -25,30 +25,18 @@ Bytes random_bytes(std::int64_t n, std::uint64_t seed) {
   return Bytes(values.begin(), values.end());
 }
 
-// Written with doubles, which are exact for these sizes.
 Bytes grey_oracle(const Bytes& rgb) {
   Bytes grey;
   for (std::size_t i = 0; i + 2 < rgb.size(); i += 3) {
-    const double value = 19595.0 * rgb[i] + 38470.0 * rgb[i + 1] + 7471.0 * rgb[i + 2];
-    grey.push_back(static_cast<std::uint8_t>(std::floor(value / 65536 + 0.5)));
+    grey.push_back(static_cast<std::uint8_t>(problems::Grey::expected(&rgb[i])));
   }
   return grey;
 }
 
-Bytes blur_oracle(const Bytes& x, const ImageDims& d, std::int64_t radius) {
-  Bytes y(x.size());
-  for (std::int64_t p = 0; p < d.elements(); ++p) {
-    const std::int64_t row = p / d.channels / d.width, column = p / d.channels % d.width;
-    double sum = 0, count = 0;
-    for (std::int64_t i = 0; i < d.height; ++i) {
-      if (std::abs(i - row) > radius) continue;
-      for (std::int64_t j = 0; j < d.width; ++j) {
-        if (std::abs(j - column) > radius) continue;
-        sum += x[static_cast<std::size_t>((i * d.width + j) * d.channels + p % d.channels)];
-        ++count;
-      }
-    }
-    y[static_cast<std::size_t>(p)] = static_cast<std::uint8_t>(std::floor(sum / count + 0.5));
+Bytes blur_oracle(const Bytes& x, const ImageDims& dims, std::int64_t radius) {
+  Bytes y;
+  for (std::int64_t i = 0; i < dims.elements(); ++i) {
+    y.push_back(static_cast<std::uint8_t>(problems::Blur{dims, radius}.expected(i, x.data())));
   }
   return y;
 }

@@ -25,18 +25,10 @@ std::vector<std::int32_t> random_ints(std::int64_t n, std::uint64_t seed) {
   return std::vector<std::int32_t>(values.begin(), values.end());
 }
 
-std::vector<std::uint32_t> shared_oracle(std::int64_t blocks, std::int64_t stride, int rounds) {
+std::vector<std::uint32_t> shared_oracle(std::int64_t blocks, int stride, int rounds) {
   std::vector<std::uint32_t> sums;
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    for (std::int64_t t = 0; t < kernels::kSharedThreads; ++t) {
-      std::int64_t sum = 0;
-      for (int round = 0; round < rounds; ++round) {
-        const std::int64_t first =
-            (t * stride + round * kernels::kSharedReads) % kernels::kSharedWords;
-        for (int k = 0; k < kernels::kSharedReads; ++k) sum += first + k;
-      }
-      sums.push_back(static_cast<std::uint32_t>(sum));
-    }
+  for (std::int64_t i = 0; i < blocks * kernels::kSharedThreads; ++i) {
+    sums.push_back(problems::SharedStrided{blocks, stride, rounds}.expected(i));
   }
   return sums;
 }
@@ -78,7 +70,8 @@ TEST_P(MemoryTest, StridedCopiesAndReadsAreExact) {
       std::vector<float> expected;
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < n; ++i) {
-        const std::size_t at = static_cast<std::size_t>(access.offset + i * access.stride);
+        const std::size_t at =
+            static_cast<std::size_t>(problems::Strided{n, access, true}.source(i));
         expected.push_back(x[at]);
         sum += k[at];
       }

@@ -18,10 +18,8 @@ using kernels::TransposeDims;
 
 std::vector<float> transposed(const std::vector<float>& x, const TransposeDims& dims) {
   std::vector<float> y;
-  for (std::int64_t j = 0; j < dims.cols; ++j) {
-    for (std::int64_t i = 0; i < dims.rows; ++i) {
-      y.push_back(x[static_cast<std::size_t>(i * dims.cols + j)]);
-    }
+  for (std::int64_t i = 0; i < dims.elements(); ++i) {
+    y.push_back(x[static_cast<std::size_t>(problems::Transpose{dims}.source(i))]);
   }
   return y;
 }
