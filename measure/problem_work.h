@@ -217,5 +217,10 @@ std::vector<MakeWork> made_of(const std::vector<typename W::Problem>& problems) 
   for (const auto& p : problems) all.push_back(made<W>(p));
   return all;
 }
+// The problem whose first number is a --size.
+template <class W>
+std::unique_ptr<Work> of_size(std::int64_t size, const Context& context) {
+  return std::make_unique<W>(typename W::Problem{size}, context);
+}
 
 }  // namespace weft::measure

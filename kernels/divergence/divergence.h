@@ -19,10 +19,6 @@ void sq_or_cube(std::int32_t* y,        // (n,)
                 const std::int32_t* x,  // (n,)
                 std::int64_t n, int rounds, std::string_view variant, const Stream& stream);
 
-inline double sq_or_cube_bytes_moved(std::int64_t n) {
-  return 8.0 * static_cast<double>(n);
-}
-
 // What a warp does for its squares and cubes, as it is worked out by hand.
 struct DivergenceTraits {
   double multiplications = 0;  // of a warp in each round, the mean over the warps

@@ -55,11 +55,6 @@ void histogram(std::int64_t* counts,  // (bins.bins,)
                std::int64_t n, const EvenBins& bins, const HistogramOptions& options,
                const Stream& stream);
 
-// The least traffic of n values of so many bytes each.
-inline double histogram_bytes_moved(std::int64_t n, std::int64_t value_bytes) {
-  return static_cast<double>(n) * static_cast<double>(value_bytes);
-}
-
 // What the choice of a rung depends on.
 struct HistogramProblem {
   std::int64_t n = 0;

@@ -24,7 +24,7 @@ struct Histogram {
                : input == one_value ? "one value"
                                     : "skewed");
   }
-  double bytes() const { return kernels::histogram_bytes_moved(n, of_bytes() ? 1 : 4); }
+  double bytes() const { return (of_bytes() ? 1.0 : 4.0) * static_cast<double>(n); }
   std::size_t bin(std::uint8_t value) const { return value; }
   std::size_t bin(float value) const {
     return static_cast<std::size_t>(static_cast<double>(value) * static_cast<double>(bins));

@@ -33,13 +33,6 @@ void box_blur(std::uint8_t* y,        // (height, width, channels)
               const ImageDims& dims, std::int64_t radius, std::string_view variant,
               const Stream& stream);
 
-inline double rgb_to_grey_bytes_moved(std::int64_t pixels) {
-  return 4.0 * static_cast<double>(pixels);
-}
-inline double box_blur_bytes_moved(const ImageDims& dims) {
-  return 2.0 * static_cast<double>(dims.elements());
-}
-
 std::optional<ImageOperation> image_operation(std::string_view rung);  // empty: no such rung
 Rungs image_rungs();  // of both operations, in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.

@@ -58,10 +58,6 @@ constexpr int kSharedReads = 8;
 void shared_strided(std::uint32_t* sums,  // (blocks, kSharedThreads)
                     std::int64_t blocks, int stride, int rounds, const Stream& stream);
 
-inline double shared_strided_bytes_read(std::int64_t blocks, int rounds) {
-  return 4.0 * kSharedThreads * kSharedReads * static_cast<double>(blocks) * rounds;
-}
-
 // Elements from one row to the next. Rows at a pitch of a multiple of 32 floats all start at a
 // boundary of 128 bytes, which is what a warp reads at once.
 constexpr std::int64_t kPitchElements = 32;
@@ -99,19 +95,6 @@ void transfer_to_device(void* device, const HostBuffer& host, std::size_t bytes,
                         const Stream& stream);
 void transfer_to_host(const HostBuffer& host, const void* device, std::size_t bytes,
                       const Stream& stream);
-
-inline double vector_add_bytes_moved(std::int64_t n) {
-  return 12.0 * static_cast<double>(n);
-}
-inline double copy_strided_bytes_moved(std::int64_t n) {
-  return 8.0 * static_cast<double>(n);
-}
-inline double read_strided_bytes_moved(std::int64_t n) {
-  return 4.0 * static_cast<double>(n);
-}
-inline double copy_rows_bytes_moved(std::int64_t rows, std::int64_t cols) {
-  return 8.0 * static_cast<double>(rows) * static_cast<double>(cols);
-}
 
 // What a rung is beside the others of its operation.
 struct MemoryTraits {

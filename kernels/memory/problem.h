@@ -14,7 +14,7 @@ struct VectorAdd {
   std::int64_t n;
 
   std::string text() const { return str("vector add, ", n, " floats"); }
-  double bytes() const { return kernels::vector_add_bytes_moved(n); }
+  double bytes() const { return 12.0 * static_cast<double>(n); }
   double flops() const { return static_cast<double>(n); }
 };
 
@@ -38,9 +38,7 @@ struct Strided {
                " in words of 4 bytes: GB/s of use, ", n, " words");
   }
   std::string column() const { return str(by_offset ? access.offset : access.stride); }
-  double bytes() const {
-    return copies ? kernels::copy_strided_bytes_moved(n) : kernels::read_strided_bytes_moved(n);
-  }
+  double bytes() const { return (copies ? 8.0 : 4.0) * static_cast<double>(n); }
   double footprint() const {
     return 4.0 * static_cast<double>((copies ? n : 0) + access.extent(n));
   }
@@ -59,7 +57,10 @@ struct SharedStrided {
     return str("shared memory by stride in words of 4 bytes: GB/s, ", blocks, " blocks");
   }
   std::string column() const { return str(stride); }
-  double bytes() const { return kernels::shared_strided_bytes_read(blocks, rounds); }
+  double bytes() const {
+    return 4.0 * kernels::kSharedThreads * kernels::kSharedReads * static_cast<double>(blocks) *
+           rounds;
+  }
   double footprint() const { return HUGE_VAL; }  // one set of buffers: it reads no other memory
   std::uint32_t expected(std::int64_t at) const {
     const std::int64_t thread = at % kernels::kSharedThreads;
@@ -77,7 +78,7 @@ struct CopyRows {
   std::int64_t rows, cols;
 
   std::string text() const { return str("copy of ", rows, " rows of ", cols, " floats"); }
-  double bytes() const { return kernels::copy_rows_bytes_moved(rows, cols); }
+  double bytes() const { return 8.0 * static_cast<double>(rows * cols); }
 };
 
 // To the device, and from there to another place.

@@ -11,8 +11,8 @@ struct Scan {
   std::int64_t n;
 
   std::string text() const { return str(n, " floats, inclusive sum"); }
-  double bytes() const { return kernels::scan_bytes(n, sizeof(float)); }
-  double flops() const { return kernels::scan_flops(n); }
+  double bytes() const { return 8.0 * static_cast<double>(n); }
+  double flops() const { return n > 1 ? static_cast<double>(n - 1) : 0.0; }
 };
 
 }  // namespace weft::problems

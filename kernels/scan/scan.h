@@ -64,12 +64,4 @@ Rungs scan_rungs();  // in teaching order
 bool scan_takes(std::string_view variant, const ScanProblem& problem, Device device);
 Choice scan_choice(const ScanProblem& problem, Device device);
 
-// What a scan of n elements has to move, and the applications of the operator that it needs.
-constexpr double scan_bytes(std::int64_t n, std::size_t element_bytes) {
-  return 2.0 * static_cast<double>(n) * static_cast<double>(element_bytes);
-}
-constexpr double scan_flops(std::int64_t n) {
-  return n > 1 ? static_cast<double>(n - 1) : 0.0;
-}
-
 }  // namespace weft::kernels

@@ -17,9 +17,11 @@ struct Signal {
     return str(dims.rank(), "-D, ", dims.depth, " x ", dims.height, " x ", dims.width, ", filter ",
                dims.filter_depth, " x ", dims.filter_height, " x ", dims.filter_width);
   }
-  double bytes() const { return kernels::signal_bytes(dims); }
+  double bytes() const { return footprint() + 4.0 * static_cast<double>(dims.taps()); }
   double footprint() const { return 8.0 * static_cast<double>(dims.elements()); }
-  double flops() const { return kernels::signal_flops(dims); }
+  double flops() const {
+    return 2.0 * static_cast<double>(dims.elements()) * static_cast<double>(dims.taps());
+  }
 
   // Element `at` of y by the formula, and the sum of its terms' absolute values.
   std::pair<double, double> expected(std::int64_t at, const float* x, const float* filter) const {

@@ -45,14 +45,6 @@ void signal_convolve(float* y,             // (depth, height, width)
                      const float* filter,  // (filter_depth, filter_height, filter_width)
                      const SignalDims& dims, const SignalOptions& options, const Stream& stream);
 
-// For benchmarks: what a convolution computes, and what it must move at least.
-inline double signal_flops(const SignalDims& dims) {
-  return 2.0 * static_cast<double>(dims.elements()) * static_cast<double>(dims.taps());
-}
-inline double signal_bytes(const SignalDims& dims) {
-  return 8.0 * static_cast<double>(dims.elements()) + 4.0 * static_cast<double>(dims.taps());
-}
-
 // What a rung loads from global memory, as it is worked out by hand.
 enum class SignalLoads {
   none,

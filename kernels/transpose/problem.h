@@ -11,7 +11,7 @@ struct Transpose {
   kernels::TransposeDims dims;
 
   std::string text() const { return str(dims.rows, " x ", dims.cols); }
-  double bytes() const { return kernels::transpose_bytes_moved(dims); }
+  double bytes() const { return 8.0 * static_cast<double>(dims.elements()); }
   // Where in x the element `at` of y comes from.
   std::int64_t source(std::int64_t at) const { return at % dims.rows * dims.cols + at / dims.rows; }
 };

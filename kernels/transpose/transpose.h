@@ -22,10 +22,6 @@ void transpose(float* y,        // (cols, rows)
                const float* x,  // (rows, cols)
                const TransposeDims& dims, std::string_view variant, const Stream& stream);
 
-inline double transpose_bytes_moved(const TransposeDims& dims) {
-  return 8.0 * static_cast<double>(dims.rows) * static_cast<double>(dims.cols);
-}
-
 Rungs transpose_rungs();  // in teaching order
 // Throws usage, naming the rungs, unless there is such a rung or it is `automatic`.
 bool transpose_takes(std::string_view variant, const TransposeDims& dims, Device device);

@@ -48,10 +48,6 @@ class AllReduceWork final : public ProblemWork<problems::AllReduce> {
   kernels::PeerGroup group_;
 };
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return made<AllReduceWork>({size})(context);
-}
-
 constexpr std::int64_t kLenet = 61706;  // the gradient of lenet5
 
 std::vector<MakeWork> problems_on(Device device) {
@@ -71,7 +67,7 @@ extern const FamilyBench all_reduce_bench = {
     .size_meaning = "floats",
     .default_size = kLenet,
     .largest_size = std::int64_t{1} << 24,
-    .sized = sized,
+    .sized = of_size<AllReduceWork>,
     .problems = problems_on,
     .choices = choices,
 };

@@ -46,9 +46,6 @@ class DropoutWork final : public ProblemWork<problems::Dropout> {
   Array<std::int64_t>& step_ = input("step", std::vector<std::int64_t>{p.kStep}, 1);
 };
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return made<DropoutWork>({size})(context);
-}
 std::vector<MakeWork> problems_on(Device device) {
   if (device.is_cpu()) return made_of<DropoutWork>({{1 << 20}});
   return made_of<DropoutWork>({{1 << 18}, {1 << 25}});
@@ -56,7 +53,7 @@ std::vector<MakeWork> problems_on(Device device) {
 
 }  // namespace
 
-extern const FamilyBench dropout_bench = {"dropout", "floats",   1 << 20, std::int64_t{1} << 31,
-                                          sized,     problems_on};
+extern const FamilyBench dropout_bench = {
+    "dropout", "floats", 1 << 20, std::int64_t{1} << 31, of_size<DropoutWork>, problems_on};
 
 }  // namespace weft::measure

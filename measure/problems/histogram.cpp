@@ -76,9 +76,6 @@ class HistogramWork final : public ProblemWork<problems::Histogram> {
   const std::vector<std::int64_t> expected_ = counted();
 };
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return made<HistogramWork<std::uint8_t>>({size})(context);
-}
 std::vector<MakeWork> problems_on(Device device) {
   const bool gpu = device.is_cuda();
   const std::int64_t n = std::int64_t{1} << (gpu ? 30 : 24);
@@ -97,7 +94,7 @@ extern const FamilyBench histogram_bench = {
     .size_meaning = "bytes, in 256 bins",
     .default_size = 1 << 22,
     .largest_size = std::int64_t{1} << 33,
-    .sized = sized,
+    .sized = of_size<HistogramWork<std::uint8_t>>,
     .problems = problems_on,
     .choices = [](std::span<const std::int64_t> size, Device device) {
       return std::vector<NamedChoice>{{"bytes", kernels::histogram_choice({size[0]}, device)}};

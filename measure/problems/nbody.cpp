@@ -61,9 +61,6 @@ class NbodyWork final : public ProblemWork<problems::Nbody> {
   Array<float>& accelerations_ = output("accelerations", 4 * p.n);
 };
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return made<NbodyWork>({size})(context);
-}
 std::vector<MakeWork> problems_on(Device device) {
   if (device.is_cpu()) return made_of<NbodyWork>({{2048}, {8192}});
   return made_of<NbodyWork>({{4096}, {16384}, {262144}});
@@ -76,7 +73,7 @@ extern const FamilyBench nbody_bench = {
     .size_meaning = "bodies",
     .default_size = 4096,
     .largest_size = std::int64_t{1} << 22,
-    .sized = sized,
+    .sized = of_size<NbodyWork>,
     .problems = problems_on,
     .choices = [](std::span<const std::int64_t> size, Device device) {
       return std::vector<NamedChoice>{{"bodies", kernels::nbody_choice({size[0]}, device)}};

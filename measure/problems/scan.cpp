@@ -34,9 +34,6 @@ class ScanWork final : public ProblemWork<problems::Scan> {
   Array<float>& y_ = output("y", p.n);
 };
 
-std::unique_ptr<Work> sized(std::int64_t size, const Context& context) {
-  return made<ScanWork>({size})(context);
-}
 std::vector<MakeWork> problems_on(Device device) {
   if (device.is_cpu()) return made_of<ScanWork>({{1 << 16}, {1 << 24}});
   return made_of<ScanWork>({{1 << 20}, {1 << 24}, {1 << 28}});
@@ -49,7 +46,7 @@ extern const FamilyBench scan_bench = {
     .size_meaning = "floats",
     .default_size = 1 << 20,
     .largest_size = std::int64_t{1} << 31,
-    .sized = sized,
+    .sized = of_size<ScanWork>,
     .problems = problems_on,
     .choices = [](std::span<const std::int64_t> size, Device device) {
       return std::vector<NamedChoice>{{"floats", kernels::scan_choice({size[0]}, device)}};
