@@ -11,9 +11,9 @@ endif()
 if(TARGET weft_lab)
   set(lab ${CMAKE_INSTALL_LIBDIR}/weft/lab)
   install(FILES $<TARGET_FILE:weft_lab> ${PROJECT_BINARY_DIR}/lab/settings DESTINATION ${lab})
-  install(DIRECTORY engine host_cuda DESTINATION ${lab} FILES_MATCHING PATTERN "*.h")
-  install(DIRECTORY lab/api lab/runtime DESTINATION ${lab}/lab
-          FILES_MATCHING PATTERN "*.h" PATTERN "lab.ld")
+  install(DIRECTORY engine host_cuda DESTINATION ${lab} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
+  install(DIRECTORY lab/api lab/runtime lab/toolkit DESTINATION ${lab}/lab
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "lab.ld")
 endif()
 # What the program says of itself: the manual page, and completion for three shells.
 function(install_page path)

@@ -23,17 +23,23 @@ namespace {
 using lab::LabRun;
 
 bool is_source(const std::string& word) {
-  return word.ends_with(".cu") || word.ends_with(".cpp") || word.ends_with(".cc");
+  for (const char* end : {".cu", ".cpp", ".cc", ".cxx", ".c"}) {
+    if (word.ends_with(end)) return true;
+  }
+  return false;
 }
 
 // `weft lab run [flags] FILE [FILE...] [--] [ARGS...]`: words behind the first that name C++ or
 // CUDA sources belong to it, and the others are the program's.
-void take_program(LabRun& run, const std::vector<std::string>& words) {
-  if (words.empty()) {
-    throw CLI::RequiredError("FILE");
-  }
+void take_program(LabRun& run, std::vector<std::string> words) {
+  if (words.empty()) throw CLI::RequiredError("FILE");
+  const std::string first = words.front();
+  lab::take_nvcc_flags(words, run);
+  if (words.empty()) throw Error(ErrorKind::usage, "weft lab run needs a FILE behind its flags");
   if (words.front().starts_with('-') && words.front() != "-") {
-    throw CLI::ExtrasError({words.front()});
+    if (words.front() == first) throw CLI::ExtrasError({first});  // with what it may have meant
+    throw Error(ErrorKind::usage,
+                fmt::format("unknown option '{}' of weft lab run", printable(words.front())));
   }
   run.file = words.front();
   auto word = words.begin() + 1;
@@ -108,9 +114,10 @@ void add_lab(CLI::App& app, Action& action) {
       "run", "Compiles FILE.cu for the CPU and runs it, every memory access checked");
   run->footer(
       "weft lab run [flags] FILE.cu [MORE.cu...] [--] [ARGS...]\n"
-      "Flags of the lab stand before the file. Further sources (.cu, .cpp, .cc) directly behind "
-      "it\n"
-      "are compiled and linked with it; what follows them, or follows --, is the program's.\n"
+      "Flags of the lab stand before the file. nvcc's flags may follow them: -std=, -I, -D and\n"
+      "-Xcompiler -fopenmp are taken, and a line names those that change nothing here.\n"
+      "Further sources (.cu, .cpp, .cc, .cxx, .c) directly behind the file are compiled and\n"
+      "linked with it; what follows them, or follows --, is the program's.\n"
       "docs/lab.md says what is found, and what of CUDA is there.\n");
   auto flags = std::make_shared<LabRun>();
   run->prefix_command(true);
@@ -137,9 +144,9 @@ void add_lab(CLI::App& app, Action& action) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   run->callback([=, &action] {
-    take_program(*flags, run->remaining());
     flags->weft = this_program();
     flags->tell = [](const std::string& line) { print_notice(line); };
+    take_program(*flags, run->remaining());
     action = [=] { return run_lab(*flags); };
   });
 }

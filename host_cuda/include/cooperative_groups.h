@@ -150,7 +150,7 @@ class coalesced_group {
   template <class T>
   T shfl(T value, unsigned rank) const {
     return detail::by_words(
-        value, [=, this](unsigned word) { return __shfl_sync(mask_, word, lane_of(rank)); });
+        value, [this, rank](unsigned word) { return __shfl_sync(mask_, word, lane_of(rank)); });
   }
   template <class T>
   T shfl_up(T value, unsigned delta) const {

@@ -157,8 +157,9 @@ inline double number(int x) {
 inline void result(float& to, double sum) {
   const auto nearest = static_cast<float>(sum);
   const bool away = fabs(static_cast<double>(nearest)) > fabs(sum);
-  to = away && !isinf(nearest) ? std::bit_cast<float>(std::bit_cast<unsigned>(nearest) - 1)
-                               : nearest;
+  to = away && !isinf(nearest)
+           ? __builtin_bit_cast(float, __builtin_bit_cast(unsigned, nearest) - 1)
+           : nearest;
 }
 inline void result(double& to, double sum) {
   to = sum;
@@ -200,8 +201,8 @@ template <int kM, int kN, int kK, class T, class L, class R, class Sums>
                                 const fragment<matrix_a, kM, kN, kK, T, L>& a,
                                 const fragment<matrix_b, kM, kN, kK, T, R>& b,
                                 const fragment<accumulator, kM, kN, kK, Sums>& c) {
-  using Call = detail::Operands<std::remove_reference_t<decltype(d)>,
-                                std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(b)>>;
+  using Call = detail::Operands<std::remove_reference_t<decltype(d)>, std::decay_t<decltype(a)>,
+                                std::decay_t<decltype(b)>>;
   Call mine{&d, &a, &b, &c};
   weft::host_cuda::warp_function(Call::compute, &mine, "mma_sync", __builtin_return_address(0));
 }

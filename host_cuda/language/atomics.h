@@ -28,7 +28,7 @@ void host_writes(const void* data, std::size_t bytes);  // which counts as writt
 
 #define WEFT_ATOMIC_OF(name, of_block, ...)                                                    \
   template <class T>                                                                           \
-  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {                         \
+  WEFT_DEVICE_CALL T name(T* address, weft::host_cuda::NotDeduced<T> value) {                  \
     weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0), of_block); \
     const T old = *address;                                                                    \
     *address = (__VA_ARGS__);                                                                  \
@@ -48,7 +48,7 @@ WEFT_ATOMIC(atomicDec, old == 0 || old > value ? value : static_cast<T>(old - 1)
 // A program seldom wants the old value of memory that nobody has written.
 #define WEFT_EXCHANGE(name, of_block, ...)                                                     \
   template <class T>                                                                           \
-  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> value) {                         \
+  WEFT_DEVICE_CALL T name(T* address, weft::host_cuda::NotDeduced<T> value) {                  \
     weft::host_cuda::host_writes(address, sizeof(T));                                          \
     weft::host_cuda::atomic_access(address, sizeof(T), __builtin_return_address(0), of_block); \
     const T old = *address;                                                                    \
@@ -59,8 +59,8 @@ WEFT_SCOPED(WEFT_EXCHANGE, atomicExch, )
 
 #define WEFT_COMPARE_AND_SWAP(name, of_block, ...)                                \
   template <class T>                                                              \
-  WEFT_DEVICE_CALL T name(T* address, std::type_identity_t<T> compare,            \
-                          std::type_identity_t<T> value) {                        \
+  WEFT_DEVICE_CALL T name(T* address, weft::host_cuda::NotDeduced<T> compare,     \
+                          weft::host_cuda::NotDeduced<T> value) {                 \
     const void* site = __builtin_return_address(0);                               \
     weft::host_cuda::compare_and_swap_access(address, sizeof(T), site, of_block); \
     const T old = *address;                                                       \

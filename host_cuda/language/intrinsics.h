@@ -5,24 +5,25 @@
 
 #include <math.h>
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 #include "host_cuda/language/language.h"
 
-// The mixed calls of CUDA: the common type of both.
+namespace weft::host_cuda {
 template <class A, class B>
-requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> min(
-    A a, B b) {
-  using T = std::common_type_t<A, B>;
+using CommonNumber =
+    std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>>;
+}
+
+// The mixed calls of CUDA: the common type of both.
+template <class A, class B, class T = weft::host_cuda::CommonNumber<A, B>>
+constexpr T min(A a, B b) {
   return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
 }
-template <class A, class B>
-requires(std::is_arithmetic_v<A>&& std::is_arithmetic_v<B>) constexpr std::common_type_t<A, B> max(
-    A a, B b) {
-  using T = std::common_type_t<A, B>;
+template <class A, class B, class T = weft::host_cuda::CommonNumber<A, B>>
+constexpr T max(A a, B b) {
   return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
 }
 
@@ -55,7 +56,7 @@ namespace weft::host_cuda {
 
 // cvt.rna.tf32: rounds to 10 mantissa bits, halves away from zero.
 inline unsigned to_tf32(float x) {
-  const auto bits = std::bit_cast<unsigned>(x);
+  const auto bits = __builtin_bit_cast(unsigned, x);
   if (x != x) return 0x7fffffffu;
   return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
 }
@@ -63,29 +64,29 @@ inline unsigned to_tf32(float x) {
 }  // namespace weft::host_cuda
 
 inline unsigned __float_as_uint(float x) {
-  return std::bit_cast<unsigned>(x);
+  return __builtin_bit_cast(unsigned, x);
 }
 inline float __uint_as_float(unsigned x) {
-  return std::bit_cast<float>(x);
+  return __builtin_bit_cast(float, x);
 }
 inline int __float_as_int(float x) {
-  return std::bit_cast<int>(x);
+  return __builtin_bit_cast(int, x);
 }
 inline float __int_as_float(int x) {
-  return std::bit_cast<float>(x);
+  return __builtin_bit_cast(float, x);
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>((std::uint64_t{a} * b) >> 32);
 }
 inline int __popc(unsigned x) {
-  return std::popcount(x);
+  return __builtin_popcount(x);
 }
 inline int __popcll(unsigned long long x) {
-  return std::popcount(x);
+  return __builtin_popcountll(x);
 }
 inline int __clz(int x) {
-  return std::countl_zero(static_cast<unsigned>(x));
+  return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
 }
 inline int __ffs(int x) {
   return __builtin_ffs(x);
@@ -118,10 +119,10 @@ inline void* __cvta_shared_to_generic(std::size_t address) {
   inline T name(const T* p) { \
     return *p;                \
   }
-#define WEFT_STORE(name)                                         \
-  template <class T>                                             \
-  inline void name(T* p, const std::type_identity_t<T>& value) { \
-    *p = value;                                                  \
+#define WEFT_STORE(name)                                                \
+  template <class T>                                                    \
+  inline void name(T* p, const weft::host_cuda::NotDeduced<T>& value) { \
+    *p = value;                                                         \
   }
 WEFT_LOAD(__ldg)
 WEFT_LOAD(__ldcg)

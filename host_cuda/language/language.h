@@ -45,6 +45,15 @@ inline constexpr int warpSize = 32;
 
 namespace weft::host_cuda {
 
+// A parameter of this type takes no part in finding T. Programs are C++17, as nvcc has it, which
+// has no std::type_identity_t.
+template <class T>
+struct Itself {
+  using Type = T;
+};
+template <class T>
+using NotDeduced = typename Itself<T>::Type;
+
 void* dynamic_shared();  // of the running block, aligned to 256 bytes
 unsigned shared_address(const void* generic);
 void* generic_address(unsigned shared);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lab/api/device.h"
 
+#include <cstdio>
 #include <map>
 #include <mutex>
 
@@ -48,8 +49,9 @@ cudaError_t cudaDeviceReset() {
 cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
 }
+static std::size_t heap_limit = std::size_t{8} << 20;  // as host-cuda has it without a call
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
-  if (limit == cudaLimitMallocHeapSize) weft::host_cuda::set_heap_bytes(value);
+  if (limit == cudaLimitMallocHeapSize) weft::host_cuda::set_heap_bytes(heap_limit = value);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
@@ -57,4 +59,62 @@ cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
   return cudaSuccess;
+}
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  switch (limit) {
+    case cudaLimitStackSize:
+      *value = 1024;
+      return cudaSuccess;
+    case cudaLimitPrintfFifoSize:
+      *value = 1 << 20;
+      return cudaSuccess;
+    case cudaLimitMallocHeapSize:
+      *value = heap_limit;
+      return cudaSuccess;
+    default:
+      return weft::host_cuda::noted(cudaErrorUnsupportedLimit);
+  }
+}
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* cache) {
+  *cache = cudaFuncCachePreferNone;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  *flags = cudaDeviceScheduleAuto;
+  return cudaSuccess;
+}
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return cudaSetDevice(device);
+}
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaSetValidDevices(int* devices, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (devices[i] != 0) return weft::host_cuda::noted(cudaErrorInvalidDevice);
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int) {
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return weft::host_cuda::noted(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return weft::host_cuda::noted(cudaErrorPeerAccessNotEnabled);
+}
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  *value = 0;
+  return weft::host_cuda::noted(cudaErrorInvalidDevice);
 }

@@ -5,18 +5,6 @@
 #include "host_cuda/language/runtime_api.h"
 #include "lab/runtime/launch.h"
 
-enum cudaFuncCache {
-  cudaFuncCachePreferNone,
-  cudaFuncCachePreferShared,
-  cudaFuncCachePreferL1,
-  cudaFuncCachePreferEqual,
-};
-enum cudaSharedMemConfig {
-  cudaSharedMemBankSizeDefault,
-  cudaSharedMemBankSizeFourByte,
-  cudaSharedMemBankSizeEightByte,
-};
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
 inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
                           cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
                           cudaDeviceMapHost = 8;
@@ -31,6 +19,20 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache cache);
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
 
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* cache);
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
+cudaError_t cudaGetDeviceFlags(unsigned* flags);
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
+cudaError_t cudaSetValidDevices(int* devices, int count);
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
+// There is one device, which has no peers.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int from, int to);
+
 namespace weft::host_cuda::lab {
 // Beyond 48 KiB, the kernel's limit has to be raised. (The address of a kernel that is a template
 // and deduces its arguments is not known.)
@@ -43,6 +45,10 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
                                  int value) {
   return weft::host_cuda::lab::set_attribute(reinterpret_cast<const void*>(kernel), attribute,
                                              value);
+}
+template <class... Parameters>
+cudaError_t cudaFuncSetSharedMemConfig(void (*)(Parameters...), cudaSharedMemConfig) {
+  return cudaSuccess;
 }
 template <class... Parameters>
 cudaError_t cudaFuncSetCacheConfig(void (*)(Parameters...), cudaFuncCache) {

@@ -144,20 +144,20 @@ inline float __double2float_rn(double x) {
 }
 
 inline long long __double_as_longlong(double x) {
-  return std::bit_cast<long long>(x);
+  return __builtin_bit_cast(long long, x);
 }
 inline double __longlong_as_double(long long x) {
-  return std::bit_cast<double>(x);
+  return __builtin_bit_cast(double, x);
 }
 inline int __double2loint(double x) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(x));
+  return static_cast<int>(__builtin_bit_cast(std::uint64_t, x));
 }
 inline int __double2hiint(double x) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32);
+  return static_cast<int>(__builtin_bit_cast(std::uint64_t, x) >> 32);
 }
 inline double __hiloint2double(int high, int low) {
-  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 |
-                               static_cast<unsigned>(low));
+  return __builtin_bit_cast(
+      double, std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low));
 }
 inline int __mulhi(int a, int b) {
   return static_cast<int>((std::int64_t{a} * b) >> 32);
@@ -175,7 +175,7 @@ inline unsigned __umul24(unsigned a, unsigned b) {
   return (a & 0xffffffu) * (b & 0xffffffu);
 }
 inline int __clzll(long long x) {
-  return std::countl_zero(static_cast<unsigned long long>(x));
+  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
 }
 inline int __ffsll(long long x) {
   return __builtin_ffsll(x);
@@ -215,6 +215,6 @@ inline T __ldca(const T* p) {
   return *p;
 }
 template <class T>
-inline void __stwb(T* p, const std::type_identity_t<T>& value) {
+inline void __stwb(T* p, const weft::host_cuda::NotDeduced<T>& value) {
   *p = value;
 }

@@ -11,24 +11,15 @@ inline constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable 
                           cudaHostRegisterMapped = 2, cudaHostRegisterReadOnly = 8;
 inline constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 inline constexpr int cudaCpuDeviceId = -1;
-enum cudaMemoryAdvise {
-  cudaMemAdviseSetReadMostly = 1,
-  cudaMemAdviseUnsetReadMostly,
-  cudaMemAdviseSetPreferredLocation,
-  cudaMemAdviseUnsetPreferredLocation,
-  cudaMemAdviseSetAccessedBy,
-  cudaMemAdviseUnsetAccessedBy,
-};
-
 // Work is done when it is submitted: every copy is a synchronous one.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 namespace weft::host_cuda::lab {
 cudaError_t copy_elements(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                           std::size_t element);
 }
-template <class To, class From>
-requires(!std::is_void_v<From>) [[gnu::always_inline]] inline cudaError_t
-    cudaMemcpy(To* to, const From* from, std::size_t bytes, cudaMemcpyKind kind) {
+template <class To, class From, class = std::enable_if_t<!std::is_void_v<From>>>
+[[gnu::always_inline]] inline cudaError_t cudaMemcpy(To* to, const From* from, std::size_t bytes,
+                                                     cudaMemcpyKind kind) {
   return weft::host_cuda::lab::copy_elements(to, from, bytes, kind, sizeof(From));
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes);
@@ -49,6 +40,17 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                          std::size_t height);
+inline cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                                     std::size_t height, cudaStream_t = nullptr) {
+  return cudaMemset2D(to, pitch, value, width, height);
+}
+inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                       cudaStream_t stream = nullptr) {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 
 cudaError_t cudaMallocManaged(void** data, std::size_t bytes, unsigned flags = cudaMemAttachGlobal);

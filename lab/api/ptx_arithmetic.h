@@ -6,7 +6,6 @@
 #include <cuda_bf16.h>
 #include <math.h>
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -137,11 +136,13 @@ inline T shr(T a, unsigned by) {
 }
 template <class T>
 inline unsigned popc(T a) {
-  return static_cast<unsigned>(std::popcount(static_cast<std::make_unsigned_t<T>>(a)));
+  return static_cast<unsigned>(__builtin_popcountll(static_cast<std::make_unsigned_t<T>>(a)));
 }
 template <class T>
 inline unsigned clz(T a) {
-  return static_cast<unsigned>(std::countl_zero(static_cast<std::make_unsigned_t<T>>(a)));
+  const std::uint64_t bits = static_cast<std::make_unsigned_t<T>>(a);
+  return bits == 0 ? 8 * sizeof(T)
+                   : static_cast<unsigned>(__builtin_clzll(bits)) - (64 - 8 * sizeof(T));
 }
 template <class T>
 inline T brev(T a) {
@@ -202,13 +203,12 @@ inline float number(Half x) {
   return float_of_half(x.bits);
 }
 inline float number(Bf16 x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
 }
 inline float number(Tf32 x) {
-  return std::bit_cast<float>(x.bits);
+  return __builtin_bit_cast(float, x.bits);
 }
-template <class T>
-requires std::is_arithmetic_v<T>
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 inline T number(T x) {
   return x;
 }

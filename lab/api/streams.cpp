@@ -20,6 +20,14 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = *greatest = 0;
   return cudaSuccess;
 }
+cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
+  *priority = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   weft::host_cuda::host_waits();
   weft::host_cuda::host_follows_stream(stream);

@@ -63,8 +63,7 @@ std::string compiler(const std::map<std::string, std::string>& settings) {
 
 // As host_cuda/CMakeLists.txt compiles kernels.
 std::vector<std::string> instrumentation(bool is_clang) {
-  std::vector<std::string> flags = {"-std=gnu++20",
-                                    "-O1",
+  std::vector<std::string> flags = {"-O1",
                                     "-gdwarf-4",
                                     "-Wuninitialized",
                                     "-fno-builtin-printf",
@@ -205,7 +204,11 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   const std::string cxx = compiler(settings);
   std::vector<fs::path> sources = {run.file};
   sources.insert(sources.end(), run.more.begin(), run.more.end());
-  const std::vector<TranslatedFile> files = translate(sources, run.folders);
+  const Translation program = translate(sources, run.folders);
+  if (!program.has_main) {
+    throw Error(ErrorKind::usage, fmt::format("{} has no main(): name the file that has it, too",
+                                              printable(run.file)));
+  }
   std::string version;
   run_tool({cxx, "--version"}, &version);
 
@@ -213,8 +216,12 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   std::vector<std::string> words = {cxx};
   for (const std::string& flag : instrumentation(is_clang)) words.push_back(flag);
   words.push_back("-I" + (lab / "host_cuda/include").string());
+  words.push_back("-I" + (lab / "lab/toolkit").string());
   words.push_back("-I" + lab.string());
   words.push_back("-DWEFT_HOST_CUDA");
+  if (run.openmp || program.has_openmp) words.push_back("-fopenmp");
+  const std::vector<std::string> of_c = words;  // what C takes as well
+  words.push_back("-std=" + run.standard);
   std::string made_of = version;
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(lab, fs::directory_options::follow_directory_symlink)) {
@@ -222,18 +229,22 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   }
   const fs::path cache = cache_folder(run.tell);
   const fs::path header = is_clang || keeps ? kHeader : precompiled_header(cache, words, made_of);
+  std::vector<std::string> more;
   for (const fs::path& source : sources) {
-    words.push_back("-iquote" + (source.parent_path() / ".").string());
+    more.push_back("-iquote" + (source.parent_path() / ".").string());
   }
-  for (const std::string& folder : run.folders) words.push_back("-I" + folder);
-  for (const std::string& definition : run.definitions) words.push_back("-D" + definition);
-  words.insert(words.end(), {"-x", "c++", "-c", "-include", header.string()});
+  for (const std::string& folder : run.folders) more.push_back("-I" + folder);
+  for (const std::string& definition : run.definitions) more.push_back("-D" + definition);
   // Messages name files as they were typed, and a debugger finds them.
-  words.push_back("-fdebug-prefix-map=" + lab.string() + "=weft-lab");
-  words.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
+  more.push_back("-fdebug-prefix-map=" + lab.string() + "=weft-lab");
+  more.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), {"-x", "c++", "-c", "-include", header.string()});
 
   made_of += joined(words) + fs::current_path().string() + "\n";
-  for (const TranslatedFile& file : files) made_of += file.text + '\0';
+  for (const TranslatedFile& file : program.files) {
+    made_of += file.original.extension().string() + '\0' + file.text + '\0';
+  }
   const fs::path finished = cache / hash(made_of) / "program";
   if (!keeps && fs::is_regular_file(finished)) {
     std::error_code failed;
@@ -244,12 +255,17 @@ fs::path compile_for_host_cuda(const LabRun& run) {
 
   const TemporaryFolder temporary(cache);
   const fs::path folder = keeps ? fs::absolute(run.keep) : temporary.path;
-  write_sources(folder, files);
+  write_sources(folder, program.files);
   std::vector<std::vector<std::string>> compile;
   std::vector<std::string> objects;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     objects.push_back((folder / fmt::format("file-{}.o", i)).string());
     compile.push_back(words);
+    if (sources[i].extension() == ".c") {
+      compile.back() = of_c;
+      compile.back().insert(compile.back().end(), more.begin(), more.end());
+      compile.back().insert(compile.back().end(), {"-x", "c", "-c"});
+    }
     compile.back().insert(compile.back().end(),
                           {(folder / fmt::format("file-{}", i)).string(), "-o", objects.back()});
   }
@@ -262,7 +278,7 @@ fs::path compile_for_host_cuda(const LabRun& run) {
       (lab / "libweft_lab.a").string(),
       setting("boost_context"),
       "-Wl,-u,weft_lab_begin",
-      "-pthread",
+      run.openmp || program.has_openmp ? "-fopenmp" : "-pthread",
       "-lm",
       "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
       "-Wl,--wrap=putchar,--wrap=__assert_fail,--wrap=malloc,--wrap=free",

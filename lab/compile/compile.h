@@ -16,11 +16,17 @@ struct LabRun {
   std::vector<std::string> arguments;  // of the program
   std::string device = "host-cuda", keep, watch;
   std::vector<std::string> folders, definitions;  // -I and -D
+  std::string standard = "gnu++17";               // nvcc's default
+  bool openmp = false;                            // also where a source has it
   std::int64_t schedules = 1;
   bool counts = false, gdb = false;
   std::filesystem::path weft;  // this program, beside or above which the lab's folder is
   Tell tell;                   // told of notes and of what is out of the ordinary
 };
+
+// Takes nvcc's flags in front of the first word that is none: they set what they mean here, and one
+// line of `run.tell` names those that mean nothing. Throws usage for one that lacks its value.
+void take_nvcc_flags(std::vector<std::string>& words, LabRun& run);
 
 // The finished program. It is kept in the user's cache, by the contents of all that it is made of.
 // Throws usage when the program does not compile; the compiler has said why.

@@ -9,6 +9,8 @@
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/report.h"
+#include "host_cuda/checks/symbols.h"
+#include "lab/api/missing.h"
 
 namespace weft::host_cuda::lab {
 namespace {
@@ -48,12 +50,19 @@ std::string reason(const Configuration& at, cudaError_t code) {
 // Linked in by its name, which compile.cpp tells the linker.
 extern "C" [[gnu::constructor]] void weft_lab_begin() {
   on_host_mistake(print_and_end);
+  show_clocks(1410000, 1215000, 5120);  // those of an A100, which is an sm_80
   on_exit(look_for_unread_failure, nullptr);
 }
 
 void print_error(const std::string& message) {
   std::fflush(stdout);
   std::fprintf(stderr, "weft: error: %s\n", printable(message).c_str());
+}
+
+cudaError_t missing(const char* function, const void* call) {
+  print_error(str("host-cuda: missing function: ", function, ", called at ", source_line(call),
+                  ", is not there"));
+  std::_Exit(static_cast<int>(ErrorKind::usage));
 }
 
 cudaError_t launch_failed(const Configuration& at, const std::string& kernel, cudaError_t code) {

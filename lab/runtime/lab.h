@@ -8,6 +8,7 @@
 #include "lab/api/device.h"
 #include "lab/api/math.h"
 #include "lab/api/memory.h"
+#include "lab/api/missing.h"
 #include "lab/api/ptx.h"
 #include "lab/api/streams.h"
 #include "lab/runtime/launch.h"
@@ -34,3 +35,4 @@
 #define __CUDACC_VER_MINOR__ 0
 #undef CUDART_VERSION
 #define CUDART_VERSION 12000
+#define CUDA_VERSION 12000

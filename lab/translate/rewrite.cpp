@@ -47,8 +47,8 @@ class Rewriter {
         scopes_.push_back(opens_namespace(i));
       } else if (word == "}") {
         if (!scopes_.empty()) scopes_.pop_back();
-      } else if (word == "<<<") {
-        launch(i);
+      } else if (const std::size_t behind = behind_launch_bracket(i); behind != i) {
+        launch(i, behind);
       } else if (word == "extern") {
         if (code_.text(i + 1) == "\"C\"" &&
             one_of(code_.text(i + 2), {"__global__", "__device__"})) {
@@ -132,16 +132,23 @@ class Rewriter {
     return at;
   }
 
-  // The `>>>` of the `<<<` at `i`.
-  std::size_t end_of_launch(std::size_t i) const {
-    for (std::size_t at = i + 1; at < code_.size();) {
+  // Behind the `<<<` at `i`, or `i` when there is none. Visual Studio writes `<< <`.
+  std::size_t behind_launch_bracket(std::size_t i) const {
+    if (code_.is(i, "<<<")) return i + 1;
+    const bool three = code_.is(i, "<") && code_.is(i + 1, "<") && code_.is(i + 2, "<");
+    return three && i > 0 && !code_.is(i - 1, "operator") ? i + 3 : i;
+  }
+
+  // The `>>>` of the launch whose `<<<` ends before `behind`.
+  std::size_t end_of_launch(std::size_t behind) const {
+    for (std::size_t at = behind; at < code_.size();) {
       if (one_of(code_.text(at), {"(", "[", "{"})) {
         at = code_.behind_bracket(at);
         continue;
       }
       if (one_of(code_.text(at), {";", "}", ")"})) break;
       if (code_.is(at, ">") && code_.is(at + 1, ">") && code_.is(at + 2, ">") &&
-          code_[at + 2].end - begin_of(at) == 3 && code_.is(at + 3, "(")) {
+          code_.is(at + 3, "(")) {
         return at;
       }
       ++at;
@@ -150,8 +157,8 @@ class Rewriter {
   }
 
   // kernel<<<grid, block>>>(arguments) becomes launching(kernel).with(grid, block)(arguments).
-  void launch(std::size_t i) {
-    const std::size_t begin = postfix_begin(i), end = end_of_launch(i);
+  void launch(std::size_t i, std::size_t behind) {
+    const std::size_t begin = postfix_begin(i), end = end_of_launch(behind);
     if (begin == i || end == code_.size()) {
       return refuse(i, "this is no launch: expected kernel<<<grid, block>>>(arguments).");
     }
@@ -170,7 +177,7 @@ class Rewriter {
     const std::string found = "(weft_a...); }, [](auto weft_as) -> decltype(weft_as(" +
                               std::string(kernel) + ")) { return weft_as(" + std::string(kernel) +
                               "); }).with(";
-    replace(i, i + 1, deduces ? found : ").with(");
+    replace(i, behind, deduces ? found : ").with(");
     replace(end, end + 3, ")");
   }
 
@@ -352,7 +359,10 @@ void collect_kernels(const TokenView& code, KernelNames& names) {
     for (std::size_t back = i; back-- > 0 && !one_of(code.text(back), {";", "}", "{"});) {
       deduces = deduces || code.is(back, "template");
     }
-    (deduces ? names.templates : names.plain).emplace(code.text(at));
+    const std::string name(code.text(at));
+    const bool has_body = code.is(code.behind_bracket(at + 1), "{");
+    const bool overloaded = has_body && !names.defined.insert(name).second;
+    (deduces || overloaded ? names.templates : names.plain).insert(name);
   }
 }
 

@@ -18,10 +18,11 @@ struct Edit {
   std::string text;
 };
 
-// The names of the kernels of all files. Those of templates, and those with default arguments, are
-// called by their names where the others are called through a pointer.
+// The names of the kernels of all files. `templates` are called by their names where the others are
+// called through a pointer: templates, overloaded kernels, and those with default arguments.
 struct KernelNames {
   std::set<std::string, std::less<>> plain, templates;
+  std::set<std::string, std::less<>> defined;  // seen with a body
 };
 void collect_kernels(const TokenView& code, KernelNames& names);
 

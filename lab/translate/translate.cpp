@@ -35,6 +35,12 @@ bool is_no_text(const fs::path& path) {
   return fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path);
 }
 
+// A folder of the system's headers, or of a CUDA toolkit's, is not the program's own.
+bool is_of_the_system(const fs::path& folder) {
+  return fs::absolute(folder).lexically_normal().string().starts_with("/usr/") ||
+         fs::exists(folder / "cuda_runtime.h");
+}
+
 std::string read(const fs::path& path) {
   if (is_no_text(path)) fail(path, "is a pipe or a device, not a file");
   if (fs::is_directory(path)) fail(path, "this is a folder");
@@ -46,7 +52,7 @@ std::string read(const fs::path& path) {
   return std::move(text).str();
 }
 
-// The sources that are reached from the program by quoted includes.
+// The sources that are reached from the program by includes of its own headers.
 class Reader {
  public:
   explicit Reader(const std::vector<std::string>& folders) : folders_(folders) {}
@@ -72,7 +78,8 @@ class Reader {
       const fs::path path = (place / include.name).lexically_normal();
       if (is_no_text(path))
         fail(path, "is a pipe or a device, not a file");  // the compiler reads on
-      if (!include.quoted || !fs::is_regular_file(path)) continue;
+      const bool searched = include.quoted || (place != beside && !is_of_the_system(place));
+      if (!searched || !fs::is_regular_file(path)) continue;
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (sources_[i].path == path) return i;
       }
@@ -113,7 +120,12 @@ std::string translated(const Source& source, const KernelNames& kernels) {
       if (!include.conditional) refuse(source, include.line, reason);
       continue;  // the compiler says so, if it gets there
     }
-    if (source.included[i] == kNone) continue;
+    if (source.included[i] == kNone) {
+      if (is_of_the_runtime(include.name)) {
+        rewriting.edits.push_back({include.begin, include.end - include.begin, "<cuda_runtime.h>"});
+      }
+      continue;
+    }
     rewriting.edits.push_back({include.begin, include.end - include.begin,
                                fmt::format("\"file-{}\"", source.included[i])});
   }
@@ -121,10 +133,30 @@ std::string translated(const Source& source, const KernelNames& kernels) {
                      applied(source.text, std::move(rewriting.edits)));
 }
 
+bool has_main(const Source& source) {
+  const TokenView code(source.text, source.tokens.code);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const bool member = i > 0 && one_of(code.text(i - 1), {".", "->", "::"});
+    if (code.is(i, "main") && code.is(i + 1, "(") && !member) return true;
+  }
+  return false;
+}
+
+bool has_openmp(const Source& source) {
+  for (const Include& include : source.tokens.includes) {
+    if (include.name == "omp.h") return true;
+  }
+  for (const std::vector<Token>& tokens : source.tokens.directives) {
+    const TokenView words(source.text, tokens);
+    if (words.is(0, "pragma") && words.is(1, "omp")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<TranslatedFile> translate(const std::vector<fs::path>& program,
-                                      const std::vector<std::string>& folders) {
+Translation translate(const std::vector<fs::path>& program,
+                      const std::vector<std::string>& folders) {
   const std::vector<Source> sources = Reader(folders).run(program);
   KernelNames kernels;
   for (const Source& source : sources) {
@@ -133,15 +165,17 @@ std::vector<TranslatedFile> translate(const std::vector<fs::path>& program,
   std::vector<SourceText> texts;
   for (const Source& source : sources) texts.push_back({source.text, &source.tokens});
   const std::vector<std::vector<Refusal>> host_calls = calls_of_host_functions(texts);
-  std::vector<TranslatedFile> files;
+  Translation result;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];
+    result.has_main = result.has_main || has_main(source);
+    result.has_openmp = result.has_openmp || has_openmp(source);
     if (!host_calls[i].empty()) {
       refuse(source, host_calls[i].front().line, host_calls[i].front().reason);
     }
-    files.push_back({source.path, translated(source, kernels)});
+    result.files.push_back({source.path, translated(source, kernels)});
   }
-  return files;
+  return result;
 }
 
 }  // namespace weft::lab

@@ -14,11 +14,16 @@ struct TranslatedFile {
   std::string text;
 };
 
+struct Translation {
+  std::vector<TranslatedFile> files;
+  bool has_main = false, has_openmp = false;
+};
+
 // The program's sources come first. In their texts and the headers', an included file with number i
 // is named "file-i" (the caller writes it there). `folders` are searched for quoted includes behind
-// the including file's own. Throws usage with file and line for what the lab does not do, and data
-// for a file that cannot be read.
-std::vector<TranslatedFile> translate(const std::vector<std::filesystem::path>& program,
-                                      const std::vector<std::string>& folders);
+// the including file's own, and for those in angle brackets. Throws usage with file and line for
+// what the lab does not do, and data for a file that cannot be read.
+Translation translate(const std::vector<std::filesystem::path>& program,
+                      const std::vector<std::string>& folders);
 
 }  // namespace weft::lab

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft::lab {
 namespace {
 
@@ -30,7 +33,54 @@ constexpr Library kLibraries[] = {
     {"cuda_gl_interop", "OpenGL interoperability"},
 };
 
+// Headers of a toolkit of which the lab has all in cuda_runtime.h. "crt/" and the like stand before
+// some of them.
+constexpr std::string_view kOfTheRuntime[] = {
+    "cuda.h",
+    "builtin_types.h",
+    "channel_descriptor.h",
+    "common_functions.h",
+    "cuda_device_runtime_api.h",
+    "cuda_runtime_api.h",
+    "device_atomic_functions.h",
+    "device_double_functions.h",
+    "device_functions.h",
+    "device_launch_parameters.h",
+    "device_types.h",
+    "driver_functions.h",
+    "driver_types.h",
+    "func_macro.h",
+    "host_config.h",
+    "host_defines.h",
+    "library_types.h",
+    "math_functions.h",
+    "sm_20_atomic_functions.h",
+    "sm_20_intrinsics.h",
+    "sm_30_intrinsics.h",
+    "sm_32_atomic_functions.h",
+    "sm_32_intrinsics.h",
+    "sm_35_atomic_functions.h",
+    "sm_35_intrinsics.h",
+    "sm_60_atomic_functions.h",
+    "sm_61_intrinsics.h",
+    "surface_functions.h",
+    "surface_indirect_functions.h",
+    "surface_types.h",
+    "texture_fetch_functions.h",
+    "texture_indirect_functions.h",
+    "texture_types.h",
+    "vector_functions.h",
+    "vector_functions.hpp",
+    "vector_types.h",
+};
+
 }  // namespace
+
+bool is_of_the_runtime(std::string_view header) {
+  if (header.starts_with("crt/")) header.remove_prefix(4);
+  return std::find(std::begin(kOfTheRuntime), std::end(kOfTheRuntime), header) !=
+         std::end(kOfTheRuntime);
+}
 
 std::string why_unsupported_header(std::string_view name) {
   for (const Library& one : kLibraries) {
@@ -59,9 +109,6 @@ std::string why_unsupported(std::string_view word, std::string_view next) {
   }
   if (word == "cuLaunchKernel" || word == "cuModuleLoad" || word == "cuInit") {
     return "the lab has the CUDA runtime API, not the driver API.";
-  }
-  if (word == "cudaMemcpyPeer" || word == "cudaDeviceEnablePeerAccess") {
-    return "the lab has one device.";
   }
   if (word == "__cluster_dims__" || word == "cudaLaunchAttributeClusterDimension") {
     return "thread block clusters need sm_90: the lab runs kernels up to sm_80.";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the lab knows of CUDA and does not do.
+// What the lab knows of CUDA and does not do, and what of it stands elsewhere.
 #pragma once
 
 #include <string>
@@ -11,5 +11,7 @@ namespace weft::lab {
 std::string why_unsupported(std::string_view word, std::string_view next);
 // Likewise for a header.
 std::string why_unsupported_header(std::string_view name);
+// Has cuda_runtime.h all of what this header of a toolkit has?
+bool is_of_the_runtime(std::string_view header);
 
 }  // namespace weft::lab

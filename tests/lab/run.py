@@ -44,6 +44,34 @@ CASES = {
     "prints_once": ('#include <cstdio>\n__global__ void k() { printf("hello"); }\n'
                     'int main() { k<<<1, 1>>>(); printf("!\\n"); }\n', ["--schedules", "4"], 0, "hello!\n"),
     "does_not_compile": ("int main() {\n  return nothing;\n}\n", [], 2, "case.cu:2:10: error"),
+    "launch_in_any_spelling": ("#include <cstdio>\n__global__ void set(int* p, int x) { *p = x; }\n"
+                               "__global__ void set(double* p, double x) { *p = x; }\n"
+                               "int main() { int *i, a; double *d, b; cudaMalloc(&i, 4); cudaMalloc(&d, 8);\n"
+                               " set << <1, 1 >> > (i, 7); set <<< 1, 1 >>>(d, 2.5);\n"
+                               " cudaMemcpy(&a, i, 4, cudaMemcpyDeviceToHost); cudaMemcpy(&b, d, 8, cudaMemcpyDeviceToHost);\n"
+                               ' printf("%d %g\\n", a, b); }\n', [], 0, "7 2.5\n"),
+    "cxx17_by_default": ("#include <cmath>\n#include <cstdio>\nusing namespace std;\nstruct span {};\n"
+                         "float lerp(float a, float b, float t) { return a + t * (b - a); }\n"
+                         'int main() { span s; (void)s; printf("%ld %g\\n", __cplusplus, lerp(1.0f, 2.0f, 0.5f)); }\n',
+                         [], 0, "201703 1.5\n"),
+    "flags_of_nvcc": ('#include <cstdio>\nint main() { printf("%ld %d %d\\n", __cplusplus, N, (int)(_OPENMP > 0)); }\n',
+                      ["-O3", "-arch=sm_80", "-std=c++20", "-DN=3", "-Xcompiler", "-fopenmp", "-lm"], 0, "202002 3 1\n"),
+    "flags_of_nvcc_that_change_nothing": ("int main() {}\n", ["-O3", "-gencode", "arch=compute_80,code=sm_80", "-lm"], 0,
+                                          "these flags of nvcc change nothing in the lab: -O3, -gencode, -lm"),
+    "flag_behind_those_of_nvcc": ("int main() {}\n", ["-O3", "-zap"], 2, "unknown option '-zap' of weft lab run"),
+    "openmp": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
+               ' for (int i = 0; i < 10; ++i) sum += i;\n printf("%d\\n", sum);\n}\n', [], 0, "45\n"),
+    "no_main": ("__global__ void k() {}\nvoid solve() { k<<<1, 1>>>(); }\n", [], 2,
+                "case.cu has no main(): name the file that has it, too"),
+    "missing_and_not_reached": ("int main() { int peers = 0; cudaDeviceCanAccessPeer(&peers, 0, 1);\n"
+                                " if (peers) cudaIpcGetMemHandle(nullptr, nullptr); return peers; }\n", [], 0, ""),
+    "missing_and_reached": ("int main() {\n cudaGraph_t graph;\n cudaGraphCreate(&graph, 0);\n}\n", [], 2,
+                            "missing function: cudaGraphCreate, called at case.cu:3, is not there"),
+    "headers_of_the_toolkit": ("#include <cuda.h>\n#include <crt/host_defines.h>\n#include <cuComplex.h>\n#include <math_constants.h>\n"
+                               '#include "device_launch_parameters.h"\n#include <nvtx3/nvToolsExt.h>\n#include <cstdio>\n'
+                               "int main() { nvtxRangePushA(\"all\"); cuDoubleComplex q = cuCdiv(make_cuDoubleComplex(3, 4), "
+                               "make_cuDoubleComplex(0, 1));\n cudaError e = cudaSuccess; nvtxRangePop();\n"
+                               ' printf("%g %g %g %d\\n", cuCreal(q), cuCimag(q), CUDART_PI, e); }\n', [], 0, "4 -3 3.14159 0\n"),
     "old_shuffle": ("__global__ void k() {\n __shfl_down(1, 2);\n}\nint main() {}\n", [], 2,
                     "case.cu:2: __shfl_down is gone since CUDA 9: use __shfl_down_sync"),
     "thrust": ("#include <thrust/sort.h>\nint main() {}\n", [], 2, "case.cu:1: Thrust is not there"),
@@ -315,7 +343,7 @@ def watched(runner: Runner) -> str:
 
 
 def several(runner: Runner) -> str:
-    """Further sources behind the first are linked with it, and a header stands beside them."""
+    """Further sources behind the first, of C too, are linked with it, and headers stand beside them or in a folder."""
     where = runner.folder / "several"
     where.mkdir()
     (where / "k.h").write_text("#pragma once\n__device__ inline int plus(int x) { return x + 1; }\n"
@@ -328,7 +356,15 @@ def several(runner: Runner) -> str:
         '#include "k.h"\n__global__ void set(int* p, int n) {\n __shared__ int s[32]; s[threadIdx.x] = n; __syncthreads();\n'
         " p[threadIdx.x] = s[threadIdx.x ^ n];\n}\n__global__ void one(int* p) { p[threadIdx.x] = plus(p[threadIdx.x]); }\n"
         "void set_all(int* p, int n) { set<<<1, 32>>>(p, n); }\n")
-    for words, code, piece in ((["a.cu", "b.cu", "6", "x"], 0, "7 x\n"), (["a.cu", "b.cu", "--", "6", "y.cu"], 0, "7 y.cu\n"),
+    (where / "include").mkdir()
+    (where / "include/own.cuh").write_text(
+        "__global__ void add(int* p, int n) { extern __shared__ int s[]; s[0] = n; *p += s[0]; }\n")
+    (where / "d.cu").write_text('#include <own.cuh>\nextern "C" void run(int* h) { int* p; cudaMalloc(&p, 4);\n'
+                                " cudaMemcpy(p, h, 4, cudaMemcpyHostToDevice); add<<<1, 1, 4>>>(p, 2);\n"
+                                " cudaMemcpy(h, p, 4, cudaMemcpyDeviceToHost); }\n")
+    (where / "main.c").write_text("#include <stdio.h>\n#include <stdlib.h>\nvoid run(int* out);\nint main(void) {\n"
+                                  ' int* class = malloc(4); *class = 40; run(class); printf("%d\\n", *class); return 0; }\n')
+    for words, code, piece in ((["a.cu", "b.cu", "6", "x"], 0, "7 x\n"), (["-I", "include", "d.cu", "main.c"], 0, "42\n"), (["a.cu", "b.cu", "--", "6", "y.cu"], 0, "7 y.cu\n"),
                                (["a.cu", "b.cu", "32", "x"], 1, "at b.cu:4"), (["a.cu", "c.cu", "6"], 3, "c.cu: no such file")):
         done = runner.run(words, where)
         if done.returncode != code or piece not in done.stdout + done.stderr:
