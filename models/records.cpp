@@ -68,7 +68,9 @@ Json json_of(const TrainConfig& config) {
   return json;
 }
 
-void read(TrainConfig& config, const Setting& setting, const Fields& fields, const char* key) {
+// `least`: of the numbers that may be absent; 0 stands for their absence in older runs.
+void read(TrainConfig& config, const Setting& setting, const Fields& fields, const char* key,
+          double least) {
   const auto integer = [&](double low) {
     return fields.integer(key, static_cast<std::int64_t>(low),
                           static_cast<std::int64_t>(setting.bounds.high));
@@ -87,7 +89,7 @@ void read(TrainConfig& config, const Setting& setting, const Fields& fields, con
     } else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) {
       value.reset();
       if (fields.at(key).is_null()) return;
-      if (const std::int64_t number = integer(0); number > 0) value = number;  // 0: an older run
+      if (const std::int64_t number = integer(least); number > 0) value = number;
     } else {
       // Convolution with ReLU and pooling was a rung of convolution once.
       parsed(fields, key, [&](std::string_view text) {
@@ -98,17 +100,26 @@ void read(TrainConfig& config, const Setting& setting, const Fields& fields, con
   });
 }
 
-TrainConfig config_from(const Fields& fields) {
+TrainConfig config_from(const Fields& fields, double least = 0) {
   fields.check_schema();
   TrainConfig config;
   config.network = network_from(fields);
   for (const Setting& setting : settings()) {
     const Name name(setting.name);
-    const bool required = setting.rules.required;
-    if (!name.place.empty() && !required && !fields.has(name.place.c_str())) continue;
+    const bool has_place = name.place.empty() || fields.has(name.place.c_str());
+    const Written written = setting.rules.written;
+    if (!has_place && written != Written::always) continue;  // an older run
     const Fields place = name.place.empty() ? fields : fields.object(name.place.c_str());
-    if (!required && !place.has(name.key.c_str())) continue;  // an older run
-    read(config, setting, place, name.key.c_str());
+    const auto came_along = [&](const Setting& other) {
+      const Name its(other.name);
+      return other.rules.written == Written::together && its.place == name.place &&
+             place.has(its.key.c_str());
+    };
+    const bool may_be_absent =
+        written == Written::later ||
+        (written == Written::together && std::ranges::none_of(settings(), came_along));
+    if (may_be_absent && !place.has(name.key.c_str())) continue;
+    read(config, setting, place, name.key.c_str(), least);
   }
   try {
     validate(config);
@@ -217,7 +228,14 @@ TrainConfig train_config_from_json(std::string_view text, const TrainConfig& sta
   // The name of a built-in network is all of its definition.
   if (values.is_object() && values.contains("network")) settings["definition"] = "";
   replace_values(settings, values, where);
-  return config_from({settings, where});
+  // A whole config.json of an older version says 0 where there is no limit. A person's part of one
+  // means what it says.
+  const bool is_whole = names_setting(text, "schema_version");
+  return config_from({settings, where}, is_whole ? 0 : 1);
+}
+
+bool names_setting(std::string_view text, const char* name) {
+  return Json::parse(text).contains(name);
 }
 
 RunState run_state_from_json(std::string_view text, const std::string& where) {

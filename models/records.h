@@ -41,6 +41,8 @@ std::string to_json(const ModelInfo& info);
 // The settings of `start`, but for those that the text has: that of a config.json, or part of it.
 TrainConfig train_config_from_json(std::string_view text, const TrainConfig& start,
                                    const std::string& where);
+// Does this text, which train_config_from_json() has read, have a value of the setting?
+bool names_setting(std::string_view text, const char* name);
 RunState run_state_from_json(std::string_view text, const std::string& where);
 ModelInfo model_info_from_json(std::string_view text, const std::string& where);
 

@@ -29,9 +29,10 @@ struct Trainer::State {
         std::optional<TrainSplit> parts, RunDirectory run_directory, const Stream& on,
         std::uint64_t device_data_limit, distributed::Communicator& together);
 
-  TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop, int stop_after_epoch);
+  TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop,
+               std::optional<int> stop_after_epoch);
   TrainEnd train(const TrainObserver& observer, const std::atomic<bool>& stop,
-                 int stop_after_epoch);
+                 std::optional<int> stop_after_epoch);
   bool train_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void finish_epoch(const TrainObserver& observer, const std::atomic<bool>& stop);
   void commit(const Checkpoint& what);
@@ -132,7 +133,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
 }
 
 TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bool>& stop,
-                             int stop_after_epoch) {
+                             std::optional<int> stop_after_epoch) {
   committed = observer.committed;
   try {
     const TrainEnd end = train(observer, stop, stop_after_epoch);
@@ -157,9 +158,9 @@ TrainEnd Trainer::State::run(const TrainObserver& observer, const std::atomic<bo
 }
 
 TrainEnd Trainer::State::train(const TrainObserver& observer, const std::atomic<bool>& stop,
-                               int stop_after_epoch) {
+                               std::optional<int> stop_after_epoch) {
   while (epochs_done() < config().epochs) {
-    if (ranks.any(stop) || (stop_after_epoch > 0 && epochs_done() >= stop_after_epoch)) {
+    if (ranks.any(stop) || epochs_done() >= stop_after_epoch.value_or(config().epochs)) {
       return TrainEnd::interrupted;
     }
     bool is_whole = false;
@@ -344,7 +345,7 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
 TrainEnd Trainer::run(const TrainObserver& observer, const std::atomic<bool>& stop,
-                      int stop_after_epoch) {
+                      std::optional<int> stop_after_epoch) {
   return state_->run(observer, stop, stop_after_epoch);
 }
 

@@ -88,10 +88,10 @@ class Trainer {
   // the middle of the epoch. An evaluation is given up between two batches, and made by the resume.
   // Where host-cuda is asked to stop (engine/stop.h) a step is given up too. A loss, or a weight
   // about to be saved, that is not finite throws Error{check_failed} naming the first layer whose
-  // output was not finite; the last good checkpoint is kept. `stop_after_epoch` > 0 ends after that
+  // output was not finite; the last good checkpoint is kept. `stop_after_epoch` ends after that
   // epoch, as if interrupted there (for tests and --stop-after).
   TrainEnd run(const TrainObserver& observer, const std::atomic<bool>& stop,
-               int stop_after_epoch = 0);
+               std::optional<int> stop_after_epoch = std::nullopt);
 
   const TrainConfig& config() const;
   const std::vector<EpochRecord>& history() const;  // including epochs before a resume

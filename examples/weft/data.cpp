@@ -18,11 +18,12 @@ namespace {
 struct DataCommandFlags {
   DataFlags data;
   bool json = false;
-  std::string name() const { return data.dataset.empty() ? kDefaultDataset : data.dataset; }
+  std::string name() const { return data.dataset.value_or(kDefaultDataset); }
 };
 
 struct DataExportFlags {
-  std::string name, data_dir, out;
+  std::string name, out;
+  std::optional<std::string> data_dir;
   std::optional<std::int64_t> limit;
 };
 
@@ -143,7 +144,7 @@ int run_info(const DataCommandFlags& flags) {
   options.allow_download = false;
   std::vector<Cells> rows;
   for (const std::string_view name : data::dataset_names()) {
-    if (!flags.data.dataset.empty() && name != flags.data.dataset) continue;
+    if (name != flags.data.dataset.value_or(std::string(name))) continue;
     const data::DatasetInfo info = data::describe_dataset(name, options);
     rows.push_back({std::string(info.name), std::string(info.title), state_of(info)});
     if (!flags.json) continue;
@@ -175,7 +176,7 @@ void add_data(CLI::App& app, Action& action) {
     add_data_flags(*sub, flags->data, default_text);
     if (run == run_info) add_own_data_flags(*sub, flags->data.own, true);
     sub->add_flag("--json", flags->json, "JSON lines instead of text");
-    sub->callback([flags, run, &action] { action = [flags, run] { return run(*flags); }; });
+    sub->callback([flags, run, &action] { action.run = [flags, run] { return run(*flags); }; });
   };
   add("fetch", "Download what is missing", "mnist", run_fetch);
   add("verify", "Check every file against its SHA-256", "mnist", run_verify);
@@ -191,7 +192,7 @@ void add_data(CLI::App& app, Action& action) {
       ->type_name("DIR");
   add_whole(*sub, "--limit", flags->limit, 1, 1'000'000'000,
             "write only the first N training and N test images");
-  sub->callback([flags, &action] { action = [flags] { return run_data_export(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_data_export(*flags); }; });
 }
 
 }  // namespace weft::cli

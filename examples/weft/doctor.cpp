@@ -29,9 +29,9 @@ struct DataState {
   std::string folder, state;  // folder is empty when there are no files
 };
 
-DataState mnist_state(const std::string& data_dir) {
+DataState mnist_state(const std::optional<std::string>& data_dir) {
   data::FindOptions options;
-  options.data_dir = data_dir;
+  options.data_dir = data_dir.value_or("");
   const data::DatasetInfo info = data::describe_dataset(kDefaultDataset, options);
   if (!info.folder) return {"", "not here"};
   const std::string folder = info.folder->string();
@@ -50,7 +50,7 @@ std::string gpu_text(const DeviceProperties& gpu) {
                      format_bytes(static_cast<double>(gpu.memory_bytes)));
 }
 
-int run_doctor(bool json, const std::string& data_dir, const DeviceFlags& flags) {
+int run_doctor(bool json, const std::optional<std::string>& data_dir, const DeviceFlags& flags) {
   const std::string chosen = to_string(select_device(flags));  // says why a GPU cannot be had
   const CudaStatus& status = cuda_status();
   const DeviceProperties& cpu = device_properties(Device::cpu());
@@ -131,13 +131,13 @@ void add_doctor(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
   auto versions = std::make_shared<bool>(false);
   sub->add_flag("--versions", *versions, "the libraries in use and their versions instead");
-  auto data_dir = std::make_shared<std::string>();
+  auto data_dir = std::make_shared<std::optional<std::string>>();
   sub->add_flag("--json", *json, "one JSON object instead of text");
   sub->add_option("--data-dir", *data_dir, "folder to look for MNIST in")->type_name("DIR");
   auto device = std::make_shared<DeviceFlags>();
   add_device_flags(*sub, *device, false);
   sub->callback([=, &action] {
-    action = [=] {
+    action.run = [=] {
       return *versions ? show_versions(*json) : run_doctor(*json, *data_dir, *device);
     };
   });

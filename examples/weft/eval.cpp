@@ -94,7 +94,7 @@ std::string unsure_text(const models::Calibration& calibration,
 
 // The name of the data set that is asked for or that the model was trained on.
 std::string dataset_for(const models::ModelInfo& model, const EvalFlags& flags) {
-  if (!flags.data.dataset.empty()) return flags.data.dataset;
+  if (flags.data.dataset) return *flags.data.dataset;
   if (!model.dataset.empty()) return model.dataset;
   const models::NetworkOptions& network = model.network;
   const bool may_be_mnist =
@@ -116,12 +116,12 @@ int run_eval(const EvalFlags& flags) {
   const models::Model model = models::load_model(flags.model);
   check_data_flags(flags.data);
   own_data_from(flags.data.own);
-  const bool own = !flags.data.own.path.empty();
+  const bool own = flags.data.own.path.has_value();
   const std::string name = own ? "" : dataset_for(model.info, flags);
   if (flags.all_pictures && !own) {
     throw Error(ErrorKind::usage, "--all-pictures goes with --data DIR only");
   }
-  if (model.info.own_data && !own && flags.data.dataset.empty()) {
+  if (model.info.own_data && !own && !flags.data.dataset) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} was trained on data of your own, {}: say where with --data DIR",
                             flags.model, name));
@@ -134,7 +134,7 @@ int run_eval(const EvalFlags& flags) {
                : load_images(name, flags.data.data_dir, 1, true);
   };
   std::future<data::Dataset> loading;
-  if (!own && flags.device.device != "host-cuda" && is_here(name, flags.data.data_dir)) {
+  if (!own && is_here(name, flags.data.data_dir)) {
     loading = in_the_background(load);
   }
   const Device device = select_device(flags.device);
@@ -173,8 +173,7 @@ int run_eval(const EvalFlags& flags) {
     text += "\nWhat it answered, by true class\n" + format_confusion(evaluation, classes, terminal);
   }
   write_out(text);
-  if (name == "digits" && flags.data.dataset.empty() &&
-      is_here(kDefaultDataset, flags.data.data_dir)) {
+  if (name == "digits" && !flags.data.dataset && is_here(kDefaultDataset, flags.data.data_dir)) {
     print_notice(fmt::format("real MNIST is here too: {} eval {} --dataset mnist{}", program_name(),
                              shell_word(flags.model), data_arguments(flags.data, {})));
   }
@@ -204,7 +203,7 @@ void add_eval(CLI::App& app, Action& action) {
   add_device_flags(*sub, flags->device, true);
   add_batch_invariant(*sub, flags->device);
   add_device_data_limit(*sub, flags->device);
-  sub->callback([flags, &action] { action = [flags] { return run_eval(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_eval(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -91,7 +91,7 @@ void add_export(CLI::App& app, Action& action) {
   sub->add_option("--out", flags->out, "default model.onnx or model.npz, beside the model")
       ->type_name("FILE");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
-  sub->callback([flags, &action] { action = [flags] { return run_export(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_export(*flags); }; });
 }
 
 }  // namespace weft::cli

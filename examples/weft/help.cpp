@@ -258,7 +258,7 @@ void add_help(CLI::App& app, Action& action) {
       "  weft completion fish > ~/.config/fish/completions/weft.fish\n"
       "  source <(weft completion zsh)");
   completion->callback([&app, &action, shell] {
-    action = [&app, shell] {
+    action.run = [&app, shell] {
       write_out(*shell == "bash"  ? bash_script(app)
                 : *shell == "zsh" ? zsh_script(app)
                                   : fish_script(app));
@@ -267,7 +267,7 @@ void add_help(CLI::App& app, Action& action) {
   });
   CLI::App* page = app.add_subcommand("man", "Print the manual page: weft man | man -l -");
   page->callback([&app, &action] {
-    action = [&app] {
+    action.run = [&app] {
       write_out(manual_page(app));
       return 0;
     };

@@ -22,7 +22,7 @@ namespace {
 
 struct HistogramFlags {
   std::string input, out, range, variant = "automatic";
-  std::int64_t bins = 0;  // 0: 10 of an array, 256 of a picture
+  std::optional<std::int64_t> bins;  // none: 10 of an array, 256 of a picture
   bool json = false;
   TextFlags text;
   DeviceFlags device;
@@ -73,7 +73,7 @@ std::string device_text(const HistogramFlags& flags, Device device, double secon
 }
 
 Result array_result(const HistogramFlags& flags, const data::NpyArray& array, Device device) {
-  const std::int64_t bins = flags.bins == 0 ? kArrayBins : flags.bins;
+  const std::int64_t bins = flags.bins.value_or(kArrayBins);
   const CountedArray counted =
       count_array(array, bins, parse_range(flags.range), flags.variant, device);
   Result result;
@@ -127,7 +127,7 @@ Result array_result(const HistogramFlags& flags, const data::NpyArray& array, De
 }
 
 Result picture_result(const HistogramFlags& flags, const data::RgbImage& image, Device device) {
-  const std::int64_t bins = flags.bins == 0 ? kPictureBins : flags.bins;
+  const std::int64_t bins = flags.bins.value_or(kPictureBins);
   if (kPictureBins % bins != 0) {
     throw Error(ErrorKind::usage,
                 fmt::format("--bins of a picture must divide 256, found {}", bins));
@@ -236,7 +236,7 @@ void add_histogram(CLI::App& app, Action& action) {
       "  weft histogram data.npy --bins 50 --range -3,3 --out h.png\n"
       "  weft histogram prices.csv --column close\n"
       "  seq 1 100 | weft histogram --bins 4");
-  histogram->callback([flags, &action] { action = [flags] { return run_histogram(*flags); }; });
+  histogram->callback([flags, &action] { action.run = [flags] { return run_histogram(*flags); }; });
 }
 
 }  // namespace weft::cli

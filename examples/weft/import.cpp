@@ -203,7 +203,7 @@ void add_import(CLI::App& app, Action& action) {
                   "their names, with commas; default the file's, or 0,1,2,...")
       ->type_name("NAMES");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");
-  sub->callback([flags, &action] { action = [flags] { return run_import(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_import(*flags); }; });
 }
 
 }  // namespace weft::cli

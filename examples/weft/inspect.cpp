@@ -22,8 +22,9 @@ namespace weft::cli {
 namespace {
 
 struct InspectFlags {
-  std::string model, input;  // input: "1x28x28"
-  std::int64_t classes = 0;
+  std::string model;
+  std::optional<std::string> input;  // "1x28x28"
+  std::optional<std::int64_t> classes;
   bool json = false, definition = false;
 };
 
@@ -211,7 +212,7 @@ models::Model subject_of(const InspectFlags& flags) {
   const bool is_built_in = !std::filesystem::exists(flags.model, ignored) &&
                            std::ranges::any_of(models::networks(), has_name);
   if (!is_file && !is_built_in) {
-    if (!flags.input.empty() || flags.classes > 0) {
+    if (flags.input || flags.classes) {
       throw Error(
           ErrorKind::usage,
           "--input and --classes are for networks that are not trained: FILE.net or a name");
@@ -222,11 +223,11 @@ models::Model subject_of(const InspectFlags& flags) {
   models::NetworkOptions& network = model.info.network;
   if (is_file) network = models::read_network(flags.model);
   if (is_built_in) network.name = flags.model;
-  if (!flags.input.empty()) {
-    const auto extents = parse_image_extents("--input", flags.input);
+  if (flags.input) {
+    const auto extents = parse_image_extents("--input", *flags.input);
     std::tie(network.channels, network.height, network.width) = std::tuple_cat(extents);
   }
-  if (flags.classes > 0) network.classes = flags.classes;
+  network.classes = flags.classes.value_or(network.classes);
   model.net = models::make_network(network);
   return model;
 }
@@ -270,7 +271,7 @@ void add_inspect(CLI::App& app, Action& action) {
   sub->add_flag("--definition", flags->definition,
                 "print the network's text, to start a FILE.net with");
   sub->add_flag("--json", flags->json, "one JSON object instead of tables");
-  sub->callback([flags, &action] { action = [flags] { return run_inspect(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_inspect(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -105,7 +105,7 @@ void add_kernel(CLI::App& app, Action& action) {
   CLI::App* list = sub->add_subcommand("list", "Every family and its variants");
   auto list_json = std::make_shared<bool>(false);
   list->add_flag("--json", *list_json, "one JSON object per variant");
-  list->callback([=, &action] { action = [=] { return list_kernels(*list_json); }; });
+  list->callback([=, &action] { action.run = [=] { return list_kernels(*list_json); }; });
 
   CLI::App* show =
       sub->add_subcommand("show", "What a variant does, what it uses, and how fast it is here");
@@ -122,7 +122,7 @@ void add_kernel(CLI::App& app, Action& action) {
   show->add_option("--gpu", shown->gpu, "answers for another GPU, with " + gpu_help())
       ->type_name("NAME");
   add_device_flags(*show, shown->device, false);
-  show->callback([=, &action] { action = [=] { return show_kernel(*shown); }; });
+  show->callback([=, &action] { action = {[=] { return show_kernel(*shown); }, shown->counts}; });
 
   CLI::App* run =
       sub->add_subcommand("run", "Runs one variant, or all of a family, on random data");
@@ -135,7 +135,7 @@ void add_kernel(CLI::App& app, Action& action) {
                 "exit 1 unless the result agrees with the double oracle");
   run->add_flag("--json", request->json, "one JSON object per variant");
   add_device_flags(*run, request->device, false);
-  run->callback([=, &action] { action = [=] { return run_kernel(*request); }; });
+  run->callback([=, &action] { action.run = [=] { return run_kernel(*request); }; });
 
   CLI::App* watch = sub->add_subcommand(
       "watch", "Makes a page on which a variant runs step by step, warp by warp");
@@ -148,7 +148,7 @@ void add_kernel(CLI::App& app, Action& action) {
       ->capture_default_str();
   add_whole(*watch, "--blocks", watched->blocks, 1, 64, "blocks of each launch that are shown")
       ->capture_default_str();
-  watch->callback([=, &action] { action = [=] { return watch_kernel(*watched); }; });
+  watch->callback([=, &action] { action = {[=] { return watch_kernel(*watched); }, true}; });
   add_occupancy(*sub, action);
   add_warps(*sub, action);
 }

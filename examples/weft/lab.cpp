@@ -147,7 +147,7 @@ void add_lab(CLI::App& app, Action& action) {
     flags->weft = this_program();
     flags->tell = [](const std::string& line) { print_notice(line); };
     take_program(*flags, run->remaining());
-    action = [=] { return run_lab(*flags); };
+    action.run = [=] { return run_lab(*flags); };
   });
 }
 

@@ -54,8 +54,7 @@ class Run {
         flags_(flags),
         stream_(stream),
         first_step_(state_.step),
-        last_step_(flags.stop_after > 0 ? std::min(flags.stop_after, state_.plan.steps)
-                                        : state_.plan.steps),
+        last_step_(std::min(flags.stop_after.value_or(state_.plan.steps), state_.plan.steps)),
         report_(flags.json) {}
 
   int run() {
@@ -131,8 +130,8 @@ class Run {
       const std::int64_t next = pace.first_from(state_.step + 1);
       if (next >= 0) target = std::min(target, pace.step_of(next));
     }
-    if (flags_.checkpoint > 0) {
-      target = std::min(target, (state_.step / flags_.checkpoint + 1) * flags_.checkpoint);
+    if (flags_.checkpoint) {
+      target = std::min(target, (state_.step / *flags_.checkpoint + 1) * *flags_.checkpoint);
     }
     const std::int64_t steps = target - state_.step;
     const Timer timer;
@@ -195,7 +194,7 @@ class Run {
   }
 
   bool checkpoint_due() const {
-    if (flags_.checkpoint > 0) return state_.step % flags_.checkpoint == 0;
+    if (flags_.checkpoint) return state_.step % *flags_.checkpoint == 0;
     return since_commit_.seconds() > 30;
   }
 
@@ -333,7 +332,7 @@ void add_nbody(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("nbody", "Let bodies attract each other, and draw them");
   add_nbody_flags(*sub, *flags);
   sub->callback([flags, sub, &action] {
-    action = [flags, sub] {
+    action.run = [flags, sub] {
       check_nbody_flags(*sub, *flags);
       distributed::Communicator& ranks = join_ranks(flags->ranks, flags->device);
       return run_nbody(*sub, *flags, ranks);

@@ -27,11 +27,13 @@ namespace weft::cli {
 namespace {
 
 struct PredictFlags {
-  std::string model, csv;
+  std::string model;
+  std::optional<std::string> csv;
   std::vector<std::string> images;
-  std::string preprocess;  // empty: what suits the model's data set
+  std::optional<std::string> preprocess;  // none: what suits the model's data set
   std::string invert = "auto";
-  std::int64_t top_k = 1, sample_bits = 0;
+  std::int64_t top_k = 1;
+  std::optional<std::int64_t> sample_bits;
   bool all = false, show = false, json = false, no_links = false;
   DeviceFlags device;
 };
@@ -114,7 +116,7 @@ void print_marks(const PredictFlags& flags, const std::string& path, const data:
 }
 
 int sample_bits(const PredictFlags& flags, const models::ModelInfo& info) {
-  return flags.sample_bits > 0 ? static_cast<int>(flags.sample_bits) : info.sample_bits;
+  return static_cast<int>(flags.sample_bits.value_or(info.sample_bits));
 }
 
 // Once for all pictures of which it says the same.
@@ -130,41 +132,41 @@ data::PreparedImage prepare(const PredictFlags& flags, const PictureInput& input
                             const models::ModelInfo& info) {
   const data::Invert invert = data::parse_invert(flags.invert);
   const int bits = sample_bits(flags, info);
-  if (takes_whole_pictures(info) && flags.preprocess.empty()) {
+  if (takes_whole_pictures(info) && !flags.preprocess) {
     const data::RgbImage image = load_colour_input(input, bits);
     report_depth(input_name(input.path), image.depth);
     return prepare_whole(info, image, invert == data::Invert::yes);
   }
   const data::GreyImage image = load_input(input, bits);
   report_depth(input_name(input.path), image.depth);
-  return data::prepare_image(image,
-                             flags.preprocess.empty() ? preprocess_for(info, image)
-                                                      : data::parse_preprocess(flags.preprocess),
-                             invert, input_name(input.path), picture_size(info));
+  return data::prepare_image(
+      image,
+      flags.preprocess ? data::parse_preprocess(*flags.preprocess) : preprocess_for(info, image),
+      invert, input_name(input.path), picture_size(info));
 }
 
 int run_predict(const PredictFlags& flags) {
-  if (flags.all && !flags.preprocess.empty() && flags.preprocess != "mnist") {
+  if (flags.all && flags.preprocess.value_or("mnist") != "mnist") {
     throw Error(ErrorKind::usage, "--all finds the ink: it goes with --preprocess mnist only");
   }
-  if (flags.all && !flags.csv.empty()) {
+  if (flags.all && flags.csv) {
     throw Error(ErrorKind::usage, "--csv has one row a picture: it does not go with --all");
   }
   const std::vector<PictureInput> inputs =
       expand_inputs(flags.images, flags.no_links ? data::Links::refused : data::Links::followed);
   const models::Model model = load_picture_model(flags.model);
-  if (flags.all || !flags.preprocess.empty()) check_reads_marks(model.info, flags.model);
+  if (flags.all || flags.preprocess) check_reads_marks(model.info, flags.model);
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
   notice_assumption(model.info, flags.model);
   // For one image at a time, waking more threads costs more than it saves.
-  if (flags.device.threads == 0) omp_set_num_threads(1);
+  if (!flags.device.threads) omp_set_num_threads(1);
   models::Classifier classifier(model, Stream(device), select_kernels(flags.device, device));
   const Classes classes(model.info.class_names), shown = classes.shown();
   const Terminal terminal = detect_terminal(kStdout);
   const std::size_t top_k = static_cast<std::size_t>(flags.top_k);
   std::optional<AnswerTable> table;
-  if (!flags.csv.empty()) table.emplace(flags.csv, top_k);
+  if (flags.csv) table.emplace(*flags.csv, top_k);
   int path_width = 0;
   for (const PictureInput& input : inputs) {
     path_width = std::max(path_width, display_width(printable(input_name(input.path))));
@@ -253,7 +255,7 @@ void add_predict(CLI::App& app, Action& action) {
   sub->add_option("--csv", flags->csv, "write the answers to a table as well")->type_name("FILE");
   add_device_flags(*sub, flags->device, false);
   add_batch_invariant(*sub, flags->device);
-  sub->callback([flags, &action] { action = [flags] { return run_predict(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_predict(*flags); }; });
 }
 
 }  // namespace weft::cli

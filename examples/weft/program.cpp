@@ -129,7 +129,8 @@ int run(std::vector<std::string> arguments) {
     print_error(explain(app, error));
     return static_cast<int>(weft::ErrorKind::usage);
   }
-  const int code = action();
+  hand_over_to_host_cuda(app, action);
+  const int code = action.run();
   print_timings();
   return code;
 }

@@ -282,7 +282,7 @@ void add_scan(CLI::App& app, Action& action) {
       "  weft scan data.npy --out s.npy\n"
       "  weft scan prices.csv --column close --op max\n"
       "  weft scan lengths.npy --exclusive --out offsets.npy");
-  scan->callback([flags, &action] { action = [flags] { return run_scan(*flags); }; });
+  scan->callback([flags, &action] { action.run = [flags] { return run_scan(*flags); }; });
 }
 
 }  // namespace weft::cli

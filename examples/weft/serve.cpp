@@ -55,7 +55,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str();
   sub->add_flag("--token", flags->token,
                 "a secret in the address, which other users of this machine do not know");
-  sub->callback([flags, &action] { action = [flags] { return run_serve(*flags); }; });
+  sub->callback([flags, &action] { action.run = [flags] { return run_serve(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -73,9 +73,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
                          trainer.streams()};
   TrainReport report(flags.json);
   report.start(facts);
-  const int last = flags.stop_after > 0
-                       ? std::min(static_cast<int>(flags.stop_after), config.epochs)
-                       : config.epochs;
+  const int last = std::min(flags.stop_after.value_or(config.epochs), config.epochs);
   Progress progress(ranks.is_first() ? flags.progress : "off", 5);
   Timer since_epoch;
   const Timer timer;
@@ -117,8 +115,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
   double seconds = 0;
   try {
     tell_evaluation_time(trainer, dataset.test, stream, stop_requested);
-    if (trainer.run(observer, stop_requested, static_cast<int>(flags.stop_after)) ==
-        models::TrainEnd::interrupted) {
+    if (trainer.run(observer, stop_requested, flags.stop_after) == models::TrainEnd::interrupted) {
       return stopped();
     }
     progress.clear();
@@ -186,7 +183,7 @@ int run_train(TrainFlags flags, models::TrainConfig config) {
   distributed::Communicator& ranks = join_ranks(flags.ranks, flags.device);
   const auto load = [&] {
     return config.own_data.path.empty()
-               ? load_or_generate({config.dataset, flags.data.data_dir, {}}, config.limit_train)
+               ? load_or_generate({flags.data.dataset, flags.data.data_dir, {}}, config.limit_train)
                : load_own(config.own_data, flags.data.own, data::Holding::tenth, flags.progress);
   };
   // What takes as long as a GPU's driver takes to start.
@@ -200,8 +197,8 @@ int run_train(TrainFlags flags, models::TrainConfig config) {
     return loaded;
   };
   std::future<Loaded> loading;
-  if (config.own_data.path.empty() && flags.device.device != "host-cuda" &&
-      is_here(config.dataset, flags.data.data_dir)) {
+  if (config.own_data.path.empty() &&
+      is_here(flags.data.dataset.value_or(kDefaultDataset), flags.data.data_dir)) {
     loading = in_the_background(load_and_prepare);
   }
   const Device device = select_device(flags.device);
@@ -240,9 +237,12 @@ void add_train(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("train", "Train a network; weft train alone is a good start");
   add_train_flags(*sub, *flags);
   sub->callback([flags, sub, &action] {
-    action = [flags, sub] {
+    action.run = [flags, sub] {
       device_data_limit(flags->device);  // throws for text that is no size
-      if (!flags->resume) return run_train(*flags, config_from(*sub, *flags));
+      if (!flags->resume) {
+        const models::TrainConfig config = config_from(*sub, *flags);
+        return run_train(*flags, config);
+      }
       check_resume_flags(*sub);
       return resume_train(*flags);
     };

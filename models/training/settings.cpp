@@ -39,7 +39,9 @@ std::pair<T, T> bounds_of(const Setting& setting) {
   return {static_cast<T>(setting.bounds.low), static_cast<T>(setting.bounds.high)};
 }
 
-constexpr Rules kRequired{.required = true};
+constexpr Rules kRequired{.written = Written::always};
+constexpr Rules kOfOwnData{.written = Written::with_object};
+constexpr Rules kTogether{.written = Written::together};
 
 // The rows, each with the path of members that leads to its value.
 struct Table {
@@ -64,7 +66,7 @@ struct Table {
 std::vector<Setting> make_table() {
   Table table;
   table.add_unlisted<&Config::network, &NetworkOptions::name>(
-      "network", {}, "--model", {.may_resume = true, .required = true});
+      "network", {}, "--model", {.may_resume = true, .written = Written::always});
   table.add_unlisted<&Config::dataset>("dataset", {}, "--dataset", kRequired);
   table.add_unlisted<&Config::schedule, &Schedule::step_every_epochs>("schedule.step_every_epochs",
                                                                       {1, 1e6}, {}, kRequired);
@@ -79,27 +81,28 @@ std::vector<Setting> make_table() {
   table.add<&Config::validation_split>(
       "validation_split", {0, 0.9}, "--val-split",
       "share of the training images held out to choose best.safetensors",
-      {.fallback = "0, and 0.1 with --data and no val/", .required = true});
+      {.fallback = "0, and 0.1 with --data and no val/", .written = Written::always});
   table.add<&Config::calibration_split>(
       "calibration_split", {0, 0.9}, "--calibration-split",
       "share held out to learn when to be unsure, without --val-split",
       {.fallback = "0.05, 0: none"});
 
   table.group = "Your own data";
-  table.add_unlisted<&Config::own_data, &OwnData::path>("own_data.path", {}, "--data",
-                                                        {.may_resume = true});
+  table.add_unlisted<&Config::own_data, &OwnData::path>(
+      "own_data.path", {}, "--data", {.may_resume = true, .written = Written::with_object});
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::channels>(
-      "own_data.channels", {0, 3}, "--channels");
+      "own_data.channels", {0, 3}, "--channels", kOfOwnData);
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::height>(
-      "own_data.height", {0, data::kMaxDatasetSide}, "--image-size");
+      "own_data.height", {0, data::kMaxDatasetSide}, "--image-size", kOfOwnData);
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::width>(
-      "own_data.width", {0, data::kMaxDatasetSide}, "--image-size");
-  table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::fit>("own_data.fit",
-                                                                                   {}, "--fit");
+      "own_data.width", {0, data::kMaxDatasetSide}, "--image-size", kOfOwnData);
+  table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::fit>(
+      "own_data.fit", {}, "--fit", kOfOwnData);
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::sample_bits>(
       "own_data.sample_bits", {0, 16}, "--sample-bits");
   table.add_unlisted<&Config::own_data, &OwnData::skip_broken>(
-      "own_data.skip_broken", {}, "--skip-broken", {.may_resume = true});
+      "own_data.skip_broken", {}, "--skip-broken",
+      {.may_resume = true, .written = Written::with_object});
 
   table.group = "Augmentation";
   table.add_unlisted<&Config::augmentation, &Augmentation::rotate_degrees>(
@@ -111,31 +114,31 @@ std::vector<Setting> make_table() {
   table.add_unlisted<&Config::augmentation, &Augmentation::shift>("augmentation.shift", {0, 1024},
                                                                   "--augment", kRequired);
 
-  table.add<&Config::augmentation, &Augmentation::flip>("augmentation.flip", {}, "--flip",
-                                                        "mirror every other image, left to right");
+  table.add<&Config::augmentation, &Augmentation::flip>(
+      "augmentation.flip", {}, "--flip", "mirror every other image, left to right", kTogether);
   table.add<&Config::augmentation, &Augmentation::crop>(
       "augmentation.crop", {0, Augmentation::kMaxCrop}, "--crop",
-      "move each image by up to N pixels: a window of its padded self");
+      "move each image by up to N pixels: a window of its padded self", kTogether);
   table.add<&Config::augmentation, &Augmentation::brightness>(
       "augmentation.brightness", {0, 1}, "--brightness",
-      "make each lighter or darker by up to this part of white");
+      "make each lighter or darker by up to this part of white", kTogether);
   table.add<&Config::augmentation, &Augmentation::contrast>(
       "augmentation.contrast", {0, 1}, "--contrast",
-      "change the contrast of each by up to this part");
+      "change the contrast of each by up to this part", kTogether);
   table.add<&Config::augmentation, &Augmentation::cutout>(
       "augmentation.cutout", {0, Augmentation::kMaxCrop}, "--cutout",
-      "blank out a square of N pixels a side, anywhere");
+      "blank out a square of N pixels a side, anywhere", kTogether);
 
   table.group = "Recipe";
   table.add<&Config::epochs>("epochs", {1, 1e6}, "--epochs", "passes over the data",
                              {.fallback = "by network, up to 10 times as many for a small --data",
                               .may_resume = true,
-                              .required = true});
+                              .written = Written::always});
   table.add<&Config::batch_size>("batch_size", {1, 65'536}, "--batch-size",
                                  "images per step, of all devices", kRequired);
-  table.add<&Config::schedule, &Schedule::peak>("schedule.peak", {1e-9, 1000}, "--lr",
-                                                "peak learning rate",
-                                                {.fallback = "by network", .required = true});
+  table.add<&Config::schedule, &Schedule::peak>(
+      "schedule.peak", {1e-9, 1000}, "--lr", "peak learning rate",
+      {.fallback = "by network", .written = Written::always});
   table.add<&Config::schedule, &Schedule::kind>("schedule.kind", {}, "--lr-schedule",
                                                 "how the learning rate changes", kRequired);
   table.add<&Config::schedule, &Schedule::warmup_fraction>(
@@ -143,15 +146,16 @@ std::vector<Setting> make_table() {
   table.add<&Config::optimizer>("optimizer", {}, "--optimizer", "rule of the update");
   table.add<&Config::momentum>("momentum", {0, kBelowOne}, "--momentum", "momentum of SGD",
                                kRequired);
-  table.add<&Config::nesterov>("nesterov", {}, "--nesterov", "Nesterov's momentum: the default",
-                               {.help_off = "classical momentum instead", .required = true});
+  table.add<&Config::nesterov>(
+      "nesterov", {}, "--nesterov", "Nesterov's momentum: the default",
+      {.help_off = "classical momentum instead", .written = Written::always});
   table.add<&Config::beta1>("beta1", {0, kBelowOne}, "--beta1", "adamw: decay of the mean");
   table.add<&Config::beta2>("beta2", {0, 0.999999999}, "--beta2",
                             "adamw: decay of the mean of squares");
   table.add<&Config::epsilon>("epsilon", {1e-30, 1}, "--epsilon",
                               "adamw: added to the root of that mean");
   table.add<&Config::weight_decay>("weight_decay", {0, 1e6}, "--weight-decay", "weight decay",
-                                   {.fallback = "by network", .required = true});
+                                   {.fallback = "by network", .written = Written::always});
   table.add<&Config::clip_norm>(
       "clip_norm", {0, 1e18}, "--clip-norm",
       "clip gradients to this norm over all parameters, layer by layer; 0: do not");
@@ -171,10 +175,10 @@ std::vector<Setting> make_table() {
   table.group = "Device";
   table.add_unlisted<&Config::kernels, &KernelChoice::mode>("precision", {}, "--precision",
                                                             kRequired);
-  table.add_unlisted<&Config::kernels, &KernelChoice::gemm>("gemm", {}, "--impl",
-                                                            {.required = true, .rungs = "gemm"});
-  table.add_unlisted<&Config::kernels, &KernelChoice::conv>("conv", {}, "--impl",
-                                                            {.required = true, .rungs = "conv"});
+  table.add_unlisted<&Config::kernels, &KernelChoice::gemm>(
+      "gemm", {}, "--impl", {.written = Written::always, .rungs = "gemm"});
+  table.add_unlisted<&Config::kernels, &KernelChoice::conv>(
+      "conv", {}, "--impl", {.written = Written::always, .rungs = "conv"});
   table.add_unlisted<&Config::kernels, &KernelChoice::conv_relu_pool>(
       "conv_relu_pool", {}, "--impl", {.rungs = "conv_relu_pool"});
   table.add_unlisted<&Config::kernels, &KernelChoice::fuse>("fuse", {}, "--impl");

@@ -33,13 +33,17 @@ struct Bounds {
   double low = 0, high = 0;
 };
 
+// A setting is in config.json always, with_object: wherever its object ("own_data") is, together:
+// with all others of its object that are so, or in later versions of Weft.
+enum class Written { always, with_object, together, later };
+
 // What few settings need.
 struct Rules {
   std::string_view fallback = {};  // what the help calls the default, where TrainConfig has another
   std::string_view help_off = {};  // of the flag --no-NAME, which a switch that is on has
   bool may_resume = false;         // may a resumed run change it?
-  bool required = false;           // it stands in the config.json of every version of Weft
-  std::string_view rungs = {};     // the family whose rungs it names
+  Written written = Written::later;
+  std::string_view rungs = {};  // the family whose rungs it names
 };
 
 struct Setting {

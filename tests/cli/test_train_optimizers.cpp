@@ -65,6 +65,8 @@ TEST_F(TrainOptimizers, AdamwHasItsOwnDefaultsAndFlags) {
   expect_error(weft({"train", "--optimizer", "adamw", "--no-nesterov"}), 2,
                "is for --optimizer sgd");
   expect_error(weft({"train", "--beta1", "0.5"}), 2, "is for --optimizer adamw");
+  expect_error(weft({"train", "--lr-schedule", "cosine", "--warmup", "0.1"}), 2,
+               "--warmup is for --lr-schedule one-cycle");
   expect_error(weft({"train", "--optimizer", "sgd", "--epsilon", "0.5"}), 2, "adamw");
   expect_error(weft({"train", "--optimizer", "adamm"}), 2, "adamw");
   expect_error(weft({"train", "--clip-norm", "-1"}), 2, "--clip-norm");

@@ -196,6 +196,7 @@ TEST_F(TrainPlan, AConfigFileGivesTheSettingsAndFlagsWin) {
       {R"({"epoch": 3})", "unknown key \"epoch\"; did you mean \"epochs\"?"},
       {R"({"schedule": {"peek": 3}})", "schedule: unknown key \"peek\"; did you mean \"peak\"?"},
       {R"({"epochs": 0})", "\"epochs\" from 1"},
+      {R"({"limit_train": 0})", "\"limit_train\" from 1"},
       {R"({"epochs": 3, "epochs": 4})", "appears twice"},
       {R"({"momentum": "much"})", "\"momentum\" to be a finite number"},
       {R"({"network": "lenet"})", "did you mean 'lenet5'?"},
@@ -209,6 +210,8 @@ TEST_F(TrainPlan, AConfigFileGivesTheSettingsAndFlagsWin) {
   expect_error(weft({"train", "--config", "none.json", "--out", "c"}), 3, "none.json");
   expect_error(weft({"train", "--config", "part.json", "--recipe", "fast"}), 2, "exclude");
   expect_error(weft({"train", "--config", "part.json", "--resume", "a"}), 2, "--resume");
+  write("empty.json", R"({"dataset": ""})");
+  expect_error(weft({"train", "--config", "empty.json", "--out", "c"}), 2, "unknown data set ''");
   write("gpu.json", R"({"precision": "bf16"})");
   expect_error(weft({"train", "--config", "gpu.json", "--device", "cpu"}), 2, "needs a GPU");
   EXPECT_FALSE(fs::exists(folder() / "c"));

@@ -123,6 +123,49 @@ TEST(Records, OlderRunsAreRead) {
   EXPECT_TRUE(read.log.empty());
 }
 
+// Keys that came together are all there or none of them; own_data came with all but sample_bits.
+TEST(Records, WhatNoVersionHasWrittenIsRefused) {
+  const J whole = J::parse(to_json(full_state()));
+  const auto without = [&](const char* place, const std::vector<const char*>& keys) {
+    J json = whole;
+    for (const char* key : keys) json["config"][place].erase(key);
+    return json;
+  };
+  const auto refused = [](const J& json, const std::string& key) {
+    return throws(ErrorKind::data, "the field \"" + key + "\" is missing",
+                  [&] { run_state_from_json(json.dump(), "here"); });
+  };
+  for (const char* key : {"path", "channels", "height", "width", "fit", "skip_broken"}) {
+    EXPECT_TRUE(refused(without("own_data", {key}), key));
+  }
+  for (const char* key : {"flip", "crop", "brightness", "contrast", "cutout", "shear"}) {
+    EXPECT_TRUE(refused(without("augmentation", {key}), key));
+  }
+  J empty = whole;
+  empty["config"]["own_data"] = J::object();
+  EXPECT_TRUE(refused(empty, "path"));
+
+  J older = without("augmentation", {"flip", "crop", "brightness", "contrast", "cutout"});
+  older["config"]["own_data"].erase("sample_bits");
+  const TrainConfig config = run_state_from_json(older.dump(), "here").config;
+  EXPECT_EQ(config.augmentation.shear, 0.12f);
+  EXPECT_FALSE(config.augmentation.flip);
+  EXPECT_EQ(config.own_data.shape.sample_bits, 0);
+  older["config"].erase("own_data");
+  EXPECT_EQ(run_state_from_json(older.dump(), "here").config.own_data.path, "");
+}
+
+// Weft once wrote 0 for no limit; a person's 0 is none.
+TEST(Records, ALimitOfNoImagesIsRefused) {
+  J older = J::parse(to_json(TrainConfig()));
+  older["limit_train"] = 0;
+  EXPECT_FALSE(train_config_from_json(older.dump(), {}, "here").limit_train);
+  for (const char* text : {"{\"limit_train\": 0}", "{\"limit_test\": 0}"}) {
+    EXPECT_TRUE(throws(ErrorKind::data, "from 1 to 1000000000000, found \"0\"",
+                       [&] { train_config_from_json(text, {}, "here"); }));
+  }
+}
+
 TEST(Records, FloatsAreWrittenWithTheirOwnDigits) {
   const TrainConfig defaults;
   const std::string text = to_json(defaults);

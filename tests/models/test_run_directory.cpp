@@ -42,7 +42,7 @@ TrainConfig small_config() {
 class RunDirectoryTest : public testing::Test {
  protected:
   std::filesystem::path run() const { return folder_ / "run"; }
-  void train(int stop_after = 0) {
+  void train(std::optional<int> stop_after = {}) {
     Trainer(config_, dataset_, run(), stream_).run({}, kDoNotStop, stop_after);
   }
   Trainer resume() { return Trainer::resume(run(), dataset_, std::nullopt, stream_); }

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostImages = 2000;  // a percent is more than their stan
 
 data::Dataset load(const models::ModelInfo& info, const std::string& data,
                    const std::string& progress) {
-  if (std::ranges::count(data::dataset_names(), data) > 0) return load_images(data, "", 1, true);
+  if (std::ranges::count(data::dataset_names(), data) > 0) return load_images(data, {}, 1, true);
   OwnDataFlags flags;
   flags.path = data;
   return load_own_for(info, flags, data::Holding::nothing, progress);

@@ -2,7 +2,6 @@
 #include "examples/weft/input/flags.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,11 +14,7 @@
 
 #include "data/file_io.h"
 #include "engine/error.h"
-#include "engine/timings.h"
-#include "examples/weft/input/other_work.h"
-#include "examples/weft/output/terminal.h"
-#include "kernels/catalogue.h"
-#include "models/training/train_config.h"
+#include "engine/text.h"
 
 namespace weft::cli {
 namespace {
@@ -35,11 +30,6 @@ CLI::Validator in_range(Number low, Number high, const char* kind) {
     return fmt::format("expected a {} from {} to {}, found '{}'", kind, low, high, text);
   };
   return CLI::Validator(check, "");
-}
-
-const CLI::App* deepest(const CLI::App* app) {
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return app;
 }
 
 std::string full_name(const CLI::App* app) {
@@ -85,6 +75,11 @@ std::string did_you_mean(const std::string& guess, const std::string& otherwise)
 
 }  // namespace
 
+const CLI::App* deepest(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
 std::string program_name() {
   const char* name = std::getenv("WEFT_PROGRAM");
   return name == nullptr || *name == '\0' ? "weft" : shell_word(name);
@@ -94,18 +89,31 @@ bool takes_value(const CLI::Option& option) {
   return option.get_items_expected_max() != 0;
 }
 
-CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
-                       std::int64_t low, std::int64_t high, const std::string& help) {
+namespace {
+
+template <class Value>
+CLI::Option* whole(CLI::App& app, const std::string& name, Value& value, std::int64_t low,
+                   std::int64_t high, const std::string& help) {
   return app.add_option(name, value, help)
       ->check(in_range(low, high, "whole number"))
       ->type_name("N");
 }
 
+}  // namespace
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& value,
+                       std::int64_t low, std::int64_t high, const std::string& help) {
+  return whole(app, name, value, low, high, help);
+}
+
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        std::int64_t low, std::int64_t high, const std::string& help) {
-  return app.add_option(name, value, help)
-      ->check(in_range(low, high, "whole number"))
-      ->type_name("N");
+  return whole(app, name, value, low, high, help);
+}
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<int>& value,
+                       std::int64_t low, std::int64_t high, const std::string& help) {
+  return whole(app, name, value, low, high, help);
 }
 
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
@@ -122,8 +130,11 @@ CLI::Option* add_reals(CLI::App& app, const std::string& name, std::vector<doubl
       ->type_name("X[,X...]");
 }
 
-CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
-                        const Names& choices, const std::string& help) {
+namespace {
+
+template <class Value>
+CLI::Option* choice(CLI::App& app, const std::string& name, Value& value, const Names& choices,
+                    const std::string& help) {
   const auto check = [choices](std::string& text) -> std::string {
     if (std::ranges::count(choices, text) > 0) return "";
     return fmt::format("expected one of {}; found '{}'{}", joined(choices), text,
@@ -132,6 +143,18 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& val
   return app.add_option(name, value, help)
       ->check(CLI::Validator(check, ""))
       ->type_name(joined(choices, "|"));
+}
+
+}  // namespace
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        const Names& choices, const std::string& help) {
+  return choice(app, name, value, choices, help);
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::optional<std::string>& value,
+                        const Names& choices, const std::string& help) {
+  return choice(app, name, value, choices, help);
 }
 
 void require_values(const CLI::App& app, const std::vector<std::string>& words) {
@@ -196,68 +219,6 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text + see;
 }
 
-void add_batch_invariant(CLI::App& app, DeviceFlags& flags) {
-  app.add_flag("--batch-invariant", flags.batch_invariant,
-               "on a GPU: slower kernels, by which an image has the same logits to the bit in a "
-               "batch of any size. A CPU has them anyway")
-      ->group("Device");
-}
-
-void add_device_data_limit(CLI::App& app, DeviceFlags& flags) {
-  app.add_option("--device-data-limit", flags.data_limit,
-                 "stream images from host memory when all of them take more than SIZE, such as "
-                 "256M or 8G; default: half the memory of a GPU")
-      ->group("Device")
-      ->type_name("SIZE");
-}
-
-std::uint64_t device_data_limit(const DeviceFlags& flags) {
-  const std::string& text = flags.data_limit;
-  if (text.empty()) return 0;
-  constexpr std::string_view kUnits = "KMGT";
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  auto [rest, code] = std::from_chars(text.data(), end, value);
-  bool is_size = code == std::errc() && value > 0;
-  if (is_size && rest != end) {
-    const std::size_t unit = kUnits.find(*rest++);
-    is_size = unit != std::string_view::npos && rest == end && value <= kMost >> 10 * (unit + 1);
-    if (is_size) value <<= 10 * (unit + 1);
-  }
-  if (is_size && value <= kMost) return value;
-  throw Error(ErrorKind::usage,
-              fmt::format("--device-data-limit: expected a number of bytes, which may end in K, M, "
-                          "G or T, found {}",
-                          text));
-}
-
-void add_device_flags(CLI::App& app, DeviceFlags& flags, bool kernel_choice, bool host_cuda) {
-  const std::string before = app.option_defaults()->get_group();
-  app.option_defaults()->group("Device");
-  app.add_option("--device", flags.device,
-                 host_cuda
-                     ? "auto (a GPU when there is one), cpu, cuda, cuda:N, or host-cuda (CUDA "
-                       "kernels on the CPU)"
-                     : "auto (a GPU when there is one), cpu, cuda or cuda:N")
-      ->capture_default_str()
-      ->type_name("DEVICE");
-  add_whole(app, "--threads", flags.threads, 1, 1024, "CPU threads; default: all of them");
-  app.add_flag_callback("--timings", keep_timings, "print on stderr where the time went");
-  if (kernel_choice) {
-    add_choice(app, "--precision", flags.precision, names_of(models::kPrecisions),
-               "arithmetic of GEMM and convolution, default fp32; others: GPU only");
-    app.add_option(
-           "--impl", flags.kernels,
-           "kernels to use, as conv=NAME,gemm=NAME,conv_relu_pool=NAME; fuse=off: one kernel "
-           "per layer")
-        ->type_name("LIST");
-    app.add_flag("--deterministic", flags.deterministic,
-                 "accepted for clarity: every kernel is deterministic already");
-  }
-  app.option_defaults()->group(before);
-}
-
 std::array<std::int64_t, 3> parse_image_extents(const std::string& flag, const std::string& text) {
   std::array<std::int64_t, 3> extents = {};
   const char* at = text.data();
@@ -318,83 +279,6 @@ std::vector<std::string> command_line() {
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   return words;
-}
-
-namespace {
-
-// Goes on as weft-host-cuda, which is this program with other kernels, when it is there.
-void hand_over_to_host_cuda() {
-  become((this_program().parent_path() / "weft-host-cuda").string(), command_line());
-}
-
-}  // namespace
-
-Device select_device(const DeviceFlags& flags) {
-  const Names known = {"auto", "cpu", "cuda", "host-cuda"};
-  const bool looks_known =
-      std::ranges::count(known, flags.device) > 0 || flags.device.starts_with("cuda:");
-  if (flags.device.starts_with("gpu")) {
-    throw Error(ErrorKind::usage,
-                fmt::format("unknown device '{}'; did you mean 'cuda'?", flags.device));
-  }
-  if (!looks_known) throw_unknown("device", flags.device, known);
-  if (flags.device == "host-cuda" && !built_for_host_cuda()) hand_over_to_host_cuda();
-  if (flags.threads > 0) omp_set_num_threads(static_cast<int>(flags.threads));
-  const Device device = parse_device(flags.device);
-  if (device.is_cpu()) watch_other_work();
-  return device;
-}
-
-void announce_device(const DeviceFlags& flags, Device device) {
-  if (flags.device == "auto" && device.is_cpu()) {
-    print_notice(fmt::format("running on the CPU: {}", cuda_status().reason));
-  }
-}
-
-layers::KernelChoice select_kernels(const DeviceFlags& flags, Device device,
-                                    layers::KernelChoice choice) {
-  if (!flags.precision.empty()) {
-    choice.mode = row_named(models::kPrecisions, "precision", flags.precision).value;
-  }
-  if (choice.mode != kernels::ComputeMode::fp32 && device.is_cpu()) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--precision {} needs a GPU; the CPU computes in fp32", flags.precision));
-  }
-  if (flags.batch_invariant) {
-    const bool rounds = choice.mode != kernels::ComputeMode::fp32;
-    if (rounds || !flags.kernels.empty()) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--batch-invariant chooses the kernels, in fp32: it does not go with "
-                      "{} {}",
-                      rounds ? "--precision" : "--impl", rounds ? flags.precision : flags.kernels));
-    }
-    choice.batch_invariant = true;
-  }
-  std::string_view rest = flags.kernels;
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const std::size_t equals = item.find('=');
-    const std::string_view family = item.substr(0, equals);
-    const std::string_view name = equals == item.npos ? "" : item.substr(equals + 1);
-    std::string* rung = family == "conv"             ? &choice.conv
-                        : family == "conv_relu_pool" ? &choice.conv_relu_pool
-                        : family == "gemm"           ? &choice.gemm
-                                                     : nullptr;
-    const bool known = rung != nullptr || (family == "fuse" && (name == "on" || name == "off"));
-    if (equals == item.npos || !known) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("--impl: expected conv=NAME,conv_relu_pool=NAME,gemm=NAME,fuse=on|off; found "
-                      "'{}'",
-                      item));
-    }
-    if (family == "fuse") choice.fuse = name == "on";
-    if (rung != nullptr) *rung = kernels::rung_name(family, name);
-  }
-  return choice;
 }
 
 }  // namespace weft::cli

@@ -24,8 +24,11 @@ class ParseError;
 
 namespace weft::cli {
 
-// Run when the command line was valid; returns the exit code.
-using Action = std::function<int()>;
+// What a valid command line asks for.
+struct Action {
+  std::function<int()> run;   // returns the exit code
+  bool on_host_cuda = false;  // whatever its --device says
+};
 
 // How the person started this program, for commands printed to be typed again: "./run", "weft".
 std::string program_name();
@@ -58,6 +61,8 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, std::int64_t& val
                        std::int64_t low, std::int64_t high, const std::string& help);
 CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<std::int64_t>& value,
                        std::int64_t low, std::int64_t high, const std::string& help);
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::optional<int>& value,
+                       std::int64_t low, std::int64_t high, const std::string& help);
 CLI::Option* add_real(CLI::App& app, const std::string& name, double& value, double low,
                       double high, const std::string& help);
 // "3x32x32": the channels, height and width of an image. Throws usage, naming the flag, for other
@@ -68,6 +73,8 @@ CLI::Option* add_reals(CLI::App& app, const std::string& name, std::vector<doubl
                        double low, double high, const std::string& help);
 // An option that takes one of a few words.
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        const Names& choices, const std::string& help);
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::optional<std::string>& value,
                         const Names& choices, const std::string& help);
 
 // Refuses, before any work is done, a file to be written whose folder is not there or closed.
@@ -83,7 +90,8 @@ std::filesystem::path this_program();  // empty when that cannot be told
 // The option that names a trained model.
 void add_model(CLI::App& app, std::string& model);
 
-bool takes_value(const CLI::Option& option);  // --epochs does, --json does not
+const CLI::App* deepest(const CLI::App* app);  // the subcommand that the words chose
+bool takes_value(const CLI::Option& option);   // --epochs does, --json does not
 // Throws usage for a flag that takes a value and has none: at the end of the words, before another
 // flag, or an empty one. CLI11 takes the next word for the value, whatever it is. The same for an
 // empty word in the place of a name. What follows the file of `lab run` is not looked at.
@@ -93,10 +101,10 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 struct DeviceFlags {
   std::string device = "auto";
-  std::int64_t threads = 0;        // 0: every hardware thread
-  std::string precision, kernels;  // empty: fp32, all automatic
+  std::optional<std::int64_t> threads;            // none: every hardware thread
+  std::optional<std::string> precision, kernels;  // none: fp32, all automatic
   bool deterministic = false, batch_invariant = false;
-  std::string data_limit;  // empty: half the memory of a GPU
+  std::optional<std::string> data_limit;  // none: half the memory of a GPU
 };
 
 // `host_cuda`: whether the help offers that device.
@@ -107,6 +115,10 @@ void add_batch_invariant(CLI::App& app, DeviceFlags& flags);
 // given. Throws usage for text that is no size.
 void add_device_data_limit(CLI::App& app, DeviceFlags& flags);
 std::uint64_t device_data_limit(const DeviceFlags& flags);
+// Goes on as weft-host-cuda, which is this program with other kernels, where --device of
+// add_device_flags() or the action asks for it. Returns where this is that program, or it is not
+// there. The program calls this before it does anything else.
+void hand_over_to_host_cuda(const CLI::App& app, const Action& action);
 // Sets the number of OpenMP threads and returns the device.
 Device select_device(const DeviceFlags& flags);
 // One line on stderr when auto found no GPU, with the reason.

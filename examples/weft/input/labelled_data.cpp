@@ -14,7 +14,7 @@ data::Dataset load_own_for(const models::ModelInfo& model, const OwnDataFlags& f
                            data::Holding holding, const std::string& progress) {
   const models::NetworkOptions& network = model.network;
   const models::OwnData start{
-      flags.path,
+      flags.path.value_or(""),
       {network.channels, network.height, network.width, model.fit, model.sample_bits},
       false};
   data::Dataset dataset = load_own(own_data_from(flags, start), flags, holding, progress);

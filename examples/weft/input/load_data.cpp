@@ -41,55 +41,55 @@ void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_
 }
 
 void check_data_flags(const DataFlags& flags) {
-  if (!flags.own.path.empty() && !(flags.dataset.empty() && flags.data_dir.empty())) {
+  if (flags.own.path && (flags.dataset || flags.data_dir)) {
     throw Error(ErrorKind::usage,
                 "--data is for data of your own: it excludes --dataset and --data-dir");
   }
-  if (!flags.dataset.empty()) data::check_dataset_name(flags.dataset);
-  if (data::is_drawn(flags.dataset) && !flags.data_dir.empty()) {
+  if (!flags.dataset) return;
+  data::check_dataset_name(*flags.dataset);
+  if (data::is_drawn(*flags.dataset) && flags.data_dir) {
     throw Error(ErrorKind::usage,
-                fmt::format("--data-dir: the data set {} is drawn by the program", flags.dataset));
+                fmt::format("--data-dir: the data set {} is drawn by the program", *flags.dataset));
   }
 }
 
-data::FindOptions find_options(const std::string& data_dir) {
+data::FindOptions find_options(const std::optional<std::string>& data_dir) {
   data::FindOptions options;
-  options.data_dir = data_dir;
+  options.data_dir = data_dir.value_or("");
   options.allow_download = true;
   options.log = [](const std::string& line) { print_notice(line); };
   return options;
 }
 
-data::Dataset load_images(const std::string& name, const std::string& data_dir,
+data::Dataset load_images(const std::string& name, const std::optional<std::string>& data_dir,
                           std::optional<std::int64_t> limit_train, bool test_only) {
   check_data_flags({name, data_dir, {}});
   if (name == kBuiltIn) return generate(data::generate_digits, limit_train);
   if (name == "shapes") return generate(data::generate_shapes, limit_train);
   std::error_code code;
-  if (!data_dir.empty() && !std::filesystem::is_directory(data_dir, code)) {
+  if (data_dir && !std::filesystem::is_directory(*data_dir, code)) {
     throw Error(
         ErrorKind::data,
         fmt::format("no folder {}; {} data fetch --data-dir {} makes it and downloads mnist",
-                    data_dir, program_name(), shell_word(data_dir)));
+                    *data_dir, program_name(), shell_word(*data_dir)));
   }
   data::FindOptions options = find_options(data_dir);
   options.test_only = test_only;
   return data::load_dataset(name, options);
 }
 
-bool is_here(const std::string& name, const std::string& data_dir) {
+bool is_here(const std::string& name, const std::optional<std::string>& data_dir) {
   if (data::is_drawn(name)) return true;
   data::FindOptions options;
-  options.data_dir = data_dir;
-  return data::describe_dataset(name.empty() ? kDefaultDataset : name, options).files.size() == 4;
+  options.data_dir = data_dir.value_or("");
+  return data::describe_dataset(name, options).files.size() == 4;
 }
 
 data::Dataset load_or_generate(const DataFlags& flags, std::optional<std::int64_t> limit_train) {
-  if (!flags.dataset.empty() || !flags.data_dir.empty()) {
-    const std::string name = flags.dataset.empty() ? kDefaultDataset : flags.dataset;
-    return load_images(name, flags.data_dir, limit_train);
+  if (flags.dataset || flags.data_dir) {
+    return load_images(flags.dataset.value_or(kDefaultDataset), flags.data_dir, limit_train);
   }
-  data::FindOptions options = find_options("");
+  data::FindOptions options = find_options({});
   options.log = [](const std::string& line) {
     if (line.starts_with("downloading")) print_notice(line);
   };
@@ -117,7 +117,7 @@ void notice_limit(std::string_view flag, std::optional<std::int64_t> limit, std:
 
 std::string data_arguments(const DataFlags& flags, const models::OwnData& own) {
   if (!own.path.empty()) return " --data " + shell_word(own.path);
-  return flags.data_dir.empty() ? "" : " --data-dir " + shell_word(flags.data_dir);
+  return flags.data_dir ? " --data-dir " + shell_word(*flags.data_dir) : "";
 }
 
 }  // namespace weft::cli

@@ -23,26 +23,24 @@ namespace weft::cli {
 inline constexpr const char* kDefaultDataset = "mnist";
 
 struct DataFlags {
-  std::string dataset;  // empty: the default
-  std::string data_dir;
-  OwnDataFlags own;  // of commands that read data of the user's own
+  std::optional<std::string> dataset, data_dir;  // none: the defaults
+  OwnDataFlags own;                              // of commands that read data of the user's own
 };
 
 void add_data_flags(CLI::App& app, DataFlags& flags, const std::string& default_text);
 void check_data_flags(const DataFlags& flags);  // throws usage with a suggestion
 
 // Search and download options that report downloads on stderr.
-data::FindOptions find_options(const std::string& data_dir);
+data::FindOptions find_options(const std::optional<std::string>& data_dir);
 
 // The data set `name`, found, downloaded or generated. Throws Error{data} when its files are
 // missing or damaged, or `data_dir` is not there. With `limit_train` no more training images
 // than that are generated; with `test_only` no training images are read.
-data::Dataset load_images(const std::string& name, const std::string& data_dir,
+data::Dataset load_images(const std::string& name, const std::optional<std::string>& data_dir,
                           std::optional<std::int64_t> limit_train, bool test_only = false);
 
-// Are all files of this data set here, or is it drawn, so that it can be had without a word? An
-// empty name is the default.
-bool is_here(const std::string& name, const std::string& data_dir);
+// Are all files of this data set here, or is it drawn, so that it can be had without a word?
+bool is_here(const std::string& name, const std::optional<std::string>& data_dir);
 
 // Reads a data set on a thread of its own, while the device is opened.
 template <class Load>

@@ -71,31 +71,32 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   app.option_defaults()->group(before);
 }
 
-void add_sample_bits(CLI::App& app, std::int64_t& bits, const std::string& otherwise) {
+void add_sample_bits(CLI::App& app, std::optional<std::int64_t>& bits,
+                     const std::string& otherwise) {
   add_whole(app, "--sample-bits", bits, 8, 16,
             "of white in PNGs with 16 bits a sample; default: " + otherwise);
 }
 
 models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
-  if (!flags.path.empty()) own.path = flags.path;
+  own.path = flags.path.value_or(own.path);
   if (own.path.empty()) {
-    const char* flag = !flags.image_size.empty() ? "--image-size"
-                       : flags.channels != 0     ? "--channels"
-                       : !flags.fit.empty()      ? "--fit"
-                       : flags.sample_bits != 0  ? "--sample-bits"
-                       : flags.skip_broken       ? "--skip-broken"
-                       : flags.no_cache          ? "--no-cache"
-                       : flags.no_links          ? "--no-links"
-                                                 : nullptr;
+    const char* flag = flags.image_size    ? "--image-size"
+                       : flags.channels    ? "--channels"
+                       : flags.fit         ? "--fit"
+                       : flags.sample_bits ? "--sample-bits"
+                       : flags.skip_broken ? "--skip-broken"
+                       : flags.no_cache    ? "--no-cache"
+                       : flags.no_links    ? "--no-links"
+                                           : nullptr;
     if (flag != nullptr) {
       throw Error(ErrorKind::usage, fmt::format("{} goes with --data DIR only", flag));
     }
     return own;
   }
-  if (!flags.image_size.empty()) parse_size(flags.image_size, own.shape);
-  if (flags.channels != 0) own.shape.channels = flags.channels;
-  if (!flags.fit.empty()) own.shape.fit = data::parse_fit(flags.fit);
-  if (flags.sample_bits != 0) own.shape.sample_bits = static_cast<int>(flags.sample_bits);
+  if (flags.image_size) parse_size(*flags.image_size, own.shape);
+  if (flags.channels) own.shape.channels = *flags.channels;
+  if (flags.fit) own.shape.fit = data::parse_fit(*flags.fit);
+  if (flags.sample_bits) own.shape.sample_bits = static_cast<int>(*flags.sample_bits);
   own.skip_broken = own.skip_broken || flags.skip_broken;
   return own;
 }

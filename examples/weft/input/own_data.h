@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "data/own_data.h"
@@ -15,9 +16,8 @@ class App;
 namespace weft::cli {
 
 struct OwnDataFlags {
-  std::string path;  // empty: no data of the user's own
-  std::string image_size, fit;
-  std::int64_t channels = 0, sample_bits = 0;
+  std::optional<std::string> path, image_size, fit;
+  std::optional<std::int64_t> channels, sample_bits;
   bool skip_broken = false, no_cache = false, no_links = false;
 };
 
@@ -27,7 +27,8 @@ struct OwnDataFlags {
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
 
 // --sample-bits N; `otherwise` says what white is without it.
-void add_sample_bits(CLI::App& app, std::int64_t& bits, const std::string& otherwise);
+void add_sample_bits(CLI::App& app, std::optional<std::int64_t>& bits,
+                     const std::string& otherwise);
 
 // `own`, but for what the flags say. Throws usage for an --image-size that is none, or flags that
 // need --data and have none.

@@ -138,8 +138,8 @@ std::vector<int> parse_list(const std::string& text) {
 
 // The --device of each rank.
 std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& device) {
-  const std::vector<int> numbers = parse_list(flags.devices);
-  const bool is_list = flags.devices.find(',') != std::string::npos;
+  const std::vector<int> numbers = parse_list(*flags.devices);
+  const bool is_list = flags.devices->find(',') != std::string::npos;
   if (!is_list && (numbers.front() < 1 || numbers.front() > 1024)) {
     throw Error(ErrorKind::usage,
                 fmt::format("--devices: expected 1 to 1024 devices, found {}", numbers.front()));
@@ -148,7 +148,7 @@ std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& d
   if (chosen == "cpu" || (chosen == "auto" && !is_list && cuda_status().device_count == 0)) {
     if (is_list) {
       throw Error(ErrorKind::usage,
-                  fmt::format("--devices {} names GPUs, but --device is cpu", flags.devices));
+                  fmt::format("--devices {} names GPUs, but --device is cpu", *flags.devices));
     }
     return std::vector<std::string>(static_cast<std::size_t>(numbers.front()), chosen);
   }
@@ -167,7 +167,7 @@ std::vector<std::string> devices_of(const RankFlags& flags, const DeviceFlags& d
           ErrorKind::usage,
           fmt::format("--devices {}: there {} here, numbered from 0; --devices 0,0 lets two "
                       "ranks share the first",
-                      flags.devices, here == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", here)));
+                      *flags.devices, here == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", here)));
     }
     devices.push_back(fmt::format("cuda:{}", gpu));
   }
@@ -220,7 +220,7 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
     print_notice(fmt::format("--devices {}: this machine has {}, which the processes share",
                              devices.size(), counted(cores, "core")));
   }
-  if (device.threads == 0) {
+  if (!device.threads) {
     device.threads = std::max(1, cores / static_cast<int>(devices.size()));
   }
   const std::string token = distributed::RunToken::draw_text();
@@ -235,7 +235,7 @@ std::unique_ptr<distributed::Transport> launch(const RankFlags& flags, DeviceFla
   options.listening = [&](const std::string& rendezvous) {
     for (std::size_t rank = 1; rank < devices.size(); ++rank) {
       children.start(words_of_rank(static_cast<int>(rank), devices.size(), rendezvous,
-                                   devices[rank], device.threads, flags));
+                                   devices[rank], *device.threads, flags));
     }
   };
   options.waiting = [] { children.require_all(); };
@@ -259,9 +259,9 @@ void end_with_parent() {
 std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
   end_with_parent();
   distributed::TcpOptions options;
-  options.rank = static_cast<int>(flags.rank);
-  options.size = static_cast<int>(flags.world_size);
-  options.rendezvous = flags.rendezvous;
+  options.rank = static_cast<int>(*flags.rank);
+  options.size = static_cast<int>(*flags.world_size);
+  options.rendezvous = *flags.rendezvous;
   options.timeout = flags.timeout;
   options.token = token_of(flags);
   options.lost = end_at_once;
@@ -283,21 +283,21 @@ std::unique_ptr<distributed::Transport> meet(const RankFlags& flags) {
 }
 
 void check(const RankFlags& flags) {
-  const bool any = flags.rank >= 0 || flags.world_size > 0 || !flags.rendezvous.empty();
-  const bool all = flags.rank >= 0 && flags.world_size > 0 && !flags.rendezvous.empty();
+  const bool any = flags.rank || flags.world_size || flags.rendezvous;
+  const bool all = flags.rank && flags.world_size && flags.rendezvous;
   if (any != all) {
     throw Error(ErrorKind::usage,
                 "--rank, --world-size and --rendezvous belong together: give all three");
   }
-  if (!any && (flags.no_token || !flags.token_file.empty())) {
+  if (!any && (flags.no_token || flags.token_file)) {
     throw Error(ErrorKind::usage, "--run-token-file and --no-token go with --rendezvous");
   }
-  if (any && !flags.devices.empty()) {
+  if (any && flags.devices) {
     throw Error(
         ErrorKind::usage,
         "--devices starts its ranks itself: leave --rank, --world-size and --rendezvous out");
   }
-  if (!any && !flags.devices.empty() && distributed::started_by_mpi()) {
+  if (!any && flags.devices && distributed::started_by_mpi()) {
     throw Error(ErrorKind::usage,
                 "mpirun has started this process as one of several: leave --devices out");
   }
@@ -311,7 +311,7 @@ void deal_out(DeviceFlags& device) {
   if (gpus > 0) device.device = fmt::format("cuda:{}", places.local_rank % gpus);
   // mpirun may have bound each rank to cores of its own.
   const bool bound = usable_cores() < static_cast<int>(std::thread::hardware_concurrency());
-  if (device.threads == 0) {
+  if (!device.threads) {
     device.threads = std::max(1, bound ? usable_cores() : usable_cores() / places.local_size);
   }
 }
@@ -366,9 +366,9 @@ distributed::DeviceReduction reduction_of(const RankFlags& flags) {
 Communicator& join_ranks(const RankFlags& flags, DeviceFlags& device) {
   check(flags);
   std::unique_ptr<distributed::Transport> transport;
-  if (flags.rank >= 0) {
+  if (flags.rank) {
     transport = meet(flags);
-  } else if (!flags.devices.empty()) {
+  } else if (flags.devices) {
     transport = launch(flags, device);
   } else if (distributed::started_by_mpi()) {
     transport = distributed::mpi_transport(flags.timeout);

@@ -11,10 +11,10 @@
 namespace weft::cli {
 
 struct RankFlags {
-  std::string devices;  // "2": so many; "0,2": these GPUs
-  std::int64_t rank = -1, world_size = 0;
-  std::string rendezvous;
-  std::string token_file;  // the file with the run's token
+  std::optional<std::string> devices;  // "2": so many; "0,2": these GPUs
+  std::optional<std::int64_t> rank, world_size;
+  std::optional<std::string> rendezvous;
+  std::optional<std::string> token_file;  // the file with the run's token
   bool no_token = false;
   double timeout = 120;
   std::string reduction = "automatic";

@@ -55,7 +55,7 @@ int run(measure::BenchRequest request, const DeviceFlags& flags) {
   if (!request.json.empty()) require_folder_of("--json", request.json);
   if (!request.report.empty()) require_folder_of("--report", request.report);
   request.device = select_device(flags);
-  request.threads = flags.threads;
+  request.threads = flags.threads.value_or(0);
   announce_device(flags, request.device);
   if (request.device.is_cuda() && !built_for_host_cuda()) {
     hand_over(request);
@@ -89,7 +89,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_bench_links(*sub, action);
   sub->callback([=, &action] {
     if (!sub->get_subcommands().empty()) return;
-    action = [=] { return run(*request, *flags); };
+    action.run = [=] { return run(*request, *flags); };
   });
 }
 

@@ -225,7 +225,7 @@ void add_occupancy(CLI::App& kernel, Action& action) {
   sub->add_flag("--on-paper", asked->on_paper,
                 "no allocation units, no reserved bytes: as courses compute");
   sub->add_flag("--json", asked->json, "one JSON object instead of text");
-  sub->callback([=, &action] { action = [=] { return tell_occupancy_of(*asked); }; });
+  sub->callback([=, &action] { action.run = [=] { return tell_occupancy_of(*asked); }; });
 }
 
 }  // namespace weft::cli

@@ -306,7 +306,7 @@ int show_kernel(const KernelRun& run) {
   if (run.counts) {
     DeviceFlags flags;
     flags.device = "host-cuda";
-    static_cast<void>(select_device(flags));
+    static_cast<void>(select_device(flags));  // refuses where it is not there
     return run_on_host_cuda(run);
   }
   const KernelName name = parse_kernel_name(run.name);

@@ -75,7 +75,7 @@ void add_warps(CLI::App& kernel, Action& action) {
              "within bounds: a condition on the index, or threads at the edge of a block idle")
       ->capture_default_str();
   sub->add_flag("--json", asked->json, "one JSON object instead of text");
-  sub->callback([=, &action] { action = [=] { return tell_warps(*asked); }; });
+  sub->callback([=, &action] { action.run = [=] { return tell_warps(*asked); }; });
 }
 
 }  // namespace weft::cli

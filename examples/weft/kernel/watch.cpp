@@ -156,7 +156,7 @@ int watch_kernel(const WatchRun& run) {
   require_folder_of("--out", run.out);
   DeviceFlags flags;
   flags.device = "host-cuda";
-  static_cast<void>(select_device(flags));  // hands over to the program that has it
+  static_cast<void>(select_device(flags));  // refuses where it is not there
   const Stream stream(Device::cuda());
   std::vector<Watched> watched;
   watched.push_back(watch_variant(run, run.problem.name, stream));

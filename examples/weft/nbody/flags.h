@@ -21,7 +21,8 @@ struct NbodyFlags {
   std::int64_t bodies = 16384, steps = 400, seed = 1;
   double dt = 0, softening = 0, gravity = 1;  // 0: by the start
   std::int64_t frames = 60, image_size = 640, frame_milliseconds = 50;
-  std::int64_t samples = 10, stop_after = 0, checkpoint = 0;  // 0: no stop, by the clock
+  std::int64_t samples = 10;
+  std::optional<std::int64_t> stop_after, checkpoint;  // none: no stop, by the clock
   bool json = false;
 };
 

@@ -91,7 +91,7 @@ void add_bench_links(CLI::App& bench, Action& action) {
   add_device_flags(*sub, flags->device, false, false);
   add_rank_flags(*sub, flags->ranks);
   sub->add_flag("--json", flags->json, "one JSON object per line");
-  sub->callback([=, &action] { action = [=] { return run_links(*flags); }; });
+  sub->callback([=, &action] { action.run = [=] { return run_links(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -54,7 +54,7 @@ void add_bench_scaling(CLI::App& bench, Action& action) {
   sub->add_option("--json", flags->json, "write every measurement")->type_name("FILE");
   sub->add_flag("--no-yardsticks", flags->no_yardsticks, "leave PyTorch out");
   add_device_flags(*sub, flags->device, false, false);
-  sub->callback([=, &action] { action = [=] { return run_scaling(*flags); }; });
+  sub->callback([=, &action] { action.run = [=] { return run_scaling(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -16,26 +16,26 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BenchTrainFlags {
-  std::string models, json;
-  std::int64_t seeds = 0;  // 0: as many as the pages want
+  std::optional<std::string> models, json;
+  std::optional<std::int64_t> seeds;  // none: as many as the pages want
   bool no_yardsticks = false;
   DeviceFlags device;
 };
 
 int run(const BenchTrainFlags& flags) {
-  if (!flags.json.empty()) require_folder_of("--json", flags.json);
+  if (flags.json) require_folder_of("--json", *flags.json);
   const Device device = select_device(flags.device);
   announce_device(flags.device, device);
   const fs::path program = this_program();
   std::vector<std::string> words = {"python3",  bench_script("train.py").string(),
                                     "--weft",   program.string(),
                                     "--device", device.is_cuda() ? "cuda" : "cpu"};
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {flag, value});
+  const auto add = [&](const char* flag, const auto& value) {
+    if (value) words.insert(words.end(), {flag, fmt::format("{}", *value)});
   };
-  add("--threads", flags.device.threads > 0 ? std::to_string(flags.device.threads) : "");
+  add("--threads", flags.device.threads);
   add("--models", flags.models);
-  add("--seeds", flags.seeds > 0 ? std::to_string(flags.seeds) : "");
+  add("--seeds", flags.seeds);
   add("--out", flags.json);
   if (flags.no_yardsticks) words.emplace_back("--no-yardsticks");
   become("python3", words);
@@ -71,7 +71,7 @@ void add_bench_train(CLI::App& bench, Action& action) {
   sub->add_option("--json", flags->json, "write every measurement")->type_name("FILE");
   sub->add_flag("--no-yardsticks", flags->no_yardsticks, "leave PyTorch out");
   add_device_flags(*sub, flags->device, false, false);
-  sub->callback([=, &action] { action = [=] { return run(*flags); }; });
+  sub->callback([=, &action] { action.run = [=] { return run(*flags); }; });
 }
 
 }  // namespace weft::cli

@@ -82,7 +82,6 @@ void set_given(models::TrainConfig& config, const GivenSettings& given, Given wh
 
 // The settings where no flag and no file says otherwise.
 models::TrainConfig unasked(models::TrainConfig config) {
-  config.dataset.clear();
   config.calibration_split = models::kCalibrationSplit;
   return config;
 }
@@ -95,7 +94,9 @@ models::NetworkOptions asked_network(const std::optional<std::string>& model) {
   return network;
 }
 
-models::TrainConfig read_config(const std::string& path, const models::NetworkOptions& asked) {
+// `dataset` gets the name of the data set, where the file has it.
+models::TrainConfig read_config(const std::string& path, const models::NetworkOptions& asked,
+                                std::optional<std::string>& dataset) {
   const data::InputFile file(path);
   if (file.size() > kMostConfigBytes) {
     throw Error(ErrorKind::data, fmt::format("{}: more than 1 MiB, expected a config.json", path));
@@ -111,16 +112,18 @@ models::TrainConfig read_config(const std::string& path, const models::NetworkOp
   };
   // A part of a config.json has the other settings of its network and its optimizer.
   const models::TrainConfig part = with_defaults_of(asked, models::TrainConfig().optimizer);
-  return with_defaults_of(part.network, part.optimizer);
+  const models::TrainConfig config = with_defaults_of(part.network, part.optimizer);
+  if (models::names_setting(text, "dataset")) dataset = config.dataset;
+  return config;
 }
 
 // The settings that single flags change.
-models::TrainConfig start_of(const TrainFlags& flags) {
+models::TrainConfig start_of(const TrainFlags& flags, std::optional<std::string>& dataset) {
   if (flags.recipe && flags.config) {
     throw Error(ErrorKind::usage, "--recipe and --config exclude each other");
   }
   const models::NetworkOptions asked = asked_network(flags.model);
-  models::TrainConfig config = flags.config   ? read_config(*flags.config, asked)
+  models::TrainConfig config = flags.config   ? read_config(*flags.config, asked, dataset)
                                : flags.recipe ? unasked(models::recipe_config(*flags.recipe))
                                               : unasked(models::default_config(asked.name));
   if (flags.model) {
@@ -227,17 +230,18 @@ void check_resume_flags(const CLI::App& app) {
   }
 }
 
-models::TrainConfig config_from(const CLI::App& app, const TrainFlags& flags) {
-  models::TrainConfig config = start_of(flags);
+models::TrainConfig config_from(const CLI::App& app, TrainFlags& flags) {
+  std::optional<std::string> dataset;
+  models::TrainConfig config = start_of(flags, dataset);
   set_given(config, flags.settings, Given::others);
   check_given(app, flags, config);
   check_data_flags(flags.data);
-  if (!flags.data.dataset.empty()) {
-    config.dataset = flags.data.dataset;
-    config.own_data = {};
-  }
+  if (flags.data.dataset) config.own_data = {};
   config.own_data = own_data_from(flags.data.own, config.own_data);
-  if (config.own_data.path.empty()) check_data_flags({config.dataset, flags.data.data_dir, {}});
+  if (config.own_data.path.empty()) {
+    if (!flags.data.dataset) flags.data.dataset = dataset;
+    check_data_flags(flags.data);
+  }
   config.nesterov = config.nesterov && config.momentum > 0;
   if (config.validation_split > 0) config.calibration_split = 0;
   return config;
@@ -275,7 +279,7 @@ void check_same_network(const TrainFlags& flags, const models::TrainConfig& run)
 layers::KernelChoice kernels_from(const TrainFlags& flags, const models::TrainConfig& config,
                                   Device device) {
   DeviceFlags chosen = flags.device;
-  if (chosen.precision.empty()) {
+  if (!chosen.precision) {
     const bool recipe_on_cpu = !flags.config && device.is_cpu();
     chosen.precision = recipe_on_cpu ? "fp32" : models::name_of(config.kernels.mode);
   }

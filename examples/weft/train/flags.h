@@ -28,7 +28,7 @@ struct TrainFlags {
   std::string progress = "auto";
   DataFlags data;
   DeviceFlags device;
-  std::int64_t stop_after = 0;  // 0: after all epochs
+  std::optional<int> stop_after;  // none: after all epochs
   RankFlags ranks;
   bool dry_run = false, json = false;
 };
@@ -37,10 +37,10 @@ void add_train_flags(CLI::App& app, TrainFlags& flags);
 // Throws usage for a flag beside --resume that would change a setting of the run.
 void check_resume_flags(const CLI::App& app);
 std::optional<int> epochs_given(const GivenSettings& given);
-// The settings; of the kernels those of --config or --recipe. Its data set is empty when none was
-// asked for. adopt_data_set() adds what depends on the images. Throws usage for flags that exclude
-// each other.
-models::TrainConfig config_from(const CLI::App& app, const TrainFlags& flags);
+// The settings; of the kernels those of --config or --recipe. `flags.data` gets the data set of
+// --config, where no flag names one. adopt_data_set() adds what depends on the images. Throws usage
+// for flags that exclude each other.
+models::TrainConfig config_from(const CLI::App& app, TrainFlags& flags);
 // What the flags make of the augmentation, once the channels are known.
 void augment(models::TrainConfig& config, const TrainFlags& flags);
 // Throws usage when --model is given beside --resume and is not the network of the run: a file may
