@@ -70,6 +70,46 @@ inline double rhypot(double x, double y) {
 inline double norm3d(double x, double y, double z) {
   return sqrt(x * x + y * y + z * z);
 }
+inline float norm4df(float x, float y, float z, float w) {
+  return sqrtf(x * x + y * y + z * z + w * w);
+}
+inline double norm4d(double x, double y, double z, double w) {
+  return sqrt(x * x + y * y + z * z + w * w);
+}
+inline float rnorm3df(float x, float y, float z) {
+  return 1.0f / norm3df(x, y, z);
+}
+inline double rnorm3d(double x, double y, double z) {
+  return 1.0 / norm3d(x, y, z);
+}
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = sinpif(x);
+  *cosine = cospif(x);
+}
+inline void sincospi(double x, double* sine, double* cosine) {
+  *sine = sinpi(x);
+  *cosine = cospi(x);
+}
+inline double erfcx(double x) {
+  return x < 25 ? exp(x * x) * erfc(x) : 1 / (x * sqrt(static_cast<double>(M_PI)));
+}
+inline float erfcxf(float x) {
+  return static_cast<float>(erfcx(static_cast<double>(x)));
+}
+double erfinv(double x);
+double erfcinv(double x);
+inline float erfinvf(float x) {
+  return static_cast<float>(erfinv(static_cast<double>(x)));
+}
+inline float erfcinvf(float x) {
+  return static_cast<float>(erfcinv(static_cast<double>(x)));
+}
+inline double normcdfinv(double p) {
+  return -static_cast<double>(M_SQRT2) * erfcinv(2 * p);
+}
+inline float normcdfinvf(float p) {
+  return static_cast<float>(normcdfinv(static_cast<double>(p)));
+}
 inline float fdividef(float a, float b) {
   return a / b;
 }

@@ -13,7 +13,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Of cudaDeviceProp before CUDA 13.
+# Toolkits before CUDA 13 had these members of cudaDeviceProp.
 OLD_MEMBERS = ["int clockRate", "int deviceOverlap", "int kernelExecTimeoutEnabled", "int computeMode",
                "int maxTexture1DLinear", "int memoryClockRate", "int singleToDoublePrecisionPerfRatio",
                "int cooperativeMultiDeviceLaunch"]
@@ -96,7 +96,7 @@ using CUuuid = CUuuid_st;
 {chr(10).join(enums(types))}
 using cudaError_t = cudaError;
 
-// Those of no meaning on a CPU are 0.
+// A member that means nothing on a CPU is 0.
 struct cudaDeviceProp {{
 {wrapped(properties(types), end=";")}
 }};

@@ -10,7 +10,9 @@
 #include "lab/api/memory.h"
 #include "lab/api/missing.h"
 #include "lab/api/ptx.h"
+#include "lab/api/rounding.h"
 #include "lab/api/streams.h"
+#include "lab/api/words.h"
 #include "lab/runtime/launch.h"
 
 // lab.ld finds __shared__ variables by this tag in their names. Without `used` the compiler would
