@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/flatten.h"
 
+#include <algorithm>
+
 namespace weft::layers {
 
 namespace {
@@ -27,7 +29,7 @@ OnnxWords Flatten::from_reshape(OnnxReader& node) {
                      : shape[0] == -1 ? shape[1] > 0
                                       : shape[0] == node.batch());
   if (!rows) node.fail("expected one row for each image: a shape of (0, -1) or (-1, features)");
-  if (shape[1] > 0) said.features = shape[1];
+  said.row = std::max<std::int64_t>(shape[1], 0);
   return said;
 }
 

@@ -19,10 +19,15 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
   return specs;
 }
 
+constexpr std::string_view kNoBias = " no_bias";
+
 // `transposed`: the file has (in, out).
 OnnxWords words_of(OnnxReader& node, bool transposed) {
   const std::int64_t features = node.extents(1, 2)[transposed ? 1 : 0];
-  return {.words = str("linear ", features), .tensors = {{1, transposed}}, .features = features};
+  return {.words = str("linear ", features),
+          .tensors = {{1, transposed}},
+          .features = features,
+          .as_last = "linear classes"};
 }
 
 }  // namespace
@@ -51,15 +56,15 @@ OnnxWords Linear::from_gemm(OnnxReader& node) {
     node.extents(2, 1);
     said.tensors.push_back({2});
   } else {
-    said.words += " no_bias";
+    said.words += kNoBias;
+    said.as_last += kNoBias;
   }
   return said;
 }
 
 OnnxWords Linear::from_product(OnnxReader& node) {
   OnnxWords said = words_of(node, true);
-  said.words += " no_bias";
-  said.takes_bias = true;
+  said.without_bias = kNoBias;
   return said;
 }
 

@@ -69,7 +69,11 @@ struct OnnxWords {
   std::string words;                     // "conv 6 5x5 pad 2"
   std::vector<OnnxSource> tensors = {};  // the layer's parameters, then its buffers
   std::int64_t features = 0;             // that come out, where the node says it
-  bool takes_bias = false;               // an Add of a tensor behind it is its bias
+  std::int64_t row = 0;                  // values of each image that it asks for; 0: it does not
+  // The words where it is the last layer, and has as many features as the data has classes.
+  std::string as_last = {};
+  // What follows the words where no Add of a tensor, a bias, follows the node; empty: none may.
+  std::string_view without_bias = {};
 };
 
 // An operator that is read as a layer.

@@ -217,10 +217,8 @@ void complete(Part& part, const std::string& where) {
   OnnxText& text = part.text;
   const onnx::NodeProto& last = *text.nodes.back();
   if (part.input.is_row_of_pixels) {
-    const std::string& definition = text.definition;
-    const bool leads_to_linear = !text.layers.empty() &&
-                                 text.layers.front().row->input == layers::LayerInput::rows &&
-                                 definition.find("residual") > definition.find("linear");
+    const bool leads_to_linear = !text.layers.empty() && !text.begins_with_block &&
+                                 text.layers.front().row->input == layers::LayerInput::rows;
     if (!leads_to_linear) {
       refuse_node(last, where, "its input has its channels last, and no linear layer reads them");
     }

@@ -73,10 +73,9 @@ OnnxLayer onnx_layer(const onnx::NodeProto& node, const OnnxGraph& graph) {
   if (!reader.has_input(0) || reader.is_tensor(0)) {
     reader.fail("expected its first input to depend on the input of the graph");
   }
-  const layers::OnnxWords said = as->read(reader);
+  OnnxLayer layer{&node, row, as->read(reader)};
   reader.finish();
-  OnnxLayer layer{&node, row, said.words, {}, said.features, said.takes_bias};
-  for (const layers::OnnxSource& from : said.tensors) {
+  for (const layers::OnnxSource& from : layer.said.tensors) {
     OnnxTensor& tensor = layer.tensors.emplace_back();
     tensor.tensor = graph.constant(node.input(from.index));
     tensor.transposed = from.transposed;

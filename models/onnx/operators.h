@@ -30,12 +30,10 @@ struct OnnxTensor {
 struct OnnxLayer {
   const onnx::NodeProto* node = nullptr;
   const layers::LayerRow* row = nullptr;  // null for a sum
-  std::string words = {};                 // "conv 6 5x5 pad 2"
-  std::vector<OnnxTensor> tensors = {};   // the layer's parameters, then its buffers
-  std::int64_t features = 0;              // that come out, where the node says it
-  bool takes_bias = false;                // a product: an Add of a tensor behind it is its bias
+  layers::OnnxWords said = {};
+  std::vector<OnnxTensor> tensors = {};  // the layer's parameters, then its buffers
 
-  bool is_bias() const { return row == nullptr; }  // such an Add, of one tensor
+  bool is_bias() const { return row == nullptr; }  // an Add of one tensor
 };
 
 // Does this domain name ONNX's own operators?

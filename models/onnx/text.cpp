@@ -19,11 +19,9 @@ class TextWriter {
 
   OnnxText write() {
     write_between(input_.first, graph_.output());
-    if (open_.row != nullptr && open_.row->input == layers::LayerInput::rows &&
-        open_.features > 1) {
-      // The last one: another data set may have other classes.
-      const std::string number = std::to_string(open_.features);
-      open_.words.replace(open_.words.find(number), number.size(), "classes");
+    // The last one: another data set may have other classes.
+    if (!open_.said.as_last.empty() && open_.said.features > 1) {
+      open_.said.words = open_.said.as_last;
     }
     flush();
     if (lines_.empty()) {
@@ -73,6 +71,7 @@ class TextWriter {
     if (main == sum.dominator) std::swap(main, other);
     if (main == sum.dominator) fail(sum, "adds a value to itself");
     flush();
+    if (text_.layers.empty()) text_.begins_with_block = true;
     add_line(*sum.node, "residual {");
     ++depth_;
     write_between(sum.dominator, main);
@@ -91,25 +90,26 @@ class TextWriter {
     if (std::ranges::count(ending_.steps, at) > 0) return;
     OnnxLayer layer = onnx_layer(*here.node, graph_);
     if (layer.is_bias()) {
-      if (!open_.takes_bias) fail(here, "expected a MatMul in front of the Add of a tensor");
-      open_.words.resize(open_.words.rfind(" no_bias"));
+      if (open_.said.without_bias.empty()) {
+        fail(here, "expected a MatMul in front of the Add of a tensor");
+      }
       open_.tensors.push_back(layer.tensors[0]);
-      open_.takes_bias = false;
+      open_.said.without_bias = {};
       return;
     }
     flush();
-    if (layer.features > 0) {
-      const bool is_row = layer.words == "flatten";
-      (is_row ? text_.row : text_.classes) = layer.features;
-      if (!is_row) text_.row = 0;
+    if (layer.said.features > 0) {
+      text_.classes = layer.said.features;
+      text_.row = 0;
     }
+    if (layer.said.row > 0) text_.row = layer.said.row;
     open_ = std::move(layer);
   }
 
   // Writes the layer that a bias might have followed.
   void flush() {
     if (open_.node == nullptr) return;
-    add_line(*open_.node, open_.words);
+    add_line(*open_.node, str(open_.said.words, open_.said.without_bias));
     if (!open_.tensors.empty()) text_.layers.push_back(std::move(open_));
     open_ = {};
   }

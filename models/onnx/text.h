@@ -17,6 +17,7 @@ struct OnnxText {
   std::vector<OnnxLayer> layers;              // those with tensors, in the order of the text
   std::int64_t classes = 0;                   // that the last layer with features has; 0: none has
   std::int64_t row = 0;  // values of each image that a Reshape behind it asks for; 0: none does
+  bool begins_with_block = false;  // a residual block begins in front of the first of `layers`
 };
 
 // The layers behind what onnx_input() took and in front of the ending. Throws Error{data} naming
