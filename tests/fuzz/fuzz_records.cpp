@@ -25,8 +25,10 @@ void check(std::string_view text, Read&& read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const fuzz::TimeLimit limit(2);
   const std::string_view text = fuzz::text_of({bytes, size});
-  check(text,
-        [](std::string_view json) { return models::train_config_from_json(json, {}, "fuzz"); });
+  static const models::TrainConfig kDefaults;
+  check(text, [](std::string_view json) {
+    return models::train_config_from_json(json, kDefaults, "fuzz");
+  });
   check(text, [](std::string_view json) { return models::run_state_from_json(json, "fuzz"); });
   check(text, [](std::string_view json) { return models::model_info_from_json(json, "fuzz"); });
   return 0;
