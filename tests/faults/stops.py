@@ -54,8 +54,10 @@ class Run:
         self.other = 0
 
     def has_two(self) -> bool:
-        children = kills.children_of(self.leader.pid)
-        self.other = children[0] if children else 0
+        for child in kills.children_of(self.leader.pid):
+            # Before it runs Weft's program it is a copy of its parent, which the kernel lets wait for it.
+            if "--rank" in pathlib.Path(f"/proc/{child}/cmdline").read_text().split("\0"):
+                self.other = child
         return self.other != 0 or self.leader.poll() is not None
 
     def phase(self) -> str:
@@ -98,7 +100,7 @@ def stop_once(run: Run, stopped: int, moment: float) -> tuple[str, float, str]:
         return phase, seconds, f"rank {stopped} goes on, and has not ended after {GRACE} s"
     code = run.leader.wait()
     names_it = len(lines) == 1 and f"rank {stopped}" in lines[0]
-    if code == 0 and '"event":"end"' in phase and (names_it or not lines):
+    if code == 0 and '"event":"end"' in run.out.read_text() and (names_it or not lines):
         return "", 0, ""  # it was stopped after all of its work
     if code != kills.DEVICE or not names_it:
         return phase, seconds, f"exit code {code}, and the lines {lines}"

@@ -383,7 +383,7 @@ Communicator& join_ranks(const RankFlags& flags, DeviceFlags& device) {
 void leave_ranks() {
   delete ranks;
   ranks = nullptr;
-  children.wait(std::chrono::seconds(10));
+  children.wait(std::chrono::seconds(5));
 }
 
 void fail_ranks(const std::string& line) {
