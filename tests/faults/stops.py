@@ -29,6 +29,13 @@ def has_ended(process: int) -> bool:
         return True
 
 
+def words_of(process: int) -> list[str]:
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
 def wait_until(condition, seconds: float) -> bool:
     until = time.monotonic() + seconds
     while not condition():
@@ -56,7 +63,7 @@ class Run:
     def has_two(self) -> bool:
         for child in kills.children_of(self.leader.pid):
             # Before it runs Weft's program it is a copy of its parent, which the kernel lets wait for it.
-            if "--rank" in pathlib.Path(f"/proc/{child}/cmdline").read_text().split("\0"):
+            if "--rank" in words_of(child):
                 self.other = child
         return self.other != 0 or self.leader.poll() is not None
 
