@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Work whose problem is a struct of kernels/FAMILY/problem.h and whose memory is a list of
-// arrays, so that a family says no more than which arrays there are, how it is called and what is
-// right.
+// A Work for the problems of kernels/FAMILY/problem.h. Its memory is a list of arrays. A family
+// says which arrays there are, how it is called, and what is right.
 #pragma once
 
 #include <type_traits>

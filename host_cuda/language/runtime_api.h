@@ -103,11 +103,6 @@ cudaError_t cudaFuncGetName(const char** name, const void* kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                           int threads, std::size_t shared_bytes);
 
-enum cudaLaunchAttributeID {
-  cudaLaunchAttributeCooperative = 2,
-  cudaLaunchAttributeClusterDimension = 4,
-  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-};
 union cudaLaunchAttributeValue {
   int cooperative;
   int programmaticStreamSerializationAllowed;

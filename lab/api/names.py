@@ -4,7 +4,8 @@
 
     python3 lab/api/names.py /usr/local/cuda/include
 
-host_cuda/language/runtime_enums.inc gets all enumerations with their values, and the members of cudaDeviceProp: today's
+host_cuda/language/runtime_enums.inc gets all enumerations with their values, those of textures and of libraries' types too, and the
+members of cudaDeviceProp: today's
 and those that toolkits before had. lab/api/missing.inc gets the functions that no header of the lab declares: a
 program may name them, and one that is reached is refused with its line.
 """
@@ -20,8 +21,6 @@ OLD_MEMBERS = ["int clockRate", "int deviceOverlap", "int kernelExecTimeoutEnabl
 OLD_FUNCTIONS = ["cudaBindTexture", "cudaBindTexture2D", "cudaBindTextureToArray", "cudaUnbindTexture",
                  "cudaGetTextureReference", "cudaSetDoubleForDevice", "cudaLaunchCooperativeKernelMultiDevice",
                  "cudaMemcpyToArray", "cudaMemcpyFromArray", "cudaMemcpyArrayToArray"]
-# Their values are of a driver's own types.
-LEFT_OUT = {"cudaLaunchAttributeID", "cudaGraphDependencyType_enum"}
 
 
 def without_comments(text: str) -> str:
@@ -61,8 +60,6 @@ def enums(text: str) -> list[str]:
             value = evaluated(given, constants) if given else value + 1
             constants[key] = value
             items.append(f"{key} = {value}")
-        if name in LEFT_OUT:
-            continue
         out.append(f"enum {name} {{\n{wrapped(items)}\n}};")
         if alias and alias != name:
             out.append(f"using {alias} = {name};")
@@ -83,6 +80,8 @@ def functions(text: str) -> set[str]:
 def main() -> None:
     include = pathlib.Path(sys.argv[1])
     types = without_comments((include / "driver_types.h").read_text())
+    more = [without_comments((include / name).read_text())
+            for name in ("texture_types.h", "surface_types.h", "library_types.h")]
     enums_page = ROOT / "host_cuda/language/runtime_enums.inc"
     enums_page.write_text(f"""// SPDX-License-Identifier: MIT
 // The enumerations of CUDA's runtime and the members of cudaDeviceProp. Written by lab/api/names.py.
@@ -93,7 +92,7 @@ struct CUuuid_st {{
 using cudaUUID_t = CUuuid_st;
 using CUuuid = CUuuid_st;
 
-{chr(10).join(enums(types))}
+{chr(10).join(enum for text in (types, *more) for enum in enums(text))}
 using cudaError_t = cudaError;
 
 // A member that means nothing on a CPU is 0.

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/compile.h"
+#include "lab/translate/tokens.h"
 
 namespace weft::lab {
 namespace {
@@ -21,7 +22,7 @@ struct Ignored {
   bool prefix = false;  // what follows in the word belongs to it
 };
 constexpr std::array kIgnored = {
-    Ignored{"-O", true, true},
+    Ignored{"-O", false, true},
     Ignored{"--optimize", true, true},
     Ignored{"-g"},
     Ignored{"-G"},
@@ -47,6 +48,9 @@ constexpr std::array kIgnored = {
     Ignored{"--ptxas-options", true, true},
     Ignored{"-Xlinker", true, true},
     Ignored{"-m64"},
+    Ignored{"-x", true},
+    Ignored{"-ccbin", true, true},
+    Ignored{"--compiler-bindir", true, true},
     Ignored{"-w"},
     Ignored{"-Wno-deprecated-gpu-targets"},
     Ignored{"--expt-relaxed-constexpr"},
@@ -97,7 +101,7 @@ bool is_ignored(const std::vector<std::string>& words, std::size_t& at) {
   const std::string& word = words[at];
   for (const Ignored& one : kIgnored) {
     if (word == one.flag) {
-      if (one.value && one.flag != "-O") ++at;
+      if (one.value) ++at;
       return true;
     }
     const bool long_name = one.flag.size() > 2;
@@ -118,7 +122,11 @@ void take_nvcc_flags(std::vector<std::string>& words, LabRun& run) {
     std::string value;
     if (word == "--") break;
     if (take_value(words, at, {"--std", "-std"}, value)) {
-      run.standard = value.starts_with("c++") ? "gnu" + value.substr(1) : value;
+      if (one_of(value, {"c++03", "c++11", "c++14", "gnu++11", "gnu++14"})) {
+        ignored += (ignored.empty() ? "" : ", ") + word;  // what is right in them is so in C++17
+      } else {
+        run.standard = value.starts_with("c++") ? "gnu" + value.substr(1) : value;
+      }
     } else if (take_value(words, at, {"-I", "--include-path"}, value)) {
       run.folders.push_back(value);
     } else if (take_value(words, at, {"-D", "--define-macro"}, value)) {

@@ -342,30 +342,6 @@ class Rewriter {
 
 }  // namespace
 
-void collect_kernels(const TokenView& code, KernelNames& names) {
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    if (!code.is(i, "__global__")) continue;
-    std::size_t at = i + 1;
-    while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
-    while (at < code.size() && is_attribute(code.text(at))) {
-      at = code.behind_bracket(at + 1);
-      while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
-    }
-    if (at >= code.size()) continue;
-    bool deduces = false;
-    for (std::size_t in = at + 1; in < code.behind_bracket(at + 1); ++in) {
-      deduces = deduces || code.is(in, "=");  // a default argument
-    }
-    for (std::size_t back = i; back-- > 0 && !one_of(code.text(back), {";", "}", "{"});) {
-      deduces = deduces || code.is(back, "template");
-    }
-    const std::string name(code.text(at));
-    const bool has_body = code.is(code.behind_bracket(at + 1), "{");
-    const bool overloaded = has_body && !names.defined.insert(name).second;
-    (deduces || overloaded ? names.templates : names.plain).insert(name);
-  }
-}
-
 void rewrite(std::string_view source, const Tokens& tokens, const KernelNames& kernels,
              Rewriting& result) {
   Rewriter(source, {source, tokens.code}, kernels, result).run();

@@ -3,6 +3,7 @@
 // the device. All else is CUDA's names, which the headers of host_cuda/ have. No line moves.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ struct Edit {
 // called through a pointer: templates, overloaded kernels, and those with default arguments.
 struct KernelNames {
   std::set<std::string, std::less<>> plain, templates;
-  std::set<std::string, std::less<>> defined;  // seen with a body
+  std::map<std::string, std::string> defined;  // seen with a body: the types of its parameters
 };
 void collect_kernels(const TokenView& code, KernelNames& names);
 

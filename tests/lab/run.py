@@ -58,6 +58,11 @@ CASES = {
                       ["-O3", "-arch=sm_80", "-std=c++20", "-DN=3", "-Xcompiler", "-fopenmp", "-lm"], 0, "202002 3 1\n"),
     "flags_of_nvcc_that_change_nothing": ("int main() {}\n", ["-O3", "-gencode", "arch=compute_80,code=sm_80", "-lm"], 0,
                                           "these flags of nvcc change nothing in the lab: -O3, -gencode, -lm"),
+    "older_standard": ('#include <cstdio>\nint main() { printf("%ld\\n", __cplusplus); }\n', ["-x", "cu", "--std=c++11"], 0, "201703\n"),
+    "kernel_in_two_branches": ("#include <cstdio>\n#ifdef FAST\n__global__ void set(int* to, const int* n) { *to = 1; }\n#else\n"
+                               "__global__ void set(int* p, const int* from) { *p = from == nullptr ? 5 : *from; }\n#endif\n"
+                               "int main() { int *p, h; cudaMalloc(&p, 4); set<<<1, 1>>>(p, 0);\n"
+                               ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", h); }\n', [], 0, "5\n"),
     "flag_behind_those_of_nvcc": ("int main() {}\n", ["-O3", "-zap"], 2, "unknown option '-zap' of weft lab run"),
     "openmp": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
                ' for (int i = 0; i < 10; ++i) sum += i;\n printf("%d\\n", sum);\n}\n', [], 0, "45\n"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic with a given rounding, operations on the parts of a word, and inverses of error functions.
+// Directed rounding, operations on the parts of a word, and inverses of error functions.
 // prints: towards zero 1, up 1 + 2^-23, down and up around 1/3: 1 ulp apart
 // prints: of 0xffffffff 4294967040, of -16777217 -16777218
 // prints: 10050505 ff03ff03 00010000 0000ffff 7fff0001 00000008 ffff0102

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Which kernels there are, and which of them are launched by their names.
+#include "lab/translate/rewrite.h"
+
+namespace weft::lab {
+namespace {
+
+// The words of the parameters in these brackets without their names.
+std::string types_of_parameters(const TokenView& code, std::size_t open) {
+  std::string types;
+  const std::size_t end = code.behind_bracket(open);
+  for (std::size_t at = open + 1; at < end; ++at) {
+    const bool is_last = one_of(code.text(at + 1), {",", ")", "[", "="});
+    const bool is_name = code.is_word(at) && is_last && at > open + 1 && !code.is(at - 1, ",");
+    if (!is_name) types += std::string(code.text(at)) + " ";
+  }
+  return types;
+}
+
+}  // namespace
+
+void collect_kernels(const TokenView& code, KernelNames& names) {
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (!code.is(i, "__global__")) continue;
+    std::size_t at = i + 1;
+    while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
+    while (at < code.size() && is_attribute(code.text(at))) {
+      at = code.behind_bracket(at + 1);
+      while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;
+    }
+    if (at >= code.size()) continue;
+    bool deduces = false;
+    for (std::size_t in = at + 1; in < code.behind_bracket(at + 1); ++in) {
+      deduces = deduces || code.is(in, "=");  // a default argument
+    }
+    for (std::size_t back = i; back-- > 0 && !one_of(code.text(back), {";", "}", "{"});) {
+      deduces = deduces || code.is(back, "template");
+    }
+    const std::string name(code.text(at));
+    const bool has_body = code.is(code.behind_bracket(at + 1), "{");
+    const std::string types = has_body ? types_of_parameters(code, at + 1) : "";
+    // The same kernel twice stands in two branches of an #if, and is called through a pointer.
+    const bool overloaded = has_body && names.defined.emplace(name, types).first->second != types;
+    (deduces || overloaded ? names.templates : names.plain).insert(name);
+  }
+}
+
+}  // namespace weft::lab
