@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which kernels there are, and which of them are launched by their names.
+// This file finds which kernels there are, and which of them are launched by their names.
 #include "lab/translate/rewrite.h"
 
 namespace weft::lab {
