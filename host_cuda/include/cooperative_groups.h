@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 #include "engine/extent.h"
 
 namespace cooperative_groups {
@@ -256,3 +258,5 @@ template <class Group>
 }
 
 }  // namespace cooperative_groups
+
+#include "host_cuda/language/macros_shown.inc"

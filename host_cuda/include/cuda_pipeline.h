@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 [[gnu::always_inline]] inline void __pipeline_memcpy_async(void* shared, const void* global,
                                                            std::size_t bytes,
                                                            std::size_t zeros = 0) {
@@ -16,3 +18,5 @@ inline void __pipeline_commit() {
 inline void __pipeline_wait_prior(unsigned pending) {
   weft::host_cuda::async_wait(static_cast<int>(pending));
 }
+
+#include "host_cuda/language/macros_shown.inc"

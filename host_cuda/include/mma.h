@@ -11,6 +11,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 namespace nvcuda::wmma {
 
 struct matrix_a;
@@ -148,7 +150,7 @@ inline double number(__half x) {
   return float(x);
 }
 inline double number(__nv_bfloat16 x) {
-  return __bfloat162float(x);
+  return float(x);
 }
 inline double number(int x) {
   return x;
@@ -222,3 +224,5 @@ inline void mma_sync(Sum& d, const Left& a, const Right& b, const Sum& c) {
 }
 
 }  // namespace nvcuda::wmma
+
+#include "host_cuda/language/macros_shown.inc"

@@ -15,35 +15,9 @@ struct ErrorText {
   const char *name, *text;
 };
 
-#define WEFT_ERROR(name, text) \
-  { name, #name, text }
+#define WEFT_ERROR(name, text) {name, #name, text},
 constexpr ErrorText kErrors[] = {
-    WEFT_ERROR(cudaSuccess, "no error"),
-    WEFT_ERROR(cudaErrorInvalidValue, "invalid argument"),
-    WEFT_ERROR(cudaErrorMemoryAllocation, "out of memory"),
-    WEFT_ERROR(cudaErrorInitializationError, "initialization error"),
-    WEFT_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-    WEFT_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
-    WEFT_ERROR(cudaErrorInvalidSymbol, "invalid device symbol"),
-    WEFT_ERROR(cudaErrorInvalidDevicePointer, "invalid device pointer"),
-    WEFT_ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
-    WEFT_ERROR(cudaErrorInsufficientDriver, "the driver is too old"),
-    WEFT_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
-    WEFT_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
-    WEFT_ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
-    WEFT_ERROR(cudaErrorNoKernelImageForDevice, "no kernel image for this device"),
-    WEFT_ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
-    WEFT_ERROR(cudaErrorNotReady, "device not ready"),
-    WEFT_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-    WEFT_ERROR(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
-    WEFT_ERROR(cudaErrorLaunchTimeout, "the launch timed out and was terminated"),
-    WEFT_ERROR(cudaErrorAssert, "device-side assert triggered"),
-    WEFT_ERROR(cudaErrorMisalignedAddress, "misaligned address"),
-    WEFT_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
-    WEFT_ERROR(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
-    WEFT_ERROR(cudaErrorNotPermitted, "operation not permitted"),
-    WEFT_ERROR(cudaErrorNotSupported, "host-cuda cannot do this"),
-    WEFT_ERROR(cudaErrorUnknown, "unknown error"),
+#include "host_cuda/language/runtime_errors.inc"
 };
 #undef WEFT_ERROR
 

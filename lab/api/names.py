@@ -4,13 +4,17 @@
 
     python3 lab/api/names.py /usr/local/cuda/include
 
+host_cuda/language/runtime_errors.inc gets the texts of all errors, as the toolkit's library tells them.
 host_cuda/language/runtime_enums.inc gets all enumerations with their values, those of textures and of libraries' types too, and the
 members of cudaDeviceProp: today's
 and those that toolkits before had. lab/api/missing.inc gets the functions that no header of the lab declares: a
-program may name them, and one that is reached is refused with its line.
+program may name them, and one that is reached is refused with its line. host_cuda/language/macros_hidden.inc and
+macros_shown.inc stand around the headers that a program may include behind macros of its own, such as `#define N 1024`.
 """
+import ctypes
 import pathlib
 import re
+import string
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,6 +25,9 @@ OLD_MEMBERS = ["int clockRate", "int deviceOverlap", "int kernelExecTimeoutEnabl
 OLD_FUNCTIONS = ["cudaBindTexture", "cudaBindTexture2D", "cudaBindTextureToArray", "cudaUnbindTexture",
                  "cudaGetTextureReference", "cudaSetDoubleForDevice", "cudaLaunchCooperativeKernelMultiDevice",
                  "cudaMemcpyToArray", "cudaMemcpyFromArray", "cudaMemcpyArrayToArray"]
+
+# What programs define as macros, and headers have as names of parameters and types.
+MACROS = [*string.ascii_letters, "BLOCK", "DIM", "HEIGHT", "ROWS", "SIZE", "TILE", "WIDTH", "height", "size", "stride", "type", "value", "width"]
 
 
 def without_comments(text: str) -> str:
@@ -100,6 +107,19 @@ struct cudaDeviceProp {{
 {wrapped(properties(types), end=";")}
 }};
 """)
+    library = ctypes.CDLL(str(next(include.resolve().parent.rglob("libcudart.so"))))
+    library.cudaGetErrorString.restype = ctypes.c_char_p
+    errors = re.search(r"enum cudaError \{(.*?)\}", enums_page.read_text(), re.S).group(1)
+    lines = [f'WEFT_ERROR({name}, "{library.cudaGetErrorString(int(code)).decode()}")\n'
+             for name, code in re.findall(r"(\w+) = (\d+)", errors)]
+    (ROOT / "host_cuda/language/runtime_errors.inc").write_text(
+        "// SPDX-License-Identifier: MIT\n// What cudaGetErrorString says of each error. Written by lab/api/names.py.\n" + "".join(lines))
+    hidden = "".join(f'#pragma push_macro("{name}")\n#undef {name}\n' for name in MACROS)
+    shown = "".join(f'#pragma pop_macro("{name}")\n' for name in MACROS)
+    for name, what, text in (("hidden", "Takes a program's macros of these names away until macros_shown.inc.", hidden),
+                             ("shown", "Gives a program its macros back that macros_hidden.inc has taken away.", shown)):
+        (ROOT / f"host_cuda/language/macros_{name}.inc").write_text(
+            f"// SPDX-License-Identifier: MIT\n// {what}\n// Written by lab/api/names.py.\n{text}")
     declared = set()
     for folder in ("host_cuda/language", "host_cuda/include", "lab/api", "lab/runtime"):
         for header in (ROOT / folder).glob("*.h"):

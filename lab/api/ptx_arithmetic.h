@@ -3,7 +3,6 @@
 // host's library.
 #pragma once
 
-#include <cuda_bf16.h>
 #include <math.h>
 
 #include <cstdint>
@@ -218,7 +217,7 @@ inline To convert(From from) {
   if constexpr (std::is_same_v<To, Half>)
     return {half_bits(static_cast<float>(value))};
   else if constexpr (std::is_same_v<To, Bf16>)
-    return {__float2bfloat16_rn(static_cast<float>(value)).bits};
+    return {weft::host_cuda::bfloat16_bits(static_cast<float>(value))};
   else if constexpr (std::is_same_v<To, Tf32>)
     return {to_tf32(static_cast<float>(value))};
   else

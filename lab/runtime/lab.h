@@ -3,6 +3,8 @@
 // cuda_runtime.h.
 #pragma once
 
+#include "host_cuda/language/macros_hidden.inc"
+
 #include <cuda_runtime.h>
 
 #include "lab/api/device.h"
@@ -14,6 +16,8 @@
 #include "lab/api/streams.h"
 #include "lab/api/words.h"
 #include "lab/runtime/launch.h"
+
+#include "host_cuda/language/macros_shown.inc"
 
 // lab.ld finds __shared__ variables by this tag in their names. Without `used` the compiler would
 // take one that nobody writes for a zero.

@@ -6,6 +6,8 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 using cuFloatComplex = float2;
 using cuDoubleComplex = double2;
 using cuComplex = cuFloatComplex;
@@ -63,3 +65,5 @@ inline cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex z) {
 inline cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex z) {
   return make_cuFloatComplex(static_cast<float>(z.x), static_cast<float>(z.y));
 }
+
+#include "host_cuda/language/macros_shown.inc"

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 #define NVTX_VERSION 3
 #define NVTX_EVENT_ATTRIB_STRUCT_SIZE sizeof(nvtxEventAttributes_t)
 using nvtxRangeId_t = std::uint64_t;
@@ -87,3 +89,5 @@ inline int nvtxDomainRangePushEx(nvtxDomainHandle_t, const nvtxEventAttributes_t
 inline int nvtxDomainRangePop(nvtxDomainHandle_t) {
   return 0;
 }
+
+#include "host_cuda/language/macros_shown.inc"

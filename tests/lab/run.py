@@ -77,6 +77,17 @@ CASES = {
                                "int main() { nvtxRangePushA(\"all\"); cuDoubleComplex q = cuCdiv(make_cuDoubleComplex(3, 4), "
                                "make_cuDoubleComplex(0, 1));\n cudaError e = cudaSuccess; nvtxRangePop();\n"
                                ' printf("%g %g %g %d\\n", cuCreal(q), cuCimag(q), CUDART_PI, e); }\n', [], 0, "4 -3 3.14159 0\n"),
+    "macros_of_one_letter": ("#define N 8\n#define K 3\n#define size 7\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+                             "#include <cooperative_groups/scan.h>\n#include <cooperative_groups/memcpy_async.h>\n#include <cuda_bf16.h>\n"
+                             "#include <cuda_fp16.h>\n#include <cuda_pipeline.h>\n#include <cuComplex.h>\n#include <mma.h>\n#include <nvtx3/nvToolsExt.h>\n"
+                             "#include <cstdio>\n__global__ void k(T* out) { *out = A + B + V + a + b + i + N + K + size; }\n"
+                             'int main() { T *d, h; cudaMalloc(&d, 4); k<<<1, 1>>>(d); cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost); printf("%g\\n", h); }\n',
+                             ["-DT=float", "-DA=1", "-DB=2", "-DV=3", "-Da=4", "-Db=5", "-Di=6", "-Dx=x", "-Dy=y", "-Dk=kernel"], 0, "39\n"),
+    "texts_of_errors": ("#include <cstdio>\nint main() { for (int code : {0, 1, 98, 209, 304, 700, 801, 911, 12345})\n"
+                        ' printf("%s: %s\\n", cudaGetErrorName((cudaError_t)code), cudaGetErrorString((cudaError_t)code)); }\n', [], 0,
+                        "cudaErrorNoKernelImageForDevice: no kernel image is available for execution on the device\n"
+                        "cudaErrorOperatingSystem: OS call failed or operation not supported on this OS\n"
+                        "cudaErrorIllegalAddress: an illegal memory access was encountered\ncudaErrorNotSupported: operation not supported\n"),
     "old_shuffle": ("__global__ void k() {\n __shfl_down(1, 2);\n}\nint main() {}\n", [], 2,
                     "case.cu:2: __shfl_down is gone since CUDA 9: use __shfl_down_sync"),
     "thrust": ("#include <thrust/sort.h>\nint main() {}\n", [], 2, "case.cu:1: Thrust is not there"),

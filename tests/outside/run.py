@@ -13,6 +13,14 @@ FOLDER has the programs, which are no part of this repository. LIST.csv says wha
 `false` is one in a clean program; `other` is an error of another kind; `failed` means that the program
 does not compile, or does not end in a minute. The exit code is 1 when a program was missed, false or failed.
 With --resume, what is in FILE.csv already is not run again.
+
+    python3 tests/outside/run.py WEFT FOLDER PROGRAMS.csv [--results FILE.csv [--resume [--again CLASS,...]]] [--before FILE.csv]
+        [--page README.md] [--seconds N] [--nvcc NVCC] [--logs FOLDER]
+
+runs a list of programs with the columns repository, program, and flags and arguments. FOLDER has each repository as
+OWNER+NAME. Each program runs in a copy of its repository, without a network, for N seconds at most. The results have a
+class for each program, which a hash stands for. --before compares with results of another time, and --page puts the
+table into a page. The exit code is 1 when a program ends worse than before.
 """
 import argparse
 import collections
@@ -24,6 +32,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import programs
 
 ZEROED = "#define cudaMalloc(data, bytes) (cudaMalloc(data, bytes), cudaMemset(*(data), 0, bytes))\n"
 KINDS = {"race": r"error: host-cuda: race: |note: host-cuda: (unordered|lock): ",
@@ -67,11 +77,20 @@ def main() -> int:
     parser.add_argument("--arguments", default="", help="where the list has a column for each input")
     parser.add_argument("--every", type=int, default=1, help="only each Nth program")
     parser.add_argument("--only", default="", help="programs whose path has this word")
+    parser.add_argument("--seconds", type=float, default=60, help="for each program of a list of repositories")
+    parser.add_argument("--before", type=pathlib.Path, help="results to compare with")
+    parser.add_argument("--again", default="", help="with --resume: classes of outcomes that are run again")
+    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--nvcc", help="says whether what does not compile does with nvcc")
+    parser.add_argument("--logs", type=pathlib.Path, help="what each program of a list of repositories says; keep it to yourself")
     given = parser.parse_args()
     lines = given.list.read_text().splitlines()
     zeroed = "# zeroed" in lines
+    listed = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    if listed and "repository" in listed[0]:
+        return programs.run_list(given, [row for row in listed if given.only in f"{row['repository']}/{row['program']}"][::given.every])
     rows = []
-    for row in list(csv.DictReader(line for line in lines if not line.startswith("#")))[::given.every]:
+    for row in listed[::given.every]:
         if given.only not in row["program"]:
             continue
         inputs = [name for name in row if name not in ("program", "holds", "arguments")]

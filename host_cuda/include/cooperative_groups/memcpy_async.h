@@ -4,6 +4,8 @@
 
 #include <cooperative_groups.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 namespace cooperative_groups {
 
 template <class Group>
@@ -21,3 +23,5 @@ template <class Group>
 }
 
 }  // namespace cooperative_groups
+
+#include "host_cuda/language/macros_shown.inc"

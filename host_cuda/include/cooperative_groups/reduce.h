@@ -4,6 +4,8 @@
 
 #include <cooperative_groups.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 namespace cooperative_groups {
 
 #define WEFT_OPERATION(name, expression)                                          \
@@ -32,3 +34,5 @@ T reduce(const coalesced_group&, T value, Operation) {
 }
 
 }  // namespace cooperative_groups
+
+#include "host_cuda/language/macros_shown.inc"

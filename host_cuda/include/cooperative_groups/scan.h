@@ -4,6 +4,8 @@
 
 #include <cooperative_groups/reduce.h>
 
+#include "host_cuda/language/macros_hidden.inc"
+
 namespace cooperative_groups {
 
 template <unsigned kSize, class Parent, class T, class Operation = plus<T>>
@@ -21,3 +23,5 @@ T exclusive_scan(const thread_block_tile<kSize, Parent>& tile, T value, Operatio
 }
 
 }  // namespace cooperative_groups
+
+#include "host_cuda/language/macros_shown.inc"
