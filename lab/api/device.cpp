@@ -14,8 +14,25 @@ namespace {
 
 std::mutex raised_mutex;
 std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic shared memory
+std::mutex remembered_mutex;
+std::map<const void*, LaunchByAddress> remembered_kernels;
 
 }  // namespace
+
+void remember(const void* kernel, LaunchByAddress launch) {
+  const std::lock_guard lock(remembered_mutex);
+  remembered_kernels[kernel] = launch;
+}
+
+cudaError_t run_remembered(const Configuration& at, const void* kernel, void** arguments) {
+  LaunchByAddress launch = nullptr;
+  {
+    const std::lock_guard lock(remembered_mutex);
+    const auto found = remembered_kernels.find(kernel);
+    if (found != remembered_kernels.end()) launch = found->second;
+  }
+  return launch == nullptr ? noted(cudaErrorInvalidDeviceFunction) : launch(at, kernel, arguments);
+}
 
 bool shared_memory_allowed(const Call& call, std::size_t bytes) {
   constexpr std::size_t kDefault = 48 * 1024;

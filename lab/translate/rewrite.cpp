@@ -70,6 +70,8 @@ class Rewriter {
         assembly(i);
       } else if (word == "(") {
         kernel_as_void(i);
+      } else if (word == "\\") {
+        replace(i, i + 1, " ");  // nvcc takes one in front of a comment
       }
       if (code_.is_word(i)) check_word(i);
     }
@@ -294,15 +296,30 @@ class Rewriter {
     replace(i, statement.end, statement.text);
   }
 
-  // (void*)kernel, as cudaLaunchCooperativeKernel and others take it, keeps its type.
+  // (void*)kernel keeps its type for a function of CUDA's. Elsewhere the type is remembered with
+  // the address, by which a program may launch it later.
   void kernel_as_void(std::size_t i) {
-    std::size_t at = i + 1;
-    if (code_.is(at, "const")) ++at;
-    if (!code_.is(at, "void") || !code_.is(at + 1, "*") || !code_.is(at + 2, ")")) return;
-    const std::size_t name = code_.is(at + 3, "&") ? at + 4 : at + 3;
-    const bool is_kernel =
-        kernels_.plain.contains(code_.text(name)) || kernels_.templates.contains(code_.text(name));
-    if (is_kernel && called_function(i).starts_with("cuda")) replace(i, at + 3, "");
+    const bool named = i > 0 && code_.is(i - 1, ">");  // reinterpret_cast<void*>(
+    std::size_t begin = i + 1;
+    if (named) {
+      const std::size_t open = code_.opening_bracket(i - 1);
+      if (open == 0 || open >= code_.size() || !code_.is(open - 1, "reinterpret_cast")) return;
+      begin = open + 1;
+    }
+    std::size_t at = begin + (code_.is(begin, "const") ? 1 : 0);
+    if (!code_.is(at, "void") || !code_.is(at + 1, "*") || !code_.is(at + 2, named ? ">" : ")")) {
+      return;
+    }
+    at += named ? 4 : 3;
+    const std::size_t name = code_.is(at, "&") ? at + 1 : at;
+    if (!kernels_.plain.contains(code_.text(name)) &&
+        !kernels_.templates.contains(code_.text(name))) {
+      return;
+    }
+    if (!named && called_function(i).starts_with("cuda")) return replace(i, at, "");
+    const std::size_t end = code_.is(name + 1, "<") ? code_.behind_bracket(name + 1) : name + 1;
+    insert(begin_of(at), std::string(kLab) + "remembered(");
+    insert(code_[end - 1].end, ")");
   }
 
   // The function of whose call the token at `i` is an argument; or nothing.

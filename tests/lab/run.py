@@ -64,6 +64,14 @@ CASES = {
                                "int main() { int *p, h; cudaMalloc(&p, 4); set<<<1, 1>>>(p, 0);\n"
                                ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", h); }\n', [], 0, "5\n"),
     "flag_behind_those_of_nvcc": ("int main() {}\n", ["-O3", "-zap"], 2, "unknown option '-zap' of weft lab run"),
+    "kernel_as_void_pointer": ("#include <cstdio>\n__global__ void add(int* p, int n) { *p += n; }\n"
+                               "template <class T> __global__ void twice(T* p) { *p *= 2; }\nstruct Work { const void* kernel; void** arguments; };\n"
+                               "cudaError_t run(const Work& w) { return cudaLaunchKernel(w.kernel, dim3(1), dim3(1), w.arguments, 0, 0); }\n"
+                               "int main() { int *p, h, n = 5; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); void* a[] = {&p, &n};\n"
+                               " run({(void*)add, a}); run({reinterpret_cast<const void*>(&twice<int>), a}); cudaLaunchKernel((const void*)add, 1, 1, a);\n"
+                               " cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);\n"
+                               ' printf("%d %s\\n", h, cudaGetErrorName(run({&h, a}))); }\n', [], 0, "15 cudaErrorInvalidDeviceFunction\n"),
+    "backslash_before_a_comment": ('#include <cstdio>\nint main() {\n int n = 1 + \\ // one\n         2;\n printf("%d\\n", n);\n}\n', [], 0, "3\n"),
     "openmp": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
                ' for (int i = 0; i < 10; ++i) sum += i;\n printf("%d\\n", sum);\n}\n', [], 0, "45\n"),
     "no_main": ("__global__ void k() {}\nvoid solve() { k<<<1, 1>>>(); }\n", [], 2,
