@@ -43,31 +43,48 @@ inline constexpr int kColumns = std::is_same_v<Use, matrix_a> ? kK : kN;
 template <class Use, int kM, int kN, int kK, class T, class Layout = void>
 struct fragment {
   using element_type = typename detail::Stored<T>::type;
+  using storage_element_type = element_type;
   static constexpr int kRows = detail::kRows<Use, kM, kN, kK>;
   static constexpr int kColumns = detail::kColumns<Use, kM, kN, kK>;
   static constexpr int num_elements = kRows * kColumns / 32;
   element_type x[num_elements];
+  // Where element e of a lane is in the matrix by rows.
+  static int place(int lane, int e) { return e * 32 + lane; }
+};
+namespace detail {
+template <int kTheRows, int kTheColumns>
+struct Floats {
+  using element_type = float;
+  using storage_element_type = float;
+  static constexpr int kRows = kTheRows, kColumns = kTheColumns;
+  static constexpr int num_elements = kRows * kColumns / 32;
+  float x[num_elements];
+};
+}  // namespace detail
+template <>
+struct fragment<matrix_a, 16, 16, 8, precision::tf32, row_major> : detail::Floats<16, 8> {
+  static int place(int lane, int e) {
+    return (lane / 4 + e % 2 * 8) * kColumns + lane % 4 + e / 2 * 4;
+  }
+};
+template <>  // two halves of 8 columns
+struct fragment<matrix_b, 16, 16, 8, precision::tf32, row_major> : detail::Floats<8, 16> {
+  static int place(int lane, int e) {
+    return (lane % 4 + e % 2 * 4) * kColumns + e / 2 * 8 + lane / 4;
+  }
 };
 template <>
-struct fragment<matrix_a, 16, 16, 8, precision::tf32, row_major> {
-  float x[4];
-};
-template <>
-struct fragment<matrix_b, 16, 16, 8, precision::tf32, row_major> {
-  float x[2][2];
-};
-template <>
-struct fragment<accumulator, 16, 16, 8, float> {
-  float x[2][4];
+struct fragment<accumulator, 16, 16, 8, float> : detail::Floats<16, 16> {
+  static int place(int lane, int e) {
+    return (lane / 4 + e % 4 / 2 * 8) * kColumns + e / 4 * 8 + lane % 4 * 2 + e % 2;
+  }
 };
 using Left = fragment<matrix_a, 16, 16, 8, precision::tf32, row_major>;
 using Right = fragment<matrix_b, 16, 16, 8, precision::tf32, row_major>;
 using Sum = fragment<accumulator, 16, 16, 8, float>;
 
 inline void fill_fragment(Sum& sum, float value) {
-  for (float(&half)[4] : sum.x) {
-    for (float& x : half) x = value;
-  }
+  for (float& x : sum.x) x = value;
 }
 
 inline void load_matrix_sync(Left& to, const float* from, unsigned stride) {
@@ -80,23 +97,7 @@ inline void load_matrix_sync(Right& to, const float* from, unsigned stride) {
   const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
   for (int half = 0; half < 2; ++half) {
     for (int i = 0; i < 2; ++i) {
-      to.x[half][i] = from[(member + 4 * i) * stride + 8 * half + group];
-    }
-  }
-}
-
-inline void store_matrix_sync(float* to, const Sum& sum, unsigned stride, layout_t) {
-  const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
-  for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < 4; i += 2) {
-      float* const at = to + (group + i / 2 * 8) * stride + 8 * half + 2 * member;
-      const float2 pair = {sum.x[half][i], sum.x[half][i + 1]};
-      if (reinterpret_cast<std::uintptr_t>(at) % 8 == 0) {
-        *reinterpret_cast<float2*>(at) = pair;
-      } else {
-        at[0] = pair.x;
-        at[1] = pair.y;
-      }
+      to.x[2 * half + i] = from[(member + 4 * i) * stride + 8 * half + group];
     }
   }
 }
@@ -113,12 +114,32 @@ namespace detail {
 template <class Fragment, class Visit>
 void visit_elements(bool by_rows, unsigned stride, Visit visit) {
   for (int e = 0; e < Fragment::num_elements; ++e) {
-    const int i = e * 32 + weft::host_cuda::lane();
+    const int i = Fragment::place(weft::host_cuda::lane(), e);
     const int row = i / Fragment::kColumns, column = i % Fragment::kColumns;
     visit(e, by_rows ? row * stride + column : column * stride + row);
   }
 }
 }  // namespace detail
+inline void store_matrix_sync(float* to, const Sum& sum, unsigned stride, layout_t layout) {
+  if (layout == mem_col_major) {
+    return detail::visit_elements<Sum>(false, stride,
+                                       [&](int e, std::size_t at) { to[at] = sum.x[e]; });
+  }
+  const int group = weft::host_cuda::lane() / 4, member = weft::host_cuda::lane() % 4;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; i += 2) {
+      float* const at = to + (group + i / 2 * 8) * stride + 8 * half + 2 * member;
+      const float2 pair = {sum.x[4 * half + i], sum.x[4 * half + i + 1]};
+      if (reinterpret_cast<std::uintptr_t>(at) % 8 == 0) {
+        *reinterpret_cast<float2*>(at) = pair;
+      } else {
+        at[0] = pair.x;
+        at[1] = pair.y;
+      }
+    }
+  }
+}
+
 template <class Use, int kM, int kN, int kK, class T, class Layout, class Element>
 void load_matrix_sync(fragment<Use, kM, kN, kK, T, Layout>& to, const Element* from,
                       unsigned stride) {
@@ -181,19 +202,24 @@ struct Operands {
   const D* c;
 
   static void compute(void* const* lanes) {
-    const auto of = [&](int i) -> const Operands& {
-      return *static_cast<const Operands*>(lanes[i % 32]);
-    };
+    const auto of = [&](int lane) { return static_cast<const Operands*>(lanes[lane]); };
     constexpr int kDepth = A::kColumns;
+    static double left[A::kRows * A::kColumns], right[B::kRows * B::kColumns];
     static double sums[D::kRows * D::kColumns];
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int e = 0; e < A::num_elements; ++e) left[A::place(lane, e)] = number(of(lane)->a->x[e]);
+      for (int e = 0; e < B::num_elements; ++e)
+        right[B::place(lane, e)] = number(of(lane)->b->x[e]);
+      for (int e = 0; e < D::num_elements; ++e) sums[D::place(lane, e)] = number(of(lane)->c->x[e]);
+    }
     for (int i = 0; i < D::kRows * D::kColumns; ++i) {
-      sums[i] = number(of(i).c->x[i / 32]);
       for (int k = 0; k < kDepth; ++k) {
-        const int l = i / D::kColumns * kDepth + k, r = k * D::kColumns + i % D::kColumns;
-        sums[i] += number(of(l).a->x[l / 32]) * number(of(r).b->x[r / 32]);
+        sums[i] += left[i / D::kColumns * kDepth + k] * right[k * D::kColumns + i % D::kColumns];
       }
     }
-    for (int i = 0; i < D::kRows * D::kColumns; ++i) result(of(i).d->x[i / 32], sums[i]);
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int e = 0; e < D::num_elements; ++e) result(of(lane)->d->x[e], sums[D::place(lane, e)]);
+    }
   }
 };
 }  // namespace detail
@@ -211,15 +237,17 @@ template <int kM, int kN, int kK, class T, class L, class R, class Sums>
 
 inline void mma_sync(Sum& d, const Left& a, const Right& b, const Sum& c) {
   for (int half = 0; half < 2; ++half) {
+    const float* const from = c.x + 4 * half;
     const float4 sum = weft::host_cuda::mma_m16n8k8_tf32(
-        {c.x[half][0], c.x[half][1], c.x[half][2], c.x[half][3]},
+        {from[0], from[1], from[2], from[3]},
         {__float_as_uint(a.x[0]), __float_as_uint(a.x[1]), __float_as_uint(a.x[2]),
          __float_as_uint(a.x[3])},
-        {__float_as_uint(b.x[half][0]), __float_as_uint(b.x[half][1])});
-    d.x[half][0] = sum.x;
-    d.x[half][1] = sum.y;
-    d.x[half][2] = sum.z;
-    d.x[half][3] = sum.w;
+        {__float_as_uint(b.x[2 * half]), __float_as_uint(b.x[2 * half + 1])});
+    float* const to = d.x + 4 * half;
+    to[0] = sum.x;
+    to[1] = sum.y;
+    to[2] = sum.z;
+    to[3] = sum.w;
   }
 }
 

@@ -176,10 +176,13 @@ def outcome(weft: str, folder: pathlib.Path, row: dict, seconds: float, nvcc: st
         here = (copy / row["program"]).parent
         code, out, err = limited([weft, "lab", "run", *words], here, seconds)
         kind, detail = classify(code, out, err)
-        arguments = words[words.index("--") + 1:]
-        asked = re.findall(r"\bargv\s*\[\s*(\d+)\s*\]", (copy / row["program"]).read_text(errors="replace"))
-        if kind == "crash" and asked and max(map(int, asked)) > len(arguments):
-            kind, detail = "needs", "arguments"  # it reads one that is not there
+        # There is nothing on its stdin, and no more arguments than the list has.
+        text = (copy / row["program"]).read_text(errors="replace")
+        asked = [int(number) for number in re.findall(r"\bargv\s*\[\s*(\d+)\s*\]", text)]
+        if kind == "crash" and max(asked, default=0) > len(words) - 1 - words.index("--"):
+            kind, detail = "needs", "arguments"
+        elif kind in ("crash", "finding", "slow") and re.search(r"\bscanf\s*\(|\bcin\s*>>", text):
+            kind, detail = "needs", "input"
         if nvcc and kind in ("compile", "link", "header", "refused"):
             flags = [flag for i, flag in enumerate(words) if flag == "-I" or (i and words[i - 1] == "-I")]
             refused, nvcc_out, nvcc_err = limited([nvcc, "-c", *flags, str(copy / row["program"]), "-o", "/dev/null"], here, 120)
