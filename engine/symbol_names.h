@@ -19,11 +19,14 @@ inline std::string demangled(const char* mangled) {
 }
 
 // "void weft::(anonymous namespace)::naive<float>(float*)" becomes "naive<float>". `scopes` are
-// left out of template arguments too.
+// left out of template arguments too. A lambda without captures is "{lambda}", wherever it stands.
 inline std::string short_name(std::string name, std::initializer_list<std::string> scopes = {}) {
   const auto leave_out = [&name](const std::string& part) {
     for (std::size_t at; (at = name.find(part)) != std::string::npos;) name.erase(at, part.size());
   };
+  for (const char* const called : {"}::_FUN(", "}::__invoke("}) {  // g++, clang
+    if (name.find(called) != std::string::npos) return "{lambda}";
+  }
   leave_out("(anonymous namespace)::");
   leave_out("void ");
   for (const std::string& scope : scopes) leave_out(scope);

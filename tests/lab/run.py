@@ -201,6 +201,9 @@ CASES = {
     "launch_of_no_kernel": ("void run(void (*kernel)(int*)) {\n kernel<<<1, 1>>>(nullptr);\n}\nvoid helper(int*) {}\n"
                             "int main() { run(helper); }\n", [], 1,
                             "no kernel: helper, launched at case.cu:2, is no __global__ function"),
+    "launch_of_a_lambda": ("template <class F> void run(F kernel) {\n kernel<<<1, 1>>>(nullptr);\n}\nstruct All { void go() {\n"
+                           " void (*kernel)(int*) = [](int*) {};\n run(kernel); } };\nint main() { All().go(); }\n", [], 1,
+                           "no kernel: a lambda of host code, launched at case.cu:2, is no __global__ function"),
     "calls_a_host_function": ("int helper(int x) { return x + 1; }\n__device__ int good(int x) { return x; }\n"
                               "template <class T> __global__ void k(T* p) {\n *p = good(1);\n *p = helper(1);\n}\n"
                               "int main() { return helper(-1); }\n", [], 2,
