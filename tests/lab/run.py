@@ -439,13 +439,43 @@ def strangers(runner: Runner) -> str:
     return ""
 
 
+def outside(runner: Runner) -> str:
+    """tests/outside/run.py counts how the programs of other people's repositories end, and what got worse."""
+    where = runner.folder / "outside"
+    programs = {"ran.cu": '#include "own.h"\nint main() { return EXIT; }\n', "bounds.cu": CASES["out_of_bounds"][0],
+                "wrong.cu": "int main() { return nothing; }\n", "argument.cu": "#include <cstdlib>\nint main(int, char** argv) { return atoi(argv[1]); }\n",
+                "thrust.cu": CASES["thrust"][0], "loop.cu": "int main() { for (volatile int i = 0;; ++i) {} }\n"}
+    (where / "A+B/part/inc").mkdir(parents=True)
+    (where / "A+B/part/inc/own.h").write_text("#define EXIT 0\n")
+    for name, source in programs.items():
+        (where / "A+B/part" / name).write_text(source)
+    (where / "list.csv").write_text("repository,program,flags and arguments\n" + "".join(
+        f"A/B,part/{name},{'-I inc ' if name == 'ran.cu' else ''}{name}\n" for name in programs))
+    (where / "page.md").write_text("<!-- programs -->\nold\n<!-- end of programs -->\n")
+    words = [sys.executable, str(ROOT / "tests/outside/run.py"), runner.weft, ".", "list.csv", "--nvcc", "false", "--seconds", "12",
+             "--page", "page.md", "--results"]
+    first = subprocess.run([*words, "one.csv"], cwd=where, capture_output=True, text=True, env=runner.environment, timeout=600)
+    lines = (where / "one.csv").read_text().splitlines() if first.returncode == 0 else []
+    found = [",".join(line.split(",")[1:]) for line in lines[1:]]
+    if found != ["ran,", 'finding,"out of bounds, line 1"', "nvcc,", "needs,", "library,Thrust", "slow,"]:
+        return f"outside: exit code {first.returncode}: {found}\n{first.stdout}{first.stderr}"
+    if "| ran to the end | 1 |\n| ended with a finding | 1 |\n" not in (where / "page.md").read_text():
+        return f"outside: the page is\n{(where / 'page.md').read_text()}"
+    (where / "A+B/part/ran.cu").write_text("int main() { return nothing; }\n")
+    second = subprocess.run([*words, "two.csv", "--before", "one.csv", "--only", "ran.cu", "--nvcc", "true"], cwd=where, capture_output=True,
+                            text=True, env=runner.environment, timeout=600)
+    if second.returncode != 1 or "worse: " not in second.stdout:
+        return f"outside: exit code {second.returncode} for what got worse\n{second.stdout}{second.stderr}"
+    return ""
+
+
 def main() -> int:
     runner = Runner(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve())
     programs = sorted((HERE / "programs").glob("*.cu")) + sorted((ROOT / "examples/lab").glob("*.cu"))
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         results = [*pool.map(runner.program, programs), *pool.map(runner.case, CASES),
                    runner.transcript(ROOT / "docs/lab.md"), interrupted(runner), compiler_ended(runner), watched(runner),
-                   several(runner), strangers(runner)]
+                   several(runner), strangers(runner), outside(runner)]
     failures = [one for one in results if one]
     for one in failures:
         print(one)

@@ -15,6 +15,7 @@ import time
 
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 MEMORY = 4 << 30  # bytes of a program and all that it has started
+WAITING = 10  # times its processor time, on a machine with other work
 OUTPUT = 1 << 30  # bytes that it writes into files and prints
 
 # The classes of outcomes, and whether each is as it should be (1), the lab's failure (-1), or neither.
@@ -32,7 +33,7 @@ CLASSES = {
     "dynamic": ("launches kernels from kernels", 0),
     "header": ("a third party's header is missing", 0),
     "nvcc": ("nvcc does not compile it, either", 0),
-    "needs": ("needs arguments, an input file, a window or MPI", 0),
+    "needs": ("needs arguments, input, further sources, a window or MPI", 0),
 }
 LIBRARIES = (r"Thrust|CUB|cuRAND|cuBLAS|cuFFT|cuSPARSE|cuSOLVER|cuDNN|NPP|nvJPEG|NCCL|CUTLASS|CuTe|libcu\+\+"
              r"|driver API|OpenGL")
@@ -74,17 +75,19 @@ def words_of(row: dict, root: pathlib.Path) -> list[str]:
     return [*out, "--", *words]
 
 
-def session_memory(session: int) -> int:
-    """Bytes of memory that the processes of a session hold."""
-    total = 0
+def session_use(session: int) -> tuple[float, int]:
+    """Seconds of processor time that a session has taken, and bytes of memory that it holds."""
+    ticks = pages = 0
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
-                if os.getsid(int(entry.name)) == session:
-                    total += int(pathlib.Path(entry.path, "statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+                words = pathlib.Path(entry.path, "stat").read_text().rpartition(")")[2].split()  # from the state on
+                if int(words[3]) == session:
+                    ticks += sum(map(int, words[11:15]))  # its own, and of what it has waited for
+                    pages += int(words[21])
             except (OSError, ValueError, IndexError):
                 pass  # it has ended
-    return total
+    return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGESIZE")
 
 
 def written(folder: pathlib.Path, *files) -> int:
@@ -103,17 +106,18 @@ def apart() -> list[str]:
 
 
 def limited(words: list[str], folder: pathlib.Path, seconds: float) -> tuple[int | str, str, str]:
-    """The exit code, or slow or memory; stdout; stderr. Nothing that was started goes on."""
+    """The exit code, or slow or memory; stdout; stderr. It has `seconds` of processor time. Nothing that was started goes on."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([*apart(), "nice", "prlimit", "--core=0", *words], cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=err, start_new_session=True)
-        end = time.monotonic() + seconds
+        end = time.monotonic() + WAITING * seconds
         code: int | str | None = None
         try:
             while (code := process.poll()) is None:
-                if time.monotonic() > end:
+                used, held = session_use(process.pid)
+                if used > seconds or time.monotonic() > end:
                     code = "slow"
-                elif session_memory(process.pid) > MEMORY or written(folder, out, err) > OUTPUT:
+                elif held > MEMORY or written(folder, out, err) > OUTPUT:
                     code = "memory"
                 if code is not None:
                     break
@@ -149,7 +153,7 @@ def classify(code: int | str, out: str, err: str) -> tuple[str, str]:
     refusal = next((line for line in err.splitlines() if line.startswith("weft: error: ")), "")
     if "does not link" in refusal:
         name = next(iter(re.findall(r"undefined reference to `([^']+)'", err)), "")
-        return "needs" if re.match(r"glut|gl[A-Z]|glfw|MPI_", name) else "link", name
+        return "needs" if re.match(r"main$|glut|gl[A-Z]|glfw|MPI_", name) else "link", name
     if "does not compile" in refusal:
         said = re.search(r": error: (.*)", err)
         return "compile", said[1] if said else ""
@@ -168,7 +172,6 @@ def classify(code: int | str, out: str, err: str) -> tuple[str, str]:
 
 def outcome(weft: str, folder: pathlib.Path, row: dict, seconds: float, nvcc: str | None, logs: pathlib.Path | None) -> dict:
     root = folder / row["repository"].replace("/", "+")
-    began = time.monotonic()
     with tempfile.TemporaryDirectory() as place:
         copy = pathlib.Path(place) / "copy"
         shutil.copytree(root, copy, symlinks=True, ignore_dangling_symlinks=True)
@@ -183,17 +186,16 @@ def outcome(weft: str, folder: pathlib.Path, row: dict, seconds: float, nvcc: st
             kind, detail = "needs", "arguments"
         elif (kind in ("crash", "finding", "slow") or (kind == "ran" and code != 0)) and re.search(r"\bscanf\s*\(|\bcin\s*>>", text):
             kind, detail = "needs", "input"
-        if nvcc and kind in ("compile", "link", "header", "refused"):
+        if nvcc and kind in ("compile", "link", "refused"):
             flags = [flag for i, flag in enumerate(words) if flag == "-I" or (i and words[i - 1] == "-I")]
             refused, nvcc_out, nvcc_err = limited([nvcc, "-c", *flags, str(copy / row["program"]), "-o", "/dev/null"], here, 120)
-            if refused and kind != "header":
+            if refused:
                 kind = "nvcc"
                 err += f"\n--- nvcc\n{nvcc_out}{nvcc_err}"
     if logs:
         logs.mkdir(parents=True, exist_ok=True)
         (logs / identity(row)).write_text(f"{row['repository']} {row['program']}\n{words}\n{kind}: {detail}\n--- stdout\n{out}\n--- stderr\n{err}")
-    return {"class": kind, "detail": detail if kind in ("finding", "crash", "library") else "", "seconds": f"{time.monotonic() - began:.0f}",
-            "said": detail}
+    return {"class": kind, "detail": detail if kind in ("finding", "crash", "library") else "", "said": detail}
 
 
 def read_results(path: pathlib.Path) -> dict[str, dict]:
@@ -226,7 +228,7 @@ def run_list(given, rows: list[dict]) -> int:
 
     results = {}
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool, open(given.results or os.devnull, "w", newline="") as file:
-        writer = csv.DictWriter(file, ["program", "class", "detail", "seconds"], lineterminator="\n")
+        writer = csv.DictWriter(file, ["program", "class", "detail"], lineterminator="\n")
         writer.writeheader()
         for row in pool.map(run, rows):
             results[row["program"]] = row
