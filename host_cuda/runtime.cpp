@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The CUDA runtime of the host: device, streams, memory, events and graphs.
+// The CUDA runtime of the host: device, streams and their capture, memory and events.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,35 +16,35 @@
 #include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
+#include "host_cuda/graphs.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/memory/written.h"
 
-struct CUgraph_st {
-  std::vector<std::function<void()>> work;
-};
-struct CUgraphExec_st {
-  std::vector<std::function<void()>> work;
-};
 struct CUstream_st {
-  std::unique_ptr<CUgraph_st> capture;  // while the stream is being captured
-
-  void submit(std::function<void()> work) {
-    if (capture != nullptr) {
-      capture->work.push_back(std::move(work));
-    } else {
-      work();
-    }
-  }
+  weft::host_cuda::Capture capture;
 };
 struct CUevent_st {
   std::chrono::steady_clock::time_point time;
+  weft::host_cuda::Capture capture;  // that its stream was in
 };
 
 namespace weft::host_cuda {
 
-void submit(cudaStream_t stream, std::function<void()> work) {
-  if (stream == nullptr) return work();  // the default stream
-  stream->submit(std::move(work));
+bool is_captured(cudaStream_t stream) {
+  return stream != nullptr && goes_on(stream->capture);
+}
+void submit(cudaStream_t stream, std::function<void()> work, cudaGraphNodeType type) {
+  if (!is_captured(stream)) return work();
+  auto& nodes = (*stream->capture)->nodes;
+  auto node = std::make_unique<CUgraphNode_st>(CUgraphNode_st{type, std::move(work), {}});
+  if (!nodes.empty()) node->behind.push_back(nodes.back().get());
+  nodes.push_back(std::move(node));
+}
+void submit(cudaStream_t stream, std::function<void()> work) {  // of a kernel
+  submit(stream, std::move(work), cudaGraphNodeTypeKernel);
+}
+void stream_joins_capture(cudaStream_t stream, cudaEvent_t event) {
+  if (stream != nullptr && goes_on(event->capture)) stream->capture = event->capture;
 }
 
 long long clock() {
@@ -145,7 +145,8 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
   const HostCall call = Calling::outermost();
   check_copy(call, dst, src, bytes, kind);
   stream_works(stream);
-  weft::host_cuda::submit(stream, [=] { run_copy(call, dst, src, bytes); });
+  weft::host_cuda::submit(
+      stream, [=] { run_copy(call, dst, src, bytes); }, cudaGraphNodeTypeMemcpy);
   copy_runs(call, dst, src);
   return cudaSuccess;
 }
@@ -153,10 +154,13 @@ cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_
   if (device_is_lost()) return cudaErrorLaunchFailure;
   check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes);
   stream_works(stream);
-  weft::host_cuda::submit(stream, [=] {
-    std::memset(dst, value, bytes);
-    weft::host_cuda::host_writes(dst, bytes);
-  });
+  weft::host_cuda::submit(
+      stream,
+      [=] {
+        std::memset(dst, value, bytes);
+        weft::host_cuda::host_writes(dst, bytes);
+      },
+      cudaGraphNodeTypeMemset);
   return cudaSuccess;
 }
 
@@ -170,6 +174,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event_follows(event, stream);
+  event->capture = stream != nullptr ? stream->capture : nullptr;
   event->time = std::chrono::steady_clock::now();
   return cudaSuccess;
 }
@@ -185,28 +190,14 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  stream->capture = std::make_unique<CUgraph_st>();
+  if (stream == nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (is_captured(stream)) return cudaErrorIllegalState;
+  stream->capture = std::make_shared<std::unique_ptr<CUgraph_st>>(std::make_unique<CUgraph_st>());
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = stream->capture.release();
-  return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-  *exec = new CUgraphExec_st{graph->work};
-  return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  delete exec;
-  return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
-  if (device_is_lost()) return cudaErrorLaunchFailure;
-  everything_is_ordered();
-  for (const std::function<void()>& work : exec->work) work();
+  *graph = nullptr;
+  if (!is_captured(stream)) return cudaErrorIllegalState;
+  *graph = stream->capture->release();  // which ends it for all streams that have joined
   return cudaSuccess;
 }

@@ -15,23 +15,26 @@ namespace {
 std::mutex raised_mutex;
 std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic shared memory
 std::mutex remembered_mutex;
-std::map<const void*, LaunchByAddress> remembered_kernels;
+std::map<const void*, MakeCall> remembered_kernels;
 
 }  // namespace
 
-void remember(const void* kernel, LaunchByAddress launch) {
+void remember(const void* kernel, MakeCall make) {
   const std::lock_guard lock(remembered_mutex);
-  remembered_kernels[kernel] = launch;
+  remembered_kernels[kernel] = make;
 }
-
-cudaError_t run_remembered(const Configuration& at, const void* kernel, void** arguments) {
-  LaunchByAddress launch = nullptr;
+std::shared_ptr<const Call> remembered_call(const void* kernel, void** arguments) {
+  MakeCall make = nullptr;
   {
     const std::lock_guard lock(remembered_mutex);
     const auto found = remembered_kernels.find(kernel);
-    if (found != remembered_kernels.end()) launch = found->second;
+    if (found != remembered_kernels.end()) make = found->second;
   }
-  return launch == nullptr ? noted(cudaErrorInvalidDeviceFunction) : launch(at, kernel, arguments);
+  return make == nullptr ? nullptr : make(kernel, arguments);
+}
+cudaError_t run_remembered(const Configuration& at, const void* kernel, void** arguments) {
+  const std::shared_ptr<const Call> call = remembered_call(kernel, arguments);
+  return call == nullptr ? noted(cudaErrorInvalidDeviceFunction) : run(at, call);
 }
 
 bool shared_memory_allowed(const Call& call, std::size_t bytes) {

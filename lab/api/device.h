@@ -79,22 +79,21 @@ namespace weft::host_cuda::lab {
 // A kernel with its arguments behind pointers, as cudaLaunchKernel takes them. One that a program
 // casts to void* is remembered, and found by its address.
 template <class... Parameters, std::size_t... kIndex>
-cudaError_t run_with(const Configuration& at, void (*kernel)(Parameters...), void** arguments,
-                     std::index_sequence<kIndex...>) {
-  return run(at, std::make_shared<const KernelCall<Parameters...>>(
-                     kernel, *static_cast<std::remove_const_t<Parameters>*>(arguments[kIndex])...));
+std::shared_ptr<const Call> call_with(void (*kernel)(Parameters...), void** arguments,
+                                      std::index_sequence<kIndex...>) {
+  return std::make_shared<const KernelCall<Parameters...>>(
+      kernel, *static_cast<std::remove_const_t<Parameters>*>(arguments[kIndex])...);
 }
-using LaunchByAddress = cudaError_t (*)(const Configuration& at, const void* kernel,
-                                        void** arguments);
-void remember(const void* kernel, LaunchByAddress launch);
+using MakeCall = std::shared_ptr<const Call> (*)(const void* kernel, void** arguments);
+void remember(const void* kernel, MakeCall make);
+std::shared_ptr<const Call> remembered_call(const void* kernel, void** arguments);  // or null
 cudaError_t run_remembered(const Configuration& at, const void* kernel, void** arguments);
 template <class... Parameters>
 auto remembered(void (*kernel)(Parameters...)) {
-  remember(reinterpret_cast<const void*>(kernel),
-           [](const Configuration& at, const void* address, void** arguments) {
-             return run_with(at, reinterpret_cast<void (*)(Parameters...)>(address), arguments,
-                             std::index_sequence_for<Parameters...>());
-           });
+  remember(reinterpret_cast<const void*>(kernel), [](const void* address, void** arguments) {
+    return call_with(reinterpret_cast<void (*)(Parameters...)>(address), arguments,
+                     std::index_sequence_for<Parameters...>());
+  });
   return kernel;
 }
 
@@ -104,8 +103,9 @@ template <class... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
                              std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,
                              const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return weft::host_cuda::lab::run_with({grid, block, shared_bytes, stream, file, line}, kernel,
-                                        arguments, std::index_sequence_for<Parameters...>());
+  return weft::host_cuda::lab::run(
+      {grid, block, shared_bytes, stream, file, line},
+      weft::host_cuda::lab::call_with(kernel, arguments, std::index_sequence_for<Parameters...>()));
 }
 template <class... Parameters>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
@@ -113,9 +113,9 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
                                         cudaStream_t stream = nullptr,
                                         const char* file = __builtin_FILE(),
                                         int line = __builtin_LINE()) {
-  return weft::host_cuda::lab::run_with({grid, block, shared_bytes, stream, file, line, true},
-                                        kernel, arguments,
-                                        std::index_sequence_for<Parameters...>());
+  return weft::host_cuda::lab::run(
+      {grid, block, shared_bytes, stream, file, line, true},
+      weft::host_cuda::lab::call_with(kernel, arguments, std::index_sequence_for<Parameters...>()));
 }
 inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                     std::size_t shared_bytes = 0, cudaStream_t stream = nullptr,

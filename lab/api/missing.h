@@ -10,21 +10,6 @@ namespace weft::host_cuda::lab {
 [[noreturn]] cudaError_t missing(const char* function, const void* call);
 }  // namespace weft::host_cuda::lab
 
-struct CUgraphNode_st;
-using cudaGraphNode_t = CUgraphNode_st*;
-struct cudaKernelNodeParams {
-  void* func;
-  dim3 gridDim, blockDim;
-  unsigned sharedMemBytes;
-  void** kernelParams;
-  void** extra;
-};
-struct cudaMemsetParams {
-  void* dst;
-  std::size_t pitch;
-  unsigned value, elementSize;
-  std::size_t width, height;
-};
 struct cudaIpcMemHandle_t {
   char reserved[64];
 };

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "lab/api/streams.h"
 
-#include <functional>
-
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
-
-namespace weft::host_cuda {
-void submit(cudaStream_t stream, std::function<void()> work);  // runtime.cpp
-}
+#include "host_cuda/graphs.h"
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
@@ -34,18 +29,21 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  weft::host_cuda::submit(stream, [=] { function(data); });
+  weft::host_cuda::submit(
+      stream, [=] { function(data); }, cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
                                   unsigned) {
-  weft::host_cuda::submit(stream, [=] { function(stream, cudaSuccess, data); });
+  weft::host_cuda::submit(
+      stream, [=] { function(stream, cudaSuccess, data); }, cudaGraphNodeTypeHost);
   return cudaSuccess;
 }
 
 namespace weft::host_cuda::lab {
 cudaError_t wait_for_event(cudaStream_t stream, cudaEvent_t event, unsigned) {
   stream_follows(stream, event);
+  stream_joins_capture(stream, event);
   return cudaSuccess;
 }
 }  // namespace weft::host_cuda::lab

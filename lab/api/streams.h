@@ -4,7 +4,6 @@
 #pragma once
 
 #include "host_cuda/language/runtime_api.h"
-#include "lab/api/missing.h"
 
 inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1,
                           cudaEventDisableTiming = 2;
@@ -16,20 +15,6 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device);
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
-                                        cudaGraphNode_t* error_node, char* log,
-                                        std::size_t log_bytes) {  // as before CUDA 12
-  if (error_node != nullptr) *error_node = nullptr;
-  if (log != nullptr && log_bytes > 0) *log = '\0';
-  return cudaGraphInstantiate(exec, graph, 0);
-}
-inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
-                                                 unsigned long long flags) {
-  return cudaGraphInstantiate(exec, graph, flags);
-}
-inline cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
-  return cudaSuccess;
-}
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,

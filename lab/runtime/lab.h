@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include "lab/api/device.h"
+#include "lab/api/graphs.h"
 #include "lab/api/math.h"
 #include "lab/api/memory.h"
 #include "lab/api/missing.h"

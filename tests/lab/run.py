@@ -78,8 +78,8 @@ CASES = {
                 "case.cu has no main(): name the file that has it, too"),
     "missing_and_not_reached": ("int main() { int peers = 0; cudaDeviceCanAccessPeer(&peers, 0, 1);\n"
                                 " if (peers) cudaIpcGetMemHandle(nullptr, nullptr); return peers; }\n", [], 0, ""),
-    "missing_and_reached": ("int main() {\n cudaGraph_t graph;\n cudaGraphCreate(&graph, 0);\n}\n", [], 2,
-                            "missing function: cudaGraphCreate, called at case.cu:3, is not there"),
+    "missing_and_reached": ("int main() {\n cudaGraph_t graph = nullptr;\n cudaGraphDebugDotPrint(graph, nullptr, 0);\n}\n", [], 2,
+                            "missing function: cudaGraphDebugDotPrint, called at case.cu:3, is not there"),
     "headers_of_the_toolkit": ("#include <cuda.h>\n#include <crt/host_defines.h>\n#include <cuComplex.h>\n#include <math_constants.h>\n"
                                '#include "device_launch_parameters.h"\n#include <nvtx3/nvToolsExt.h>\n#include <cstdio>\n'
                                "int main() { nvtxRangePushA(\"all\"); cuDoubleComplex q = cuCdiv(make_cuDoubleComplex(3, 4), "
