@@ -15,6 +15,7 @@
 #include "lab/api/ptx.h"
 #include "lab/api/rounding.h"
 #include "lab/api/streams.h"
+#include "lab/api/volumes.h"
 #include "lab/api/words.h"
 #include "lab/runtime/launch.h"
 

@@ -17,10 +17,22 @@ std::string types_of_parameters(const TokenView& code, std::size_t open) {
   return types;
 }
 
+// Does a function with a body begin at the name at `i`, which is no kernel?
+bool is_function(const TokenView& code, std::size_t i) {
+  const bool follows_type = i > 0 && (code.is_word(i - 1) || one_of(code.text(i - 1), {"*", "&"}));
+  if (!follows_type || !code.is_word(i) || !code.is(i + 1, "(")) return false;
+  if (!code.is(code.behind_bracket(i + 1), "{")) return false;
+  for (std::size_t back = i; back-- > 0 && !one_of(code.text(back), {";", "}", "{"});) {
+    if (code.is(back, "__global__")) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void collect_kernels(const TokenView& code, KernelNames& names) {
   for (std::size_t i = 0; i < code.size(); ++i) {
+    if (is_function(code, i)) names.functions.emplace(code.text(i));
     if (!code.is(i, "__global__")) continue;
     std::size_t at = i + 1;
     while (at < code.size() && !(code.is_word(at) && code.is(at + 1, "("))) ++at;

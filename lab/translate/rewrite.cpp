@@ -36,9 +36,9 @@ std::string line_ends(std::string_view text) {
 // The rules for one list of tokens.
 class Rewriter {
  public:
-  Rewriter(std::string_view source, const TokenView& code, const KernelNames& kernels,
-           Rewriting& result)
-      : source_(source), code_(code), kernels_(kernels), result_(result) {}
+  Rewriter(std::string_view source, const TokenView& code, bool in_macro,
+           const KernelNames& kernels, Rewriting& result)
+      : source_(source), code_(code), in_macro_(in_macro), kernels_(kernels), result_(result) {}
 
   void run() {
     for (std::size_t i = 0; i < code_.size(); ++i) {
@@ -92,7 +92,9 @@ class Rewriter {
     std::replace(text.begin(), text.end(), '\n', ' ');
     result_.edits.push_back({begin_of(first), old.size(), text + line_ends(old)});
   }
+  // What an #if may leave out is the compiler's to refuse.
   void refuse(std::size_t i, std::string reason) {
+    if (code_[i].conditional) return;
     result_.refusals.push_back({code_[i].line, std::move(reason)});
   }
 
@@ -173,7 +175,9 @@ class Rewriter {
       }
     }
     const std::string_view kernel = between(begin, i);
-    const bool deduces = kernels_.templates.contains(code_.text(name));
+    const bool deduces = kernels_.templates.contains(code_.text(name)) ||
+                         (kernels_.plain.contains(code_.text(name)) &&
+                          kernels_.functions.contains(code_.text(name)));
     insert(begin_of(begin), std::string(kLab) + "launching(" +
                                 (deduces ? quoted(kernel) + ", [](auto&... weft_a) { " : ""));
     const std::string found = "(weft_a...); }, [](auto weft_as) -> decltype(weft_as(" +
@@ -335,6 +339,7 @@ class Rewriter {
   void check_word(std::size_t i) {
     const auto shared = global_shared_.find(code_.text(i));
     if (shared != global_shared_.end() && is_use(i)) replace(i, i + 1, shared->second);
+    if (in_macro_) return;  // which a program may never use
     const std::string_view before = i > 0 ? code_.text(i - 1) : "";
     const bool used = before != "." && before != "->" && !code_.is_word(i - 1);
     if (!used && before != "return") return;
@@ -344,6 +349,7 @@ class Rewriter {
 
   std::string_view source_;
   const TokenView& code_;
+  bool in_macro_;
   const KernelNames& kernels_;
   Rewriting& result_;
   // A word that is no member and is not being declared.
@@ -361,9 +367,9 @@ class Rewriter {
 
 void rewrite(std::string_view source, const Tokens& tokens, const KernelNames& kernels,
              Rewriting& result) {
-  Rewriter(source, {source, tokens.code}, kernels, result).run();
+  Rewriter(source, {source, tokens.code}, false, kernels, result).run();
   for (const std::vector<Token>& directive : tokens.directives) {
-    Rewriter(source, {source, directive}, kernels, result).run();
+    Rewriter(source, {source, directive}, true, kernels, result).run();
   }
 }
 

@@ -20,9 +20,10 @@ struct Edit {
 };
 
 // The names of the kernels of all files. `templates` are called by their names where the others are
-// called through a pointer: templates, overloaded kernels, and those with default arguments.
+// called through a pointer: templates, overloaded kernels, and those with default arguments. So are
+// kernels whose name a function of the host has, too.
 struct KernelNames {
-  std::set<std::string, std::less<>> plain, templates;
+  std::set<std::string, std::less<>> plain, templates, functions;
   std::map<std::string, std::string> defined;  // seen with a body: the types of its parameters
 };
 void collect_kernels(const TokenView& code, KernelNames& names);

@@ -72,6 +72,8 @@ class Tokenizer {
     }
   }
 
+  bool is_conditional() const { return conditions_ > (guarded_ ? 1 : 0); }
+
   void begin_directive() {
     in_directive_ = true;
     line_is_empty_ = false;
@@ -95,12 +97,13 @@ class Tokenizer {
     const std::size_t end = source_.find_first_of(std::string{close, '\n'}, at_ + 1);
     if (end == std::string_view::npos || source_[end] != close) return;
     tokens_.includes.push_back({at_, end + 1, std::string(source_.substr(at_ + 1, end - at_ - 1)),
-                                close == '"', conditions_ > (guarded_ ? 1 : 0), line_});
+                                close == '"', is_conditional(), line_});
     skip_to(end + 1);
   }
 
   void add(TokenKind kind, std::size_t end) {
-    (in_directive_ ? tokens_.directives.back() : tokens_.code).push_back({kind, at_, end, line_});
+    (in_directive_ ? tokens_.directives.back() : tokens_.code)
+        .push_back({kind, at_, end, line_, is_conditional()});
     skip_to(end);
   }
 

@@ -18,13 +18,14 @@ struct Token {
   TokenKind kind = TokenKind::mark;
   std::size_t begin = 0, end = 0;
   int line = 1;
+  bool conditional = false;  // within #if, other than an include guard around the file
 };
 
 struct Include {
   std::size_t begin = 0, end = 0;  // of the name with its quotes or angle brackets
   std::string name;
   bool quoted = false;
-  bool conditional = false;  // within #if, other than an include guard around the file
+  bool conditional = false;  // as a token's
   int line = 1;
 };
 

@@ -50,6 +50,9 @@ CASES = {
                                " set << <1, 1 >> > (i, 7); set <<< 1, 1 >>>(d, 2.5);\n"
                                " cudaMemcpy(&a, i, 4, cudaMemcpyDeviceToHost); cudaMemcpy(&b, d, 8, cudaMemcpyDeviceToHost);\n"
                                ' printf("%d %g\\n", a, b); }\n', [], 0, "7 2.5\n"),
+    "kernel_with_the_name_of_a_function": ("#include <cstdio>\nstruct Pair { int* p; int n; };\n__global__ void solve(Pair a) { *a.p = a.n; }\n"
+                                           "void solve(int n) {\n int *p, h; cudaMalloc(&p, 4); solve<<<1, 1>>>(Pair{p, n});\n"
+                                           ' cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); printf("%d\\n", h);\n}\nint main() { solve(3); }\n', [], 0, "3\n"),
     "cxx17_by_default": ("#include <cmath>\n#include <cstdio>\nusing namespace std;\nstruct span {};\n"
                          "float lerp(float a, float b, float t) { return a + t * (b - a); }\n"
                          'int main() { span s; (void)s; printf("%ld %g\\n", __cplusplus, lerp(1.0f, 2.0f, 0.5f)); }\n',
@@ -98,6 +101,8 @@ CASES = {
                         "cudaErrorIllegalAddress: an illegal memory access was encountered\ncudaErrorNotSupported: operation not supported\n"),
     "old_shuffle": ("__global__ void k() {\n __shfl_down(1, 2);\n}\nint main() {}\n", [], 2,
                     "case.cu:2: __shfl_down is gone since CUDA 9: use __shfl_down_sync"),
+    "words_that_are_not_reached": ("#define OLD(x) __shfl(x, 0) + cuInit(0)\n#if __CUDA_ARCH__ >= 900\n__device__ void f() {\n"
+                                   ' asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); tex1Dfetch(); }\n#endif\nint main() {}\n', [], 0, ""),
     "thrust": ("#include <thrust/sort.h>\nint main() {}\n", [], 2, "case.cu:1: Thrust is not there"),
     "curand_when_asked": ("#ifdef RANDOM\n#include <curand.h>\n#endif\nint main() {}\n", [], 0, ""),
     "ptx_of_hopper": ('__global__ void k() {\n asm volatile("wgmma.fence.sync.aligned;" ::: "memory");\n}\n'
