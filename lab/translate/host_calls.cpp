@@ -15,6 +15,12 @@ const Names kLibrary = {"rand",   "srand", "time",    "exit",   "fprintf", "fope
                         "fputs",  "scanf", "fscanf",  "sscanf", "getenv",  "system", "sleep",
                         "usleep", "qsort", "getchar", "atoi",   "atof"};
 
+// Functions that the device has by itself, whatever a program's host has by the name.
+const Names kOfTheDevice = {"abs",  "ceil",  "clock", "cos",    "exp",    "fabs",   "floor",
+                            "fmax", "fmaxf", "fmin",  "fminf",  "free",   "isinf",  "isnan",
+                            "log",  "max",   "min",   "malloc", "memcpy", "memset", "pow",
+                            "powf", "round", "sin",   "sqrt",   "sqrtf",  "tan",    "tanh"};
+
 struct Body {
   std::string name;                                // of the function
   std::size_t parameters = 0, begin = 0, end = 0;  // tokens
@@ -117,7 +123,7 @@ std::vector<std::vector<Refusal>> calls_of_host_functions(const std::vector<Sour
         if (!code.is(i + 1, "(") || follows_type || one_of(before, {".", "->", "::"})) continue;
         const bool is_host = (host.contains(name) || kLibrary.contains(name)) &&
                              !device.contains(name) && !macros.contains(name) &&
-                             !local.contains(name);
+                             !local.contains(name) && !kOfTheDevice.contains(name);
         if (!is_host) continue;
         found[s].push_back(
             {code[i].line, fmt::format("{}() is code of the device and calls {}(), which is the "
