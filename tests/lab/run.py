@@ -214,7 +214,7 @@ CASES = {
                               "int main() { return helper(-1); }\n", [], 2,
                               "case.cu:5: k() is code of the device and calls helper(), which is the host's"),
     "calls_what_the_device_has_too": ("int min(int a, int b) { return a < b ? a : b; }\n"
-                                      "__global__ void k(int* p) { *p = min(*p, 4); }\nint main() { k<<<0, 1>>>(nullptr); return min(0, 1); }\n", [], 0, ""),
+                                      "__global__ void k(int* p) { if (p) *p = min(*p, 4); }\nint main() { k<<<1, 1>>>(nullptr); return min(0, 1); }\n", [], 0, ""),
     "calls_what_may_be_the_devices": ("#define HD __host__ __device__\nHD int a(int x) { return x; }\nconstexpr int b() { return 1; }\n"
                                       "template <class T> T c(T x) { return x; }\nstruct S { __device__ int d() { return 1; } };\n"
                                       "int e(int x) { return x; }\n__global__ void __launch_bounds__(32) k(int* p, S s) {\n"
