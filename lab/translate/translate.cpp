@@ -142,6 +142,36 @@ bool has_main(const Source& source) {
   return false;
 }
 
+// Behind the statement at `at`.
+std::size_t behind_statement(const TokenView& code, std::size_t at) {
+  while (one_of(code.text(at), {"for", "while", "if"})) at = code.behind_bracket(at + 1);
+  if (code.is(at, "{")) return code.behind_bracket(at);
+  while (at < code.size() && !code.is(at, ";")) ++at;
+  return at;
+}
+
+// Does the program leave a parallel statement by `return`? OpenMP does not take that, and nvcc,
+// which has no OpenMP unless it is told to, does.
+bool returns_from_openmp(const Source& source) {
+  const TokenView code(source.text, source.tokens.code);
+  for (const std::vector<Token>& tokens : source.tokens.directives) {
+    const TokenView words(source.text, tokens);
+    const bool holds = one_of(words.text(2), {"parallel", "for", "sections", "section", "single",
+                                              "critical", "master", "task", "simd"});
+    if (!words.is(0, "pragma") || !words.is(1, "omp") || !holds) continue;
+    std::size_t at = 0;
+    while (at < code.size() && code[at].begin < tokens.back().end) ++at;
+    const std::size_t end = behind_statement(code, at);
+    for (; at < end; ++at) {
+      const bool lambda = code.is(at, "]") && one_of(code.text(at + 1), {"(", "{"});
+      if (lambda) at = code.is(at + 1, "(") ? code.behind_bracket(at + 1) : at + 1;
+      if (lambda && code.is(at, "{")) at = code.behind_bracket(at) - 1;
+      if (code.is(at, "return")) return true;
+    }
+  }
+  return false;
+}
+
 bool has_openmp(const Source& source) {
   for (const Include& include : source.tokens.includes) {
     if (include.name == "omp.h") return true;
@@ -166,15 +196,18 @@ Translation translate(const std::vector<fs::path>& program,
   for (const Source& source : sources) texts.push_back({source.text, &source.tokens});
   const std::vector<std::vector<Refusal>> host_calls = calls_of_host_functions(texts);
   Translation result;
+  bool returns = false;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];
     result.has_main = result.has_main || has_main(source);
     result.has_openmp = result.has_openmp || has_openmp(source);
+    returns = returns || returns_from_openmp(source);
     if (!host_calls[i].empty()) {
       refuse(source, host_calls[i].front().line, host_calls[i].front().reason);
     }
     result.files.push_back({source.path, translated(source, kernels)});
   }
+  result.has_openmp = result.has_openmp && !returns;
   return result;
 }
 

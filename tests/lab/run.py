@@ -77,6 +77,12 @@ CASES = {
     "backslash_before_a_comment": ('#include <cstdio>\nint main() {\n int n = 1 + \\ // one\n         2;\n printf("%d\\n", n);\n}\n', [], 0, "3\n"),
     "openmp": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
                ' for (int i = 0; i < 10; ++i) sum += i;\n printf("%d\\n", sum);\n}\n', [], 0, "45\n"),
+    "return_from_openmp": ("#include <omp.h>\n#include <cstdio>\nint find(const int* p) {\n#pragma omp parallel for\n"
+                           " for (int i = 0; i < 9; ++i) {\n  if (p[i] == 0) { return i; }\n }\n return -1;\n}\n"
+                           'int main() { int p[9] = {1, 2, 0}; printf("%d\\n", find(p)); }\n', [], 0, "2\n"),
+    "openmp_with_a_lambda": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
+                             ' for (int i = 0; i < 10; ++i) sum += [](int x) { return x; }(i);\n printf("%d %d\\n", sum, (int)(_OPENMP > 0));\n}\n',
+                             [], 0, "45 1\n"),
     "no_main": ("__global__ void k() {}\nvoid solve() { k<<<1, 1>>>(); }\n", [], 2,
                 "case.cu has no main(): name the file that has it, too"),
     "missing_and_not_reached": ("int main() { int peers = 0; cudaDeviceCanAccessPeer(&peers, 0, 1);\n"
