@@ -3,10 +3,12 @@
 #include "host_cuda/grid.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "engine/error.h"
@@ -19,6 +21,8 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/stuck.h"
+#include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
 
@@ -60,6 +64,8 @@ class Shuffler {
   std::uint64_t state_;
 };
 
+using Time = std::chrono::steady_clock;
+std::set<const void*> kernels_in_order;           // that did not run on workers
 std::vector<std::unique_ptr<Block>> idle_blocks;  // their stacks serve the next grid
 bool polled = false;  // the thread that ran last waits for memory to change
 
@@ -85,19 +91,41 @@ class Runner {
 
   void run() {
     const std::uint64_t total = std::uint64_t{grid_.grid.x} * grid_.grid.y * grid_.grid.z;
-    std::vector<std::uint32_t> order(total);
-    std::iota(order.begin(), order.end(), 0u);
-    if (shuffled_) shuffler_.shuffle(order);
+    order_.resize(total);
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (shuffled_) shuffler_.shuffle(order_);
+    run(0, total);
+  }
+
+  // Puts back what a failure has left.
+  ~Runner() {
+    for (std::unique_ptr<Block>& block : blocks_) idle_blocks.push_back(std::move(block));
+    running = nullptr;
+  }
+
+ private:
+  // The blocks of this stretch of the order.
+  void run(std::uint64_t next, std::uint64_t total) {
     const std::size_t at_once = grid_.cooperative ? total : shuffled_ ? 2 : 1;
     if (at_once > 1) begin_statics();
-    std::size_t next = 0;
+    const std::uint64_t first = next;
+    const Time::time_point began = Time::now();
+    Time::duration per_block{};  // on one core
     while (next < total || !blocks_.empty()) {
+      if (at_once == 1 && blocks_.empty() && next > first) {
+        if (next - first < 1000) per_block = (Time::now() - began) / (next - first);
+        const std::uint64_t count = blocks_for_workers(per_block, next, total);
+        if (count > 0 && run_side_by_side(next, next + count)) {
+          next += count;
+          continue;
+        }
+      }
       if (stop_requested != nullptr && stop_requested()) {
         failure = "stopped";
         stopped = true;
         return;
       }
-      while (next < total && blocks_.size() < at_once) start_block(order[next++]);
+      while (next < total && blocks_.size() < at_once) start_block(order_[next++]);
       bool moved = false;
       for (const std::unique_ptr<Block>& block : blocks_) {
         enter(*block);
@@ -108,10 +136,11 @@ class Runner {
       patience_ = moved ? kPatience : patience_ - 1;
       for (std::unique_ptr<Block>& block : blocks_) {
         if (patience_ <= 0 || stuck(*block)) {
-          failure = explain_stuck(*block);
+          failure = why_stuck(*block);
           return;
         }
         if (block->finished == block->threads) {
+          block_is_done();
           if (recording()) record_block_end(*block);
           if (current_ == block.get()) current_ = nullptr;
           idle_blocks.push_back(std::move(block));
@@ -121,13 +150,31 @@ class Runner {
     }
   }
 
-  // Puts back what a failure has left.
-  ~Runner() {
-    for (std::unique_ptr<Block>& block : blocks_) idle_blocks.push_back(std::move(block));
-    running = nullptr;
+  // How many of the next blocks the workers get: those that take them a fifth of a second. 0 where
+  // the blocks that are left take so little time that it does not pay, or their order matters.
+  std::uint64_t blocks_for_workers(Time::duration per_block, std::uint64_t next,
+                                   std::uint64_t total) const {
+    constexpr Time::duration kPiece = std::chrono::milliseconds(200);
+    const std::uint64_t left = total - next;
+    if (left < 2 || per_block * left < workers_pay_from() || workers() == 1 || in_order() ||
+        recording() || kernels_in_order.contains(grid_.call->kernel())) {
+      return 0;
+    }
+    const auto piece = static_cast<std::uint64_t>(kPiece / per_block) + 1;
+    return std::min(left, piece * static_cast<std::uint64_t>(workers()));
   }
 
- private:
+  bool run_side_by_side(std::uint64_t next, std::uint64_t end) {
+    make_room_for_accesses();
+    const auto piece = [this](std::uint64_t from, std::uint64_t to) {
+      run(from, to);
+      return failure.empty();
+    };
+    const bool done = run_on_workers(next, end, piece);
+    if (!done) kernels_in_order.insert(grid_.call->kernel());
+    return done;
+  }
+
   void start_block(std::uint32_t number) {
     if (idle_blocks.empty()) idle_blocks.push_back(std::make_unique<Block>());
     blocks_.push_back(std::move(idle_blocks.back()));
@@ -141,6 +188,7 @@ class Runner {
     block.phase = 0;
     block.number = number;
     block.ordered = 0;
+    block.only_barriers = true;
     block.acquired.clear();
     for (Clock& released : block.released) released.clear();
     block.has_knowledge = false;
@@ -235,6 +283,7 @@ class Runner {
     order_grid();
     for (const std::unique_ptr<Block>& block : blocks_) {
       block->waiting_grid = 0;
+      block->only_barriers = false;
       if (recording()) record_barrier(*block, block->phase, block->thread[0].site);
       ++block->phase;
       for (int id = 0; id < block->threads; ++id) {
@@ -243,67 +292,8 @@ class Runner {
     }
   }
 
-  static std::string doing(const Thread& thread) {
-    if (thread.finished) return "has returned";
-    switch (thread.wait) {
-      case Wait::block:
-        return str("waits at the barrier of ", source_line(thread.site));
-      case Wait::grid:
-        return str("waits at the grid's barrier of ", source_line(thread.site));
-      case Wait::warp:
-        return str("waits at ", thread.call.name, " of ", source_line(thread.call.site));
-      case Wait::nothing:
-      case Wait::answer:
-        break;
-    }
-    return str("runs on without end, waiting for memory to change",
-               thread.site == nullptr ? "" : " at " + source_line(thread.site));
-  }
-
-  static std::string explain_stuck(const Block& block) {
-    const std::string doubt = doubt_of(block);
-    if (!doubt.empty()) return doubt;
-    const Thread* first = nullptr;
-    for (int id = 0; id < block.threads; ++id) {
-      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      if (!thread.finished && thread.wait == Wait::warp) {
-        for (unsigned lane = 0; lane < 32; ++lane) {
-          if ((thread.call.mask >> lane & 1u) == 0) continue;
-          const std::size_t other = static_cast<std::size_t>(id) / 32 * 32 + lane;
-          const bool is_matrix = thread.call.op >= WarpOp::mma_tf32_k8;
-          if (!is_matrix &&
-              (other >= static_cast<std::size_t>(block.threads) || block.thread[other].finished)) {
-            continue;  // it is left out
-          }
-          if (other >= static_cast<std::size_t>(block.threads)) {
-            return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
-                       source_line(thread.call.site), " names lane ", lane,
-                       ", which the block does not have");
-          }
-          const Thread& lane_thread = block.thread[other];
-          if (lane_thread.wait == Wait::warp && lane_thread.call.mask == thread.call.mask &&
-              lane_thread.call.op == thread.call.op) {
-            continue;
-          }
-          return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
-                     source_line(thread.call.site), " waits for lane ", lane, ", but ",
-                     thread_name(lane_thread), " ", doing(lane_thread));
-        }
-      }
-      if (!thread.finished && first == nullptr) first = &thread;
-    }
-    if (first == nullptr) return "deadlock";
-    for (int id = 0; id < block.threads; ++id) {
-      const Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      if (first->wait == Wait::block && thread.wait != Wait::block) {
-        return str("divergent barrier: ", where(*first), " ", doing(*first), ", but ",
-                   thread_name(thread), " ", doing(thread));
-      }
-    }
-    return str("deadlock: ", where(*first), " ", doing(*first));
-  }
-
   const Grid& grid_;
+  std::vector<std::uint32_t> order_;  // numbers of the blocks
   const bool shuffled_;
   Shuffler shuffler_;
   std::vector<std::unique_ptr<Block>> blocks_;  // those that run at the same time
@@ -352,6 +342,7 @@ void run_grid(const Grid& grid, std::uint64_t schedule) {
     forget_launches();
   }
   begin_checks(grid);
+  begin_workers();
   {
     Runner runner(grid, schedule);
     runner.run();

@@ -89,6 +89,8 @@ struct Block {
   std::uint32_t phase = 0;              // barriers of the block passed
   std::uint32_t number = 0;             // in the grid, x fastest
   Segment ordered = 0;                  // all threads know what all did before this segment
+  Segment alone_since = 0;              // no other block has run since this segment began
+  bool only_barriers = true;            // order its threads since the last one of the block
   Clock acquired, released[2];          // what all threads know, and what was fenced, by scope
   bool has_knowledge = false;           // has a thread more, since the last barrier?
   std::vector<char> statics;            // its __shared__ variables while another block runs

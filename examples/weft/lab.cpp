@@ -83,6 +83,8 @@ int run_lab(const LabRun& run) {
   if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
   const std::filesystem::path program = lab::compile_for_host_cuda(run);
   setenv("WEFT_HOST_CUDA_SCHEDULES", std::to_string(run.schedules).c_str(), 1);
+  const auto jobs = run.gdb ? 1 : run.jobs;  // a breakpoint holds in one process
+  if (jobs) setenv("WEFT_HOST_CUDA_JOBS", std::to_string(*jobs).c_str(), 1);
   std::vector<std::string> words = {program.string()};
   std::optional<lab::TemporaryFolder> folder;
   std::filesystem::path record;
@@ -124,6 +126,8 @@ void add_lab(CLI::App& app, Action& action) {
   add_whole(*run, "--schedules", flags->schedules, 1, 64,
             "orders of the threads that each launch runs in; the results must be the same bits")
       ->capture_default_str();
+  add_whole(*run, "--jobs", flags->jobs, 1, 256,
+            "processes that run blocks of a grid at the same time (default: one for each core)");
   run->add_flag("--counts", flags->counts,
                 "memory transactions, bank conflicts, active lanes and atomics, on stderr");
   run->add_option("--watch", flags->watch,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions that g++ -fsanitize=thread calls before each access to memory. Here they do not
-// look for races of host threads: they know the block, warp and phase of the running thread.
+// What is looked at in each access of a thread that hooks.cpp cannot pass at once.
 #include "host_cuda/checks/checks.h"
 
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/memory/arena.h"
+#include "host_cuda/workers/workers.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <dlfcn.h>
@@ -25,14 +25,14 @@
 #include <cstdio>
 #endif
 
-extern "C" char weft_shared_begin[], weft_shared_end[];
-
 namespace weft::host_cuda {
+
+int accesses_until_yield = 0;
+std::array<const Variable*, 64> recent_variables{};
+
 namespace {
 
-int accesses_until_yield = 0;                        // 0: the thread is not interrupted
-std::array<const Variable*, 64> recent_variables{};  // __shared__ ones, by the slot of 64 KiB
-Segment grid_began = 0;                              // the running grid's first
+Segment grid_began = 0;  // the running grid's first
 
 constexpr std::uintptr_t kPage = 4096;
 
@@ -87,6 +87,7 @@ void shared_access(Thread& self, std::uintptr_t address, std::size_t bytes, Acce
 void global_access(Thread& self, std::uintptr_t address, std::size_t bytes, Access access,
                    const void* site) {
   if (is_strong(access)) {
+    order_matters();
     const bool polls = look(address, bytes, access, site);
     const bool publishes = access == Access::volatile_write && self.knowledge != nullptr &&
                            self.knowledge->has_fresh_fence;
@@ -179,8 +180,9 @@ inline void host_code_accesses(std::uintptr_t address, std::size_t bytes, Access
   }
 }
 
-[[gnu::always_inline]] inline void access(const void* pointer, std::size_t bytes, Access access,
-                                          const void* site) {
+}  // namespace
+
+void memory_access(const void* pointer, std::size_t bytes, Access access, const void* site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (checked == nullptr) {
     if (running == nullptr) host_code_accesses(address, bytes, access, site);
@@ -227,10 +229,12 @@ inline void host_code_accesses(std::uintptr_t address, std::size_t bytes, Access
   }
 }
 
+namespace {
+
 // The access of an atomic operation.
 void strong_access(const void* address, std::size_t bytes, Access kind, const void* site) {
 #ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
-  access(address, bytes, kind, site);
+  memory_access(address, bytes, kind, site);
 #else
   if (checked != nullptr) look(reinterpret_cast<std::uintptr_t>(address), bytes, kind, site);
 #endif
@@ -290,7 +294,7 @@ void aligned_access(const void* address, std::size_t alignment, std::size_t byte
     misaligned(address, alignment, kind, site);
   }
 #ifndef __SANITIZE_ADDRESS__  // it sees the bytes being copied
-  access(address, bytes, kind, site);
+  memory_access(address, bytes, kind, site);
 #else
   static_cast<void>(bytes);
 #endif
@@ -314,60 +318,3 @@ void atomic_load(const void* address, std::size_t bytes, const void* site) {
 }
 
 }  // namespace weft::host_cuda
-
-using weft::host_cuda::Access;
-using weft::host_cuda::access;
-
-// The type's alignment is its size, but 16 bytes may be two of 8.
-[[gnu::always_inline]] static inline void aligned(const void* address, std::size_t bytes,
-                                                  Access kind, const void* site) {
-  if (reinterpret_cast<std::uintptr_t>(address) % (bytes < 8 ? bytes : 8) != 0 &&
-      weft::host_cuda::checked != nullptr) {
-    weft::host_cuda::misaligned(address, bytes, kind, site);
-  }
-  access(address, bytes, kind, site);
-}
-
-#define WEFT_HOOK(kind, bytes)                                                     \
-  extern "C" void __tsan_##kind##bytes(void* address) {                            \
-    aligned(address, bytes, Access::kind, __builtin_return_address(0));            \
-  }                                                                                \
-  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {                  \
-    access(address, bytes, Access::kind, __builtin_return_address(0));             \
-  }                                                                                \
-  extern "C" void __tsan_volatile_##kind##bytes(void* address) {                   \
-    aligned(address, bytes, Access::volatile_##kind, __builtin_return_address(0)); \
-  }
-#define WEFT_HOOKS(bytes) \
-  WEFT_HOOK(read, bytes)  \
-  WEFT_HOOK(write, bytes)
-WEFT_HOOKS(1)
-WEFT_HOOKS(2)
-WEFT_HOOKS(4)
-WEFT_HOOKS(8)
-WEFT_HOOKS(16)
-
-extern "C" void __tsan_read_range(void* address, std::size_t bytes) {
-  access(address, bytes, Access::read, __builtin_return_address(0));
-}
-extern "C" void __tsan_write_range(void* address, std::size_t bytes) {
-  access(address, bytes, Access::write, __builtin_return_address(0));
-}
-// clang calls these for copies and fills of memory.
-extern "C" void* __tsan_memcpy(void* target, const void* source, std::size_t bytes) {
-  access(source, bytes, Access::read, __builtin_return_address(0));
-  access(target, bytes, Access::write, __builtin_return_address(0));
-  return std::memmove(target, source, bytes);
-}
-extern "C" void* __tsan_memmove(void* target, const void* source, std::size_t bytes) {
-  access(source, bytes, Access::read, __builtin_return_address(0));
-  access(target, bytes, Access::write, __builtin_return_address(0));
-  return std::memmove(target, source, bytes);
-}
-extern "C" void* __tsan_memset(void* target, int value, std::size_t bytes) {
-  access(target, bytes, Access::write, __builtin_return_address(0));
-  return std::memset(target, value, bytes);
-}
-extern "C" void __tsan_vptr_update(void*, void*) {}
-extern "C" void __tsan_vptr_read(void*) {}
-extern "C" void __tsan_init() {}

@@ -2,8 +2,10 @@
 // What happens at each memory access of a thread: bounds, races, uninitialised reads, counts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
+#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
@@ -20,9 +22,17 @@ void poll();  // the same, of a thread that waits for memory to change
 [[noreturn]] void misaligned(const void* address, std::size_t alignment, Access access,
                              const void* site);
 
+// A plain access of the running thread, or of host code where none runs.
+void memory_access(const void* pointer, std::size_t bytes, Access access, const void* site);
+extern int accesses_until_yield;  // 0: the thread is not interrupted
+// The __shared__ variables of late, by the slot of 64 KiB of their address.
+extern std::array<const Variable*, 64> recent_variables;
+
 // An access of the running thread that an instruction makes, to `bytes` from an address that has to
 // be a multiple of `alignment`.
 void aligned_access(const void* address, std::size_t alignment, std::size_t bytes, Access access,
                     const void* site);
 
 }  // namespace weft::host_cuda
+
+extern "C" char weft_shared_begin[], weft_shared_end[];  // where __shared__ variables lie

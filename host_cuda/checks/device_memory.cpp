@@ -18,6 +18,7 @@
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/written.h"
+#include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
 namespace {
@@ -32,14 +33,9 @@ std::map<std::uintptr_t, Allocation> allocations;
 std::vector<Allocation> freed;  // since the last grid
 std::size_t heap_bytes = std::size_t{8} << 20, heap_used = 0;
 
-std::vector<Allocation> known;  // a copy, by address, for the running grid
-struct Bounds {
-  std::uintptr_t begin = 0;
-  std::size_t bytes = 0;
-};
+std::vector<Allocation> known;       // a copy, by address, for the running grid
 std::array<Allocation, 256> before;  // that were freed
 std::size_t next_before = 0;
-std::array<Bounds, 4> recent;
 std::vector<Bounds> slabs;  // of the heap
 std::size_t next_recent = 0;
 
@@ -69,8 +65,6 @@ bool host_has_written(std::uintptr_t address, std::size_t bytes) {
   return !looks_unwritten_by_host(*in, address, bytes);
 }
 
-Shadow shadow(host_has_written);
-
 const Allocation* nearest(std::uintptr_t address) {
   const auto next =
       std::upper_bound(known.begin(), known.end(), address,
@@ -93,6 +87,9 @@ std::string described(const std::vector<Allocation>& all, std::uintptr_t address
 
 }  // namespace
 
+Shadow device_shadow(host_has_written);
+std::array<Bounds, 4> recent_allocations;
+
 bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes) {
   if (!looks_unwritten(address, bytes)) return false;
   const std::lock_guard lock(mutex);
@@ -106,11 +103,10 @@ std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes) {
   std::vector<Stretch> found;
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   if (!in_arena(begin)) return found;
-  const std::uint32_t fill = unwritten_word();
   for (std::uintptr_t at = round_up(begin, kWord); at + kWord <= begin + bytes; at += kWord) {
     std::uint32_t word = 0;
     std::memcpy(&word, reinterpret_cast<const void*>(at), kWord);
-    if (word != fill) continue;
+    if (word != kUnwrittenWord) continue;
     const std::lock_guard lock(mutex);
     const Allocation* in = allocation_around(at);
     if (in == nullptr || in->memory == Memory::registered || is_known_as_written(at, kWord)) {
@@ -179,6 +175,7 @@ bool unregister_host_memory(void* data) {
 void* allocate_in_kernel(std::size_t bytes) {
   constexpr std::size_t kAlignment = 16, kSlab = std::size_t{1} << 20;
   static char *next = nullptr, *end = nullptr;
+  order_matters();
   const std::lock_guard lock(mutex);
   if (bytes > heap_bytes || heap_used > heap_bytes - bytes) return nullptr;
   const std::size_t taken = round_up(bytes + kAlignment, kAlignment);
@@ -205,6 +202,7 @@ void* allocate_in_kernel(std::size_t bytes) {
   return data;
 }
 bool free_in_kernel(void* data) {
+  order_matters();
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == allocations.end() || found->second.memory != Memory::heap) return false;
@@ -212,7 +210,7 @@ bool free_in_kernel(void* data) {
   before[next_before++ % before.size()] = found->second;
   freed.push_back(found->second);
   known[static_cast<std::size_t>(nearest(found->first) - known.data())].bytes = 0;
-  recent.fill({});
+  recent_allocations.fill({});
   allocations.erase(found);
   return true;
 }
@@ -271,37 +269,39 @@ void refresh_device_memory() {
   known.clear();
   for (const auto& [begin, allocation] : allocations) known.push_back(allocation);
   for (const Allocation& one : freed) {
-    shadow.forget(one.begin, one.begin + one.bytes, [](auto, auto) {});
+    device_shadow.forget(one.begin, one.begin + one.bytes, [](auto, auto) {});
     before[next_before++ % before.size()] = one;
   }
   freed.clear();
-  recent.fill({});
-  shadow.begin(next_segment(), next_segment());
+  recent_allocations.fill({});
+  device_shadow.begin(next_segment(), next_segment());
 }
 
 void begin_device_checks() {
   refresh_device_memory();
-  shadow.begin(next_segment(), grid_begins(next_segment()));
+  device_shadow.begin(next_segment(), grid_begins(next_segment()));
 }
 
 void forget_device_accesses() {
   const std::lock_guard lock(mutex);
-  shadow.forget(0, UINTPTR_MAX, mark_written);
+  device_shadow.forget(0, UINTPTR_MAX, mark_written);
+}
+
+void make_room_for_accesses() {
+  if (device_shadow.cells() > kMostCells) forget_device_accesses();
 }
 
 Finding device_access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
                       const void* site) {
-  if (shadow.cells() > kMostCells) forget_device_accesses();
-  return shadow.access(address, bytes, access, by, site);
+  if (!is_worker()) make_room_for_accesses();
+  return device_shadow.access(address, bytes, access, by, site);
 }
 
 bool in_device_memory(std::uintptr_t address, std::size_t bytes) {
-  for (const Bounds& a : recent) {
-    if (address - a.begin < a.bytes) return address - a.begin + bytes <= a.bytes;
-  }
+  if (in_recent_device_memory(address, bytes)) return true;
   const Allocation* a = nearest(address);
   if (a == nullptr || address - a->begin >= a->bytes) return false;
-  recent[next_recent++ % recent.size()] = {a->begin, a->bytes};
+  recent_allocations[next_recent++ % recent_allocations.size()] = {a->begin, a->bytes};
   return address - a->begin + bytes <= a->bytes;
 }
 

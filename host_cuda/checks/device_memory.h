@@ -3,6 +3,7 @@
 // who used them, and what of them has been written.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -51,10 +52,23 @@ std::string describe_host_address(std::uintptr_t address);
 void refresh_device_memory();
 void begin_device_checks();     // of a grid
 void forget_device_accesses();  // but not what was written
+void make_room_for_accesses();  // by that, where very many are known
 // An access of the running thread to a part of an allocation.
 Finding device_access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
                       const void* site);
 bool in_device_memory(std::uintptr_t address, std::size_t bytes);
+struct Bounds {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+extern std::array<Bounds, 4> recent_allocations;  // that in_device_memory() has found
+inline bool in_recent_device_memory(std::uintptr_t address, std::size_t bytes) {
+  for (const Bounds& one : recent_allocations) {
+    if (address - one.begin < one.bytes) return address - one.begin + bytes <= one.bytes;
+  }
+  return false;
+}
+extern Shadow device_shadow;
 // The allocation that the address is in: its begin and its bytes; {0, 0} where it is in none.
 std::pair<std::uintptr_t, std::size_t> allocation_of(std::uintptr_t address);
 // "byte 8 past the end of a device allocation of 4000 bytes"

@@ -10,6 +10,7 @@
 #include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
 
@@ -33,6 +34,7 @@ std::unordered_map<std::uintptr_t, Word> published;
 Knowledge& knowledge_of(Thread& thread) {
   if (thread.knowledge == nullptr) thread.knowledge = std::make_unique<Knowledge>();
   thread.block->has_knowledge = true;
+  thread.block->only_barriers = false;
   return *thread.knowledge;
 }
 
@@ -100,13 +102,16 @@ bool begin_order() {
   return anew;
 }
 
-void enter_block(const Block& block) {
+void enter_block(Block& block) {
   std::vector<std::uint32_t>& blocks = segments.blocks;
-  if (blocks.empty() || blocks.back() != block.number) blocks.push_back(block.number);
+  if (!blocks.empty() && blocks.back() == block.number) return;
+  block.alone_since = next_segment();
+  blocks.push_back(block.number);
 }
 void order_block(Block& block) {
   block.ordered = next_segment();
   segments.blocks.push_back(block.number);
+  block.only_barriers = !block.has_knowledge && block.acquired.empty();
   if (!block.has_knowledge) return;
   block.has_knowledge = false;
   for (int id = 0; id < block.threads; ++id) {
@@ -135,6 +140,7 @@ void order_lanes(Block& block, int warp, unsigned mask) {
     return block.thread[static_cast<std::size_t>(warp) * 32 + l];
   };
   const Segment now = order_warp();
+  block.only_barriers = false;
   for (unsigned l = 0; l < 32; ++l) {
     if ((mask >> l & 1u) == 0) continue;
     for (unsigned other = 0; other < 32; ++other) {
@@ -166,6 +172,7 @@ namespace {
 void fence(Scope scope) {
   if (running == nullptr) return;
   const Unchecked here;
+  order_matters();
   Thread& self = *running;
   const Block& block = *self.block;
   const Segment now = order_warp();

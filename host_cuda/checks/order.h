@@ -78,7 +78,7 @@ struct Knowledge {
 // Begins a grid: no segment of an earlier one is asked for again. True when the numbers begin anew,
 // which makes all stamps meaningless.
 bool begin_order();
-void enter_block(const Block& block);  // which runs now
+void enter_block(Block& block);  // which runs now
 void order_block(Block& block);  // a barrier of the block, by which all of its threads are ordered
 void order_grid();               // a barrier of the grid
 Segment order_warp();            // what the lanes did before the returned segment is ordered

@@ -15,6 +15,7 @@
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
 
@@ -115,6 +116,7 @@ bool is_new_note(const void* place, const void* other) {
 }
 
 void print_note(const std::string& text) {
+  order_matters();
   std::fflush(stdout);
   std::fprintf(stderr, "weft: note: host-cuda: %s\n", printable(text).c_str());
 }
@@ -140,6 +142,7 @@ std::string with_remedy(const std::string& failure) {
 
 void report(const Finding& finding, Access access, Space space, std::uintptr_t address,
             std::size_t bytes, const void* site) {
+  order_matters();
   const auto what = [&](const std::string& line) {
     return str(where(*running), " ", verb(access), " ",
                space == Space::shared ? shared_place(address) : describe_address(address), " at ",

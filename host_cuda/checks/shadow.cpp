@@ -12,27 +12,6 @@ constexpr std::uint32_t kMostSites = 1u << 18;
 std::vector<bool> forgiven;                  // by number of the site
 std::vector<const void*> sites = {nullptr};  // 0: more sites than there are numbers
 
-std::uint32_t new_number_of_site(const void* site) {
-  static std::unordered_map<const void*, std::uint32_t> numbers;
-  const auto [found, is_new] = numbers.try_emplace(site, 0);
-  if (is_new && sites.size() < kMostSites) {
-    found->second = static_cast<std::uint32_t>(sites.size());
-    sites.push_back(site);
-  }
-  return found->second;
-}
-
-// Called for each access, and therefore inlined.
-[[gnu::always_inline]] inline std::uint32_t number_of_site(const void* site) {
-  static constinit std::array<std::pair<const void*, std::uint32_t>, 1024> recent{};
-  auto& [known, number] = recent[reinterpret_cast<std::uintptr_t>(site) / 4 % recent.size()];
-  if (known != site) {
-    number = new_number_of_site(site);
-    known = site;
-  }
-  return number;
-}
-
 bool ordered(Stamp earlier, const Thread& later) {
   const Block& block = *later.block;
   const Segment at = earlier.segment;
@@ -51,7 +30,7 @@ bool ordered(Stamp earlier, const Thread& later) {
 }
 
 bool forgives(Stamp read, Stamp atomic) {
-  const std::size_t site = read.packed >> 14;
+  const std::size_t site = read.site_number();
   return read.access() == Access::read && !is_read(atomic.access()) && is_strong(atomic.access()) &&
          !is_volatile(atomic.access()) && site < forgiven.size() && forgiven[site];
 }
@@ -88,7 +67,22 @@ void forgive_reads_at(const void* site) {
 }
 
 const void* Stamp::site() const {
-  return sites[packed >> 14];
+  return sites[site_number()];
+}
+std::size_t site_count() {
+  return sites.size();
+}
+const void* site_of(std::uint32_t number) {
+  return sites[number];
+}
+std::uint32_t new_number_of_site(const void* site) {
+  static std::unordered_map<const void*, std::uint32_t> numbers;
+  const auto [found, is_new] = numbers.try_emplace(site, 0);
+  if (is_new && sites.size() < kMostSites) {
+    found->second = static_cast<std::uint32_t>(sites.size());
+    sites.push_back(site);
+  }
+  return found->second;
 }
 
 void Shadow::find(View& view, std::uintptr_t number) {
@@ -97,6 +91,7 @@ void Shadow::find(View& view, std::uintptr_t number) {
     page.cells.resize(kPageBytes / 4);
     cells_ += page.cells.size();
   }
+  if (noting_ && !std::exchange(page.noted, true)) noted_.push_back(number);
   view = {number, page.cells.data(), page.granule};
 }
 
@@ -128,7 +123,12 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
   const Stamp stamp(current_segment(), number_of_site(site), by.id, access);
   Finding::Kind kind = Finding::Kind::nothing;
   Stamp other;
+  const Block& block = *by.block;
   const auto settled = [&](Stamp earlier) __attribute__((always_inline)) {
+    if (earlier.segment >= block.alone_since) [[likely]] {
+      if (earlier.segment < block.ordered || earlier.thread() == by.id) return true;
+      return !block.only_barriers && ordered(earlier, by);
+    }
     if (earlier.segment < first_) {
       return earlier.segment < oldest_ || !at_the_same_time(earlier.segment);
     }

@@ -72,6 +72,14 @@ struct Stamp {
         packed(site << 14 | static_cast<std::uint32_t>(thread_) << 4 |
                static_cast<std::uint32_t>(access_)) {}
 
+  // The same access where segments and sites have other numbers.
+  Stamp renumbered(Segment to, std::uint32_t site) const {
+    Stamp other = *this;
+    other.segment = to;
+    other.packed = site << 14 | (packed & 0x3fff);
+    return other;
+  }
+  std::uint32_t site_number() const { return packed >> 14; }
   int thread() const { return static_cast<int>(packed >> 4 & 1023); }
   Access access() const { return static_cast<Access>(packed & 15); }
   const void* site() const;  // a return address
@@ -95,8 +103,33 @@ struct Finding {
   Stamp other{};  // of two accesses: the earlier one; of too_early: the copy
 };
 
+// The places of accesses by their numbers, of which 0 stands for all that got none.
+std::size_t site_count();
+const void* site_of(std::uint32_t number);
+std::uint32_t new_number_of_site(const void* site);
+// The numbers that were asked for of late are kept by the place. Each access asks, so this is
+// inlined.
+using NumberedSite = std::pair<const void*, std::uint32_t>;
+inline constinit std::array<NumberedSite, 1024> recent_sites{};
+[[gnu::always_inline]] inline NumberedSite& recent_site(const void* site) {
+  return recent_sites[reinterpret_cast<std::uintptr_t>(site) / 4 % recent_sites.size()];
+}
+[[gnu::always_inline]] inline std::uint32_t number_of_site(const void* site) {
+  auto& [known, number] = recent_site(site);
+  if (known != site) {
+    number = new_number_of_site(site);
+    known = site;
+  }
+  return number;
+}
+
 class Shadow {
  public:
+  // Two readers are remembered: a third replaces one that it is ordered behind, else the second.
+  struct Cell {
+    Stamp write, read[2];
+  };
+
   // `written` tells of bytes that no thread has written whether the host has. Null: it cannot.
   explicit Shadow(bool (*written)(std::uintptr_t address, std::size_t bytes) = nullptr)
       : written_(written) {}
@@ -112,6 +145,11 @@ class Shadow {
   Finding access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,
                  const void* site);
 
+  // The same of a plain access of whole words, where it can tell at once that nothing is wrong
+  // (quick.h). Else false, and access() has to judge.
+  template <bool kReads, std::size_t kBytes>
+  bool quick(std::uintptr_t address, const Thread& by, const void* site);
+
   // The asynchronous copy of the thread to these bytes is complete.
   void arrived(std::uintptr_t address, std::size_t bytes, int thread);
 
@@ -122,17 +160,26 @@ class Shadow {
 
   std::size_t cells() const { return cells_; }  // of 24 bytes each
 
+  // Notes from here on which pages are touched.
+  void note_pages() {
+    views_.fill({});
+    noting_ = true;
+  }
+  // Calls visit(address, bytes, cell) for each word or byte of the pages that were noted.
+  template <class Visit>
+  void visit_noted(Visit visit) const;
+  // Calls change(cell) for the cells of a word or byte.
+  template <class Change>
+  void change(std::uintptr_t address, std::size_t bytes, Change change);
+
  private:
-  // Two readers are remembered: a third replaces one that it is ordered behind, else the second.
-  struct Cell {
-    Stamp write, read[2];
-  };
   // A page remembers words of 4 bytes, or single bytes from the first access on that is not one of
   // whole words.
   static constexpr std::uintptr_t kPageBytes = 256;
   struct Page {
     std::vector<Cell> cells;
     std::size_t granule = 4;
+    bool noted = false;
   };
   // A page that was in use of late.
   struct View {
@@ -162,7 +209,26 @@ class Shadow {
   std::size_t cells_ = 0;
   std::unordered_map<std::uintptr_t, Page> pages_;  // by the address over kPageBytes
   std::array<View, 1024> views_{};
+  bool noting_ = false;
+  std::vector<std::uintptr_t> noted_;  // numbers of pages
 };
+
+template <class Visit>
+void Shadow::visit_noted(Visit visit) const {
+  for (const std::uintptr_t number : noted_) {
+    const Page& page = pages_.at(number);
+    for (std::size_t i = 0; i < page.cells.size(); ++i) {
+      visit(number * kPageBytes + i * page.granule, page.granule, page.cells[i]);
+    }
+  }
+}
+
+template <class Change>
+void Shadow::change(std::uintptr_t address, std::size_t bytes, Change change) {
+  View& page = view_of(address);
+  if (page.granule > bytes) split(page);
+  for (std::size_t done = 0; done < bytes; done += page.granule) change(page.cell(address + done));
+}
 
 template <class Visit>
 void Shadow::forget(std::uintptr_t begin, std::uintptr_t end, Visit visit) {

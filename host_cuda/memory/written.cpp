@@ -11,7 +11,7 @@ namespace weft::host_cuda {
 namespace {
 
 // NaN: what a kernel reads before anyone writes it shows. By whether the address is even or odd.
-constexpr unsigned char kFill[2] = {0xf7, 0xff};
+constexpr unsigned char kFill[2] = {kUnwrittenWord & 0xff, kUnwrittenWord >> 8 & 0xff};
 
 std::mutex written_mutex;
 std::map<std::uintptr_t, std::uintptr_t> written;  // from, to
@@ -71,11 +71,6 @@ bool has_unwritten_bytes(const void* copy, std::uintptr_t address, std::size_t b
     if (data[i] != kFill[(address + i) % 2]) return false;
   }
   return true;
-}
-
-std::uint32_t unwritten_word() {
-  return kFill[0] | static_cast<std::uint32_t>(kFill[1]) << 8 |
-         static_cast<std::uint32_t>(kFill[0]) << 16 | static_cast<std::uint32_t>(kFill[1]) << 24;
 }
 
 }  // namespace weft::host_cuda

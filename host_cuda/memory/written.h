@@ -13,7 +13,7 @@ void fill_unwritten(void* data, std::size_t bytes);
 bool looks_unwritten(std::uintptr_t address, std::size_t bytes);
 // The same of a copy of bytes of the device.
 bool has_unwritten_bytes(const void* copy, std::uintptr_t address, std::size_t bytes);
-std::uint32_t unwritten_word();  // at a multiple of 4
+constexpr std::uint32_t kUnwrittenWord = 0xfff7fff7;  // at a multiple of 4
 
 // By a copy or fill, or by a grid that is over.
 void mark_written(std::uintptr_t begin, std::uintptr_t end);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct LabRun {
   std::string standard = "gnu++17";               // nvcc's default
   bool openmp = false;                            // also where a source has it
   std::int64_t schedules = 1;
+  std::optional<std::int64_t> jobs;  // processes for the blocks of a grid; else one for each core
   bool counts = false, gdb = false;
   std::filesystem::path weft;  // this program, beside or above which the lab's folder is
   Tell tell;                   // told of notes and of what is out of the ordinary

@@ -10,6 +10,7 @@
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
+#include "host_cuda/workers/workers.h"
 #include "lab/api/missing.h"
 
 namespace weft::host_cuda::lab {
@@ -50,6 +51,7 @@ std::string reason(const Configuration& at, cudaError_t code) {
 // Linked in by its name, which compile.cpp tells the linker.
 extern "C" [[gnu::constructor]] void weft_lab_begin() {
   on_host_mistake(print_and_end);
+  allow_workers();
   show_clocks(1410000, 1215000, 5120);  // those of an A100, which is an sm_80
   on_exit(look_for_unread_failure, nullptr);
 }

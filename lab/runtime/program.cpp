@@ -13,9 +13,11 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/workers/workers.h"
 #include "lab/api/device.h"
 #include "lab/runtime/failures.h"
 #include "lab/runtime/launch.h"
+#include "lab/runtime/progress.h"
 
 extern "C" {
 // The linker's table of functions with an instruction in front: lab.h gives one to kernels.
@@ -64,6 +66,7 @@ cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
       str("kernel ", kernel, ", launched at ", at.file, ":", at.line);
   try {
     launch_begins(at.stream, where_launched);
+    const TimedLaunch timed(where_launched, std::uint64_t{at.grid.x} * at.grid.y * at.grid.z);
     const cudaError_t code = start(config, std::move(call));
     if (code != cudaSuccess) return launch_failed(at, kernel, code);
     kernel_runs(kernel, str(at.file, ":", at.line));
@@ -85,8 +88,13 @@ int __real_putchar(int character);
                                        const char* function) noexcept;
 
 // A grid that runs in several orders prints in the first.
+static bool is_silent() {
+  if (running == nullptr) return false;
+  order_matters();
+  return repeating();
+}
 int __wrap_printf(const char* format, ...) {
-  if (running != nullptr && repeating()) return 0;
+  if (is_silent()) return 0;
   va_list arguments;
   va_start(arguments, format);
   const int written = std::vprintf(format, arguments);
@@ -94,10 +102,10 @@ int __wrap_printf(const char* format, ...) {
   return written;
 }
 int __wrap_puts(const char* text) {
-  return running != nullptr && repeating() ? 0 : __real_puts(text);
+  return is_silent() ? 0 : __real_puts(text);
 }
 int __wrap_putchar(int character) {
-  return running != nullptr && repeating() ? character : __real_putchar(character);
+  return is_silent() ? character : __real_putchar(character);
 }
 
 [[noreturn]] void __wrap___assert_fail(const char* what, const char* file, unsigned line,
