@@ -141,7 +141,7 @@ void Shadow::arrived(std::uintptr_t address, std::size_t bytes, int thread) {
       if (out_of_scope(stamp, earlier, first_)) {
         kind = Finding::Kind::out_of_scope;
       } else if (kind == Finding::Kind::nothing && seldom_meant(stamp, earlier, first_) &&
-                 !by.has_looked_at(address)) {
+                 (is_read(access) || !by.has_looked_at(address))) {
         kind = Finding::Kind::unordered;
       } else {
         return;
