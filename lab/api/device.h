@@ -91,8 +91,8 @@ cudaError_t run_remembered(const Configuration& at, const void* kernel, void** a
 template <class... Parameters>
 auto remembered(void (*kernel)(Parameters...)) {
   remember(reinterpret_cast<const void*>(kernel), [](const void* address, void** arguments) {
-    return call_with(reinterpret_cast<void (*)(Parameters...)>(address), arguments,
-                     std::index_sequence_for<Parameters...>());
+    return call_with(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)),
+                     arguments, std::index_sequence_for<Parameters...>());
   });
   return kernel;
 }
