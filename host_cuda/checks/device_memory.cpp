@@ -29,14 +29,15 @@ constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
 std::mutex mutex;            // guards the next five
 std::size_t live_bytes = 0;  // of device memory
-std::map<std::uintptr_t, Allocation> allocations;
-std::vector<Allocation> freed;  // since the last grid
+[[gnu::init_priority(200)]] std::map<std::uintptr_t, Allocation> allocations;
+[[gnu::init_priority(200)]] std::vector<Allocation> freed;  // since the last grid
 std::size_t heap_bytes = std::size_t{8} << 20, heap_used = 0;
 
-std::vector<Allocation> known;       // a copy, by address, for the running grid
-std::array<Allocation, 256> before;  // that were freed
+// A copy, by address, for the running grid; and those that were freed.
+[[gnu::init_priority(200)]] std::vector<Allocation> known;
+[[gnu::init_priority(200)]] std::array<Allocation, 256> before;
 std::size_t next_before = 0;
-std::vector<Bounds> slabs;  // of the heap
+[[gnu::init_priority(200)]] std::vector<Bounds> slabs;  // of the heap
 std::size_t next_recent = 0;
 
 const Allocation* allocation_around(std::uintptr_t address) {  // the mutex is locked

@@ -19,9 +19,9 @@ namespace weft::host_cuda {
 namespace {
 
 void (*mistake_handler)(const std::string&) = nullptr;
-std::mutex host_mutex;                          // guards the next three
-std::string running_kernel;                     // and where it was launched
-std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
+std::mutex host_mutex;                                   // guards the next three
+[[gnu::init_priority(200)]] std::string running_kernel;  // and where it was launched
+[[gnu::init_priority(200)]] std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
 
 // Never destroyed: the last to ask for it may be behind all destructors.
 std::string& first_failure() {
@@ -179,7 +179,7 @@ struct Copied {
   std::uintptr_t from;
   std::string call, source;
 };
-std::map<std::uintptr_t, Copied> copied;
+[[gnu::init_priority(200)]] std::map<std::uintptr_t, Copied> copied;
 
 }  // namespace
 

@@ -27,15 +27,17 @@ struct Launch {
 
 constexpr std::size_t kMostLaunches = 4096;  // of which accesses are compared
 
+// Those of priority 200 are there before a program's own variables and after them: its destructors
+// may call the runtime.
 std::mutex mutex;  // guards all of these
-std::map<const void*, Stream> streams = {{nullptr, {}}};
-std::map<const void*, Known> events;
-Known host;
+[[gnu::init_priority(200)]] std::map<const void*, Stream> streams = {{nullptr, {}}};
+[[gnu::init_priority(200)]] std::map<const void*, Known> events;
+[[gnu::init_priority(200)]] Known host;
 unsigned next_stream = 1;
 bool used = false;  // by a program of the lab
-Launch current;
-Known before_current;
-std::deque<Launch> launches;  // by segment
+[[gnu::init_priority(200)]] Launch current;
+[[gnu::init_priority(200)]] Known before_current;
+[[gnu::init_priority(200)]] std::deque<Launch> launches;  // by segment
 
 void join(Known& to, const Known& from) {
   for (const auto& [stream, number] : from) to[stream] = std::max(to[stream], number);

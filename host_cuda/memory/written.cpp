@@ -14,7 +14,8 @@ namespace {
 constexpr unsigned char kFill[2] = {kUnwrittenWord & 0xff, kUnwrittenWord >> 8 & 0xff};
 
 std::mutex written_mutex;
-std::map<std::uintptr_t, std::uintptr_t> written;  // from, to
+// It is there before a program's own variables and after them: their destructors may call cudaFree.
+[[gnu::init_priority(200)]] std::map<std::uintptr_t, std::uintptr_t> written;  // from, to
 
 }  // namespace
 

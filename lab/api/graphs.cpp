@@ -2,12 +2,17 @@
 #include "lab/api/graphs.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
+#include "engine/error.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/graphs.h"
 #include "lab/api/device.h"
 #include "lab/api/memory.h"
+#include "lab/runtime/failures.h"
+
+#undef cudaGraphLaunch
 
 using namespace weft::host_cuda;
 
@@ -182,4 +187,13 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelN
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   *status = is_captured(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
+}
+
+cudaError_t lab::launch_graph(cudaGraphExec_t exec, cudaStream_t stream) {
+  try {
+    return noted(cudaGraphLaunch(exec, stream));
+  } catch (const weft::Error& error) {
+    print_error(error.what());
+    std::_Exit(error.exit_code());
+  }
 }

@@ -90,3 +90,9 @@ cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelN
                                          const char* file = __builtin_FILE(),
                                          int line = __builtin_LINE());
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+
+// Prints a finding of a kernel of the graph, and ends the program, as a launch does.
+#define cudaGraphLaunch weft::host_cuda::lab::launch_graph
+namespace weft::host_cuda::lab {
+cudaError_t launch_graph(cudaGraphExec_t exec, cudaStream_t stream);
+}

@@ -83,6 +83,14 @@ CASES = {
     "openmp_with_a_lambda": ("#include <cstdio>\nint main() {\n int sum = 0;\n#pragma omp parallel for reduction(+ : sum) num_threads(2)\n"
                              ' for (int i = 0; i < 10; ++i) sum += [](int x) { return x; }(i);\n printf("%d %d\\n", sum, (int)(_OPENMP > 0));\n}\n',
                              [], 0, "45 1\n"),
+    "finding_in_a_graph": ("__global__ void k(int* p) {\n p[1] = 1;\n}\nint main() {\n int* p; cudaMalloc(&p, 4); cudaStream_t s; cudaStreamCreate(&s);\n"
+                           " cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal); k<<<1, 1, 0, s>>>(p); cudaGraph_t g; cudaStreamEndCapture(s, &g);\n"
+                           " cudaGraphExec_t e; cudaGraphInstantiate(&e, g, 0); cudaGraphLaunch(e, s);\n}\n", [], 1,
+                           "weft: error: host-cuda: out of bounds: kernel k, block (0, 0, 0), thread (0, 0, 0), after 0 barriers writes 4 bytes"),
+    "freed_by_a_destructor": ("struct Pool { int* p = nullptr; cudaStream_t s; ~Pool() { cudaMemsetAsync(p, 0, 4, s); cudaFree(p); cudaStreamDestroy(s); } };\n"
+                              "Pool pool;\n__global__ void k(int* p) { *p = 1; }\n"
+                              "int main() { cudaMalloc(&pool.p, 400); cudaStreamCreate(&pool.s); k<<<1, 1, 0, pool.s>>>(pool.p); cudaStreamSynchronize(pool.s); }\n",
+                              [], 0, ""),
     "no_main": ("__global__ void k() {}\nvoid solve() { k<<<1, 1>>>(); }\n", [], 2,
                 "case.cu has no main(): name the file that has it, too"),
     "missing_and_not_reached": ("int main() { int peers = 0; cudaDeviceCanAccessPeer(&peers, 0, 1);\n"
