@@ -15,19 +15,13 @@
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/watch/page.h"
 #include "lab/compile/compile.h"
+#include "lab/compile/process.h"
 #include "lab/record/record.h"
 
 namespace weft::cli {
 namespace {
 
 using lab::LabRun;
-
-bool is_source(const std::string& word) {
-  for (const char* end : {".cu", ".cpp", ".cc", ".cxx", ".c"}) {
-    if (word.ends_with(end)) return true;
-  }
-  return false;
-}
 
 // `weft lab run [flags] FILE [FILE...] [--] [ARGS...]`: words behind the first that name C++ or
 // CUDA sources belong to it, and the others are the program's.
@@ -43,7 +37,7 @@ void take_program(LabRun& run, std::vector<std::string> words) {
   }
   run.file = words.front();
   auto word = words.begin() + 1;
-  while (word != words.end() && is_source(*word)) run.more.push_back(*word++);
+  while (word != words.end() && lab::is_source(*word)) run.more.push_back(*word++);
   if (word != words.end() && *word == "--") ++word;
   run.arguments.assign(word, words.end());
 }

@@ -2,23 +2,32 @@
 // From a student's program to one that runs, for host-cuda or for the machine's GPU.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/compile/folders.h"
 
 namespace weft::lab {
 
-struct LabRun {
+// What a compiler is told, beside the files.
+struct CompilerFlags {
+  std::vector<std::string> folders, definitions;  // -I and -D
+  std::vector<std::string> passed_on;             // words for the compiler as they are
+  std::vector<std::string> libraries;             // -L and -l words
+  std::string standard = "gnu++17";               // nvcc's default
+  bool openmp = false;
+};
+
+struct LabRun : CompilerFlags {
   std::string file;                    // the program, or the first of its sources
   std::vector<std::string> more;       // its other sources
   std::vector<std::string> arguments;  // of the program
   std::string device = "host-cuda", keep, watch;
-  std::vector<std::string> folders, definitions;  // -I and -D
-  std::string standard = "gnu++17";               // nvcc's default
-  bool openmp = false;                            // also where a source has it
   std::int64_t schedules = 1;
   std::optional<std::int64_t> jobs;  // processes for the blocks of a grid; else one for each core
   bool counts = false, gdb = false;
@@ -29,22 +38,25 @@ struct LabRun {
 // Takes nvcc's flags in front of the first word that is none: they set what they mean here, and one
 // line of `run.tell` names those that mean nothing. Throws usage for one that lacks its value.
 void take_nvcc_flags(std::vector<std::string>& words, LabRun& run);
+// Takes the flag of nvcc at words[at] when it is one that says how to compile or link; `at` is its
+// last word then. What means nothing here is added to `ignored`.
+bool take_nvcc_flag(const std::vector<std::string>& words, std::size_t& at, CompilerFlags& flags,
+                    std::vector<std::string>& ignored);
+void tell_ignored(const std::vector<std::string>& ignored, const Tell& tell);
+// The value of a flag that takes one: behind `=`, at once behind a short one, or the next word.
+bool take_value(const std::vector<std::string>& words, std::size_t& at,
+                std::initializer_list<std::string_view> names, std::string& value);
 
-// The finished program. It is kept in the user's cache, by the contents of all that it is made of.
-// Throws usage when the program does not compile; the compiler has said why.
+// Is this the name of a source of C, C++ or CUDA?
+bool is_source(std::string_view name);
+
+// The finished program. It and the object of each of its sources are kept in the user's cache, by
+// the contents of all that they are made of. Throws usage when the program does not compile; the
+// compiler has said why.
 std::filesystem::path compile_for_host_cuda(const LabRun& run);
 
 // Compiles the program as it is with nvcc, runs it on the GPU, and says how long it took. Throws
 // device where there is no nvcc or no GPU.
 int run_on_gpu(const LabRun& run);
-
-// Runs a program to its end, with these words; returns its exit code, or 128 and the number of the
-// signal that ended it. Until then Ctrl-C, SIGTERM and SIGHUP go to the program.
-int run_program(const std::vector<std::string>& words);
-// The same for a compiler or the like: when a signal ends this program, the tool and what it has
-// started end as well. `output`: its standard output and error, else these are its parent's.
-int run_tool(const std::vector<std::string>& words, std::string* output = nullptr);
-// The path of a command, empty when it is not there.
-std::string find_command(const std::string& name);
 
 }  // namespace weft::lab

@@ -10,6 +10,7 @@
 #include "engine/text.h"
 #include "lab/compile/compile.h"
 #include "lab/compile/folders.h"
+#include "lab/compile/process.h"
 
 namespace weft::lab {
 namespace {

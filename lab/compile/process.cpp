@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Starting other programs.
+#include "lab/compile/process.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -14,12 +16,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <sstream>
 
 #include "engine/error.h"
 #include "engine/leftovers.h"
-#include "lab/compile/compile.h"
+#include "engine/text.h"
+#include "lab/compile/shell.h"
 
 extern char** environ;
 
@@ -79,19 +83,6 @@ class BlockSignals {
   sigset_t before{};
 };
 
-std::string read_all(int descriptor) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t got = read(descriptor, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(got));
-  }
-  close(descriptor);
-  return text;
-}
-
 // What a child gets beside its words.
 struct Start {
   Start() {
@@ -138,6 +129,78 @@ int exit_code_of(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// A compiler or the like at work, in a group of its own, which ends with this program.
+class Tool {
+ public:
+  Tool(const std::vector<std::string>& words, bool keeps_output) {
+    Start start;
+    int ends[2] = {-1, -1};
+    if (keeps_output) {
+      if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorKind::device, "no pipe can be opened");
+      posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDOUT_FILENO);
+      posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDERR_FILENO);
+    }
+    posix_spawnattr_setpgroup(&start.attributes, 0);
+    // A group of its own may write to the terminal whatever stty says.
+    const auto before = std::signal(SIGTTOU, SIG_IGN);
+    try {
+      const BlockSignals wait({SIGINT, SIGTERM, SIGHUP});
+      process_ = start_child(words, start, wait.before, {SIGPIPE, SIGXFSZ}, POSIX_SPAWN_SETPGROUP);
+      group_.emplace(-process_, SIGTERM);
+    } catch (...) {
+      std::signal(SIGTTOU, before);
+      for (const int end : ends) {
+        if (end >= 0) close(end);
+      }
+      throw;
+    }
+    std::signal(SIGTTOU, before);
+    if (keeps_output) close(ends[1]);
+    output_ = ends[0];
+  }
+  Tool(const Tool&) = delete;
+  Tool& operator=(const Tool&) = delete;
+  ~Tool() {
+    if (output_ >= 0) close(output_);
+    if (group_) kill(-process_, SIGTERM);
+  }
+
+  int output() const { return output_; }  // to read from
+
+  // Takes what it has printed meanwhile; false when there will be no more.
+  bool read_some(std::string& text) {
+    char buffer[4096];
+    const ssize_t got = read(output_, buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && errno == EINTR);
+  }
+  int wait() {
+    const int code = exit_code_of(process_);
+    group_.reset();
+    return code;
+  }
+
+ private:
+  pid_t process_ = 0;
+  int output_ = -1;
+  std::optional<ChildProcess> group_;
+};
+
+// A tool of several, and which one.
+struct Running {
+  std::size_t number = 0;
+  std::unique_ptr<Tool> tool;
+};
+
+// Waits until one of them has printed something or has ended.
+void wait_for_any(const std::vector<Running>& running, std::vector<pollfd>& ready) {
+  ready.clear();
+  for (const Running& one : running) ready.push_back({one.tool->output(), POLLIN, 0});
+  if (poll(ready.data(), ready.size(), -1) < 0) {
+    for (pollfd& one : ready) one.revents = 0;
+  }
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& words) {
@@ -153,47 +216,56 @@ int run_program(const std::vector<std::string>& words) {
   return exit_code_of(running_child);
 }
 
-int run_tool(const std::vector<std::string>& words, std::string* output) {
-  Start start;
-  int ends[2] = {-1, -1};
-  if (output != nullptr) {
-    if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorKind::device, "no pipe can be opened");
-    posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&start.actions, ends[1], STDERR_FILENO);
-  }
-  // A group of its own, which may write to the terminal whatever stty says.
-  posix_spawnattr_setpgroup(&start.attributes, 0);
-  const auto before = std::signal(SIGTTOU, SIG_IGN);
-  std::optional<ChildProcess> group;
-  pid_t tool = 0;
-  try {
-    const BlockSignals wait({SIGINT, SIGTERM, SIGHUP});
-    tool = start_child(words, start, wait.before, {SIGPIPE, SIGXFSZ}, POSIX_SPAWN_SETPGROUP);
-    group.emplace(-tool, SIGTERM);
-  } catch (...) {
-    std::signal(SIGTTOU, before);
-    for (const int end : ends) {
-      if (end >= 0) close(end);
+std::vector<ToolResult> run_tools(const std::vector<std::vector<std::string>>& commands,
+                                  std::size_t at_once) {
+  std::vector<ToolResult> results(commands.size());
+  std::vector<Running> running;
+  std::vector<pollfd> ready;
+  std::size_t next = 0;
+  bool goes_on = true;
+  while (!running.empty() || (goes_on && next < commands.size())) {
+    while (goes_on && next < commands.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+      running.push_back({next, std::make_unique<Tool>(commands[next], true)});
+      ++next;
     }
-    throw;
+    wait_for_any(running, ready);
+    for (std::size_t i = ready.size(); i-- > 0;) {
+      ToolResult& result = results[running[i].number];
+      if (ready[i].revents == 0 || running[i].tool->read_some(result.output)) continue;
+      result.code = running[i].tool->wait();
+      goes_on = goes_on && result.code == 0;
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
-  std::signal(SIGTTOU, before);
-  if (output != nullptr) {
-    close(ends[1]);
-    *output = read_all(ends[0]);
-  }
-  return exit_code_of(tool);
+  return results;
+}
+
+int run_tool(const std::vector<std::string>& words, std::string* output) {
+  if (output == nullptr) return Tool(words, false).wait();
+  ToolResult result = run_tools({words}, 1).front();
+  *output = std::move(result.output);
+  return result.code;
 }
 
 std::string find_command(const std::string& name) {
   if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
   const char* path = std::getenv("PATH");
+  const std::string stand_ins = stand_in_folder().string();
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    if (!folder.starts_with('/') || folder == stand_ins) continue;
+    const std::string candidate = folder + "/" + name;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return "";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += fmt::format("{}{}", line.empty() ? "" : " ", shell_quoted(word));
+  }
+  return line;
 }
 
 }  // namespace weft::lab
