@@ -16,12 +16,18 @@
 #include "examples/weft/watch/page.h"
 #include "lab/compile/compile.h"
 #include "lab/compile/process.h"
+#include "lab/nvcc/nvcc.h"
+#include "lab/nvcc/shell.h"
 #include "lab/record/record.h"
 
 namespace weft::cli {
 namespace {
 
 using lab::LabRun;
+
+void tell(const std::string& line) {
+  print_notice(line);
+}
 
 // `weft lab run [flags] FILE [FILE...] [--] [ARGS...]`: words behind the first that name C++ or
 // CUDA sources belong to it, and the others are the program's.
@@ -72,13 +78,27 @@ void write_page(const LabRun& run, lab::Record record) {
                 ": open it in a browser\n"));
 }
 
-int run_lab(const LabRun& run) {
-  if (!run.watch.empty()) require_folder_of("--watch", run.watch);
-  if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
-  const std::filesystem::path program = lab::compile_for_host_cuda(run);
+// What the program reads from its environment, or the programs that a shell's commands start.
+void set_environment(const LabRun& run) {
   setenv("WEFT_HOST_CUDA_SCHEDULES", std::to_string(run.schedules).c_str(), 1);
   const auto jobs = run.gdb ? 1 : run.jobs;  // a breakpoint holds in one process
   if (jobs) setenv("WEFT_HOST_CUDA_JOBS", std::to_string(*jobs).c_str(), 1);
+}
+
+// The file is a program, such as one that a lab shell has made, or its source.
+std::filesystem::path program_of(const LabRun& run) {
+  if (!lab::is_lab_program(run.file)) return lab::compile_for_host_cuda(run);
+  if (!run.keep.empty()) {
+    throw Error(ErrorKind::usage, "--keep needs the source of a program, and not the program");
+  }
+  return std::filesystem::absolute(run.file);
+}
+
+int run_lab(const LabRun& run) {
+  if (!run.watch.empty()) require_folder_of("--watch", run.watch);
+  if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
+  const std::filesystem::path program = program_of(run);
+  set_environment(run);
   std::vector<std::string> words = {program.string()};
   std::optional<lab::TemporaryFolder> folder;
   std::filesystem::path record;
@@ -101,11 +121,16 @@ int run_lab(const LabRun& run) {
   return code;
 }
 
-}  // namespace
+void add_orders(CLI::App& command, LabRun& flags) {
+  add_whole(command, "--schedules", flags.schedules, 1, 64,
+            "orders of the threads that each launch runs in; the results must be the same bits")
+      ->capture_default_str();
+  add_whole(command, "--jobs", flags.jobs, 1, 256,
+            "processes that run blocks of a grid at the same time (default: one for each core)");
+}
 
-void add_lab(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("lab", "Run your own CUDA program, checked, without a GPU");
-  sub->require_subcommand(1);
+void add_run(CLI::App& lab_command, Action& action) {
+  CLI::App* sub = &lab_command;
   CLI::App* run = sub->add_subcommand(
       "run", "Compiles FILE.cu for the CPU and runs it, every memory access checked");
   run->footer(
@@ -117,11 +142,7 @@ void add_lab(CLI::App& app, Action& action) {
       "docs/lab.md says what is found, and what of CUDA is there.\n");
   auto flags = std::make_shared<LabRun>();
   run->prefix_command(true);
-  add_whole(*run, "--schedules", flags->schedules, 1, 64,
-            "orders of the threads that each launch runs in; the results must be the same bits")
-      ->capture_default_str();
-  add_whole(*run, "--jobs", flags->jobs, 1, 256,
-            "processes that run blocks of a grid at the same time (default: one for each core)");
+  add_orders(*run, *flags);
   run->add_flag("--counts", flags->counts,
                 "memory transactions, bank conflicts, active lanes and atomics, on stderr");
   run->add_option("--watch", flags->watch,
@@ -143,10 +164,57 @@ void add_lab(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   run->callback([=, &action] {
     flags->weft = this_program();
-    flags->tell = [](const std::string& line) { print_notice(line); };
+    flags->tell = tell;
     take_program(*flags, run->remaining());
     action.run = [=] { return run_lab(*flags); };
   });
+}
+
+void add_shell(CLI::App& lab_command, Action& action) {
+  CLI::App* shell = lab_command.add_subcommand(
+      "shell", "A shell in which nvcc is the lab, so that make and cmake build as they are");
+  shell->footer(
+      "weft lab shell [flags] [-- COMMAND...]\n"
+      "Opens a shell, or runs the command. A program that is built there is checked\n"
+      "whenever it is started. weft lab run ./program takes the flags of a run, such as\n"
+      "--counts. docs/lab.md says more.\n");
+  auto flags = std::make_shared<LabRun>();
+  add_orders(*shell, *flags);
+  shell->add_option("COMMAND", flags->arguments, "a command instead of a shell, behind --")
+      ->type_name("")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  shell->callback([=, &action] {
+    action.run = [=] {
+      set_environment(*flags);
+      return lab::run_shell(flags->arguments, this_program(), tell);
+    };
+  });
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("lab", "Run your own CUDA program, checked, without a GPU");
+  sub->require_subcommand(1);
+  add_run(*sub, action);
+  add_shell(*sub, action);
+  // For --help, completion and the manual: run_in_place_of_nvcc() takes the words as they are.
+  sub->add_subcommand("nvcc", "In nvcc's place: compiles and links with nvcc's words")
+      ->footer(
+          "weft lab nvcc [WORDS OF NVCC...]\n"
+          "make NVCC='weft lab nvcc' builds as in weft lab shell.\n");
+}
+
+std::optional<int> run_in_place_of_nvcc(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments[0] != "lab" || arguments[1] != "nvcc") return {};
+  std::vector<std::string> words(arguments.begin() + 2, arguments.end());
+  if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) return {};
+  if (words.size() >= 2 && words[0] == "--host-compiler") {
+    const std::string name = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+    return lab::run_host_compiler(name, words, this_program(), tell);
+  }
+  return lab::run_nvcc(words, this_program(), tell);
 }
 
 }  // namespace weft::cli

@@ -103,6 +103,7 @@ int run(std::vector<std::string> arguments) {
     write_out(welcome());
     return 0;
   }
+  if (const std::optional<int> code = run_in_place_of_nvcc(arguments)) return *code;
   rewrite_help(arguments);
   CLI::App app{"Weft: a small deep-learning engine of hand-written CUDA kernels.", "weft"};
   app.set_version_flag("--version,-V", "weft " WEFT_VERSION);

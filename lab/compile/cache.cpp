@@ -34,7 +34,7 @@ void prune(const fs::path& cache) {
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(cache, failed)) {
     const std::string name = entry.path().filename().string();
-    // Those in the making and the shell's are in use, and toolchain.cpp removes headers.
+    // Folders in the making and the shell's are in use, and toolchain.cpp removes headers.
     if (name.starts_with(kHeaderFolder) || name.starts_with(kShellFolder) ||
         name.starts_with("making-")) {
       continue;

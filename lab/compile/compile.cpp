@@ -66,8 +66,8 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   }
   const fs::path cache = cache_folder(run.tell);
   // Objects are named by what they are made of.
-  const std::string made_of = tools.state + joined(inputs.words) +
-                              (inputs.openmp ? "openmp" : "") + state_of_libraries(run.libraries);
+  const std::string made_of = tools.state + joined(inputs.words) + (inputs.openmp ? "openmp" : "") +
+                              state_of_libraries(run.libraries);
   const fs::path finished = cache / hash(made_of);
   if (fs::is_regular_file(finished / "program")) {
     mark_used(finished);
@@ -78,8 +78,8 @@ fs::path compile_for_host_cuda(const LabRun& run) {
   std::error_code failed;
   fs::rename(temporary.path, finished, failed);  // another process may have been faster
   if (!fs::is_regular_file(finished / "program")) {
-    throw Error(ErrorKind::data, fmt::format("{}: cannot be made: {}",
-                                             printable(finished.string()), failed.message()));
+    throw Error(ErrorKind::data, fmt::format("{}: cannot be made: {}", printable(finished.string()),
+                                             failed.message()));
   }
   prune(cache);
   return finished / "program";

@@ -18,7 +18,7 @@ namespace weft::lab {
 struct CompilerFlags {
   std::vector<std::string> folders, definitions;  // -I and -D
   std::vector<std::string> passed_on;             // words for the compiler as they are
-  std::vector<std::string> libraries;             // -L and -l words
+  std::vector<std::string> libraries;             // -L, -l and -Wl words
   std::string standard = "gnu++17";               // nvcc's default
   bool openmp = false;
 };

@@ -71,8 +71,6 @@ constexpr std::array kIgnored = {
     Ignored{"-Xcudafe", true, true},
     Ignored{"--cudafe-options", true, true},
     Ignored{"-Xarchive", true, true},
-    Ignored{"-Xlinker", true, true},
-    Ignored{"--linker-options", true, true},
     Ignored{"-res-usage"},
     Ignored{"--resource-usage"},
     Ignored{"-m64"},
@@ -136,7 +134,7 @@ constexpr std::array kIgnored = {
 
 // Libraries of a toolkit that the lab does not have. A program that calls them does not link.
 constexpr std::array<std::string_view, 13> kToolkitLibraries = {
-    "cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nvrtc",
+    "cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn",    "nvrtc",
     "cupti",  "nvml",   "npp",   "nvjpeg",   "nccl",     "nvidia-ml"};
 
 bool is_of_toolkit(std::string_view library) {
@@ -240,6 +238,10 @@ bool take_nvcc_flag(const std::vector<std::string>& words, std::size_t& at, Comp
     take_host_options(value, flags, ignored);
   } else if (one_of(word, {"-fopenmp", "-fPIC", "-pthread"})) {
     take_host_options(word, flags, ignored);
+  } else if (take_value(words, at, {"-Xlinker", "--linker-options"}, value)) {
+    flags.libraries.push_back("-Wl," + value);
+  } else if (word.starts_with("-Wl,") || word == "-rdynamic") {
+    flags.libraries.push_back(word);
   } else if (is_ignored(words, at)) {
     ignored.push_back(word);
   } else if (take_value(words, at, {"-L", "--library-path"}, value)) {

@@ -101,6 +101,7 @@ Job prepared(const Toolchain& tools, const fs::path& cache, const SourceFile& so
   job.words.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
   job.words.insert(job.words.end(), {"-x", source.is_c ? "c" : "c++"});
   if (!source.is_c) job.words.insert(job.words.end(), {"-include", header.string()});
+  if (source.is_host) job.words.insert(job.words.end(), {"-include", kHostSourceHeader});
 
   std::string made_of = tools.state + joined(job.words) + fs::current_path().string() + "\n";
   for (const TranslatedFile& file : job.translation.files) made_of += file.text + '\0';
@@ -155,7 +156,7 @@ std::vector<ObjectFile> compile_sources(const Toolchain& tools,
     Job& job = jobs[i];
     job.folder = job.finished;
     if (how.dry) {
-      how.tell(joined(job.command("-c")));
+      std::fputs(("#$ " + joined(job.command("-c")) + "\n").c_str(), stderr);
       continue;
     }
     if (!keeps && fs::is_regular_file(job.object())) {
@@ -228,7 +229,9 @@ void link_program(const Toolchain& tools, const LinkInputs& inputs, const fs::pa
   std::string shown;
   bool has_main = true;
   for (std::string line; std::getline(lines, line);) {
-    const bool of_main = line.find("__real_main") != std::string::npos;
+    const bool of_main = line.ends_with("undefined reference to `main'") ||
+                         line.ends_with("undefined symbol: main") ||
+                         line.find("__real_main") != std::string::npos;
     has_main = has_main && !of_main;
     if (of_main || line.find("libweft_lab.a") != std::string::npos) continue;
     for (const auto& [object, source] : inputs.sources) replace_all(line, object, source);

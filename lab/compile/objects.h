@@ -15,7 +15,8 @@ namespace weft::lab {
 
 struct SourceFile {
   std::filesystem::path path;
-  bool is_c = false;  // compiled as C
+  bool is_c = false;     // compiled as C
+  bool is_host = false;  // C++ for a host compiler, which does not define __CUDACC__
 };
 bool is_c(const std::filesystem::path& path);
 
@@ -29,7 +30,7 @@ struct Compilation {
   bool openmp_by_source = true;  // also where a source has a pragma of OpenMP's
   bool needs_main = false;       // one of the sources has to have main()
   std::filesystem::path keep;    // where what is made stays; empty: objects are in the cache
-  bool dry = false;              // `tell` gets the commands, and nothing is compiled
+  bool dry = false;              // the commands are printed on stderr, and nothing is compiled
   Tell tell;                     // told of notes
 };
 
@@ -44,7 +45,7 @@ std::string preprocessed(const Toolchain& tools, const SourceFile& source, const
 
 // What a program is linked from.
 struct LinkInputs {
-  std::vector<std::string> words;             // objects, archives, -l and -L
+  std::vector<std::string> words;              // objects, archives, -l and -L
   std::map<std::string, std::string> sources;  // by the path of an object of the lab's cache
   bool openmp = false;
   std::string name;  // of the program in messages

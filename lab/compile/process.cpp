@@ -23,7 +23,6 @@
 #include "engine/error.h"
 #include "engine/leftovers.h"
 #include "engine/text.h"
-#include "lab/compile/shell.h"
 
 extern char** environ;
 
@@ -224,7 +223,8 @@ std::vector<ToolResult> run_tools(const std::vector<std::vector<std::string>>& c
   std::size_t next = 0;
   bool goes_on = true;
   while (!running.empty() || (goes_on && next < commands.size())) {
-    while (goes_on && next < commands.size() && running.size() < std::max<std::size_t>(at_once, 1)) {
+    while (goes_on && next < commands.size() &&
+           running.size() < std::max<std::size_t>(at_once, 1)) {
       running.push_back({next, std::make_unique<Tool>(commands[next], true)});
       ++next;
     }
@@ -247,10 +247,19 @@ int run_tool(const std::vector<std::string>& words, std::string* output) {
   return result.code;
 }
 
+std::filesystem::path shell_folder() {
+  const char* folder = std::getenv("WEFT_LAB_SHELL");
+  return folder == nullptr || *folder != '/' ? "" : folder;
+}
+
 std::string find_command(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const std::string stand_ins = (shell_folder() / "bin").string();
+  const std::size_t slash = name.rfind('/');
+  if (slash != std::string::npos) {
+    if (name.substr(0, slash) == stand_ins) return find_command(name.substr(slash + 1));
+    return access(name.c_str(), X_OK) == 0 ? name : "";
+  }
   const char* path = std::getenv("PATH");
-  const std::string stand_ins = stand_in_folder().string();
   std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     if (!folder.starts_with('/') || folder == stand_ins) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,13 @@ std::vector<ToolResult> run_tools(const std::vector<std::vector<std::string>>& c
 // One tool. Without `output`, its standard output and error are its parent's.
 int run_tool(const std::vector<std::string>& words, std::string* output = nullptr);
 
-// The path of a command, empty when it is not there. PATH's relative folders are not searched, nor
-// is that of the lab's own stand-ins (shell.h): a name with a slash is a path as it is.
+// The folder of the lab shell that this process runs in ($WEFT_LAB_SHELL; see nvcc/shell.h); empty
+// outside of one.
+std::filesystem::path shell_folder();
+
+// The path of a command, empty when it is not there. PATH's relative folders are not searched. A
+// name with a slash is a path as it is, but for that of a stand-in of the shell's, which is never
+// found: the command behind it is.
 std::string find_command(const std::string& name);
 
 // As a line for a shell.

@@ -154,12 +154,12 @@ std::vector<std::string> link_command(const Toolchain& tools,
                                       const fs::path& program) {
   std::vector<std::string> words = {tools.cxx};
   words.insert(words.end(), inputs.begin(), inputs.end());
-  words.insert(words.end(), {(tools.lab / "libweft_lab.a").string(), tools.boost_context,
-                             "-Wl,-u,weft_lab_begin", openmp ? "-fopenmp" : "-pthread", "-lm",
-                             "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
-                             "-Wl,--wrap=putchar,--wrap=__assert_fail,--wrap=malloc,--wrap=free",
-                             "-Wl,-T," + (tools.lab / "lab/runtime/lab.ld").string(), "-o",
-                             program.string()});
+  words.insert(words.end(),
+               {(tools.lab / "libweft_lab.a").string(), tools.boost_context,
+                "-Wl,-u,weft_lab_begin", openmp ? "-fopenmp" : "-pthread", "-lm",
+                "-Wl,--wrap=main,--wrap=exit,--wrap=printf,--wrap=puts",
+                "-Wl,--wrap=putchar,--wrap=__assert_fail,--wrap=malloc,--wrap=free",
+                "-Wl,-T," + (tools.lab / "lab/runtime/lab.ld").string(), "-o", program.string()});
   return words;
 }
 

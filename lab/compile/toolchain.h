@@ -33,6 +33,8 @@ std::filesystem::path precompiled_header(const Toolchain& tools, const std::file
                                          const std::vector<std::string>& begin);
 // The same header as it is.
 inline constexpr const char* kLabHeader = "lab/runtime/lab.h";
+// And one behind it, in sources for host compilers.
+inline constexpr const char* kHostSourceHeader = "lab/runtime/host_source.h";
 
 // The command that links a program from these objects, archives and -l words.
 std::vector<std::string> link_command(const Toolchain& tools,

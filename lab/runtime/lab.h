@@ -41,6 +41,7 @@
 #define __CUDA_ARCH__ 800
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
 #undef CUDART_VERSION
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000

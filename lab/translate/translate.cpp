@@ -211,4 +211,18 @@ Translation translate(const std::vector<fs::path>& program,
   return result;
 }
 
+bool includes_cuda(const fs::path& source, const std::vector<std::string>& folders) {
+  if (!fs::is_regular_file(source)) return false;
+  try {
+    for (const Source& one : Reader(folders).run({source})) {
+      for (const Include& include : one.tokens.includes) {
+        if (include.name == "cuda_runtime.h" || is_of_the_runtime(include.name)) return true;
+      }
+    }
+  } catch (const Error&) {
+    return false;
+  }
+  return false;
+}
+
 }  // namespace weft::lab

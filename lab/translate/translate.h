@@ -26,4 +26,8 @@ struct Translation {
 Translation translate(const std::vector<std::filesystem::path>& program,
                       const std::vector<std::string>& folders);
 
+// Does the source, or one of the program's own headers that it includes, include a header of CUDA's
+// runtime? False for a file that cannot be read.
+bool includes_cuda(const std::filesystem::path& source, const std::vector<std::string>& folders);
+
 }  // namespace weft::lab
