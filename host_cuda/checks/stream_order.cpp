@@ -27,8 +27,8 @@ struct Launch {
 
 constexpr std::size_t kMostLaunches = 4096;  // of which accesses are compared
 
-// Those of priority 200 are there before a program's own variables and after them: its destructors
-// may call the runtime.
+// The variables of priority 200 live longer than a program's own, whose destructors may call the
+// runtime.
 std::mutex mutex;  // guards all of these
 [[gnu::init_priority(200)]] std::map<const void*, Stream> streams = {{nullptr, {}}};
 [[gnu::init_priority(200)]] std::map<const void*, Known> events;
