@@ -184,7 +184,7 @@ def outcome(weft: str, folder: pathlib.Path, row: dict, seconds: float, nvcc: st
         asked = [int(number) for number in re.findall(r"\bargv\s*\[\s*(\d+)\s*\]", text)]
         if kind == "crash" and max(asked, default=0) > len(words) - 1 - words.index("--"):
             kind, detail = "needs", "arguments"
-        elif (kind in ("crash", "finding", "slow") or (kind == "ran" and code != 0)) and re.search(r"\bscanf\s*\(|\bcin\s*>>", text):
+        elif (kind in ("crash", "finding", "slow") or (kind == "ran" and code != 0)) and re.search(r"^[^/\n]*\b(scanf\s*\(|cin\s*>>)", text, re.M):
             kind, detail = "needs", "input"
         if nvcc and kind in ("compile", "link", "refused"):
             flags = [flag for i, flag in enumerate(words) if flag == "-I" or (i and words[i - 1] == "-I")]
