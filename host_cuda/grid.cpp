@@ -38,7 +38,7 @@ namespace {
 
 constexpr int kPatience = 10000;  // rounds in which threads only poll
 
-std::string failure;                    // why the grid ended early
+Told failure;                           // why the grid ended early, without its kernel
 bool stopped = false;                   // was that a wish?
 StopQuestion stop_requested = nullptr;  // of set_stop()
 
@@ -73,15 +73,21 @@ std::string coordinates(uint3 at) {
   return str("(", at.x, ", ", at.y, ", ", at.z, ")");
 }
 
-void thread_main() {
-  checked = running;
-  running_grid->call->run();
+[[noreturn]] void end_thread() {
   checked = nullptr;
   Thread& thread = *running;
+  settle_all_accesses(thread);
   thread.finished = true;
   ++thread.block->finished;
   thread_exits(thread);
   Fiber::suspend(true);
+  __builtin_unreachable();
+}
+
+void thread_main() {
+  checked = running;
+  running_grid->call->run();
+  end_thread();
 }
 
 class Runner {
@@ -97,9 +103,18 @@ class Runner {
     run(0, total);
   }
 
+  // Has one of the blocks that still run lost a thread?
+  bool has_lost() const {
+    return std::any_of(blocks_.begin(), blocks_.end(),
+                       [](const std::unique_ptr<Block>& one) { return one->has_lost; });
+  }
+
   // Puts back what a failure has left.
   ~Runner() {
-    for (std::unique_ptr<Block>& block : blocks_) idle_blocks.push_back(std::move(block));
+    for (std::unique_ptr<Block>& block : blocks_) {
+      for (Thread& thread : block->thread) abandon_accesses(thread);
+      idle_blocks.push_back(std::move(block));
+    }
     running = nullptr;
   }
 
@@ -121,7 +136,7 @@ class Runner {
         }
       }
       if (stop_requested != nullptr && stop_requested()) {
-        failure = "stopped";
+        failure.text = "stopped";
         stopped = true;
         return;
       }
@@ -130,14 +145,15 @@ class Runner {
       for (const std::unique_ptr<Block>& block : blocks_) {
         enter(*block);
         moved = run_round(*block) || moved;
-        if (!failure.empty()) return;
+        if (!failure.text.empty()) return;
       }
       if (grid_.cooperative) release_grid_barrier();
       patience_ = moved ? kPatience : patience_ - 1;
       for (std::unique_ptr<Block>& block : blocks_) {
         if (patience_ <= 0 || stuck(*block)) {
-          failure = why_stuck(*block);
-          return;
+          if (!resolve_doubts(*block)) explain_stuck(*block);
+          if (!failure.text.empty()) return;
+          patience_ = kPatience;
         }
         if (block->finished == block->threads) {
           block_is_done();
@@ -168,7 +184,7 @@ class Runner {
     make_room_for_accesses();
     const auto piece = [this](std::uint64_t from, std::uint64_t to) {
       run(from, to);
-      return failure.empty();
+      return failure.text.empty();
     };
     const bool done = run_on_workers(next, end, piece);
     if (!done) kernels_in_order.insert(grid_.call->kernel());
@@ -184,6 +200,7 @@ class Runner {
     block.index = {number % grid_.grid.x, number / grid_.grid.x % grid_.grid.y,
                    number / grid_.grid.x / grid_.grid.y};
     block.threads = static_cast<int>(shape.x * shape.y * shape.z);
+    block.has_lost = false;
     block.finished = block.waiting_block = block.waiting_grid = block.waiting_warp = block.vote = 0;
     block.phase = 0;
     block.number = number;
@@ -204,7 +221,7 @@ class Runner {
       thread.block = &block;
       thread.id = id;
       thread.index = {place % shape.x, place / shape.x % shape.y, place / shape.x / shape.y};
-      thread.finished = false;
+      thread.finished = thread.lost = false;
       thread.wait = Wait::nothing;
       thread.seen = {};
       thread.looks = {};
@@ -214,6 +231,8 @@ class Runner {
       thread.knowledge.reset();
       thread.site = nullptr;
       thread.copies.clear();
+      thread.pending.clear();
+      thread.has_pending = false;
       thread.commits = 0;
       thread.fiber.start(thread_main);
     }
@@ -224,9 +243,10 @@ class Runner {
   static void allocate_dynamic(Block& block, std::size_t bytes) {
     constexpr std::size_t kAlignment = 256;
     void* memory = nullptr;
-    if (posix_memalign(&memory, kAlignment, bytes) != 0) throw std::bad_alloc();
-    block.dynamic.reset(static_cast<char*>(memory));
-    std::memset(memory, 0xff, bytes);
+    constexpr std::size_t kRoom = FreeDynamic::kRoom;
+    if (posix_memalign(&memory, kAlignment, bytes + 2 * kRoom) != 0) throw std::bad_alloc();
+    block.dynamic.reset(static_cast<char*>(memory) + kRoom);
+    std::memset(block.dynamic.get(), 0xff, bytes);
   }
 
   // Makes the block's __shared__ variables the current ones.
@@ -258,7 +278,7 @@ class Runner {
       const std::uint32_t phase = block.phase;
       thread.fiber.resume();
       running = nullptr;
-      if (!failure.empty()) return true;
+      if (!failure.text.empty()) return true;
       if (recording() && block.phase != phase) record_barrier(block, phase, thread.site);
       moved = moved || !polled;
     }
@@ -315,8 +335,16 @@ std::string where(const Thread& thread) {
              phase == 1 ? " barrier" : " barriers");
 }
 
-void set_failure(const std::string& message) {
-  if (failure.empty()) failure = message;
+void set_failure(const char* kind, const std::string& message, const std::string& line) {
+  if (failure.text.empty()) failure = {kind, "", message, line};
+}
+void set_failure(const char* kind, const std::string& message, const void* site) {
+  set_failure(kind, message, site == nullptr ? "" : source_line(site));
+}
+
+void lose_thread() {
+  running->lost = running->block->has_lost = true;
+  end_thread();
 }
 
 void poll() {
@@ -330,8 +358,8 @@ void yield() {
   Fiber::suspend();
 }
 
-void run_grid(const Grid& grid, std::uint64_t schedule) {
-  failure.clear();
+bool run_grid(const Grid& grid, std::uint64_t schedule) {
+  failure = {};
   stopped = false;
   running_grid = &grid;
   block_shape = grid.block;
@@ -343,14 +371,22 @@ void run_grid(const Grid& grid, std::uint64_t schedule) {
   }
   begin_checks(grid);
   begin_workers();
+  bool has_lost = false;
   {
     Runner runner(grid, schedule);
     runner.run();
+    has_lost = runner.has_lost();
+  }
+  if (!failure.text.empty() && lists_findings() && !stopped) {
+    // Where a thread was lost, others may wait for it: that is no second finding.
+    if (!has_lost) tell_at(failure.kind.c_str(), failure.text, failure.line);
+    running_grid = nullptr;
+    return false;
   }
   running_grid = nullptr;
-  if (failure.empty()) return;
+  if (failure.text.empty()) return true;
   if (stopped) throw Stopped("host-cuda: stopped");
-  throw Error(ErrorKind::check_failed, "host-cuda: " + with_remedy(failure));
+  throw Error(ErrorKind::check_failed, "host-cuda: " + with_remedy(failure.text));
 }
 
 }  // namespace weft::host_cuda

@@ -14,6 +14,8 @@
 #include "host_cuda/checks/shadow.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/fiber.h"
+#include "host_cuda/findings/bad_access.h"
+#include "host_cuda/findings/findings.h"
 #include "host_cuda/language/language.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/language/warp.h"
@@ -52,6 +54,7 @@ struct Thread {
   int id = 0;  // in the block, x fastest; lane id % 32 of warp id / 32
   uint3 index{};
   bool finished = false;
+  bool lost = false;  // a finding has ended it, and the grid goes on
   Wait wait = Wait::nothing;
   WarpCall call{};                 // while it waits for its warp
   const void* site = nullptr;      // of the barrier that it waits at, or of what it polls
@@ -61,11 +64,13 @@ struct Thread {
   std::size_t next_look = 0;
   std::uintptr_t last_read = 0;  // the address of the last plain read, and its place
   const void* last_read_site = nullptr;
+  bool has_pending = false;              // accesses that bad_access.h has to settle
   bool watched = false;                  // its last access was an atomic one
   const void* last_look = nullptr;       // the address of the last strong access
   std::unique_ptr<Knowledge> knowledge;  // null: of nothing but its block's
   std::vector<AsyncCopy> copies;         // not waited for
   std::uint32_t commits = 0;
+  std::vector<PendingAccess> pending;
   ThreadTrace trace;
 
   // Has it read the word by a strong access of late?
@@ -76,27 +81,36 @@ struct Thread {
   }
 };
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
+// Dynamic shared memory, with room around it for accesses that a finding has told of.
+struct FreeDynamic {
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr std::size_t kRoom = 0;
+#else
+  static constexpr std::size_t kRoom = 4096;
+#endif
+  void operator()(char* memory) const {
+    std::free(memory - kRoom);
+  }
 };
 
 struct Block {
   uint3 index{};
   int threads = 0;             // of the grid's block shape
   std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
+  bool has_lost = false;       // is one of them lost?
   int finished = 0, waiting_block = 0, waiting_grid = 0, waiting_warp = 0;
-  int vote = 0;                         // of the barrier that is being gathered
-  std::uint32_t phase = 0;              // barriers of the block passed
-  std::uint32_t number = 0;             // in the grid, x fastest
-  Segment ordered = 0;                  // all threads know what all did before this segment
-  Segment alone_since = 0;              // no other block has run since this segment began
-  bool only_barriers = true;            // order its threads since the last one of the block
-  Clock acquired, released[2];          // what all threads know, and what was fenced, by scope
-  bool has_knowledge = false;           // has a thread more, since the last barrier?
-  std::vector<char> statics;            // its __shared__ variables while another block runs
-  std::unique_ptr<char, Free> dynamic;  // its dynamic shared memory
-  Shadow shared;                        // what is known about the accesses
-  std::vector<std::uint64_t> steps;     // of each warp that RequestListeners have been told
+  int vote = 0;                 // of the barrier that is being gathered
+  std::uint32_t phase = 0;      // barriers of the block passed
+  std::uint32_t number = 0;     // in the grid, x fastest
+  Segment ordered = 0;          // all threads know what all did before this segment
+  Segment alone_since = 0;      // no other block has run since this segment began
+  bool only_barriers = true;    // order its threads since the last one of the block
+  Clock acquired, released[2];  // what all threads know, and what was fenced, by scope
+  bool has_knowledge = false;   // has a thread more, since the last barrier?
+  std::vector<char> statics;    // its __shared__ variables while another block runs
+  std::unique_ptr<char, FreeDynamic> dynamic;  // its dynamic shared memory
+  Shadow shared;                               // what is known about the accesses
+  std::vector<std::uint64_t> steps;            // of each warp that RequestListeners have been told
 };
 
 struct Grid {
@@ -129,8 +143,9 @@ class Unchecked {
 extern const Grid* running_grid;
 
 // Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread
-// in order. Throws check_failed.
-void run_grid(const Grid& grid, std::uint64_t schedule);
+// in order. Throws check_failed at a finding, or where findings are listed returns false when one
+// has ended the grid.
+bool run_grid(const Grid& grid, std::uint64_t schedule);
 
 // The thread has ended: barriers and operations of its warp may have waited for nobody else.
 void thread_exits(Thread& thread);
@@ -139,16 +154,27 @@ void lane_exits(const Thread& thread);  // of the warp only
 // Completes an operation of tensor_core.h; each lane's address is what it has brought.
 void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);
 
-void set_failure(const std::string& message);
+// `kind` is a literal with which the message begins, `site` a return address, and `line` what
+// stands for one where there is none.
+void set_failure(const char* kind, const std::string& message, const void* site);
+void set_failure(const char* kind, const std::string& message, const std::string& line);
 
 // Ends the grid: run_grid() throws an Error with the text that `message` returns. The stack of the
 // running thread is left as it is, so nothing on it may own memory by then.
-template <class Message>
-[[noreturn]] void fail(Message message) {
-  set_failure(message());
+template <class Site, class Message>
+[[noreturn]] void fail(const char* kind, const Site& site, Message message) {
+  set_failure(kind, message(), site);
   Fiber::suspend(true);
   __builtin_unreachable();
 }
+// The same, unless findings are listed: then it is told, and the grid goes on.
+template <class Message>
+void found(const char* kind, const void* site, Message message) {
+  if (!lists_findings()) fail(kind, site, message);
+  if (!told_before(kind, site)) tell(kind, message(), site);
+}
+// Ends the running thread after a finding that has been told; the others go on.
+[[noreturn]] void lose_thread();
 
 // "kernel reduce<float>, block (1, 0, 0), thread (5, 0, 0), after 3 barriers"
 std::string where(const Thread& thread);

@@ -16,6 +16,7 @@
 #include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
+#include "host_cuda/findings/device_error.h"
 #include "host_cuda/graphs.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/memory/written.h"
@@ -107,7 +108,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
   host_waits();
   host_follows_stream(stream);
-  return cudaSuccess;
+  return device_error();
 }
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
@@ -118,14 +119,18 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   return cudaMallocAsync(data, bytes, nullptr);
 }
 cudaError_t cudaFree(void* data) {
-  check_free({"cudaFree", __builtin_return_address(0)}, data, Memory::device);
+  if (!check_free({"cudaFree", __builtin_return_address(0)}, data, Memory::device)) {
+    return noted(cudaErrorInvalidValue);
+  }
   host_waits();
   host_follows_all();
   weft::host_cuda::free_device_memory(data);
-  return cudaSuccess;
+  return device_error();
 }
 cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
-  check_free({"cudaFreeAsync", __builtin_return_address(0)}, data, Memory::device);
+  if (!check_free({"cudaFreeAsync", __builtin_return_address(0)}, data, Memory::device)) {
+    return noted(cudaErrorInvalidValue);
+  }
   weft::host_cuda::free_device_memory(data);
   return cudaSuccess;
 }
@@ -134,7 +139,9 @@ cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
   return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFreeHost(void* data) {
-  check_free({"cudaFreeHost", __builtin_return_address(0)}, data, Memory::pinned);
+  if (!check_free({"cudaFreeHost", __builtin_return_address(0)}, data, Memory::pinned)) {
+    return noted(cudaErrorInvalidValue);
+  }
   weft::host_cuda::free_device_memory(data);
   return cudaSuccess;
 }
@@ -143,16 +150,18 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, std::size_t bytes, cudaM
   if (device_is_lost()) return cudaErrorLaunchFailure;
   const Calling calling({"cudaMemcpyAsync", __builtin_return_address(0)});
   const HostCall call = Calling::outermost();
-  check_copy(call, dst, src, bytes, kind);
+  if (!check_copy(call, dst, src, bytes, kind)) return noted(cudaErrorInvalidValue);
   stream_works(stream);
   weft::host_cuda::submit(
       stream, [=] { run_copy(call, dst, src, bytes); }, cudaGraphNodeTypeMemcpy);
   copy_runs(call, dst, src);
-  return cudaSuccess;
+  return device_error();
 }
 cudaError_t cudaMemsetAsync(void* dst, int value, std::size_t bytes, cudaStream_t stream) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
-  check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes);
+  if (!check_fill({"cudaMemsetAsync", __builtin_return_address(0)}, dst, bytes)) {
+    return noted(cudaErrorInvalidValue);
+  }
   stream_works(stream);
   weft::host_cuda::submit(
       stream,
@@ -182,7 +191,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (device_is_lost()) return cudaErrorLaunchFailure;
   host_waits();
   host_follows_event(event);
-  return cudaSuccess;
+  return device_error();
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();

@@ -2,7 +2,6 @@
 #include "host_cuda/stuck.h"
 
 #include "engine/error.h"
-#include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
 
 namespace weft::host_cuda {
@@ -27,9 +26,7 @@ std::string doing(const Thread& thread) {
 
 }  // namespace
 
-std::string why_stuck(const Block& block) {
-  const std::string doubt = doubt_of(block);
-  if (!doubt.empty()) return doubt;
+void explain_stuck(const Block& block) {
   const Thread* first = nullptr;
   for (int id = 0; id < block.threads; ++id) {
     const Thread& thread = block.thread[static_cast<std::size_t>(id)];
@@ -43,31 +40,37 @@ std::string why_stuck(const Block& block) {
           continue;  // it is left out
         }
         if (other >= static_cast<std::size_t>(block.threads)) {
-          return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
-                     source_line(thread.call.site), " names lane ", lane,
-                     ", which the block does not have");
+          return set_failure("missing lane",
+                             str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
+                                 source_line(thread.call.site), " names lane ", lane,
+                                 ", which the block does not have"),
+                             thread.call.site);
         }
         const Thread& lane_thread = block.thread[other];
         if (lane_thread.wait == Wait::warp && lane_thread.call.mask == thread.call.mask &&
             lane_thread.call.op == thread.call.op) {
           continue;
         }
-        return str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
-                   source_line(thread.call.site), " waits for lane ", lane, ", but ",
-                   thread_name(lane_thread), " ", doing(lane_thread));
+        return set_failure("missing lane",
+                           str("missing lane: ", where(thread), ": ", thread.call.name, " of ",
+                               source_line(thread.call.site), " waits for lane ", lane, ", but ",
+                               thread_name(lane_thread), " ", doing(lane_thread)),
+                           thread.call.site);
       }
     }
     if (!thread.finished && first == nullptr) first = &thread;
   }
-  if (first == nullptr) return "deadlock";
+  if (first == nullptr) return set_failure("deadlock", "deadlock", nullptr);
   for (int id = 0; id < block.threads; ++id) {
     const Thread& thread = block.thread[static_cast<std::size_t>(id)];
     if (first->wait == Wait::block && thread.wait != Wait::block) {
-      return str("divergent barrier: ", where(*first), " ", doing(*first), ", but ",
-                 thread_name(thread), " ", doing(thread));
+      return set_failure("divergent barrier",
+                         str("divergent barrier: ", where(*first), " ", doing(*first), ", but ",
+                             thread_name(thread), " ", doing(thread)),
+                         first->site);
     }
   }
-  return str("deadlock: ", where(*first), " ", doing(*first));
+  set_failure("deadlock", str("deadlock: ", where(*first), " ", doing(*first)), first->site);
 }
 
 }  // namespace weft::host_cuda

@@ -12,12 +12,14 @@
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/kernel/counts_text.h"
+#include "examples/weft/lab/documents.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/watch/page.h"
 #include "lab/compile/compile.h"
 #include "lab/compile/process.h"
 #include "lab/nvcc/nvcc.h"
 #include "lab/nvcc/shell.h"
+#include "lab/record/finding_kinds.h"
 #include "lab/record/record.h"
 
 namespace weft::cli {
@@ -78,8 +80,45 @@ void write_page(const LabRun& run, lab::Record record) {
                 ": open it in a browser\n"));
 }
 
+std::string all_kinds() {
+  std::string list;
+  for (const lab::FindingKind& kind : lab::finding_kinds()) {
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", kind.name);
+  }
+  return list;
+}
+
+// The program reads these (lab/runtime/findings.h).
+void set_findings(const LabRun& run) {
+  std::string allowed;
+  for (const std::string& kind : run.allow) {
+    if (lab::find_kind(kind) == nullptr) {
+      throw Error(ErrorKind::usage, fmt::format("--allow: there is no kind '{}'; the kinds are {}",
+                                                printable(kind), all_kinds()));
+    }
+    allowed += kind + ",";
+  }
+  setenv("WEFT_LAB_STOP", run.stop.c_str(), 1);
+  setenv("WEFT_LAB_ALLOW", allowed.c_str(), 1);
+  if (run.strict) setenv("WEFT_LAB_STRICT", "1", 1);
+}
+
+void write_documents(const LabRun& run, int code, const std::filesystem::path& left) {
+  std::vector<lab::FoundRecord> found;  // a program that ends early may have left none
+  if (std::filesystem::exists(left)) found = lab::read_found(left.string());
+  if (!run.json.empty()) {
+    const std::string text = findings_json(run.file, code, found);
+    data::write_file_atomically(run.json, std::string_view(text));
+  }
+  if (!run.sarif.empty()) {
+    const std::string text = findings_sarif(code, found);
+    data::write_file_atomically(run.sarif, std::string_view(text));
+  }
+}
+
 // What the program reads from its environment, or the programs that a shell's commands start.
 void set_environment(const LabRun& run) {
+  set_findings(run);
   setenv("WEFT_HOST_CUDA_SCHEDULES", std::to_string(run.schedules).c_str(), 1);
   const auto jobs = run.gdb ? 1 : run.jobs;  // a breakpoint holds in one process
   if (jobs) setenv("WEFT_HOST_CUDA_JOBS", std::to_string(*jobs).c_str(), 1);
@@ -96,14 +135,26 @@ std::filesystem::path program_of(const LabRun& run) {
 
 int run_lab(const LabRun& run) {
   if (!run.watch.empty()) require_folder_of("--watch", run.watch);
+  if (!run.json.empty()) require_folder_of("--json", run.json);
+  if (!run.sarif.empty()) require_folder_of("--sarif", run.sarif);
+  const bool has_documents = !run.json.empty() || !run.sarif.empty();
+  set_environment(run);
+  if (run.device == "cuda" && has_documents) {
+    throw Error(ErrorKind::usage,
+                "--json and --sarif tell what host-cuda finds: leave out --device cuda");
+  }
   if (run.device == "cuda") return explained(run, lab::run_on_gpu(run));
   const std::filesystem::path program = program_of(run);
-  set_environment(run);
   std::vector<std::string> words = {program.string()};
   std::optional<lab::TemporaryFolder> folder;
-  std::filesystem::path record;
-  if (run.counts || !run.watch.empty()) {
-    folder.emplace(lab::cache_folder(run.tell));
+  std::filesystem::path record, found;
+  const bool has_record = run.counts || !run.watch.empty();
+  if (has_record || has_documents) folder.emplace(lab::cache_folder(run.tell));
+  if (has_documents) {
+    found = folder->path / "findings";
+    setenv("WEFT_LAB_FINDINGS", found.c_str(), 1);
+  }
+  if (has_record) {
     record = folder->path / "record";
     setenv("WEFT_LAB_RECORD", record.c_str(), 1);
     if (!run.watch.empty()) setenv("WEFT_LAB_TRACE", "1", 1);
@@ -114,7 +165,8 @@ int run_lab(const LabRun& run) {
   }
   words.insert(words.end(), run.arguments.begin(), run.arguments.end());
   const int code = explained(run, lab::run_program(words));
-  if (!folder || !std::filesystem::exists(record)) return code;  // what ends early leaves none
+  if (has_documents) write_documents(run, code, found);
+  if (!has_record || !std::filesystem::exists(record)) return code;  // what ends early leaves none
   lab::Record left = lab::read_record(record.string());
   if (run.counts) print_counts(left.counts);
   if (!run.watch.empty()) write_page(run, std::move(left));
@@ -129,6 +181,19 @@ void add_orders(CLI::App& command, LabRun& flags) {
             "processes that run blocks of a grid at the same time (default: one for each core)");
 }
 
+void add_findings(CLI::App& command, LabRun& flags) {
+  add_choice(command, "--stop", flags.stop, {"first", "kernel", "never"},
+             "ends a program at the first finding, at the end of the kernel with one, or never")
+      ->capture_default_str();
+  command.add_option("--allow", flags.allow, "makes findings of this kind notes")
+      ->type_name("KIND")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  command.add_flag("--strict", flags.strict,
+                   "makes notes findings, but of kinds that --allow names");
+}
+
 void add_run(CLI::App& lab_command, Action& action) {
   CLI::App* sub = &lab_command;
   CLI::App* run = sub->add_subcommand(
@@ -139,10 +204,17 @@ void add_run(CLI::App& lab_command, Action& action) {
       "-Xcompiler -fopenmp are taken, and a line names those that change nothing here.\n"
       "Further sources (.cu, .cpp, .cc, .cxx, .c) directly behind the file are compiled and\n"
       "linked with it; what follows them, or follows --, is the program's.\n"
-      "docs/lab.md says what is found, and what of CUDA is there.\n");
+      "docs/lab.md says what is found, and what of CUDA is there.\n"
+      "The kinds of --allow: " +
+      all_kinds() + ".\n");
   auto flags = std::make_shared<LabRun>();
   run->prefix_command(true);
   add_orders(*run, *flags);
+  add_findings(*run, *flags);
+  run->add_option("--json", flags->json, "writes the findings and notes as one JSON object")
+      ->type_name("FILE");
+  run->add_option("--sarif", flags->sarif, "writes them as SARIF 2.1.0, which editors show")
+      ->type_name("FILE");
   run->add_flag("--counts", flags->counts,
                 "memory transactions, bank conflicts, active lanes and atomics, on stderr");
   run->add_option("--watch", flags->watch,
@@ -180,6 +252,7 @@ void add_shell(CLI::App& lab_command, Action& action) {
       "--counts. docs/lab.md says more.\n");
   auto flags = std::make_shared<LabRun>();
   add_orders(*shell, *flags);
+  add_findings(*shell, *flags);
   shell->add_option("COMMAND", flags->arguments, "a command instead of a shell, behind --")
       ->type_name("")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -30,7 +30,7 @@ void check_same_barrier(Block& block) {
     if (first == nullptr) first = &other;
     if (other.site == first->site) continue;
     if (source_line(first->site) != source_line(other.site)) {
-      fail([&] {
+      fail("divergent barrier", first->site, [&] {
         return str("divergent barrier: ", where(*first), " is at the barrier of ",
                    source_line(first->site), ", but ", thread_name(other), " at that of ",
                    source_line(other.site));
@@ -40,7 +40,7 @@ void check_same_barrier(Block& block) {
 }
 
 void note_of_exited(const Block& block, const Thread& waiting) {
-  note(waiting.site, nullptr, [&] {
+  note("barrier without all threads", waiting.site, nullptr, [&] {
     const auto exited = std::find_if(block.thread.begin(), block.thread.begin() + block.threads,
                                      [](const Thread& one) { return one.finished; });
     return str(
@@ -63,7 +63,7 @@ void release_barrier(Block& block) {
     thread.wait = Wait::nothing;
     thread.result = static_cast<std::uint64_t>(block.vote);
   }
-  if (block.finished > 0) note_of_exited(block, *waiting);
+  if (block.finished > 0 && !block.has_lost) note_of_exited(block, *waiting);
   block.waiting_block = block.vote = 0;
   ++block.phase;
   order_block(block);
@@ -90,6 +90,7 @@ int block_barrier(int value, const void* site) {
   const Unchecked here;
   Thread& self = *running;
   Block& block = *self.block;
+  settle_all_accesses(self);
   self.site = site;
   self.wait = Wait::block;
   self.last_read = 0;
@@ -120,8 +121,9 @@ void thread_exits(Thread& thread) {
 void grid_barrier() {
   const Unchecked here;
   Thread& self = *running;
+  settle_all_accesses(self);
   if (!running_grid->cooperative) {
-    fail([&] {
+    fail("grid barrier", __builtin_return_address(0), [&] {
       return str("grid barrier: ", where(self),
                  " is at a barrier of the grid, which was not launched as a cooperative one");
     });
@@ -159,8 +161,9 @@ void* generic_address(unsigned shared) {
 
 void trap() {
   const Unchecked here;
-  fail([&] {
-    return str("trap: ", where(*running), " stopped at ", source_line(__builtin_return_address(0)),
+  const void* site = __builtin_return_address(0);
+  fail("trap", site, [&] {
+    return str("trap: ", where(*running), " stopped at ", source_line(site),
                ": this kernel needs instructions that only a GPU has");
   });
 }

@@ -43,7 +43,9 @@ extern "C" void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, std::uintptr
                      data->array->name, " at ", source_line(site));
   };
   if (running != nullptr) {
-    fail([&] { return weft::str("out of bounds: ", where(*running), ": ", text()); });
+    found("out of bounds", site,
+          [&] { return weft::str("out of bounds: ", where(*running), ": ", text()); });
+    lose_thread();  // the array may be on its stack
   }
   std::fprintf(stderr, "host-cuda: host code: %s\n", weft::printable(text()).c_str());
   std::abort();

@@ -101,11 +101,12 @@ void global_access(Thread& self, std::uintptr_t address, std::size_t bytes, Acce
 
 void outside_of_shared(std::uintptr_t address, std::size_t bytes, Access access,
                        const Variable& variable, const void* site) {
-  fail([&] {
+  found("out of bounds", site, [&] {
     return str("out of bounds: ", where(*running), " ", verb(access), " ", bytes, " bytes at byte ",
                address - variable.begin, " of shared ", variable.name, ", which has ",
                variable.bytes, ", at ", source_line(site));
   });
+  if (!prepare_bad_access(*running, address, bytes, access)) lose_thread();
 }
 
 bool in_stack_of_block(std::uintptr_t address) {
@@ -128,35 +129,36 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
   const Variable* constant = constant_at(address);
   if (constant != nullptr) {
     if (is_read(access) && address + bytes <= constant->begin + constant->bytes) return;
-    fail([&] {
-      return str(is_read(access) ? "out of bounds: " : "constant memory: ", where(*running), " ",
-                 verb(access), " ", bytes, " bytes at byte ", address - constant->begin,
-                 " of __constant__ ", constant->name, ", which has ", constant->bytes, ", at ",
-                 source_line(site));
+    const char* kind = is_read(access) ? "out of bounds" : "constant memory";
+    found(kind, site, [&] {
+      return str(kind, ": ", where(*running), " ", verb(access), " ", bytes, " bytes at byte ",
+                 address - constant->begin, " of __constant__ ", constant->name, ", which has ",
+                 constant->bytes, ", at ", source_line(site));
     });
+    if (!prepare_bad_access(*running, address, bytes, access)) lose_thread();
+    return;
   }
   if (is_read(access) && in_program(address)) return;  // tables that the compiler has made
-  fail([&] {
-    const std::string action = str(where(*running), " ", verb(access), " ", bytes, " bytes at ");
-    const std::string what = "out of bounds: " + action;
-    const std::size_t shared_bytes = running_grid->shared_bytes;
-    const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic.get());
-    if (shared_bytes > 0 && address + kPage >= dynamic &&
-        address < dynamic + shared_bytes + kPage && !in_program(address)) {
-      return str(what, "byte ", static_cast<std::intptr_t>(address - dynamic),
-                 " of dynamic shared memory, which has ", shared_bytes, ", at ", source_line(site));
-    }
-    if (address < kPage) {
-      return str("null pointer: ", action, "address ", address, ", at ", source_line(site));
-    }
-    if (in_stack_of_block(address)) {
-      return str(what, "a local variable of another thread, at ", source_line(site));
-    }
-    if (!in_arena(address) && !in_program(address) && is_mapped(address)) {
-      return str("host pointer: ", action, "an address of host memory, at ", source_line(site));
-    }
-    return str(what, describe_address(address), ", at ", source_line(site));
+  const std::size_t shared_bytes = running_grid->shared_bytes;
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(running->block->dynamic.get());
+  const bool is_dynamic = shared_bytes > 0 && address + kPage >= dynamic &&
+                          address < dynamic + shared_bytes + kPage && !in_program(address);
+  const bool is_null = address < kPage;
+  const bool is_local = !is_dynamic && in_stack_of_block(address);
+  const bool is_host = !is_null && !is_dynamic && !is_local && !in_arena(address) &&
+                       !in_program(address) && is_mapped(address);
+  const char* kind = is_null ? "null pointer" : is_host ? "host pointer" : "out of bounds";
+  found(kind, site, [&] {
+    const std::string met = is_dynamic ? str("byte ", static_cast<std::intptr_t>(address - dynamic),
+                                             " of dynamic shared memory, which has ", shared_bytes)
+                            : is_null  ? str("address ", address)
+                            : is_local ? "a local variable of another thread"
+                            : is_host  ? "an address of host memory"
+                                       : describe_address(address);
+    return str(kind, ": ", where(*running), " ", verb(access), " ", bytes, " bytes at ", met,
+               ", at ", source_line(site));
   });
+  if (!prepare_bad_access(*running, address, bytes, access)) lose_thread();
 }
 
 AccessKind shared_kind(Access access) {
@@ -168,6 +170,16 @@ AccessKind global_kind(Access access) {
   return is_read(access)    ? AccessKind::global_load
          : is_write(access) ? AccessKind::global_store
                             : AccessKind::global_atomic;
+}
+
+inline bool is_in_dynamic(const Block& block, std::uintptr_t address, std::size_t bytes) {
+  const std::uintptr_t at = address - reinterpret_cast<std::uintptr_t>(block.dynamic.get());
+  return at < running_grid->shared_bytes && at + bytes <= running_grid->shared_bytes;
+}
+
+void settle_before_access(Thread& self) {
+  const Unchecked here;
+  settle_accesses(self);
 }
 
 // Host code, which is compiled as kernels are.
@@ -189,6 +201,8 @@ void memory_access(const void* pointer, std::size_t bytes, Access access, const 
     return;
   }
   Thread& self = *running;
+  if (self.has_pending) [[unlikely]]
+    settle_before_access(self);
   if (address - reinterpret_cast<std::uintptr_t>(self.fiber.stack_begin()) < Fiber::kStackBytes) {
     return;  // registers and local memory
   }
@@ -212,12 +226,11 @@ void memory_access(const void* pointer, std::size_t bytes, Access access, const 
       variable = nearest_shared_variable(address);
     }
     if (address + bytes > variable->begin + variable->bytes) {
-      outside_of_shared(address, bytes, access, *variable, site);
+      return outside_of_shared(address, bytes, access, *variable, site);
     }
     shared_access(self, address, bytes, access, site);
     if (recording()) record_access(self, address, bytes, shared_kind(access), site);
-  } else if (address - reinterpret_cast<std::uintptr_t>(self.block->dynamic.get()) + bytes <=
-             running_grid->shared_bytes) {
+  } else if (is_in_dynamic(*self.block, address, bytes)) {
     shared_access(self, address, bytes, access, site);
     if (recording()) record_access(self, address, bytes, shared_kind(access), site);
   } else if (access != Access::matrix_row && access != Access::async_write &&
@@ -281,11 +294,12 @@ void schedule_preemption(std::uint64_t random) {
 
 void misaligned(const void* address, std::size_t alignment, Access kind, const void* site) {
   const Unchecked here;
-  fail([&] {
+  found("misaligned", site, [&] {
     return str("misaligned: ", where(*running), " ", verb(kind), " ", alignment, " bytes, ",
                reinterpret_cast<std::uintptr_t>(address) % alignment,
                " bytes past a multiple of as many, at ", source_line(site));
   });
+  if (alignment > 8) lose_thread();  // instructions of the CPU for it would stop the program
 }
 
 void aligned_access(const void* address, std::size_t alignment, std::size_t bytes, Access kind,

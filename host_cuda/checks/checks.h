@@ -18,9 +18,8 @@ void schedule_preemption(std::uint64_t random);
 void yield();
 void poll();  // the same, of a thread that waits for memory to change
 
-// Ends the grid: the address of an access is not a multiple of the alignment.
-[[noreturn]] void misaligned(const void* address, std::size_t alignment, Access access,
-                             const void* site);
+// Ends the grid, or tells: the address of an access is not a multiple of the alignment.
+void misaligned(const void* address, std::size_t alignment, Access access, const void* site);
 
 // A plain access of the running thread, or of host code where none runs.
 void memory_access(const void* pointer, std::size_t bytes, Access access, const void* site);

@@ -17,7 +17,7 @@ template <bool kReads, std::size_t kBytes>
 [[gnu::always_inline]] inline bool quick_access(const void* pointer, const void* site) {
   if (checked == nullptr || accesses_until_yield > 0 || doubts_open || recording()) return false;
   Thread& self = *running;
-  if (self.watched) return false;
+  if (self.watched || self.has_pending) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto is_in = [&](std::uintptr_t begin, std::size_t bytes) __attribute__((always_inline)) {
     return address - begin <= bytes - kBytes && bytes >= kBytes;

@@ -18,7 +18,6 @@
 namespace weft::host_cuda {
 namespace {
 
-void (*mistake_handler)(const std::string&) = nullptr;
 std::mutex host_mutex;                                   // guards the next three
 [[gnu::init_priority(200)]] std::string running_kernel;  // and where it was launched
 [[gnu::init_priority(200)]] std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
@@ -50,41 +49,49 @@ const char* name_of(cudaMemcpyKind kind) {
   }
 }
 
-// One side of a copy.
-void check_side(const HostCall& call, const char* side, const void* pointer, std::size_t bytes,
+// One side of a copy. False: it is wrong.
+bool check_side(const HostCall& call, const char* side, const void* pointer, std::size_t bytes,
                 bool on_device, cudaMemcpyKind kind, const char* rule) {
   const std::uintptr_t address = number(pointer);
   const Allocation at = allocation_at(address);
   if (at.bytes == 0 && !in_arena(address)) {
     if (on_device && kind != cudaMemcpyDefault && !in_program(address)) {
-      host_mistake(str("wrong direction: ", text_of(call), ": ", rule, ", but the ", side, " is ",
-                       address == 0 ? "a null pointer" : "host memory"));
+      host_mistake("wrong direction", call.site, [&] {
+        return str("wrong direction: ", text_of(call), ": ", rule, ", but the ", side, " is ",
+                   address == 0 ? "a null pointer" : "host memory");
+      });
+      return false;
     }
-    return;
+    return true;
   }
   if (at.bytes == 0) {
-    host_mistake(str("out of bounds: ", text_of(call), ": the ", side, " is ",
-                     describe_host_address(address)));
+    host_mistake("out of bounds", call.site, [&] {
+      return str("out of bounds: ", text_of(call), ": the ", side, " is ",
+                 describe_host_address(address));
+    });
+    return false;
   }
   if (!on_device && kind != cudaMemcpyDefault && at.memory == Memory::device) {
-    host_mistake(str("wrong direction: ", text_of(call), ": ", rule, ", but the ", side,
-                     " is device memory"));
+    host_mistake("wrong direction", call.site, [&] {
+      return str("wrong direction: ", text_of(call), ": ", rule, ", but the ", side,
+                 " is device memory");
+    });
+    return false;
   }
   if (bytes > at.bytes - (address - at.begin)) {
-    host_mistake(str("wrong size: ", text_of(call), ": ", bytes, " bytes, but the ", side,
-                     " is at ", describe_host_address(address)));
+    host_mistake("wrong size", call.site, [&] {
+      return str("wrong size: ", text_of(call), ": ", bytes, " bytes, but the ", side, " is at ",
+                 describe_host_address(address));
+    });
+    return false;
   }
+  return true;
 }
 
 }  // namespace
 
-void host_mistake(const std::string& text) {
-  const std::string message = "host-cuda: " + text;
-  if (mistake_handler != nullptr) mistake_handler(message);
-  throw Error(ErrorKind::check_failed, message);
-}
-void on_host_mistake(void (*function)(const std::string&)) {
-  mistake_handler = function;
+void throw_mistake(const std::string& text) {
+  throw Error(ErrorKind::check_failed, "host-cuda: " + text);
 }
 
 namespace {
@@ -100,33 +107,36 @@ const HostCall& Calling::outermost() {
   return outermost_call;
 }
 
-void check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
+bool check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
                 cudaMemcpyKind kind) {
-  if (bytes == 0) return;
+  if (bytes == 0) return true;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  check_side(call, "target", to, bytes, to_device, kind, name_of(kind));
-  check_side(call, "source", from, bytes, from_device, kind, name_of(kind));
+  return check_side(call, "target", to, bytes, to_device, kind, name_of(kind)) &&
+         check_side(call, "source", from, bytes, from_device, kind, name_of(kind));
 }
 
-void check_fill(const HostCall& call, const void* to, std::size_t bytes) {
-  if (bytes > 0)
-    check_side(call, "target", to, bytes, true, cudaMemcpyDeviceToDevice, "it fills device memory");
+bool check_fill(const HostCall& call, const void* to, std::size_t bytes) {
+  return bytes == 0 || check_side(call, "target", to, bytes, true, cudaMemcpyDeviceToDevice,
+                                  "it fills device memory");
 }
 
-void check_free(const HostCall& call, void* data, Memory expected) {
-  if (data == nullptr) return;
+bool check_free(const HostCall& call, void* data, Memory expected) {
+  if (data == nullptr) return true;
   const std::uintptr_t address = number(data);
   const Allocation at = allocation_at(address);
   const bool pinned = expected == Memory::pinned;
   const bool of_heap = at.memory == Memory::heap || expected == Memory::heap;
-  if (at.begin == address && !of_heap && (at.memory == Memory::pinned) == pinned) return;
-  host_mistake(str("wrong free: ", text_of(call), " is given ",
-                   in_arena(address) ? describe_host_address(address) : "host memory",
-                   of_heap ? ", which only kernels free"
-                   : at.begin == address && at.bytes > 0
-                       ? (pinned ? ", which cudaFree frees" : ", which cudaFreeHost frees")
-                       : ""));
+  if (at.begin == address && !of_heap && (at.memory == Memory::pinned) == pinned) return true;
+  host_mistake("wrong free", call.site, [&] {
+    return str("wrong free: ", text_of(call), " is given ",
+               in_arena(address) ? describe_host_address(address) : "host memory",
+               of_heap ? ", which only kernels free"
+               : at.begin == address && at.bytes > 0
+                   ? (pinned ? ", which cudaFree frees" : ", which cudaFreeHost frees")
+                   : "");
+  });
+  return false;
 }
 
 void kernel_runs(const std::string& kernel, const std::string& line) {
@@ -153,20 +163,28 @@ void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const vo
     return str("host code ", reads ? "reads" : "writes", " ", describe_host_address(address),
                ", at ", source_line(site));
   };
-  if (at.bytes == 0) host_mistake("out of bounds: " + where());
+  if (at.bytes == 0) {  // no page is there
+    host_mistake("out of bounds", site, [&] { return "out of bounds: " + where(); });
+    end_after_findings();
+  }
   if (reads && host_finds_unwritten(address, bytes)) {
-    host_mistake("uninitialised read: " + where() + ", which nobody has written");
+    host_mistake("uninitialised read", site,
+                 [&] { return "uninitialised read: " + where() + ", which nobody has written"; });
   }
   if (at.memory == Memory::device || at.memory == Memory::heap) {
-    host_mistake("device pointer: " + where() + ": copy it to the host first");
+    return host_mistake("device pointer", site, [&] {
+      return "device pointer: " + where() + ": copy it to the host first";
+    });
   }
   const std::lock_guard lock(host_mutex);
   const auto copy = copying.find(at.begin);
   const bool waits = at.memory == Memory::managed ? running_kernel.empty() : copy == copying.end();
   if (waits) return;
-  host_mistake(str("not synchronised: ", where(), "; ",
-                   at.memory == Memory::managed ? running_kernel : copy->second,
-                   " may still run: wait for it first"));
+  host_mistake("not synchronised", site, [&] {
+    return str("not synchronised: ", where(), "; ",
+               at.memory == Memory::managed ? running_kernel : copy->second,
+               " may still run: wait for it first");
+  });
 }
 
 Unwritten copied_unwritten;
@@ -185,7 +203,7 @@ struct Copied {
 
 void copied_out(const HostCall& call, const void* to, const void* from, std::size_t bytes) {
   const std::size_t element = call.element;
-  if (mistake_handler == nullptr || allocation_at(number(to)).bytes > 0 ||
+  if (!lists_findings() || allocation_at(number(to)).bytes > 0 ||
       allocation_at(number(from)).bytes == 0)
     return;
   std::size_t total = 0, longest = 0;
@@ -198,7 +216,7 @@ void copied_out(const HostCall& call, const void* to, const void* from, std::siz
   const std::string what =
       element > 0 ? str(total / element, " elements of ", element, " bytes") : str(total, " bytes");
   const std::string source = describe_host_address(stretches.front().first);
-  note(call.site, nullptr, [&] {
+  host_mistake("unwritten", call.site, [&] {
     return str("unwritten: ", text_of(call), " copies ", what,
                " that nobody has written to the host; the first is ", source);
   });
@@ -225,8 +243,10 @@ void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* si
   const std::size_t span =
       std::min(low + std::max<std::size_t>(bytes, 8), one.bytes - (address - begin) + low);
   if (!has_unwritten_bytes(reinterpret_cast<const void*>(address - low), from - low, span)) return;
-  host_mistake(str("uninitialised read: host code reads, at ", source_line(site), ", what ",
-                   one.call, " has copied there: byte ", address - begin, " of ", one.source));
+  host_mistake("uninitialised read", site, [&] {
+    return str("uninitialised read: host code reads, at ", source_line(site), ", what ", one.call,
+               " has copied there: byte ", address - begin, " of ", one.source);
+  });
 }
 
 std::string caller_line() {

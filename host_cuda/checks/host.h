@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host_cuda/checks/device_memory.h"
+#include "host_cuda/findings/findings.h"
 #include "host_cuda/language/runtime_api.h"
 
 namespace weft::host_cuda {
@@ -31,16 +32,21 @@ class Calling {
   bool is_outermost_;
 };
 
-// A mistake of host code. Throws an Error of kind check_failed with that text, unless a program of
-// the lab has said what to do instead.
-[[noreturn]] void host_mistake(const std::string& text);
-void on_host_mistake(void (*report)(const std::string& text));
+// A mistake of host code at a return address. Throws an Error of kind check_failed with that text,
+// unless findings are listed: then it is told.
+[[noreturn]] void throw_mistake(const std::string& text);
+template <class Text>
+void host_mistake(const char* kind, const void* site, Text text) {
+  if (!lists_findings()) throw_mistake(text());
+  if (!told_before(kind, site)) tell(kind, text(), site);
+}
 
-// Whether the addresses are of the kinds that `kind` says, and within their allocations.
-void check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
+// Are the addresses of the kinds that `kind` says, and within their allocations? A call that is
+// told to be wrong does nothing, and returns an error.
+bool check_copy(const HostCall& call, const void* to, const void* from, std::size_t bytes,
                 cudaMemcpyKind kind);
-void check_fill(const HostCall& call, const void* to, std::size_t bytes);
-void check_free(const HostCall& call, void* data, Memory expected);
+bool check_fill(const HostCall& call, const void* to, std::size_t bytes);
+bool check_free(const HostCall& call, void* data, Memory expected);
 
 // On a GPU a kernel or an asynchronous copy may run until the host waits for it. Memory that both
 // can use is not the host's until then: all managed memory, or the pinned memory of a copy.
@@ -52,7 +58,7 @@ void host_waits();
 void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site);
 
 // What a copy of a program of the lab brings to host memory that nobody has written on the device.
-// It is noted, and a mistake when host code reads it.
+// It is a finding, and so is host code that reads it.
 void copied_out(const HostCall& call, const void* to, const void* from, std::size_t bytes);
 struct Unwritten {
   std::uintptr_t begin = 0;

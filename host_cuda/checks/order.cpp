@@ -201,7 +201,7 @@ void fence(Scope scope) {
 void tell_of_hold(const Hold& hold, bool same_block) {
   const bool has_block_fence = hold.fence == Hold::Fence::block;
   if (hold.used_at == nullptr || (same_block && has_block_fence)) return;
-  note(hold.taken_at, hold.used_at, [&] {
+  note("lock", hold.taken_at, hold.used_at, [&] {
     return str("lock: kernel ", kernel_name(*running_grid->call), " takes a lock by atomicCAS at ",
                source_line(hold.taken_at), " and has no fence ",
                has_block_fence ? "but one of the block's scope " : "", "before the access at ",

@@ -27,8 +27,8 @@ namespace {
 struct Doubt {
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
-  std::uint32_t block = 0;
-  int thread = 0;
+  Thread* thread = nullptr;
+  const void* site = nullptr;
   std::string what, failure;  // "kernel k, ... reads ... at x.cu:7", and all that is said of it
 };
 std::vector<Doubt> doubts;
@@ -115,8 +115,9 @@ bool is_new_note(const void* place, const void* other) {
   return known.emplace(place, other).second;
 }
 
-void print_note(const std::string& text) {
+void tell_note(const char* kind, const std::string& text, const void* place) {
   order_matters();
+  if (lists_findings()) return tell_at(kind, text, source_line(place), true);
   std::fflush(stdout);
   std::fprintf(stderr, "weft: note: host-cuda: %s\n", printable(text).c_str());
 }
@@ -140,50 +141,95 @@ std::string with_remedy(const std::string& failure) {
   return failure;
 }
 
+namespace {
+
+std::string said(Access access, Space space, std::uintptr_t address, const std::string& line) {
+  return str(where(*running), " ", verb(access), " ",
+             space == Space::shared ? shared_place(address) : describe_address(address), " at ",
+             line);
+}
+
+void doubt(Space space, std::uintptr_t address, std::size_t bytes, Access access,
+           const void* site) {
+  constexpr const char* kKind = "uninitialised read";
+  if (lists_findings()) {
+    if (space == Space::shared && running->block->has_lost) return;  // which would have written
+    if (told_before(kKind, site)) return;
+  }
+  Doubt made;
+  made.address = address;
+  made.bytes = bytes;
+  made.thread = running;
+  made.site = site;
+  made.what = said(access, space, address, source_line(site));
+  made.failure = str(kKind, ": ", made.what, ", which ",
+                     space == Space::shared ? "no thread of the block" : "nobody", " has written");
+  doubts.push_back(std::move(made));
+  doubts_open = true;
+  running->wait = Wait::answer;
+  // This does not come back where the first finding ends the grid.
+  Fiber::suspend(!lists_findings());
+}
+
+// Two threads write plainly, of which programs often mean one value.
+bool may_be_same_value(const Finding& finding, Access access) {
+  return finding.kind == Finding::Kind::race && access == Access::write &&
+         finding.other.access() == Access::write &&
+         finding.other.segment >= first_segment_of_grid();
+}
+
+}  // namespace
+
+void report_race(const Finding& finding, Access access, Space space, std::uintptr_t address,
+                 const void* site) {
+  const auto text = [&] {
+    const std::string line = source_line(site);
+    return race(finding, access, said(access, space, address, line), line);
+  };
+  if (!lists_findings()) fail("race", site, text);
+  const void* other = finding.other.site();
+  if (!told_before("race", site, other)) tell("race", text(), site, other);
+}
+
+void note_same_value(const Finding& finding, Space space, std::uintptr_t address,
+                     const void* site) {
+  note("same value", site, finding.other.site(), [&] {
+    const bool same_block = block_of(finding.other.segment) == running->block->number;
+    return str("same value: ", said(Access::write, space, address, source_line(site)), "; ",
+               same_block ? "" : block_name(block_of(finding.other.segment)),
+               name_of_thread(finding.other.thread()), " writes the same value at ",
+               source_line(finding.other.site()),
+               ", and nothing orders the two: by CUDA's memory model a race, of which the result "
+               "does not depend on the order");
+  });
+}
+
 void report(const Finding& finding, Access access, Space space, std::uintptr_t address,
             std::size_t bytes, const void* site) {
   order_matters();
-  const auto what = [&](const std::string& line) {
-    return str(where(*running), " ", verb(access), " ",
-               space == Space::shared ? shared_place(address) : describe_address(address), " at ",
-               line);
-  };
   switch (finding.kind) {
     case Finding::Kind::nothing:
       return;
     case Finding::Kind::unordered:
-      return note(site, finding.other.site(), [&] {
+      return note("unordered", site, finding.other.site(), [&] {
         const std::string line = source_line(site);
-        return race(finding, access, what(line), line);
+        return race(finding, access, said(access, space, address, line), line);
       });
     case Finding::Kind::too_early:
-      fail([&] {
-        return str("too early: ", what(source_line(site)), "; ",
+      return found("too early", site, [&] {
+        return str("too early: ", said(access, space, address, source_line(site)), "; ",
                    name_of_thread(finding.other.thread()), " has started a copy to it at ",
                    source_line(finding.other.site()), " and not waited for that");
       });
-    case Finding::Kind::uninitialised: {
-      Doubt doubt;
-      doubt.address = address;
-      doubt.bytes = bytes;
-      doubt.thread = running->id;
-      doubt.block = running->block->number;
-      doubt.what = what(source_line(site));
-      doubt.failure =
-          str("uninitialised read: ", doubt.what, ", which ",
-              space == Space::shared ? "no thread of the block" : "nobody", " has written");
-      doubts.push_back(std::move(doubt));
-      break;
-    }
+    case Finding::Kind::uninitialised:
+      return doubt(space, address, bytes, access, site);
     default:
-      fail([&] {
-        const std::string line = source_line(site);
-        return race(finding, access, what(line), line);
-      });
+      if (lists_findings() && may_be_same_value(finding, access)) {
+        return compare_values_later(*running, finding, access, space == Space::shared, address,
+                                    bytes, site);
+      }
+      return report_race(finding, access, space, address, site);
   }
-  doubts_open = true;
-  running->wait = Wait::answer;
-  Fiber::suspend(true);
 }
 
 void forget_doubts() {
@@ -193,25 +239,45 @@ void forget_doubts() {
 
 void settle_doubts(Access access, std::uintptr_t address, std::size_t bytes, const void* site) {
   if (!is_write(access)) return;  // an atomic operation would itself read what nobody has written
+  const auto meets = [&](const Doubt& one) {
+    return address < one.address + one.bytes && one.address < address + bytes;
+  };
   for (const Doubt& one : doubts) {
-    if (address >= one.address + one.bytes || one.address >= address + bytes) continue;
-    fail([&] {
-      const Thread& self = *running;
-      const bool same_block = one.block == self.block->number;
+    if (!meets(one)) continue;
+    const auto text = [&] {
+      const Thread &self = *running, &reader = *one.thread;
+      const bool same_block = reader.block == self.block;
       const std::string line = source_line(site);
       return str("race: ", one.what, ", before ", same_block ? "" : block_name(self.block->number),
                  thread_name(self), " ", verb(access), " it at ", line,
                  same_block ? ", with no barrier between" : ", and nothing orders the two blocks",
                  remedy(Access::read, access, "", line, same_block,
-                        same_block && one.thread / 32 == self.id / 32));
-    });
+                        same_block && reader.id / 32 == self.id / 32));
+    };
+    if (!lists_findings()) fail("race", one.site, text);
+    if (!told_before("race", one.site, site)) tell("race", text(), one.site, site);
+    one.thread->wait = Wait::nothing;
   }
+  std::erase_if(doubts, meets);
+  doubts_open = !doubts.empty();
 }
 
-std::string doubt_of(const Block& block) {
-  const auto one = std::find_if(doubts.begin(), doubts.end(),
-                                [&](const Doubt& doubt) { return doubt.block == block.number; });
-  return one == doubts.end() ? "" : one->failure;
+bool resolve_doubts(const Block& block) {
+  const auto is_here = [&](const Doubt& one) { return one.thread->block == &block; };
+  const auto first = std::find_if(doubts.begin(), doubts.end(), is_here);
+  if (first == doubts.end()) return false;
+  if (!lists_findings()) {
+    set_failure("uninitialised read", first->failure, first->site);
+    return true;
+  }
+  for (const Doubt& one : doubts) {
+    if (!is_here(one)) continue;
+    tell("uninitialised read", one.failure, one.site);
+    one.thread->wait = Wait::nothing;
+  }
+  std::erase_if(doubts, is_here);
+  doubts_open = !doubts.empty();
+  return true;
 }
 
 }  // namespace weft::host_cuda

@@ -24,7 +24,7 @@ void complete_matrix(Block& block, int warp, WarpOp op) {
     lanes[static_cast<std::size_t>(l)] = reinterpret_cast<void*>(other.call.value);
     if (other.call.site == first.call.site) continue;
     if (source_line(first.call.site) != source_line(other.call.site)) {
-      fail([&] {
+      fail("divergent matrix operation", first.call.site, [&] {
         return str("divergent ", first.call.name, ": ", where(first), " is at that of ",
                    source_line(first.call.site), ", but ", thread_name(other), " at that of ",
                    source_line(other.call.site));
@@ -62,8 +62,9 @@ std::uint64_t combined(const Block& block, int warp, const WarpCall& call, unsig
     case WarpOp::match_all: {
       unsigned bits = 0;
       for (unsigned l = 0; l < 32; ++l) {
+        if ((mask >> l & 1u) == 0) continue;  // the block may not have the lane
         const bool yes = call.op == WarpOp::ballot ? value(l) != 0 : value(l) == mine;
-        if ((mask >> l & 1u) != 0 && yes) bits |= 1u << l;
+        if (yes) bits |= 1u << l;
       }
       return call.op != WarpOp::match_all || bits == mask ? bits : 0;
     }
@@ -112,8 +113,8 @@ unsigned present(const Block& block, int warp, unsigned mask) {
 // A shuffle reads a lane that is not there.
 void check_source(const Block& block, const Thread& reader, unsigned lanes) {
   const int source = reader.call.source;
-  if ((lanes >> source & 1u) != 0) return;
-  fail([&] {
+  if ((lanes >> source & 1u) != 0 || block.has_lost) return;
+  fail("missing lane", reader.call.site, [&] {
     const auto id = static_cast<std::size_t>(reader.id / 32 * 32 + source);
     return str("missing lane: ", where(reader), ": ", reader.call.name, " of ",
                source_line(reader.call.site), " reads lane ", source,
@@ -147,8 +148,8 @@ bool complete(Block& block, int warp, const WarpCall& call) {
     if ((lanes >> l & 1u) != 0) lane_of(block, warp * 32 + l).wait = Wait::nothing;
   }
   const unsigned all = existing(block, warp, call.mask);
-  if (lanes != all) {
-    note(call.site, nullptr, [&] {
+  if (lanes != all && !block.has_lost) {
+    note("warp without all lanes", call.site, nullptr, [&] {
       const int left_out = __builtin_ctz(all & ~lanes);
       return str("warp without all lanes: kernel ", kernel_name(*running_grid->call), ": ",
                  call.name, " of ", source_line(call.site), " names lane ", left_out, ", and ",
@@ -192,17 +193,18 @@ std::uint64_t warp_operation(const WarpCall& call) {
   Block& block = *self.block;
   const int warp = self.id / 32;
   if ((call.mask >> lane() & 1u) == 0) {
-    fail([&] {
+    fail("wrong mask", call.site, [&] {
       return str("wrong mask: ", where(self), ": the mask of ", call.name, " of ",
                  source_line(call.site), " does not name the calling lane ", lane());
     });
   }
   if (call.op == WarpOp::shuffle && (call.mask >> call.source & 1u) == 0) {
-    fail([&] {
+    fail("wrong mask", call.site, [&] {
       return str("wrong mask: ", where(self), ": ", call.name, " of ", source_line(call.site),
                  " reads lane ", call.source, ", which its mask does not name");
     });
   }
+  settle_all_accesses(self);
   self.call = call;
   self.wait = Wait::warp;
   self.last_read = 0;  // what comes next is not right behind it

@@ -16,7 +16,7 @@ void async_copy(void* shared, const void* global, int bytes, int read) {
   aligned_access(shared, copy.bytes, copy.bytes, Access::async_write, site);
   if (read > 0) aligned_access(global, copy.bytes, copy.read, Access::read, site);
   const Unchecked here;
-  running->copies.push_back(copy);
+  if (running->pending.empty()) running->copies.push_back(copy);  // else a side of it is bad
 }
 
 void async_commit() {

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/findings/device_error.h"
 #include "host_cuda/language/runtime_api.h"
 
 namespace {
@@ -55,9 +56,12 @@ const char* cudaGetErrorString(cudaError_t code) {
 }
 cudaError_t cudaGetLastError() {
   weft::host_cuda::error_was_read();
-  return std::exchange(last, cudaSuccess);
+  const cudaError_t of_call = std::exchange(last, cudaSuccess);
+  const cudaError_t of_device = weft::host_cuda::device_error();
+  return of_device != cudaSuccess ? of_device : of_call;
 }
 cudaError_t cudaPeekAtLastError() {
   weft::host_cuda::error_was_read();
-  return last;
+  const cudaError_t of_device = weft::host_cuda::device_error();
+  return of_device != cudaSuccess ? of_device : last;
 }

@@ -8,6 +8,7 @@
 #include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
+#include "host_cuda/findings/device_error.h"
 
 namespace weft::host_cuda::lab {
 namespace {
@@ -59,11 +60,12 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 cudaError_t cudaDeviceSynchronize() {
   weft::host_cuda::host_waits();
   weft::host_cuda::host_follows_all();
-  return cudaSuccess;
+  return weft::host_cuda::device_error();
 }
 cudaError_t cudaDeviceReset() {
   weft::host_cuda::host_waits();
   weft::host_cuda::host_follows_all();
+  weft::host_cuda::forget_device_error();
   return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) {

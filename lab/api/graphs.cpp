@@ -45,7 +45,7 @@ void fill(const HostCall& call, const cudaMemsetParams& params) {
   for (std::size_t row = 0; row < std::max<std::size_t>(params.height, 1); ++row) {
     char* const to = static_cast<char*>(params.dst) + row * params.pitch;
     const std::size_t bytes = params.width * params.elementSize;
-    check_fill(call, to, bytes);
+    if (!check_fill(call, to, bytes)) return;
     for (std::size_t i = 0; i < bytes; i += params.elementSize) {
       std::memcpy(to + i, &params.value, params.elementSize);  // of its lower bytes
     }

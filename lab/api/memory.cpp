@@ -25,7 +25,8 @@ cudaError_t weft::host_cuda::lab::copy_elements(void* to, const void* from, std:
   return copy_and_wait({"cudaMemcpy", __builtin_return_address(0), element}, to, from, bytes, kind);
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  check_fill({"cudaMemset", __builtin_return_address(0)}, to, bytes);
+  const HostCall call{"cudaMemset", __builtin_return_address(0)};
+  if (!check_fill(call, to, bytes)) return noted(cudaErrorInvalidValue);
   return noted(cudaMemsetAsync(to, value, bytes, nullptr));
 }
 
@@ -41,10 +42,11 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
   if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
   const HostCall call{"cudaMemcpy2D", __builtin_return_address(0)};
   const Calling calling(call);
-  if (height > 0) {
-    check_copy(call, to, from, width, kind);
-    check_copy(call, static_cast<char*>(to) + (height - 1) * to_pitch,
-               static_cast<const char*>(from) + (height - 1) * from_pitch, width, kind);
+  if (height > 0 &&
+      (!check_copy(call, to, from, width, kind) ||
+       !check_copy(call, static_cast<char*>(to) + (height - 1) * to_pitch,
+                   static_cast<const char*>(from) + (height - 1) * from_pitch, width, kind))) {
+    return noted(cudaErrorInvalidValue);
   }
   for (std::size_t row = 0; row < height; ++row) {
     const cudaError_t code =

@@ -72,7 +72,8 @@ unsigned special_dynamic_smem_size() {
 
 void stop(const void* site) {
   const Unchecked here;
-  fail([&] { return str("trap: ", where(*running), " stopped at ", source_line(site)); });
+  fail("trap", site,
+       [&] { return str("trap: ", where(*running), " stopped at ", source_line(site)); });
 }
 
 }  // namespace weft::host_cuda::lab::ptx

@@ -28,6 +28,9 @@ struct LabRun : CompilerFlags {
   std::vector<std::string> more;       // its other sources
   std::vector<std::string> arguments;  // of the program
   std::string device = "host-cuda", keep, watch;
+  std::string stop = "kernel", json, sarif;
+  std::vector<std::string> allow;  // kinds of findings that are notes
+  bool strict = false;             // the kinds that are notes are findings
   std::int64_t schedules = 1;
   std::optional<std::int64_t> jobs;  // processes for the blocks of a grid; else one for each core
   bool counts = false, gdb = false;

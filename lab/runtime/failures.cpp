@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lab/runtime/failures.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,27 +11,34 @@
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
+#include "host_cuda/findings/findings.h"
 #include "host_cuda/workers/workers.h"
 #include "lab/api/missing.h"
+#include "lab/runtime/findings.h"
 
 namespace weft::host_cuda::lab {
 namespace {
 
-void print_and_end(const std::string& message) {
-  print_error(message);
-  std::_Exit(static_cast<int>(ErrorKind::check_failed));
-}
-
 // When the program has ended well, without having asked whether all went well.
-void look_for_unread_failure(int status, void*) {
+void look_back(int status, void*) {
   if (const auto [count, bytes] = left_in_heap(); status == 0 && count > 0) {
-    print_note(str("leak: kernels have allocated ", count, count == 1 ? " piece" : " pieces",
-                   " of memory, ", bytes, " bytes, and not freed them"));
+    tell_at("leak",
+            str("leak: kernels have allocated ", count, count == 1 ? " piece" : " pieces",
+                " of memory, ", bytes, " bytes, and not freed them"),
+            "", true);
   }
   const std::string failure = unread_failure();
-  if (status != 0 || failure.empty()) return;
-  print_and_end("host-cuda: unread error: " + failure +
-                "; the program never asked for the error (cudaGetLastError)");
+  const std::deque<Told>& all = all_findings();
+  const bool is_told = std::any_of(all.begin(), all.end(), [&](const Told& one) {
+    return one.kind == "launch failed" && one.text.ends_with(failure);
+  });
+  if (status == 0 && !failure.empty() && !is_told) {
+    tell_at(
+        "unread error",
+        "unread error: " + failure + "; the program never asked for the error (cudaGetLastError)",
+        "", true);
+  }
+  end_findings();
 }
 
 std::string reason(const Configuration& at, cudaError_t code) {
@@ -50,10 +58,10 @@ std::string reason(const Configuration& at, cudaError_t code) {
 
 // Linked in by its name, which compile.cpp tells the linker.
 extern "C" [[gnu::constructor]] void weft_lab_begin() {
-  on_host_mistake(print_and_end);
+  begin_findings();
   allow_workers();
   show_clocks(1410000, 1215000, 5120);  // those of an A100, which is an sm_80
-  on_exit(look_for_unread_failure, nullptr);
+  on_exit(look_back, nullptr);
 }
 
 void print_error(const std::string& message) {
@@ -70,7 +78,7 @@ cudaError_t missing(const char* function, const void* call) {
 cudaError_t launch_failed(const Configuration& at, const std::string& kernel, cudaError_t code) {
   const std::string failure = str("kernel ", kernel, ", launched at ", at.file, ":", at.line,
                                   ", did not start: ", reason(at, code));
-  print_error("host-cuda: launch failed: " + failure);
+  tell_at("launch failed", "launch failed: " + failure, str(at.file, ":", at.line), true);
   call_failed([&] { return failure; });
   return noted(code);
 }

@@ -20,8 +20,8 @@ void __real_free(void* data);
 
 namespace {
 
-[[noreturn]] void wrong_free(const char* name, void* data, const void* site) {
-  fail([&] {
+void wrong_free(const char* name, void* data, const void* site) {
+  found("wrong free", site, [&] {
     return weft::str("wrong free: ", where(*running), " gives ", name, " ",
                      describe_address(reinterpret_cast<std::uintptr_t>(data)), ", at ",
                      source_line(site));
@@ -31,9 +31,9 @@ namespace {
 void release(const char* name, void* data, const void* site) {
   if (data == nullptr) return;
   if (checked == nullptr) {
-    if (in_arena(reinterpret_cast<std::uintptr_t>(data)))
-      check_free({name, site}, data, Memory::heap);
-    return __real_free(data);
+    const bool of_device = in_arena(reinterpret_cast<std::uintptr_t>(data));
+    if (!of_device || check_free({name, site}, data, Memory::heap)) __real_free(data);
+    return;
   }
   const Unchecked here;
   if (!free_in_kernel(data)) wrong_free(name, data, site);

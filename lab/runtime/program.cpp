@@ -41,7 +41,7 @@ std::recursive_mutex one_launch_at_a_time;  // by threads of the host
 void about_to_launch(const char* file, int line) {
   if (running == nullptr) return;
   const Unchecked here;
-  fail([&] {
+  fail("launch in a kernel", str(file, ":", line), [&] {
     return str("launch in a kernel: ", where(*running), " launches a kernel at ", file, ":", line,
                ": the lab has no dynamic parallelism");
   });
@@ -51,10 +51,12 @@ cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
   const std::lock_guard lock(one_launch_at_a_time);
   const std::string kernel = kernel_name(*call);
   if (call->name() == nullptr && !is_kernel(call->kernel())) {
-    host_mistake(
-        str("no kernel: ", kernel.starts_with("{lambda") ? "a lambda of host code" : kernel,
-            ", launched at ", at.file, ":", at.line,
-            ", is no __global__ function: a GPU says \"invalid device function\""));
+    tell_at("no kernel",
+            str("no kernel: ", kernel.starts_with("{lambda") ? "a lambda of host code" : kernel,
+                ", launched at ", at.file, ":", at.line,
+                ", is no __global__ function: a GPU says \"invalid device function\""),
+            str(at.file, ":", at.line));
+    return noted(cudaErrorInvalidDeviceFunction);
   }
   if (!shared_memory_allowed(*call, at.shared_bytes)) {
     return launch_failed(at, kernel, cudaErrorInvalidValue);
@@ -71,7 +73,7 @@ cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call) {
     if (code != cudaSuccess) return launch_failed(at, kernel, code);
     kernel_runs(kernel, str(at.file, ":", at.line));
     return code;
-  } catch (const Error& error) {
+  } catch (const Error& error) {  // which is no finding: those are listed
     print_error(error.what());
     std::_Exit(error.exit_code());
   }
@@ -112,7 +114,7 @@ int __wrap_putchar(int character) {
                                        const char* function) noexcept {
   if (running == nullptr) __real___assert_fail(what, file, line, function);
   const Unchecked here;
-  fail([&] {
+  fail("assertion failed", weft::str(file, ":", line), [&] {
     return weft::str("assertion failed: ", where(*running), ": ", what, " at ", file, ":", line);
   });
 }

@@ -1,4 +1,4 @@
-// expect: 17: launch failed: kernel twice, launched at .* its grid has no blocks
+// note: 17: launch failed: kernel twice, launched at .* its grid has no blocks
 // n / 1024 is 0.
 #include <cstdio>
 #include <cstdlib>

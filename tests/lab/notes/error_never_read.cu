@@ -1,4 +1,4 @@
-// expect: 9: unread error: the call at .* failed: out of memory
+// note: 9: unread error: the call at .* failed: out of memory
 // cudaMalloc fails, and nobody asks.
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// expect: 20: launch failed: kernel fill, launched at .* 65536 bytes of dynamic shared memory
+// note: 20: launch failed: kernel fill, launched at .* 65536 bytes of dynamic shared memory
 // More dynamic shared memory than a block gets without cudaFuncSetAttribute.
 #include <cstdio>
 #include <cstdlib>

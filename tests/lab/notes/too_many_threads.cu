@@ -1,4 +1,4 @@
-// expect: 17: launch failed: kernel twice, launched at .* its blocks have 2048 threads, and 1024 is the most
+// note: 17: launch failed: kernel twice, launched at .* its blocks have 2048 threads, and 1024 is the most
 // A block of 2048 threads.
 #include <cstdio>
 #include <cstdlib>
