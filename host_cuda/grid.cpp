@@ -3,12 +3,10 @@
 #include "host_cuda/grid.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "engine/error.h"
@@ -22,6 +20,7 @@
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/host_cuda.h"
 #include "host_cuda/stuck.h"
+#include "host_cuda/workers/share.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
@@ -64,8 +63,6 @@ class Shuffler {
   std::uint64_t state_;
 };
 
-using Time = std::chrono::steady_clock;
-std::set<const void*> kernels_in_order;           // that did not run on workers
 std::vector<std::unique_ptr<Block>> idle_blocks;  // their stacks serve the next grid
 bool polled = false;  // the thread that ran last waits for memory to change
 
@@ -124,16 +121,18 @@ class Runner {
     const std::size_t at_once = grid_.cooperative ? total : shuffled_ ? 2 : 1;
     if (at_once > 1) begin_statics();
     const std::uint64_t first = next;
-    const Time::time_point began = Time::now();
-    Time::duration per_block{};  // on one core
+    WorkerShare share(grid_.call->kernel());
+    std::uint64_t shared = 0;  // blocks that workers have run
+    const auto piece = [this](std::uint64_t from, std::uint64_t to) {
+      run(from, to);
+      return failure.text.empty();
+    };
     while (next < total || !blocks_.empty()) {
-      if (at_once == 1 && blocks_.empty() && next > first) {
-        if (next - first < 1000) per_block = (Time::now() - began) / (next - first);
-        const std::uint64_t count = blocks_for_workers(per_block, next, total);
-        if (count > 0 && run_side_by_side(next, next + count)) {
-          next += count;
-          continue;
-        }
+      if (at_once == 1 && blocks_.empty()) {
+        const std::uint64_t count = share.run(next - first - shared, next, total, piece);
+        shared += count;
+        next += count;
+        if (count > 0) continue;
       }
       if (stop_requested != nullptr && stop_requested()) {
         failure.text = "stopped";
@@ -164,31 +163,6 @@ class Runner {
       }
       std::erase(blocks_, nullptr);
     }
-  }
-
-  // How many of the next blocks the workers get: those that take them a fifth of a second. 0 where
-  // the blocks that are left take so little time that it does not pay, or their order matters.
-  std::uint64_t blocks_for_workers(Time::duration per_block, std::uint64_t next,
-                                   std::uint64_t total) const {
-    constexpr Time::duration kPiece = std::chrono::milliseconds(200);
-    const std::uint64_t left = total - next;
-    if (left < 2 || per_block * left < workers_pay_from() || workers() == 1 || in_order() ||
-        recording() || kernels_in_order.contains(grid_.call->kernel())) {
-      return 0;
-    }
-    const auto piece = static_cast<std::uint64_t>(kPiece / per_block) + 1;
-    return std::min(left, piece * static_cast<std::uint64_t>(workers()));
-  }
-
-  bool run_side_by_side(std::uint64_t next, std::uint64_t end) {
-    make_room_for_accesses();
-    const auto piece = [this](std::uint64_t from, std::uint64_t to) {
-      run(from, to);
-      return failure.text.empty();
-    };
-    const bool done = run_on_workers(next, end, piece);
-    if (!done) kernels_in_order.insert(grid_.call->kernel());
-    return done;
   }
 
   void start_block(std::uint32_t number) {
