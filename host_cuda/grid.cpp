@@ -19,6 +19,7 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/printing.h"
 #include "host_cuda/stuck.h"
 #include "host_cuda/workers/share.h"
 #include "host_cuda/workers/workers.h"
@@ -109,6 +110,7 @@ class Runner {
   // Puts back what a failure has left.
   ~Runner() {
     for (std::unique_ptr<Block>& block : blocks_) {
+      flush_printed(*block);
       for (Thread& thread : block->thread) abandon_accesses(thread);
       idle_blocks.push_back(std::move(block));
     }
@@ -156,6 +158,7 @@ class Runner {
         }
         if (block->finished == block->threads) {
           block_is_done();
+          flush_printed(*block);
           if (recording()) record_block_end(*block);
           if (current_ == block.get()) current_ = nullptr;
           idle_blocks.push_back(std::move(block));

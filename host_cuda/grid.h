@@ -81,6 +81,13 @@ struct Thread {
   }
 };
 
+// A text that a thread has printed, and by which statement (printing.h).
+struct Printed {
+  int thread;
+  const void* site;
+  std::string text;
+};
+
 // Dynamic shared memory, with room around it for accesses that a finding has told of.
 struct FreeDynamic {
 #ifdef __SANITIZE_ADDRESS__
@@ -110,6 +117,7 @@ struct Block {
   std::vector<char> statics;    // its __shared__ variables while another block runs
   std::unique_ptr<char, FreeDynamic> dynamic;  // its dynamic shared memory
   Shadow shared;                               // what is known about the accesses
+  std::vector<Printed> printed;                // not yet shown
   std::vector<std::uint64_t> steps;            // of each warp that RequestListeners have been told
 };
 

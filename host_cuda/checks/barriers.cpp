@@ -9,6 +9,7 @@
 #include "host_cuda/checks/report.h"
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/printing.h"
 
 extern "C" char weft_shared_begin[], weft_shared_end[];
 
@@ -67,6 +68,7 @@ void release_barrier(Block& block) {
   block.waiting_block = block.vote = 0;
   ++block.phase;
   order_block(block);
+  flush_printed(block);
 }
 
 // The barrier that run_without_barrier() takes out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which blocks of a grid the workers get, and when it pays to have them.
+// This decides which blocks of a grid the workers get, and when it pays to have them.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace weft::host_cuda {
 
-// Of one grid of this kernel, whose blocks begin to run now.
+// There is one for each grid of a kernel, made when its blocks begin to run.
 class WorkerShare {
  public:
   explicit WorkerShare(const void* kernel) : kernel_(kernel), began_(Time::now()) {}

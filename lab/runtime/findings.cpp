@@ -13,6 +13,7 @@
 #include "engine/text.h"
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/findings/findings.h"
+#include "host_cuda/printing.h"
 #include "lab/record/finding_kinds.h"
 #include "lab/record/findings_record.h"
 #include "lab/runtime/failures.h"
@@ -72,6 +73,7 @@ void print_again() {
 }
 
 void told(const Told& one) {
+  if (running != nullptr) flush_printed(*running->block);
   using Stop = Policy::Stop;
   const bool in_kernel = !one.kernel.empty();
   record();

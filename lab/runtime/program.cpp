@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "engine/error.h"
 #include "host_cuda/checks/host.h"
@@ -13,6 +15,7 @@
 #include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/printing.h"
 #include "host_cuda/workers/workers.h"
 #include "lab/api/device.h"
 #include "lab/runtime/failures.h"
@@ -89,25 +92,41 @@ int __real_putchar(int character);
 [[noreturn]] void __real___assert_fail(const char* what, const char* file, unsigned line,
                                        const char* function) noexcept;
 
-// A grid that runs in several orders prints in the first.
-static bool is_silent() {
-  if (running == nullptr) return false;
+// In a kernel. A grid that runs in several orders prints in the first.
+static void print_in_kernel(const void* site, std::string text) {
   order_matters();
-  return repeating();
+  if (!repeating()) print_later(site, std::move(text));
 }
 int __wrap_printf(const char* format, ...) {
-  if (is_silent()) return 0;
   va_list arguments;
   va_start(arguments, format);
-  const int written = std::vprintf(format, arguments);
+  int written = 0;
+  if (running == nullptr) {
+    written = std::vprintf(format, arguments);
+  } else {
+    const Unchecked here;
+    va_list again;
+    va_copy(again, arguments);
+    written = std::vsnprintf(nullptr, 0, format, arguments);
+    std::string text(static_cast<std::size_t>(std::max(written, 0)), ' ');
+    std::vsnprintf(text.data(), text.size() + 1, format, again);
+    va_end(again);
+    print_in_kernel(__builtin_return_address(0), std::move(text));
+  }
   va_end(arguments);
   return written;
 }
 int __wrap_puts(const char* text) {
-  return is_silent() ? 0 : __real_puts(text);
+  if (running == nullptr) return __real_puts(text);
+  const Unchecked here;
+  print_in_kernel(__builtin_return_address(0), std::string(text) + '\n');
+  return 0;
 }
 int __wrap_putchar(int character) {
-  return is_silent() ? character : __real_putchar(character);
+  if (running == nullptr) return __real_putchar(character);
+  const Unchecked here;
+  print_in_kernel(__builtin_return_address(0), std::string(1, static_cast<char>(character)));
+  return character;
 }
 
 [[noreturn]] void __wrap___assert_fail(const char* what, const char* file, unsigned line,
