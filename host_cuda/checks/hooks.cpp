@@ -15,7 +15,7 @@ namespace {
 // A plain access of whole words. Most end here, without the rest of memory_access().
 template <bool kReads, std::size_t kBytes>
 [[gnu::always_inline]] inline bool quick_access(const void* pointer, const void* site) {
-  if (checked == nullptr || accesses_until_yield > 0 || doubts_open || recording()) return false;
+  if (checked == nullptr || accesses_until_yield == 1 || doubts_open || recording()) return false;
   Thread& self = *running;
   if (self.watched || self.has_pending) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -35,6 +35,7 @@ template <bool kReads, std::size_t kBytes>
     shadow = &device_shadow;
   }
   if (shadow == nullptr || !shadow->quick<kReads, kBytes>(address, self, site)) return false;
+  if (accesses_until_yield > 0) --accesses_until_yield;
   if constexpr (kReads) {
     self.last_read = address;
     self.last_read_site = site;
