@@ -235,7 +235,9 @@ void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* si
   const std::lock_guard lock(host_mutex);
   auto next = copied.upper_bound(address);
   if (next == copied.begin()) return;
-  const auto& [begin, one] = *std::prev(next);
+  --next;
+  const std::uintptr_t begin = next->first;
+  const auto& one = next->second;
   if (address - begin >= one.bytes || bytes > one.bytes - (address - begin)) return;
   // Since then it may have got another value, or belong to something else.
   const std::uintptr_t from = one.from + (address - begin);
