@@ -43,7 +43,7 @@ std::string name_of_kernel() {
 }
 
 // The two lines of a race may come in either order.
-Told* find(const char* kind, const std::string& line, const std::string& other_line) {
+Told* finding_of(const char* kind, const std::string& line, const std::string& other_line) {
   const std::map<Lines, Told*>& lines = known().by_lines;
   auto found = lines.find({kind, name_of_kernel(), line, ""});
   if (found == lines.end() && !other_line.empty()) {
@@ -80,7 +80,7 @@ bool told_before(const char* kind, const void* site, const void* other) {
   const auto found = known().by_sites.find(sites);
   Told* told = found != known().by_sites.end() ? found->second : nullptr;
   if (told == nullptr) {
-    told = find(kind, source_line(site), other == nullptr ? "" : source_line(other));
+    told = finding_of(kind, source_line(site), other == nullptr ? "" : source_line(other));
     if (told == nullptr) return false;
     known().by_sites[sites] = told;
   }
@@ -99,7 +99,7 @@ void tell(const char* kind, const std::string& text, const void* site, const voi
 void tell_at(const char* kind, const std::string& text, const std::string& line, bool is_note) {
   order_matters();
   const std::lock_guard lock(known().mutex);
-  if (Told* told = find(kind, line, "")) {
+  if (Told* told = finding_of(kind, line, "")) {
     ++told->more;
     return;
   }

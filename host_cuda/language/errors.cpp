@@ -22,7 +22,7 @@ constexpr ErrorText kErrors[] = {
 };
 #undef WEFT_ERROR
 
-const ErrorText* find(cudaError_t code) {
+const ErrorText* entry_of(cudaError_t code) {
   const ErrorText* found = std::find_if(std::begin(kErrors), std::end(kErrors),
                                         [&](const ErrorText& one) { return one.code == code; });
   return found == std::end(kErrors) ? nullptr : found;
@@ -37,7 +37,8 @@ namespace weft::host_cuda {
 cudaError_t noted(cudaError_t code) {
   if (code != cudaSuccess) {
     last = code;
-    call_failed([&] { return str("the call at ", caller_line(), " failed: ", find(code)->text); });
+    call_failed(
+        [&] { return str("the call at ", caller_line(), " failed: ", entry_of(code)->text); });
   }
   return code;
 }
@@ -45,12 +46,12 @@ cudaError_t noted(cudaError_t code) {
 }  // namespace weft::host_cuda
 
 const char* cudaGetErrorName(cudaError_t code) {
-  const ErrorText* found = find(code);
+  const ErrorText* found = entry_of(code);
   if (code != cudaSuccess) weft::host_cuda::error_was_read();
   return found == nullptr ? "unrecognized error code" : found->name;
 }
 const char* cudaGetErrorString(cudaError_t code) {
-  const ErrorText* found = find(code);
+  const ErrorText* found = entry_of(code);
   if (code != cudaSuccess) weft::host_cuda::error_was_read();
   return found == nullptr ? "unrecognized error code" : found->text;
 }
