@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the GPU did while something was measured: NVML, which comes with the driver, read in a thread. measure/gpu_state.h
+"""What the GPU did while something was measured: NVML, which comes with the driver, read in a thread. measure/machine/gpu_state.h
 does the same for kernels."""
 import ctypes
 import statistics

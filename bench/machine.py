@@ -43,7 +43,7 @@ def machine():
 
 
 def write_result(path, result):
-    """Replaces the file whole, as data/file_io.h has it; a pipe or a device is written into."""
+    """Replaces the file whole, as data/files/file_io.h has it; a pipe or a device is written into."""
     text = json.dumps(result, indent=1) + "\n"
     is_stream = path.exists() and not path.is_file() and not path.is_symlink()
     if is_stream or os.path.abspath(path).startswith(("/dev/", "/proc/")):  # /dev/stdout is a link

@@ -8,7 +8,7 @@ import kernel_tables
 
 
 def gpu_of(machine):
-    """The name of measure/gpus.cpp: "h100" of "NVIDIA H100 80GB HBM3"."""
+    """The name of measure/machine/gpus.cpp: "h100" of "NVIDIA H100 80GB HBM3"."""
     return machine["name"].split()[1].lower() + ("-pcie" if "PCIe" in machine["name"] else "")
 
 

@@ -8,7 +8,7 @@
     bench/record.py --weft build/cpu/weft --device cpu --goal 99.00 --seeds 3 -- --epochs 1     a try, which is no record
 
 Every run is one process of `weft train` with the goal's flags, which are written to the file with each seed's accuracy and
-times. Further flags after `--` go to `weft train` too. With --anchor bench/torch_anchor.py trains the public anchor's
+times. Further flags after `--` go to `weft train` too. With --anchor bench/pytorch/anchor.py trains the public anchor's
 network on the same device, with as many seeds. Exits with 1 when the record does not stand.
 """
 import argparse
@@ -117,7 +117,7 @@ def measure(weft, goal, seeds, device, threads, more):
 
 
 def anchor(seeds, device):
-    done = subprocess.run([sys.executable, str(HERE / "torch_anchor.py"), "--device", device, "--seeds", str(seeds)],
+    done = subprocess.run([sys.executable, str(HERE / "pytorch/anchor.py"), "--device", device, "--seeds", str(seeds)],
                           capture_output=True, text=True)
     if done.returncode != 0:
         print(f"no anchor: {''.join(done.stderr.strip().splitlines()[-1:])}", file=sys.stderr)
@@ -159,7 +159,7 @@ def page(results):
             if result.get("anchor"):
                 other = result["anchor"]
                 values = other["test_accuracy"]
-                lines.append(f"| the public anchor, `bench/torch_anchor.py`, PyTorch {other['torch']} | {other['device_name']} "
+                lines.append(f"| the public anchor, `bench/pytorch/anchor.py`, PyTorch {other['torch']} | {other['device_name']} "
                              f"| {len(values)} | 0 | {100 * statistics.mean(values):.3f} % | {100 * statistics.stdev(values):.3f} "
                              f"| {100 * min(values):.2f} % | {p_value(values, GOALS[goal].accuracy):.2g} "
                              f"| {1e3 * statistics.median(other['seconds']):.1f} ms |  |  |  |")

@@ -151,7 +151,7 @@ def main():
         print(f"\n{'PyTorch DDP':<16} {'images':>8} {'devices':>8} {'step':>10} {'efficiency':>11}")
         for precision in sorted({case.precision for case in CUDA_CASES}):
             runs = ",".join(f"{case.model}:{case.rows}" for case in CUDA_CASES if case.precision == precision)
-            done = subprocess.run([sys.executable, HERE / "torch_ddp.py", "--devices", str(options.devices), "--runs",
+            done = subprocess.run([sys.executable, HERE / "pytorch/ddp.py", "--devices", str(options.devices), "--runs",
                                    runs, "--precision", precision], capture_output=True, text=True)
             lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
             if done.returncode != 0:

@@ -8,7 +8,7 @@ A row is what one command reaches that anybody can type, with its defaults; the 
 device and where the results go are all that a run adds to it. Each run is one process of the `weft` program; an
 epoch's time is the one that it reports for training alone, the time to accuracy is the sum over a run's epochs, and
 the time of a process runs from its start to its end, when its checkpoint is saved. Medians are over all epochs of all
-seeds. Where PyTorch can be imported, its epochs (torch_cpu.py, torch_cuda.py) are measured in the same run.
+seeds. Where PyTorch can be imported, its epochs (pytorch/cpu.py, pytorch/cuda.py) are measured in the same run.
 """
 import argparse
 import json
@@ -128,12 +128,12 @@ def yardsticks(device, threads, rows):
     """PyTorch's epochs of the same networks, batches and precisions."""
     if device == "cpu":
         runs = dict.fromkeys(f"{row['model']}:{row['batch']}:{row['images'] or 60000}" for row in rows)
-        calls = [["torch_cpu.py", "--threads", str(threads), "--runs", ",".join(runs)]]
+        calls = [["pytorch/cpu.py", "--threads", str(threads), "--runs", ",".join(runs)]]
     else:
         calls = []
         for precision in dict.fromkeys(row["precision"] for row in rows):
             runs = dict.fromkeys(f"{row['model']}:{row['batch']}" for row in rows if row["precision"] == precision)
-            calls.append(["torch_cuda.py", "--precision", precision, "--runs", ",".join(runs)])
+            calls.append(["pytorch/cuda.py", "--precision", precision, "--runs", ",".join(runs)])
     found = []
     for script, *arguments in calls:
         done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True)

@@ -34,8 +34,8 @@ foreach(folder engine kernels layers distributed data models)
           FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
           PATTERN "onnx" EXCLUDE)  # a part of the program, not of the package
 endforeach()
-install(FILES bench/train.py bench/scaling.py bench/scaling_model.py bench/torch_ddp.py bench/machine.py bench/torch_cpu.py bench/torch_cuda.py
-              bench/torch_networks.py bench/compare.py bench/gpu_state.py DESTINATION share/weft/bench)
+install(FILES bench/train.py bench/scaling.py bench/scaling_model.py bench/pytorch/ddp.py bench/machine.py bench/pytorch/cpu.py bench/pytorch/cuda.py
+              bench/pytorch/networks.py bench/compare.py bench/gpu_state.py DESTINATION share/weft/bench)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/weft-config.cmake.in weft-config.cmake

@@ -174,16 +174,16 @@ function(weft_library folder)
     if(WEFT_LIBDEFLATE)
       target_include_directories(weft_data SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE_DIR})
       target_link_libraries(weft_data PRIVATE ${LIBDEFLATE_LIBRARY})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/gzip.cpp PROPERTIES
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/gzip.cpp PROPERTIES
         COMPILE_DEFINITIONS WEFT_WITH_LIBDEFLATE)
       set(libdeflate_version WEFT_WITH_LIBDEFLATE)
     endif()
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/library_versions.cpp PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/library_versions.cpp PROPERTIES
       COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${libdeflate_version}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/stb.cpp PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)
     weft_precompile(weft_data <vector>)  # without OpenMP
     if(WEFT_FOR_PIP)  # two thirds of the time of -O3, and the same bits

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <set>
 
-#include "data/cifar.h"
 #include "data/folder/layout.h"
 #include "data/folder/links.h"
-#include "data/idx.h"
-#include "data/mnist_files.h"
-#include "data/statistics.h"
+#include "data/sets/cifar.h"
+#include "data/sets/idx.h"
+#include "data/sets/mnist_files.h"
+#include "data/sets/statistics.h"
 #include "engine/error.h"
 
 namespace weft::data {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "data/folder.h"
+#include "data/folder/folder.h"
 
 namespace weft::data {
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft::distributed {

@@ -5,7 +5,7 @@
 #include "engine/error.h"
 
 #ifdef WEFT_PEER_GPUS
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft::distributed {

@@ -10,7 +10,7 @@
 #include "engine/error.h"
 
 #ifdef WEFT_PEER_GPUS
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft::distributed {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/sha256.h"
+#include "data/files/sha256.h"
 
 namespace weft::distributed {
 

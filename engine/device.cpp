@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "engine/driver.h"
+#include "engine/cuda/driver.h"
 #include "engine/error.h"
 #include "engine/names.h"
 #include "engine/text.h"
 #include "engine/timings.h"
 
 #ifdef WEFT_WITH_CUDA
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft {

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "engine/extent.h"
 #include "engine/stream.h"
 
@@ -55,7 +55,8 @@ struct Launch {
 
 namespace detail {
 
-// Notes a launch for the kernels_launched_by() of engine/kernel_usage.h that runs on this thread.
+// Notes a launch for the kernels_launched_by() of engine/cuda/kernel_usage.h that runs on this
+// thread.
 void record_launch(const void* kernel, const Launch& launch);
 
 // A Launch as the CUDA runtime takes it. The shared-memory limit of `kernel` on the current device

@@ -16,7 +16,7 @@
 #include "engine/timings.h"
 
 #ifdef WEFT_WITH_CUDA
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft {

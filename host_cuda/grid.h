@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "host_cuda/checks/order.h"
-#include "host_cuda/checks/shadow.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/fiber.h"
 #include "host_cuda/findings/bad_access.h"
@@ -19,6 +18,7 @@
 #include "host_cuda/language/language.h"
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/language/warp.h"
+#include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
 

@@ -12,13 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/graphs.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/written.h"
 
 struct CUstream_st {

@@ -4,12 +4,12 @@
 #include <mutex>
 
 #include "engine/error.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/failures.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/environment.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/host_cuda.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 

@@ -2,7 +2,7 @@
 #include "host_cuda/stuck.h"
 
 #include "engine/error.h"
-#include "host_cuda/checks/symbols.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 namespace {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "kernels/batch_norm/over_ranks.h"
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 
 namespace weft::layers {
 

@@ -5,7 +5,7 @@
 // Formulas, forward and backward, are in kernels/conv/conv.h.
 #pragma once
 
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 #include "layers/window.h"
 
 namespace weft::layers {

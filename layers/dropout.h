@@ -5,7 +5,7 @@
 // No mask is stored, and forward and backward may run in place.
 #pragma once
 
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 
 namespace weft::layers {
 

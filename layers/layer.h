@@ -19,7 +19,7 @@
 #include "kernels/common.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
-#include "layers/onnx_operator.h"
+#include "layers/registry/onnx_operator.h"
 
 namespace weft::layers {
 

@@ -5,7 +5,7 @@
 //   dx = dy W   dW = dy^T x   db = column sums of dy, in the product that gives dW
 #pragma once
 
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 
 namespace weft::layers {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/pool/pool.h"
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 #include "layers/window.h"
 
 namespace weft::layers {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "layers/onnx_operator.h"
-#include "layers/words.h"
+#include "layers/registry/onnx_operator.h"
+#include "layers/registry/words.h"
 
 namespace weft::layers {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/timer.h"
 #include "measure/errors.h"

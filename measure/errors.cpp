@@ -3,7 +3,7 @@
 
 #include "engine/error.h"
 #include "measure/problems/conv.h"
-#include "measure/problems/gemm.h"
+#include "measure/problems/gemm/gemm.h"
 
 namespace weft::measure {
 namespace {

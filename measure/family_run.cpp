@@ -6,8 +6,8 @@
 #include "engine/error.h"
 #include "engine/extent.h"
 #include "engine/timer.h"
+#include "measure/machine/sampler.h"
 #include "measure/run.h"
-#include "measure/sampler.h"
 
 namespace weft::measure {
 namespace {

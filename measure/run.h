@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernel_usage.h"
+#include "engine/cuda/kernel_usage.h"
 #include "measure/families.h"
-#include "measure/gpu_state.h"
-#include "measure/machine.h"
+#include "measure/machine/gpu_state.h"
+#include "measure/machine/machine.h"
 #include "measure/turns.h"
 
 namespace weft::measure {

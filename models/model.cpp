@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "data/mnist.h"
+#include "data/sets/mnist.h"
 #include "engine/names.h"
 #include "engine/text.h"
-#include "models/records.h"
-#include "models/state_dict.h"
+#include "models/files/state_dict.h"
 
 namespace weft::models {
 

@@ -11,13 +11,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "data/dataset.h"
-#include "layers/sequential.h"
-#include "models/calibration.h"
-#include "models/networks.h"
-#include "models/safetensors.h"
+#include "data/sets/dataset.h"
+#include "layers/network/sequential.h"
+#include "models/answers/calibration.h"
+#include "models/files/safetensors.h"
+#include "models/networks/networks.h"
 
 namespace weft::models {
 
@@ -58,6 +59,12 @@ struct ModelInfo {
   std::int64_t test_images = 0;  // that it was measured on
   Calibration calibration = {};  // of probabilities and of being unsure
 };
+
+// The metadata entry "weft" as one line of JSON, and back. Numbers survive the round trip exactly.
+// Reading throws data, prefixed by `where`, for text that is not strict JSON, lacks a field or
+// holds a value out of range.
+std::string to_json(const ModelInfo& info);
+ModelInfo model_info_from_json(std::string_view text, const std::string& where);
 
 // What a data set says of the models that are trained on it.
 ModelInfo info_of(const data::Dataset& dataset);

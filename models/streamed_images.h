@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "data/dataset.h"
+#include "data/sets/dataset.h"
 #include "engine/stream.h"
 #include "engine/tensor.h"
 #include "kernels/batch/batch.h"

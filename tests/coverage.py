@@ -28,7 +28,7 @@ READERS = {
     "models": [f"models/{name}.cpp" for name in
                ("checkpoint", "json_check", "model", "model_record", "network_text", "networks",
                 "records", "run_checks", "run_directory", "safetensors", "state_dict",
-                "training/settings")] + ["models/json_fields.h", "models/nbody/bodies_csv.cpp",
+                "training/settings")] + ["models/files/json_fields.h", "models/nbody/bodies_csv.cpp",
                                     "models/onnx/*.cpp"],
     "cli": ["examples/weft/*.cpp", "examples/weft/input/*.cpp"],
 }

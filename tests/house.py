@@ -5,16 +5,23 @@
 
 Prints each breach in a line and exits with 1 when there is one.
 """
+import collections
+import graphlib
 import pathlib
 import re
 import subprocess
 import sys
 
 MOST_LINES = 400   # of a source
+MOST_TEST_LINES = 500
 MOST_FILES = 25    # of a folder
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-SHORT_SOURCES = ["engine", "host_cuda", "lab", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
-SMALL_FOLDERS = ["host_cuda", "lab", "kernels", "examples", "python"]
+PRODUCT = ["engine", "host_cuda", "lab", "kernels", "layers", "distributed", "models", "data", "measure", "examples", "python"]
+# Folders of inputs and of results, which nobody reads from end to end.
+COLLECTIONS = re.compile(r"^(bench/results|tests/fuzz/[^/]+|tests/lab/[^/]+)$")
+# The scheduler of host-cuda asks the checks, which ask the scheduler: only its headers go one way.
+HEADERS_GO_ONE_WAY = "host_cuda"
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 # A host that serves packages. Whoever installs them says from where.
 PACKAGE_SERVER = re.compile(r"://[\w.-]*(debian|ubuntu|pypi|pythonhosted|conda|npmjs|crates)[\w-]*\.\w")
 # A comment that begins like this has no subject.
@@ -46,6 +53,24 @@ def rounds_up(line: str) -> bool:
                for name, rest, piece in ROUNDS_UP.findall(line))
 
 
+def circle(root: pathlib.Path, sources: list[pathlib.Path]) -> list[str]:
+    """Folders that include each other in a circle. A folder and one inside it are parts of one thing."""
+    reached: dict[str, set[str]] = collections.defaultdict(set)
+    for path in sources:
+        name, folder = path.relative_to(root), str(path.relative_to(root).parent)
+        if name.parts[0] == HEADERS_GO_ONE_WAY and path.suffix == ".cpp":
+            continue
+        for included in INCLUDE.findall(path.read_text()):
+            other = included.rpartition("/")[0]
+            if other and not f"{folder}/".startswith(f"{other}/") and not f"{other}/".startswith(f"{folder}/"):
+                reached[folder].add(other)
+    try:
+        graphlib.TopologicalSorter(reached).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
 def breaches(root: pathlib.Path) -> list[str]:
     files = tracked(root)
     found = []
@@ -57,15 +82,14 @@ def breaches(root: pathlib.Path) -> list[str]:
     if len(sources) < 100:
         found.append(f"only {len(sources)} sources found")
     for path in sources:
-        if inside(path, SHORT_SOURCES) and lines_of(path) > MOST_LINES:
-            found.append(f"{path.relative_to(root)}: {lines_of(path)} lines, more than {MOST_LINES}")
-    folders: dict[pathlib.Path, int] = {}
-    for path in files:
-        if inside(path, SMALL_FOLDERS):
-            folders[path.parent] = folders.get(path.parent, 0) + 1
-    for folder, count in sorted(folders.items()):
-        if count > MOST_FILES:
+        most = MOST_LINES if inside(path, PRODUCT) else MOST_TEST_LINES
+        if lines_of(path) > most:
+            found.append(f"{path.relative_to(root)}: {lines_of(path)} lines, more than {most}")
+    for folder, count in sorted(collections.Counter(path.parent for path in files).items()):
+        if count > MOST_FILES and not COLLECTIONS.match(str(folder.relative_to(root))):
             found.append(f"{folder.relative_to(root)}: {count} files, more than {MOST_FILES}")
+    if folders := circle(root, sources):
+        found.append(f"folders include each other: {' <- '.join(folders)}")
     for pattern, most in README_LINES.items():
         for path in root.glob(pattern):
             if lines_of(path) > most:
@@ -78,7 +102,7 @@ def breaches(root: pathlib.Path) -> list[str]:
                 found.append(f"{path.relative_to(root)}:{number}: a comment without a subject")
     # One definition of what everybody needs, and no rounding up beside it.
     for path in sources:
-        if not inside(path, SHORT_SOURCES) or path.name == "extent.h" or "lab" in path.parent.parts[-2:]:
+        if not inside(path, PRODUCT) or path.name == "extent.h" or "lab" in path.parent.parts[-2:]:
             continue  # students' programs say it in CUDA's usual words
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if rounds_up(line):

@@ -5,7 +5,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "bench/peers/peers.h"
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "kernels/histogram/problem.h"
 #include "kernels/reduce/problem.h"
 #include "kernels/scan/problem.h"

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <span>
 
-#include "data/file_io.h"
-#include "data/host_memory.h"
-#include "data/sha256.h"
+#include "data/files/file_io.h"
+#include "data/files/host_memory.h"
+#include "data/files/sha256.h"
 #include "engine/error.h"
 
 namespace weft::data {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/folder.h"
+#include "data/folder/folder.h"
 
 namespace weft::data {
 

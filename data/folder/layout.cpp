@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 
 namespace weft::data {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "data/folder/layout.h"
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A data set as a folder of pictures.
-#include "data/file_io.h"
-#include "data/folder.h"
-#include "data/system_call.h"
+#include "data/files/file_io.h"
+#include "data/files/system_call.h"
+#include "data/folder/folder.h"
 #include "engine/error.h"
 
 namespace weft::data {

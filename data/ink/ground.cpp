@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "data/ink.h"
+#include "data/ink/ink.h"
 #include "data/ink/marks.h"
 #include "data/ink/windows.h"
 

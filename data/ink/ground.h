@@ -2,7 +2,7 @@
 // The ground under the ink: the paper with its shadows, the table beside it. Internal to ink.cpp.
 #pragma once
 
-#include "data/plane.h"
+#include "data/picture/plane.h"
 
 namespace weft::data {
 

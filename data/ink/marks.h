@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "data/ink.h"
+#include "data/ink/ink.h"
 
 namespace weft::data {
 

@@ -3,7 +3,7 @@
 // picture. Internal to ink.cpp.
 #pragma once
 
-#include "data/plane.h"
+#include "data/picture/plane.h"
 
 namespace weft::data {
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 
 namespace weft::data {
 

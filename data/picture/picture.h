@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "data/gzip.h"
-#include "data/image.h"
+#include "data/files/gzip.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 
 namespace weft::data {

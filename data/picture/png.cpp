@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "data/inflater.h"
+#include "data/files/inflater.h"
 #include "data/picture/exif.h"
 #include "data/picture/picture.h"
 #include "data/picture/png_chunks.h"

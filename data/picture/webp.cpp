@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "data/picture/picture.h"
 
 #ifdef WEFT_WITH_WEBP

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "data/preprocess.h"
+#include "data/ink/preprocess.h"
 #include "engine/text.h"
-#include "models/classifier.h"
-#include "models/trainer.h"
+#include "models/answers/classifier.h"
+#include "models/training/trainer.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::puts("usage: classify_image MODEL IMAGE"), 2;

@@ -2,11 +2,11 @@
 // A layer of a program's own: a class and a row. Networks, training and ONNX files then know it.
 #include <cstdio>
 
-#include "data/digits.h"
+#include "data/sets/digits.h"
 #include "engine/text.h"
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 #include "models/onnx/onnx.h"
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstdio>
 
-#include "data/digits.h"
-#include "data/image.h"
+#include "data/picture/image.h"
+#include "data/sets/digits.h"
 #include "engine/text.h"
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::puts("usage: train_mlp RUN_DIR"), 2;

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "data/folder.h"
+#include "data/folder/folder.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "distributed/mpi.h"
 #include "distributed/reducer.h"
 #include "engine/device.h"

@@ -8,12 +8,12 @@
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/labelled_data.h"
+#include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
-#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
-#include "models/split.h"
-#include "models/trainer.h"
+#include "models/training/split.h"
+#include "models/training/trainer.h"
 
 namespace weft::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "data/npz.h"
+#include "data/arrays/npz.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/json_lines.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "data/file_io.h"
-#include "data/number_text.h"
+#include "data/arrays/number_text.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "examples/weft/histogram/report.h"
 #include "examples/weft/input/array_input.h"

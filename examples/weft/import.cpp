@@ -10,11 +10,11 @@
 #include "engine/error.h"
 #include "examples/weft/import/measure.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
-#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/tables.h"
 #include "models/onnx/onnx.h"
-#include "models/run_directory.h"
+#include "models/training/runs/run_directory.h"
 
 namespace weft::cli {
 namespace {

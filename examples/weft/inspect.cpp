@@ -10,13 +10,13 @@
 #include <tuple>
 
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
-#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/tables.h"
 #include "models/model.h"
-#include "models/networks.h"
-#include "models/optimizer.h"
+#include "models/networks/networks.h"
+#include "models/training/optimizer.h"
 
 namespace weft::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/kernel/counts_text.h"

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "data/animation.h"
-#include "data/file_io.h"
-#include "data/image.h"
+#include "data/files/file_io.h"
+#include "data/picture/animation.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 #include "engine/stop.h"
 #include "engine/timer.h"
@@ -20,7 +20,7 @@
 #include "examples/weft/nbody/flags.h"
 #include "examples/weft/nbody/report.h"
 #include "examples/weft/train/flags.h"
-#include "models/run_directory.h"
+#include "models/training/runs/run_directory.h"
 
 namespace weft::cli {
 namespace {

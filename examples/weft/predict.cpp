@@ -8,20 +8,20 @@
 #include <optional>
 #include <set>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 #include "examples/weft/input/array_input.h"
 #include "examples/weft/input/flags.h"
+#include "examples/weft/input/normalisation.h"
 #include "examples/weft/input/own_data.h"
 #include "examples/weft/input/picture_model.h"
 #include "examples/weft/output/draw.h"
 #include "examples/weft/output/json_lines.h"
-#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/predict/csv.h"
 #include "examples/weft/predict/inputs.h"
 #include "examples/weft/predict/marks.h"
-#include "models/classifier.h"
+#include "models/answers/classifier.h"
 
 namespace weft::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "data/file_io.h"
-#include "data/number_text.h"
+#include "data/arrays/number_text.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/timer.h"
 #include "examples/weft/input/array_input.h"

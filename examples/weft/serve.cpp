@@ -8,8 +8,8 @@
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/interrupt.h"
+#include "examples/weft/input/normalisation.h"
 #include "examples/weft/input/picture_model.h"
-#include "examples/weft/output/normalisation.h"
 #include "examples/weft/output/terminal.h"
 #include "examples/weft/serve/server.h"
 

@@ -12,7 +12,7 @@
 #include <limits>
 #include <memory>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/stop.h"
 #include "engine/timer.h"
 #include "examples/weft/input/flags.h"
@@ -23,9 +23,9 @@
 #include "examples/weft/train/page.h"
 #include "examples/weft/train/report.h"
 #include "examples/weft/train/samples.h"
-#include "models/run_directory.h"
-#include "models/safetensors.h"
-#include "models/split.h"
+#include "models/files/safetensors.h"
+#include "models/training/runs/run_directory.h"
+#include "models/training/split.h"
 
 namespace weft::cli {
 namespace {

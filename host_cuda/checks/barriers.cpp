@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/access_trace.h"
 #include "engine/error.h"
+#include "host_cuda/access/access_trace.h"
 #include "host_cuda/checks/checks.h"
 #include "host_cuda/checks/report.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/printing.h"
 
 extern "C" char weft_shared_begin[], weft_shared_end[];

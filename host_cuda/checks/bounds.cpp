@@ -9,8 +9,8 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "host_cuda/checks/checks.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace {
 

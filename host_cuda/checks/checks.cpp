@@ -9,13 +9,13 @@
 #include <cstring>
 
 #include "engine/error.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/report.h"
 #include "host_cuda/checks/stream_order.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/workers.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -33,8 +33,6 @@ std::array<const Variable*, 64> recent_variables{};
 namespace {
 
 Segment grid_began = 0;  // the running grid's first
-
-constexpr std::uintptr_t kPage = 4096;
 
 // A thread that finds the same value again at the same place may be waiting for another thread.
 // What it waits for may have several words. The other threads run before the access is judged: it

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "host_cuda/checks/checks.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/quick.h"
 #include "host_cuda/checks/report.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/memory/device_memory.h"
 
 namespace weft::host_cuda {
 namespace {

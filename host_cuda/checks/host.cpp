@@ -11,8 +11,8 @@
 
 #include "engine/error.h"
 #include "host_cuda/checks/report.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/memory/written.h"
 
 namespace weft::host_cuda {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/findings/findings.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/device_memory.h"
 
 namespace weft::host_cuda {
 

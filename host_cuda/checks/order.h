@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "host_cuda/checks/shadow.h"
+#include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "host_cuda/checks/order.h"
-#include "host_cuda/checks/shadow.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/shadow.h"
 #include "host_cuda/memory/written.h"
 
 namespace weft::host_cuda {

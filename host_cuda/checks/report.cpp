@@ -11,10 +11,10 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "host_cuda/checks/checks.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/stream_order.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {

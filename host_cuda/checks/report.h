@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host_cuda/checks/shadow.h"
+#include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
 

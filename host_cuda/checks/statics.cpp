@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "host_cuda/checks/symbols.h"
+#include "host_cuda/memory/symbols.h"
 
 extern "C" char weft_shared_begin[], weft_shared_end[];
 

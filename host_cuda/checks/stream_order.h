@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "host_cuda/checks/shadow.h"
+#include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
 

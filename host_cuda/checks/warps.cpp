@@ -5,8 +5,8 @@
 
 #include "engine/error.h"
 #include "host_cuda/checks/report.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 namespace {

@@ -8,11 +8,11 @@
 #include <unordered_map>
 
 #include "engine/extent.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/access_cost.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/counts/wide_loads.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/access_trace.h"
-#include "host_cuda/checks/symbols.h"
+#include "host_cuda/access/access_trace.h"
 #include "host_cuda/counts/access_cost.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 namespace {

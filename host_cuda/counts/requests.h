@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/access_counts.h"
+#include "host_cuda/access/access_counts.h"
 #include "host_cuda/language/language.h"
 
 namespace weft::host_cuda {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Records what the warps of a few blocks do.
-#include "engine/access_trace.h"
+#include "host_cuda/access/access_trace.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,10 +10,10 @@
 
 #include "engine/error.h"
 #include "engine/extent.h"
-#include "host_cuda/checks/device_memory.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/counts/access_cost.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace weft::host_cuda {
 namespace {

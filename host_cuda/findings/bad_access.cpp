@@ -16,7 +16,7 @@
 namespace weft::host_cuda {
 namespace {
 
-constexpr std::uintptr_t kPage = 4096;  // also what a pipe takes at once
+constexpr std::uintptr_t kPipe = kPage;  // what a pipe takes at once
 
 char* at(std::uintptr_t address) {
   return reinterpret_cast<char*>(address);
@@ -42,7 +42,7 @@ class Probe {
 
  private:
   void drain() const {
-    char rest[kPage];
+    char rest[kPipe];
     while (read(ends_[0], rest, sizeof rest) > 0) {
     }
   }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host_cuda/checks/shadow.h"
+#include "host_cuda/memory/shadow.h"
 
 namespace weft::host_cuda {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "host_cuda/checks/report.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {

@@ -8,6 +8,8 @@
 
 namespace weft::host_cuda {
 
+inline constexpr std::uintptr_t kPage = 4096;  // bytes
+
 // Whole pages, behind at least a page that nobody can touch. Null when there is no more memory.
 void* take_from_arena(std::size_t bytes);
 void give_back_to_arena(void* data, std::size_t bytes);

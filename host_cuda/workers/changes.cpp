@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/order.h"
+#include "host_cuda/memory/device_memory.h"
 
 namespace weft::host_cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/counts/requests.h"
+#include "host_cuda/memory/device_memory.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {

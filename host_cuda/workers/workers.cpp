@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/environment.h"
+#include "host_cuda/memory/device_memory.h"
 #include "host_cuda/workers/changes.h"
 
 namespace weft::host_cuda {

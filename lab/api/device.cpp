@@ -5,16 +5,14 @@
 #include <map>
 #include <mutex>
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/findings/device_error.h"
+#include "host_cuda/memory/device_memory.h"
 
 namespace weft::host_cuda::lab {
 namespace {
 
-std::mutex raised_mutex;
-std::map<const void*, int> raised;  // limits of kernels, in bytes of dynamic shared memory
 std::mutex remembered_mutex;
 std::map<const void*, MakeCall> remembered_kernels;
 
@@ -36,23 +34,6 @@ std::shared_ptr<const Call> remembered_call(const void* kernel, void** arguments
 cudaError_t run_remembered(const Configuration& at, const void* kernel, void** arguments) {
   const std::shared_ptr<const Call> call = remembered_call(kernel, arguments);
   return call == nullptr ? noted(cudaErrorInvalidDeviceFunction) : run(at, call);
-}
-
-bool shared_memory_allowed(const Call& call, std::size_t bytes) {
-  constexpr std::size_t kDefault = 48 * 1024;
-  if (bytes <= kDefault || call.name() != nullptr) return true;
-  const std::lock_guard lock(raised_mutex);
-  const auto found = raised.find(call.kernel());
-  return found != raised.end() && bytes <= static_cast<std::size_t>(found->second);
-}
-
-cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  const cudaError_t code = noted(cudaFuncSetAttribute(kernel, attribute, value));
-  if (code == cudaSuccess && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-    const std::lock_guard lock(raised_mutex);
-    raised[kernel] = value;
-  }
-  return code;
 }
 
 }  // namespace weft::host_cuda::lab

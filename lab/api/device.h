@@ -33,13 +33,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int from, int to);
 
-namespace weft::host_cuda::lab {
-// Beyond 48 KiB, the kernel's limit has to be raised. (The address of a kernel that is a template
-// and deduces its arguments is not known.)
-bool shared_memory_allowed(const Call& call, std::size_t bytes);
-cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
-}  // namespace weft::host_cuda::lab
-
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
                                  int value) {

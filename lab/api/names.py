@@ -7,7 +7,7 @@
 host_cuda/language/runtime_errors.inc gets the texts of all errors, as the toolkit's library tells them.
 host_cuda/language/runtime_enums.inc gets all enumerations with their values, those of textures and of libraries' types too, and the
 members of cudaDeviceProp: today's
-and those that toolkits before had. lab/api/missing.inc gets the functions that no header of the lab declares: a
+and those that toolkits before had. lab/runtime/missing.inc gets the functions that no header of the lab declares: a
 program may name them, and one that is reached is refused with its line. host_cuda/language/macros_hidden.inc and
 macros_shown.inc stand around the headers that a program may include behind macros of its own, such as `#define N 1024`.
 """
@@ -126,7 +126,7 @@ struct cudaDeviceProp {{
             declared |= set(re.findall(r"\b(cuda\w+)\(", header.read_text()))
     api = functions(without_comments((include / "cuda_runtime_api.h").read_text())) | set(OLD_FUNCTIONS)
     missing = sorted(name for name in api if name not in declared and not name.endswith(("_ptsz", "_ptds")))
-    (ROOT / "lab/api/missing.inc").write_text(
+    (ROOT / "lab/runtime/missing.inc").write_text(
         "// Functions of CUDA's runtime that the lab does not have. Written by lab/api/names.py.\n" +
         "".join(f"WEFT_MISSING({name})\n" for name in missing))
     print(f"{len(missing)} functions are missing, of {len(api)}")

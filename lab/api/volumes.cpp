@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "lab/api/volumes.h"
 
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
+#include "host_cuda/memory/device_memory.h"
 
 using namespace weft::host_cuda;
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "data/sha256.h"
+#include "data/files/sha256.h"
 
 namespace weft::lab {
 

@@ -5,14 +5,14 @@
 
 #include <fstream>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/cache.h"
 #include "lab/compile/objects.h"
 #include "lab/compile/process.h"
 #include "lab/compile/toolchain.h"
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 
 namespace weft::lab {
 

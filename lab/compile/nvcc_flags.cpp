@@ -10,7 +10,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/compile.h"
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 
 namespace weft::lab {
 namespace {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/cache.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "lab/compile/cache.h"
 #include "lab/compile/process.h"

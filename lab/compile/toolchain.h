@@ -32,7 +32,7 @@ std::vector<std::string> first_words(const Toolchain& tools);
 std::filesystem::path precompiled_header(const Toolchain& tools, const std::filesystem::path& cache,
                                          const std::vector<std::string>& begin);
 // The same header as it is.
-inline constexpr const char* kLabHeader = "lab/runtime/lab.h";
+inline constexpr const char* kLabHeader = "lab/api/lab.h";
 // And one behind it, in sources for host compilers.
 inline constexpr const char* kHostSourceHeader = "lab/runtime/host_source.h";
 

@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/nvcc/nvcc.h"
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 
 namespace weft::lab {
 namespace {

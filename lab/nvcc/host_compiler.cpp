@@ -10,7 +10,7 @@
 #include "engine/text.h"
 #include "lab/compile/process.h"
 #include "lab/nvcc/nvcc.h"
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 #include "lab/translate/translate.h"
 
 namespace weft::lab {

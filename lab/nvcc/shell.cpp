@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
 #include "lab/compile/cache.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 
 namespace weft::lab {
 

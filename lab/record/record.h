@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/access_trace.h"
+#include "host_cuda/access/access_trace.h"
 
 namespace weft::lab {
 

@@ -7,14 +7,14 @@
 
 #include "engine/error.h"
 #include "engine/text.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/report.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/findings/findings.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/workers.h"
-#include "lab/api/missing.h"
 #include "lab/runtime/findings.h"
+#include "lab/runtime/missing.h"
 
 namespace weft::host_cuda::lab {
 namespace {

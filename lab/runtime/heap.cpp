@@ -5,11 +5,11 @@
 #include <new>
 
 #include "engine/error.h"
-#include "host_cuda/checks/device_memory.h"
 #include "host_cuda/checks/host.h"
-#include "host_cuda/checks/symbols.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 
 using namespace weft::host_cuda;
 

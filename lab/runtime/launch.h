@@ -27,6 +27,10 @@ struct Configuration {
 cudaError_t run(const Configuration& at, std::shared_ptr<const Call> call);
 // A thread of a kernel may not.
 void about_to_launch(const char* file, int line);
+// Beyond 48 KiB, the kernel's limit has to be raised. (The address of a kernel that is a template
+// and deduces its arguments is not known.)
+bool shared_memory_allowed(const Call& call, std::size_t bytes);
+cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 
 // A call of a function template that deduces its arguments.
 template <class Function, class... Arguments>

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/tokens.h"
 #include "lab/translate/rewrite.h"
-#include "lab/translate/tokens.h"
 
 namespace weft::lab {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/translate/tokens.h"
+#include "lab/tokens.h"
 
 namespace weft::lab {
 

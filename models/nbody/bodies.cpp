@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 
-#include "data/file_io.h"
-#include "data/npy.h"
+#include "data/arrays/npy.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "models/nbody/bodies_csv.h"
 

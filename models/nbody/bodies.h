@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 
 namespace weft::models {
 

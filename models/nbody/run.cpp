@@ -11,8 +11,8 @@
 
 #include "engine/extent.h"
 #include "kernels/catalogue.h"
-#include "models/json_fields.h"
-#include "models/safetensors.h"
+#include "models/files/json_fields.h"
+#include "models/files/safetensors.h"
 
 namespace weft::models {
 namespace {

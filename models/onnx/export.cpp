@@ -4,9 +4,8 @@
 
 #include <cstring>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "models/onnx/onnx.h"
-#include "models/records.h"
 
 namespace weft::models {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

@@ -5,7 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/text.h"
-#include "models/network_text.h"
+#include "models/networks/network_text.h"
 #include "models/onnx/operators.h"
 
 namespace weft::models {

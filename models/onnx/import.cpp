@@ -5,13 +5,12 @@
 #include <cmath>
 #include <optional>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/text.h"
 #include "layers/batch_norm2d.h"
+#include "models/files/state_dict.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/text.h"
-#include "models/records.h"
-#include "models/state_dict.h"
 
 namespace weft::models {
 

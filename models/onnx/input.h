@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "models/normalisation.h"
+#include "models/answers/normalisation.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {

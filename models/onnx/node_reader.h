@@ -7,7 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/text.h"
-#include "layers/onnx_operator.h"
+#include "layers/registry/onnx_operator.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {

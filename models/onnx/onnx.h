@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "models/answers/normalisation.h"
 #include "models/model.h"
-#include "models/normalisation.h"
 
 namespace weft::models {
 

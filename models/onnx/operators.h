@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ONNX operators in the words of a network, with their tensors. layers/registry.cpp has the rows.
+// ONNX operators in the words of a network, with their tensors. layers/registry/registry.cpp has
+// the rows.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 #include "models/onnx/graph.h"
 
 namespace weft::models {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "models/network_text.h"
+#include "models/networks/network_text.h"
 
 namespace weft::models {
 

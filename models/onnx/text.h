@@ -12,7 +12,7 @@
 namespace weft::models {
 
 struct OnnxText {
-  std::string definition;                     // for models/network_text.h
+  std::string definition;                     // for models/networks/network_text.h
   std::vector<const onnx::NodeProto*> nodes;  // that each line of it stands for
   std::vector<OnnxLayer> layers;              // those with tensors, in the order of the text
   std::int64_t classes = 0;                   // that the last layer with features has; 0: none has

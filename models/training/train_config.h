@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "data/folder.h"
+#include "data/folder/folder.h"
 #include "engine/names.h"
 #include "kernels/batch/batch.h"
 #include "layers/layer.h"
-#include "models/networks.h"
-#include "models/optimizer.h"
-#include "models/schedule.h"
+#include "models/networks/networks.h"
+#include "models/training/optimizer.h"
+#include "models/training/schedule.h"
 
 namespace weft::models {
 

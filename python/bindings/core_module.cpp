@@ -4,7 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "models/network_text.h"
+#include "models/networks/network_text.h"
 #include "python/bindings/arrays.h"
 
 namespace weft::python {

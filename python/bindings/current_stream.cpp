@@ -7,7 +7,7 @@
 #include "engine/error.h"
 
 #ifdef WEFT_PYTHON_ON_CUDA
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #endif
 
 namespace weft::python {

@@ -5,10 +5,10 @@
 
 #include <chrono>
 
-#include "engine/access_counts.h"
-#include "engine/access_trace.h"
 #include "engine/stop.h"
 #include "examples/weft/program.h"
+#include "host_cuda/access/access_counts.h"
+#include "host_cuda/access/access_trace.h"
 #include "host_cuda/host_cuda.h"
 #include "python/bindings/arrays.h"
 

@@ -9,8 +9,8 @@
 #include <cctype>
 #include <filesystem>
 
+#include "models/files/state_dict.h"
 #include "models/onnx/onnx.h"
-#include "models/state_dict.h"
 #include "python/bindings/model.h"
 
 namespace weft::python {

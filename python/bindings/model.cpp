@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/image.h"
-#include "data/preprocess.h"
+#include "data/ink/preprocess.h"
+#include "data/picture/image.h"
 #include "examples/weft/input/picture_model.h"
-#include "models/calibration.h"
-#include "models/classifier.h"
-#include "models/records.h"
-#include "models/state_dict.h"
+#include "models/answers/calibration.h"
+#include "models/answers/classifier.h"
+#include "models/files/state_dict.h"
+#include "models/training/runs/run_state.h"
 #include "python/bindings/pictures.h"
 
 namespace weft::python {

@@ -9,15 +9,15 @@
 #include <atomic>
 #include <filesystem>
 
-#include "data/digits.h"
-#include "data/mnist.h"
 #include "data/own_data.h"
-#include "data/shapes.h"
-#include "data/statistics.h"
-#include "models/recipes.h"
-#include "models/records.h"
-#include "models/trainer.h"
+#include "data/sets/digits.h"
+#include "data/sets/mnist.h"
+#include "data/sets/shapes.h"
+#include "data/sets/statistics.h"
+#include "models/training/recipes.h"
+#include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
+#include "models/training/trainer.h"
 #include "python/bindings/model.h"
 #include "python/bindings/pictures.h"
 

@@ -2,8 +2,8 @@
 // weft with images in colour: the built-in shapes through training, evaluation and prediction.
 #include <algorithm>
 
-#include "data/image.h"
-#include "data/shapes.h"
+#include "data/picture/image.h"
+#include "data/sets/shapes.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "data/image.h"
-#include "data/npy.h"
+#include "data/arrays/npy.h"
+#include "data/picture/image.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {

@@ -3,7 +3,7 @@
 // and the same answer each time. tests/data/hostile/README.md says what is in them.
 #include <algorithm>
 
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"
 #include "tests/data/files.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "models/model.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"

@@ -3,10 +3,10 @@
 // and bad pictures among good ones. The network is untrained: its answers do not matter here.
 #include <algorithm>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"
-#include "tests/data/pictures.h"
+#include "tests/data/picture/pictures.h"
 
 namespace weft::test {
 namespace {

@@ -2,7 +2,7 @@
 // weft scan: pipes, files and every mistake.
 #include <cstring>
 
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 #include "tests/cli/program.h"
 
 namespace weft::test {

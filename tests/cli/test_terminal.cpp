@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 #include "tests/cli/program.h"
 #include "tests/cli/untrained_model.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 #include "engine/error.h"
 
 namespace weft::test {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "tests/data/files.h"
 
 namespace weft::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The procedural digits: reproducible to the bit, in MNIST's format, varied, and like MNIST.
-#include "data/digits.h"
+#include "data/sets/digits.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "data/digit_styles.h"
-#include "data/sha256.h"
-#include "data/statistics.h"
+#include "data/files/sha256.h"
+#include "data/sets/digit_styles.h"
+#include "data/sets/statistics.h"
 
 namespace weft::data {
 namespace {

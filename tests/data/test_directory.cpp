@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Folders held open: what is refused in them, and temporaries, whose writers live or do not.
-#include "data/directory.h"
+#include "data/files/directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Downloads end: at their size and at their time, whatever the server and curl do.
-#include "data/download.h"
+#include "data/files/download.h"
 
 #include <fstream>
 
-#include "data/gzip.h"
+#include "data/files/gzip.h"
 #include "tests/data/files.h"
 
 namespace weft::data {

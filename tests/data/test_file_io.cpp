@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "tests/support/folder.h"
 #include "tests/support/stranger.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Folders of pictures: what counts as a class and a picture, shapes, splits, and the cache.
-#include "data/folder.h"
+#include "data/folder/folder.h"
 
 #include <algorithm>
 #include <map>
 
-#include "data/digits.h"
+#include "data/sets/digits.h"
+#include "tests/data/picture/pictures.h"
 #include "tests/data/picture_folder.h"
-#include "tests/data/pictures.h"
 
 namespace weft::data {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading and inflating files: whole, damaged, and larger than allowed.
-#include "data/gzip.h"
+#include "data/files/gzip.h"
 
 #include "tests/data/files.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // IDX: good files, and every way for one to be wrong.
-#include "data/idx.h"
+#include "data/sets/idx.h"
 
 #include <sys/resource.h>
 

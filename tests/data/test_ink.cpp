@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests what marks of a picture are characters, and the order in which they are read.
-#include "data/ink.h"
+#include "data/ink/ink.h"
 
 #include <gtest/gtest.h>
 

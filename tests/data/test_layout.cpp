@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "data/folder.h"
+#include "data/folder/folder.h"
 #include "tests/data/picture_folder.h"
 
 namespace weft::data {

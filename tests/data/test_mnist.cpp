@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Finding, loading, downloading and verifying data sets, on small files made here and, when
 // WEFT_DATA_DIR names them, on the real ones.
-#include "data/mnist.h"
+#include "data/sets/mnist.h"
 
-#include "data/mnist_files.h"
+#include "data/sets/mnist_files.h"
 #include "engine/timer.h"
 #include "tests/data/files.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // .npy files: exact bytes written, every version, byte and axis order read, hostile headers
 // refused.
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 
 #include <cmath>
 #include <cstring>

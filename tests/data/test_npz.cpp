@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "data/npy.h"
-#include "data/npz.h"
+#include "data/arrays/npy.h"
+#include "data/arrays/npz.h"
 #include "tests/data/files.h"
 
 namespace weft::data {

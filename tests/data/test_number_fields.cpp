@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lines of tables as fields, with quotes, blanks and comments.
-#include "data/number_fields.h"
+#include "data/arrays/number_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The type that a list of numbers ends with.
-#include "data/number_list.h"
+#include "data/arrays/number_list.h"
 
 #include "tests/data/files.h"
 

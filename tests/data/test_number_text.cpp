@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Numbers as text: what is read, whatever the parts it arrives in, and what is written.
-#include "data/number_text.h"
+#include "data/arrays/number_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // From pictures to 28 x 28: polarity, geometry, idempotence, robustness to bad light.
-#include "data/preprocess.h"
+#include "data/ink/preprocess.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "data/digits.h"
-#include "data/ink.h"
-#include "data/plane.h"
+#include "data/ink/ink.h"
+#include "data/picture/plane.h"
+#include "data/sets/digits.h"
 #include "engine/random.h"
 #include "tests/data/files.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SHA-256 against the examples of FIPS 180 and against itself without special instructions.
-#include "data/sha256.h"
+#include "data/files/sha256.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The procedural shapes: reproducible to the bit, all classes, and only colour tells warm from
 // cold.
-#include "data/shapes.h"
+#include "data/sets/shapes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-#include "data/sha256.h"
+#include "data/files/sha256.h"
 
 namespace weft::data {
 namespace {

@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "data/image.h"
-#include "data/stb.h"
+#include "data/picture/image.h"
+#include "data/picture/stb.h"
 
 namespace weft::test {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "data/image.h"
-#include "data/mnist.h"
+#include "data/picture/image.h"
+#include "data/sets/mnist.h"
 #include "tests/cli/program.h"
 #include "tests/support/non_digits.h"
 

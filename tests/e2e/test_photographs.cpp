@@ -9,11 +9,11 @@
 #include <memory>
 #include <optional>
 
-#include "data/mnist.h"
-#include "data/preprocess.h"
-#include "models/classifier.h"
+#include "data/ink/preprocess.h"
+#include "data/sets/mnist.h"
+#include "models/answers/classifier.h"
 #include "tests/cli/program.h"
-#include "tests/data/pictures.h"
+#include "tests/data/picture/pictures.h"
 #include "tests/e2e/photograph.h"
 
 namespace weft::test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/driver.h"
+#include "engine/cuda/driver.h"
 #include "engine/error.h"
 
 namespace weft {

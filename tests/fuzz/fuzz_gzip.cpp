@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "data/gzip.h"
+#include "data/files/gzip.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

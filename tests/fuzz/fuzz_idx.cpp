@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "data/idx.h"
+#include "data/sets/idx.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

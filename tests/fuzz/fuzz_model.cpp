@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/checkpoint.h"
 #include "models/model.h"
 #include "models/nbody/run.h"
-#include "models/networks.h"
+#include "models/networks/networks.h"
+#include "models/training/runs/checkpoint.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

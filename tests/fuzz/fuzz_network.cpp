@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes are the text of a network or one line of Error{data} that names a line and a column,
 // and a network that is made of them keeps to its limits. Its memory is counted, not taken.
-#include "models/networks.h"
+#include "models/networks/networks.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

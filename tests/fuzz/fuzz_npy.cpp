@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

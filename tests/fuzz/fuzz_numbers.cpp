@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "data/number_text.h"
+#include "data/arrays/number_text.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

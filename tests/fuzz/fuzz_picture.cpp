@@ -2,7 +2,7 @@
 // Any bytes are a picture or one line of Error{data}, and the same of the two every time.
 #include <optional>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Any text is the JSON of a run (config.json, state.json, a model's metadata) or one line of
 // Error{data}. What was read and is written again reads the same.
-#include "models/json_check.h"
-#include "models/records.h"
+#include "models/files/json_check.h"
+#include "models/training/runs/run_state.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -45,7 +45,7 @@ fuzz() {
     onnx) folders=(tests/interop/pytorch_files); options=(-max_len=16384) ;;
     lab) folders=(tests/lab/programs examples/lab) ;;
   esac
-  [ ! -e tests/fuzz/$target.dict ] || options+=("-dict=tests/fuzz/$target.dict")
+  [ ! -e tests/fuzz/dictionaries/$target.dict ] || options+=("-dict=tests/fuzz/dictionaries/$target.dict")
   mkdir -p $build/corpus/$target $build/findings/$target $build/logs
   $build/tests/fuzz_$target "${options[@]}" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=1024 \
     -malloc_limit_mb=1024 -artifact_prefix="$build/findings/$target/" -print_final_stats=1 \

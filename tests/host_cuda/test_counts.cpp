@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "engine/access_counts.h"
 #include "engine/tensor.h"
+#include "host_cuda/access/access_counts.h"
 #include "tests/host_cuda/counted_kernels.h"
 
 namespace weft::test {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <string_view>
 
-#include "engine/access_counts.h"
 #include "engine/tensor.h"
+#include "host_cuda/access/access_counts.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/transpose/transpose.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/access_counts.h"
 #include "engine/tensor.h"
+#include "host_cuda/access/access_counts.h"
 #include "kernels/histogram/histogram.h"
 #include "kernels/memory/memory.h"
 #include "kernels/nbody/nbody.h"

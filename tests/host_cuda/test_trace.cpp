@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/access_trace.h"
 #include "engine/tensor.h"
+#include "host_cuda/access/access_trace.h"
 #include "tests/host_cuda/counted_kernels.h"
 
 namespace weft::test {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "models/fused_cnn.h"
-#include "models/trainer.h"
+#include "models/networks/fused_cnn.h"
+#include "models/training/trainer.h"
 #include "tests/models/blocks.h"
 
 namespace weft::models {

@@ -31,8 +31,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch.nn.functional import cross_entropy
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
-from torch_networks import NETWORKS  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/pytorch"))
+from networks import NETWORKS  # noqa: E402
 
 MEAN, STDDEV = 0.1307, 0.3081
 TOLERANCE = 1e-4

@@ -13,8 +13,8 @@
 #include "kernels/conv_relu_pool/cpu/table.h"
 #include "kernels/gemm/cpu/table.h"
 #include "tests/cases/cpu_isas.h"
-#include "tests/kernels/gemm_problem.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/kernels/products/gemm_problem.h"
 
 WEFT_CPU_TABLES(ActivationCpu, activation_cpu)
 WEFT_CPU_TABLES(ConvCpu, conv_cpu)

@@ -5,8 +5,8 @@
 
 #include "tests/support/definition.h"
 
-#include "tests/kernels/conv_problem.h"
-#include "tests/kernels/gemm_problem.h"
+#include "tests/kernels/products/conv_problem.h"
+#include "tests/kernels/products/gemm_problem.h"
 #include "tests/support/device_test.h"
 
 namespace weft::test {

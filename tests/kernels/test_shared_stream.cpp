@@ -14,8 +14,8 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/scan/scan.h"
 #include "kernels/signal/signal.h"
-#include "tests/kernels/gemm_problem.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/kernels/products/gemm_problem.h"
 
 namespace weft::test {
 namespace {

@@ -2,7 +2,7 @@
 // Instance: a Sequential with weights on a device, and the same network in double.
 #pragma once
 
-#include "layers/sequential.h"
+#include "layers/network/sequential.h"
 #include "tests/layers/reference.h"
 #include "tests/support/random.h"
 

@@ -17,8 +17,8 @@
 #include "layers/dropout.h"
 #include "layers/flatten.h"
 #include "layers/linear.h"
+#include "layers/network/residual.h"
 #include "layers/pool2d.h"
-#include "layers/residual.h"
 #include "layers/softmax.h"
 
 namespace weft::test {

@@ -2,7 +2,7 @@
 // The forward and backward passes of every layer, and of small networks, against an independent
 // double implementation and its central differences. The loss is <r, y> with random r: a sum over
 // y would hide errors (the gradient of the sum of a softmax is 0).
-#include "layers/softmax_cross_entropy.h"
+#include "layers/losses/softmax_cross_entropy.h"
 #include "tests/layers/instance.h"
 #include "tests/support/compare.h"
 #include "tests/support/device_test.h"

@@ -2,8 +2,8 @@
 // The losses against double arithmetic and its central differences, and what they refuse.
 #include <algorithm>
 
-#include "layers/mean_squared_error.h"
-#include "layers/softmax_cross_entropy.h"
+#include "layers/losses/mean_squared_error.h"
+#include "layers/losses/softmax_cross_entropy.h"
 #include "tests/layers/instance.h"
 #include "tests/support/compare.h"
 #include "tests/support/device_test.h"

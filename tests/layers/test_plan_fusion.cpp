@@ -2,7 +2,7 @@
 // Fusion by a plan: the same results within rounding, and which layers it joins.
 #include <algorithm>
 
-#include "layers/conv_relu_pool.h"
+#include "layers/network/conv_relu_pool.h"
 #include "tests/layers/plan_test.h"
 #include "tests/support/compare.h"
 #include "tests/support/small.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Clock, power and temperature from NVML, by a library of the test's own that stands in for it.
-#include "measure/gpu_state.h"
+#include "measure/machine/gpu_state.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The peaks that a share of the bound is of: nothing that the library computes is faster.
-#include "measure/machine.h"
+#include "measure/machine/machine.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What fits on an SM, against the driver of an H200, the occupancy calculator of the CUDA Toolkit
 // and the worked answers of courses; and the roofline of GPUs that are not here.
-#include "measure/occupancy.h"
+#include "measure/machine/occupancy.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "data/dataset.h"
+#include "data/sets/dataset.h"
 #include "engine/random.h"
 
 namespace weft::test {

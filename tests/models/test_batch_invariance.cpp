@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/classifier.h"
-#include "models/evaluate.h"
+#include "models/answers/classifier.h"
+#include "models/answers/evaluate.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/random.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calibration: the temperature and the threshold that are found, and the error that is told.
-#include "models/calibration.h"
+#include "models/answers/calibration.h"
 
 #include <gtest/gtest.h>
 

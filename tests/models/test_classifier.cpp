@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a model says of one image.
-#include "models/classifier.h"
+#include "models/answers/classifier.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <optional>
 #include <thread>
 
-#include "models/evaluate.h"
-#include "models/networks.h"
+#include "models/answers/evaluate.h"
+#include "models/networks/networks.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/folder.h"

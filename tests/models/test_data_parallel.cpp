@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "distributed/communicator.h"
-#include "models/data_parallel.h"
-#include "models/trainer.h"
+#include "models/training/data_parallel.h"
+#include "models/training/trainer.h"
 #include "tests/distributed/threads_transport.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/stop.h"
-#include "models/evaluate.h"
+#include "models/answers/evaluate.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/folder.h"

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cmath>
 
-#include "models/fused_mlp.h"
-#include "models/networks.h"
-#include "models/trainer.h"
+#include "models/networks/fused_mlp.h"
+#include "models/networks/networks.h"
+#include "models/training/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/folder.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The registry of layers: every class has a row, every row its word, its ONNX and its Python name
 // or a reason, and a layer that a program adds is one like the others.
-#include "layers/registry.h"
+#include "layers/registry/registry.h"
 
 #include <gtest/gtest.h>
 

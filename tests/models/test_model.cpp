@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/model.h"
-#include "models/records.h"
+#include "models/training/runs/run_state.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Networks from a text: what the words make, where mistakes are found, and what limits a stranger's
 // file meets before memory is taken.
-#include "models/network_text.h"
+#include "models/networks/network_text.h"
 
 #include <gtest/gtest.h>
 
-#include "models/networks.h"
+#include "models/networks/networks.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The built-in networks: size, shape, the same function as a double network written down here
 // again, gradients along random directions, and the ability to learn.
-#include "models/networks.h"
+#include "models/networks/networks.h"
 
 #include <set>
 
 #include "kernels/optimizer/optimizer.h"
-#include "layers/softmax_cross_entropy.h"
+#include "layers/losses/softmax_cross_entropy.h"
 #include "tests/layers/instance.h"
 #include "tests/support/compare.h"
 #include "tests/support/device_test.h"

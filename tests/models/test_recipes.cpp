@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Recipes and defaults are settings that a run accepts.
-#include "models/recipes.h"
+#include "models/training/recipes.h"
 
 #include <gtest/gtest.h>
 
-#include "models/networks.h"
+#include "models/networks/networks.h"
 #include "models/training/settings.h"
 #include "tests/support/folder.h"
 

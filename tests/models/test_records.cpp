@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_check.h"
-#include "models/records.h"
+#include "models/files/json_check.h"
+#include "models/training/runs/run_state.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "models/run_checks.h"
-#include "models/run_directory.h"
-#include "models/trainer.h"
+#include "models/training/runs/run_checks.h"
+#include "models/training/runs/run_directory.h"
+#include "models/training/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"
 #include "tests/support/stranger.h"

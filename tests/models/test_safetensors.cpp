@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "models/safetensors.h"
+#include "models/files/safetensors.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/schedule.h"
+#include "models/training/schedule.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

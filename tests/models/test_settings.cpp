@@ -10,8 +10,8 @@
 #include <limits>
 #include <set>
 
-#include "models/recipes.h"
-#include "models/records.h"
+#include "models/training/recipes.h"
+#include "models/training/runs/run_state.h"
 #include "tests/support/folder.h"
 
 namespace weft::models {

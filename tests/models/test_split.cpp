@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "models/fingerprint.h"
-#include "models/split.h"
+#include "models/training/runs/fingerprint.h"
+#include "models/training/split.h"
 #include "tests/models/blocks.h"
 #include "tests/support/folder.h"
 

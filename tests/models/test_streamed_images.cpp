@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/folder.h"

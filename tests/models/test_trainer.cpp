@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/networks.h"
-#include "models/split.h"
+#include "models/networks/networks.h"
+#include "models/training/split.h"
 #include "tests/models/trainer_test.h"
 
 namespace weft::models::trainer_tests {

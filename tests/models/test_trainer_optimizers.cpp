@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/networks.h"
+#include "models/networks/networks.h"
 #include "tests/models/trainer_test.h"
 
 namespace weft::models::trainer_tests {

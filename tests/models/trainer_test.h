@@ -7,8 +7,8 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
-#include "models/checkpoint.h"
-#include "models/trainer.h"
+#include "models/training/runs/checkpoint.h"
+#include "models/training/trainer.h"
 #include "tests/models/blocks.h"
 #include "tests/support/device_test.h"
 #include "tests/support/folder.h"

@@ -6,8 +6,8 @@
 
 #include "engine/tensor.h"
 #include "kernels/softmax/softmax.h"
-#include "layers/sequential.h"
-#include "models/networks.h"
+#include "layers/network/sequential.h"
+#include "models/networks/networks.h"
 
 int main() {
   const weft::Stream stream(weft::Device::cpu());

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/random.h"
 #include "examples/weft/output/stroke_font.h"
 

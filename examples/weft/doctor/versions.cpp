@@ -6,7 +6,7 @@
 
 #include <CLI/Version.hpp>
 
-#include "data/library_versions.h"
+#include "data/files/library_versions.h"
 #include "distributed/mpi.h"
 #include "distributed/reducer.h"
 #include "engine/device.h"

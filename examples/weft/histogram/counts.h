@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "data/image.h"
-#include "data/npy.h"
+#include "data/arrays/npy.h"
+#include "data/picture/image.h"
 #include "engine/device.h"
 #include "kernels/histogram/histogram.h"
 

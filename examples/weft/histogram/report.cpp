@@ -8,7 +8,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "data/number_text.h"
+#include "data/arrays/number_text.h"
 #include "engine/extent.h"
 #include "examples/weft/output/tables.h"
 

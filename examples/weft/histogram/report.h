@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/npy.h"
+#include "data/arrays/npy.h"
 #include "examples/weft/histogram/counts.h"
 #include "examples/weft/output/plot.h"
 #include "examples/weft/output/terminal.h"

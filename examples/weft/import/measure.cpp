@@ -5,7 +5,7 @@
 
 #include "data/own_data.h"
 #include "examples/weft/input/labelled_data.h"
-#include "models/evaluate.h"
+#include "models/answers/evaluate.h"
 
 namespace weft::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/normalisation.h"
+#include "models/answers/normalisation.h"
 
 namespace weft::cli {
 

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "data/file_io.h"
-#include "data/npy_header.h"
-#include "data/number_text.h"
+#include "data/arrays/npy_header.h"
+#include "data/arrays/number_text.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/names.h"
 #include "examples/weft/input/flags.h"

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "data/image.h"
-#include "data/npy.h"
+#include "data/arrays/npy.h"
+#include "data/picture/image.h"
 
 namespace CLI {
 class App;

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "data/digits.h"
-#include "data/shapes.h"
+#include "data/sets/digits.h"
+#include "data/sets/shapes.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"

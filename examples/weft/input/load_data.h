@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "data/dataset.h"
-#include "data/mnist.h"
+#include "data/sets/dataset.h"
+#include "data/sets/mnist.h"
 #include "engine/timings.h"
 #include "examples/weft/input/own_data.h"
 

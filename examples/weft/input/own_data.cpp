@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"

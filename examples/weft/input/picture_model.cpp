@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "data/fit.h"
+#include "data/picture/fit.h"
 #include "engine/error.h"
 
 namespace weft::cli {

@@ -2,7 +2,7 @@
 // Models that read pictures of any size: what predict and serve ask of a model before it sees one.
 #pragma once
 
-#include "data/preprocess.h"
+#include "data/ink/preprocess.h"
 #include "models/model.h"
 
 namespace weft::cli {

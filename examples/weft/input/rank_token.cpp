@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "distributed/socket.h"
 #include "engine/error.h"
 #include "examples/weft/output/terminal.h"

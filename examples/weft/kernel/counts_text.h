@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/access_counts.h"
 #include "examples/weft/output/terminal.h"
+#include "host_cuda/access/access_counts.h"
 
 namespace weft::cli {
 

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "engine/access_counts.h"
 #include "engine/error.h"
 #include "examples/weft/kernel/counts_text.h"
 #include "examples/weft/kernel/lesson.h"
 #include "examples/weft/output/json_lines.h"
+#include "host_cuda/access/access_counts.h"
 #include "measure/run.h"
 
 namespace weft::cli {

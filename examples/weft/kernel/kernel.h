@@ -5,8 +5,8 @@
 #include "examples/weft/input/flags.h"
 #include "kernels/catalogue.h"
 #include "measure/families.h"
-#include "measure/gpus.h"
 #include "measure/harness.h"
+#include "measure/machine/gpus.h"
 
 namespace weft::cli {
 

@@ -13,8 +13,8 @@
 #include "engine/error.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
+#include "measure/machine/occupancy.h"
 #include "measure/measured.h"
-#include "measure/occupancy.h"
 #include "measure/run.h"
 
 namespace weft::cli {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // weft kernel occupancy: how many blocks an SM holds, what limits it, and what another size of
 // block would give. From public figures; no GPU is needed.
-#include "measure/occupancy.h"
+#include "measure/machine/occupancy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

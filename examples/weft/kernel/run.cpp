@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/cuda/kernel_usage.h"
 #include "engine/error.h"
-#include "engine/kernel_usage.h"
 #include "examples/weft/kernel/lesson.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"

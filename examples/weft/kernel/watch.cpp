@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "examples/weft/kernel/kernel.h"
 #include "examples/weft/kernel/lesson.h"

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "data/gzip.h"
+#include "data/files/gzip.h"
 
 namespace weft::cli {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "examples/weft/output/plot.h"
 #include "examples/weft/output/stroke_font.h"
 

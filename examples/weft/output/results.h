@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/sets/dataset.h"
 #include "examples/weft/output/terminal.h"
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 
 namespace weft::cli {
 

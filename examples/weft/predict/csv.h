@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "examples/weft/output/results.h"
-#include "models/classifier.h"
+#include "models/answers/classifier.h"
 
 namespace weft::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/folder/links.h"
-#include "data/image.h"
+#include "data/picture/image.h"
 
 namespace weft::cli {
 
@@ -22,7 +22,8 @@ struct PictureInput {
 std::vector<PictureInput> expand_inputs(const std::vector<std::string>& arguments,
                                         data::Links links = data::Links::followed);
 
-// Throws data, naming the input, unless it is a picture. `sample_bits` is that of data/image.h.
+// Throws data, naming the input, unless it is a picture. `sample_bits` is that of
+// data/picture/image.h.
 data::GreyImage load_input(const PictureInput& input, int sample_bits);
 data::RgbImage load_colour_input(const PictureInput& input, int sample_bits);
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "data/plane.h"
+#include "data/picture/plane.h"
 #include "examples/weft/output/draw.h"
 #include "examples/weft/output/json_lines.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "data/preprocess.h"
+#include "data/ink/preprocess.h"
 #include "examples/weft/output/results.h"
-#include "models/classifier.h"
+#include "models/answers/classifier.h"
 
 namespace weft::cli {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "data/image.h"
-#include "models/classifier.h"
+#include "data/picture/image.h"
+#include "models/answers/classifier.h"
 
 namespace weft::cli {
 

@@ -11,8 +11,8 @@
 #include <regex>
 #include <string>
 
-#include "data/gzip.h"
-#include "data/sha256.h"
+#include "data/files/gzip.h"
+#include "data/files/sha256.h"
 #include "distributed/run_token.h"
 #include "engine/error.h"
 #include "examples/weft/output/json_lines.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 
 namespace weft::cli {
 

@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <array>
 
-#include "data/file_io.h"
+#include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/extent.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
 #include "examples/weft/train/report.h"
-#include "models/json_fields.h"
-#include "models/networks.h"
-#include "models/recipes.h"
-#include "models/records.h"
+#include "models/files/json_fields.h"
+#include "models/networks/networks.h"
+#include "models/training/recipes.h"
+#include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
 
 namespace weft::cli {

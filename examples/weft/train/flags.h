@@ -12,8 +12,8 @@
 #include "examples/weft/input/load_data.h"
 #include "examples/weft/input/ranks.h"
 #include "examples/weft/output/terminal.h"
-#include "models/run_checks.h"
-#include "models/trainer.h"
+#include "models/training/runs/run_checks.h"
+#include "models/training/trainer.h"
 
 namespace weft::cli {
 

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/image.h"
+#include "data/picture/image.h"
 #include "engine/text.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/plot.h"
 #include "examples/weft/output/tables.h"
 #include "examples/weft/train/curves.h"
-#include "models/records.h"
+#include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
 
 namespace weft::cli {

@@ -10,11 +10,11 @@
 #include "examples/weft/output/tables.h"
 #include "examples/weft/train/flags.h"
 #include "examples/weft/train/report.h"
-#include "models/json_fields.h"
-#include "models/recipes.h"
-#include "models/records.h"
-#include "models/split.h"
+#include "models/files/json_fields.h"
+#include "models/training/recipes.h"
+#include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
+#include "models/training/split.h"
 
 namespace weft::cli {
 

@@ -10,9 +10,9 @@
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
 #include "kernels/isa.h"
-#include "models/json_fields.h"
-#include "models/split.h"
+#include "models/files/json_fields.h"
 #include "models/training/settings.h"
+#include "models/training/split.h"
 
 namespace weft::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <string>
 
-#include "data/dataset.h"
+#include "data/sets/dataset.h"
 #include "examples/weft/output/results.h"
 #include "examples/weft/output/terminal.h"
-#include "models/trainer.h"
+#include "models/training/trainer.h"
 
 namespace weft::cli {
 

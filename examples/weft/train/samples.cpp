@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "data/image.h"
-#include "models/run_directory.h"
+#include "data/picture/image.h"
+#include "models/training/runs/run_directory.h"
 
 namespace weft::cli {
 namespace {

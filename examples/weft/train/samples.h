@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "data/dataset.h"
-#include "data/directory.h"
+#include "data/files/directory.h"
+#include "data/sets/dataset.h"
 
 namespace weft::cli {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/sha256.h"
+#include "data/files/sha256.h"
 #include "engine/text.h"
 
 namespace weft::cli {

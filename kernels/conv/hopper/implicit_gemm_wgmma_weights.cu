@@ -31,8 +31,8 @@
 // that a group does not fit are left to implicit_gemm_tensor_core.
 #include <algorithm>
 
+#include "engine/cuda/tensor_map.h"
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/conv/parts/channels_last.cuh"
 #include "kernels/conv/parts/images_last.cuh"
 #include "kernels/conv/parts/weight_gradient_sums.cuh"

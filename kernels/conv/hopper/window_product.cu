@@ -35,8 +35,8 @@
 // these terms.
 #include <algorithm>
 
+#include "engine/cuda/tensor_map.h"
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/conv/hopper/store_nchw.cuh"
 #include "kernels/conv/hopper/tile_choice.h"
 #include "kernels/conv/hopper/window_product.cuh"

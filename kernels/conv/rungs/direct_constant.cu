@@ -13,7 +13,7 @@
 // would overwrite each other's filters.
 #include <algorithm>
 
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "engine/error.h"
 #include "engine/launch.h"
 #include "kernels/conv/parts/implicit_gemm_geometry.cuh"

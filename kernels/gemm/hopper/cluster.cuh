@@ -26,8 +26,8 @@
 // short, a quarter of a part of k.
 #pragma once
 
+#include "engine/cuda/tensor_map.h"
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/prefetch.cuh"
 #include "kernels/gemm/hopper/tile_parts.cuh"

@@ -44,9 +44,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/cuda/tensor_map.h"
 #include "engine/error.h"
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/gemm/hopper/wgmma_consumer.cuh"
 

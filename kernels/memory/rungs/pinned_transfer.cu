@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Transfers from memory that is locked in place: the copy engine reads it directly, and copies
 // overlap with work.
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "kernels/memory/launchers.h"
 
 namespace weft::kernels::cuda {

@@ -24,7 +24,7 @@
 // Microbenchmarking", 2018.
 #include <algorithm>
 
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "engine/device.h"
 #include "engine/launch.h"
 #include "kernels/nbody/parts/partial_accelerations.cuh"

@@ -6,7 +6,7 @@
 // are gone. The filter is copied into its place in stream order before the kernel runs; there is
 // one such place on a device. It takes all of the 64 KiB that constant memory has, 16384 taps. The
 // cache in front of it has 8 KiB on an SM, so that longer filters than 2048 taps do not stay there.
-#include "engine/cuda_check.h"
+#include "engine/cuda/cuda_check.h"
 #include "engine/launch.h"
 #include "kernels/signal/parts/window.cuh"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/tensor_map.h"
+#include "engine/cuda/tensor_map.h"
 #include "kernels/device/mma.cuh"
 #include "kernels/device/warp.cuh"
 #include "kernels/networks/mlp/parts/product.cuh"

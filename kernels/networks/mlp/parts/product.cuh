@@ -12,7 +12,7 @@
 // kReaders: teams that read a stage.
 #pragma once
 
-#include "engine/tensor_map.h"
+#include "engine/cuda/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/device/wgmma.cuh"

@@ -12,8 +12,8 @@
 
 #include <algorithm>
 
+#include "engine/cuda/tensor_map.h"
 #include "engine/launch.h"
-#include "engine/tensor_map.h"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tma.cuh"
 #include "kernels/device/warp.cuh"

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "data/files/library_versions.h"
+
+#include <zlib.h>
+
+#ifdef WEFT_WITH_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+
+#ifdef WEFT_WITH_WEBP
+#include <webp/decode.h>
+
+#include "engine/error.h"
+#endif
+
+namespace weft::data {
+
+std::vector<LibraryVersion> library_versions() {
+  std::vector<LibraryVersion> all = {{"zlib", ZLIB_VERSION, zlibVersion(), "1.2.13"},
+                                     {"stb_image", WEFT_STB_VERSION, "", "2.27"}};
+#ifdef WEFT_WITH_WEBP
+  const int version = WebPGetDecoderVersion();  // a byte each: 0x010204 is 1.2.4
+  all.push_back(
+      {"libwebp", "", str(version >> 16, ".", version >> 8 & 255, ".", version & 255), "1.2.4"});
+#endif
+#ifdef WEFT_WITH_LIBDEFLATE
+  all.push_back({"libdeflate", LIBDEFLATE_VERSION_STRING, "", "1.14"});
+#endif
+  return all;
+}
+
+}  // namespace weft::data

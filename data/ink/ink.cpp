@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "data/ink/ink.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/ink/ground.h"
+#include "data/ink/marks.h"
+#include "data/ink/rules.h"
+#include "engine/error.h"
+
+namespace weft::data {
+namespace {
+
+constexpr float kLeastContrast = 10.0f / 255;  // between ground and ink
+
+// The darkness of the ink on a ground of one level.
+Darkness drawn_ink(const Plane& picture, float level) {
+  Darkness result{Plane(picture.width, picture.height), 0, {}};
+  for (std::size_t i = 0; i < picture.values.size(); ++i) {
+    result.ink.values[i] = (level - picture.values[i]) / 255;
+  }
+  return result;
+}
+
+// The marks that may be writing. One at the border on a dark ground is the grain of a table.
+std::vector<Piece> writing(const Darkness& darkness, float weak, float certain, LeftOut& left_out) {
+  left_out = {};
+  std::vector<Piece> pieces = connected_pieces(darkness.ink, weak, certain);
+  std::erase_if(pieces, [&](const Piece& piece) {
+    if (!piece.is_at_border || darkness.is_table.values.empty()) return false;
+    const auto on_table =
+        std::count_if(piece.pixels.begin(), piece.pixels.end(),
+                      [&](std::size_t at) { return darkness.is_table.values[at] > 0; });
+    const bool is_table = 2 * on_table > static_cast<std::ptrdiff_t>(piece.pixels.size());
+    left_out.at_border += is_table && counts_as_mark(piece, darkness.ink) ? 1 : 0;
+    return is_table;
+  });
+  drop_dirt(pieces, darkness.ink, left_out);
+  return pieces;
+}
+
+// How dark full ink is: what a tenth of the pixels of a large mark exceed, in the darkest of them.
+// Negative when there is no ink.
+float full_ink(const Darkness& darkness, LeftOut& left_out) {
+  const float least = std::max(0.7f * kLeastContrast, 4 * darkness.noise);
+  const std::vector<Piece> pieces = writing(darkness, least, least, left_out);
+  double largest = 0;
+  for (const Piece& piece : pieces) largest = std::max(largest, piece.mass);
+  float darkest = -1;
+  for (const Piece& piece : pieces) {
+    constexpr double kLarge = 0.2;
+    if (piece.mass < kLarge * largest) continue;
+    std::vector<float> values;
+    for (const std::size_t at : piece.pixels) values.push_back(darkness.ink.values[at]);
+    darkest = std::max(darkest, percentile(std::move(values), 0.9));
+  }
+  return darkest;
+}
+
+Mark cut_out(const Plane& ink, const Piece& piece) {
+  Mark mark{piece.box, piece.row, Plane(piece.box.width, piece.box.height)};
+  for (const std::size_t at : piece.pixels) {
+    const std::int64_t x = static_cast<std::int64_t>(at) % ink.width - piece.box.left;
+    const std::int64_t y = static_cast<std::int64_t>(at) / ink.width - piece.box.top;
+    if (x < 0 || y < 0 || x >= piece.box.width || y >= piece.box.height) continue;
+    mark.ink.at(x, y) = ink.values[at];
+  }
+  return mark;
+}
+
+}  // namespace
+
+std::string LeftOut::text() const {
+  if (count() == 0) return "";
+  const auto marks = [](std::size_t number, const char* kind) {
+    return str(number, kind, number == 1 ? " mark" : " marks");
+  };
+  std::string text = small > 0 ? marks(small, " small") : "";
+  if (at_border > 0) {
+    text += small > 0 ? str(" and ", at_border) : marks(at_border, "");
+    text += " along the border";
+  }
+  return text + (count() == 1 ? " was left out" : " were left out");
+}
+
+std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light, LeftOut* left_out) {
+  LeftOut ignored;
+  LeftOut& dropped = left_out != nullptr ? *left_out : ignored;
+  Plane dark = picture;
+  if (!is_dark_on_light) {
+    for (float& value : dark.values) value = 255 - value;
+  }
+  const float level = flat_level(dark);
+  Darkness darkness = level >= 0 ? drawn_ink(dark, level) : darkness_of(dark, is_dark_on_light);
+  remove_rules(darkness.ink);
+
+  const float full = full_ink(darkness, dropped);
+  if (!(full >= std::max(kLeastContrast, 4 * darkness.noise))) return {};
+  // In a drawing every trace is ink; a photograph's strokes end in blur and noise.
+  const bool is_drawing = level >= 0, is_tiny = std::max(picture.width, picture.height) <= 64;
+  const float noise = 255 * darkness.noise / full;
+  const float weak = is_drawing ? 8 : std::max(38.0f, 2.5f * noise);
+  const float certain = is_drawing ? (is_tiny ? 8.0f : 25.0f) : std::max(76.0f, 4 * noise);
+  for (float& value : darkness.ink.values) value = std::clamp(255 * value / full, 0.0f, 255.0f);
+
+  std::vector<Piece> pieces =
+      join_parts(writing(darkness, weak, certain, dropped), darkness.ink, dropped);
+  sort_for_reading(pieces);
+  std::vector<Mark> marks;
+  for (const Piece& piece : pieces) marks.push_back(cut_out(darkness.ink, piece));
+  return marks;
+}
+
+}  // namespace weft::data

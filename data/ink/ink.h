@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Finding the ink in a picture: polarity, ground, printed rules, and which marks belong together.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "data/picture/plane.h"
+
+namespace weft::data {
+
+// True when the picture shows dark ink on a lighter ground.
+bool is_dark_on_light(const Plane& picture);
+
+// The median of the outermost pixels.
+float border_level(const Plane& picture);
+
+struct InkBox {  // in pixels
+  std::int64_t left = 0, top = 0, width = 0, height = 0;
+  std::int64_t right() const { return left + width; }
+  std::int64_t bottom() const { return top + height; }
+  bool operator==(const InkBox&) const = default;
+};
+
+// One written character.
+struct Mark {
+  InkBox box;
+  std::int64_t row = 0;  // of the writing, from 0
+  Plane ink;             // what lies in the box: 0 ground, about 255 in the middle of a stroke
+};
+
+// Marks that were taken for no writing. Specks of a few pixels are not counted.
+struct LeftOut {
+  std::size_t small = 0;      // much smaller than the largest mark, or than the others
+  std::size_t at_border = 0;  // along the border, as a table beside the sheet lies
+  std::size_t count() const { return small + at_border; }
+  // "23 small marks and 1 along the border were left out"; "" for none.
+  std::string text() const;
+};
+
+// The characters of a picture with values 0..255, in reading order. Shadows, the table beside the
+// sheet, printed rules, noise and specks are left out, and the parts of one character are joined.
+// Empty when nothing stands out from the ground.
+std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light,
+                             LeftOut* left_out = nullptr);
+
+}  // namespace weft::data

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// Preprocessing of pictures for prediction.
+#include "data/ink/preprocess.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/ink/ink.h"
+#include "engine/error.h"
+#include "engine/names.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::int64_t kWorkingSide = 800;  // larger photos are shrunk to this before the search
+
+Plane to_plane(const GreyImage& image) {
+  const std::int64_t longest = std::max({image.width, image.height, kWorkingSide});
+  const auto shrunk = [&](std::int64_t side) {
+    return std::max<std::int64_t>(1, side * kWorkingSide / longest);
+  };
+  return resample(image, shrunk(image.width), shrunk(image.height));
+}
+
+void invert_values(Plane& plane) {
+  for (float& value : plane.values) value = 255 - value;
+}
+
+std::vector<std::uint8_t> to_bytes(const Plane& plane) {
+  std::vector<std::uint8_t> bytes(plane.values.size());
+  std::transform(plane.values.begin(), plane.values.end(), bytes.begin(), [](float value) {
+    return static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f);
+  });
+  return bytes;
+}
+
+// Scales so that the picture fills the box in one direction, and keeps its proportions.
+Plane scale_into(const Plane& plane, PictureSize box) {
+  const bool is_wide = plane.width * box.height >= plane.height * box.width;
+  const std::int64_t now = is_wide ? plane.width : plane.height;
+  const std::int64_t wanted = is_wide ? box.width : box.height;
+  const auto scaled = [&](std::int64_t side) {
+    return std::max<std::int64_t>(1, (side * wanted + now / 2) / now);
+  };
+  return resample(plane, scaled(plane.width), scaled(plane.height));
+}
+
+// Puts `source` on a ground of `level`, its first pixel at (left, top).
+Plane put_on_ground(const Plane& source, std::int64_t left, std::int64_t top, float level,
+                    PictureSize size) {
+  Plane result(size.width, size.height, level);
+  for (std::int64_t y = 0; y < source.height; ++y) {
+    for (std::int64_t x = 0; x < source.width; ++x) result.at(left + x, top + y) = source.at(x, y);
+  }
+  return result;
+}
+
+// MNIST's box is 20 of 28 pixels.
+PictureSize box_in(PictureSize size) {
+  const auto part = [](std::int64_t side) {
+    return std::max<std::int64_t>(1, (20 * side + 14) / 28);
+  };
+  return {part(size.height), part(size.width)};
+}
+
+Plane place_like_mnist(Plane digit, PictureSize size) {
+  // Hair lines fade when they shrink; bring the strokes back to full ink.
+  const float top = *std::max_element(digit.values.begin(), digit.values.end());
+  if (top < 250) {
+    for (float& value : digit.values) value *= 255 / top;
+  }
+  double mass = 0, sum_x = 0, sum_y = 0;
+  for (std::int64_t y = 0; y < digit.height; ++y) {
+    for (std::int64_t x = 0; x < digit.width; ++x) {
+      const double ink = digit.at(x, y);
+      mass += ink;
+      sum_x += ink * static_cast<double>(x);
+      sum_y += ink * static_cast<double>(y);
+    }
+  }
+  // Whole pixels, as MNIST: the centre of mass comes within half a pixel of the middle.
+  const auto offset = [&](double sum, std::int64_t side, std::int64_t whole) {
+    const double centred = std::floor(static_cast<double>(whole) / 2 - sum / mass + 0.5);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(centred), 0, whole - side);
+  };
+  return put_on_ground(digit, offset(sum_x, digit.width, size.width),
+                       offset(sum_y, digit.height, size.height), 0, size);
+}
+
+void check_size(const GreyImage& image, const std::string& name) {
+  if (image.width >= 1 && image.height >= 1 &&
+      static_cast<std::int64_t>(image.pixels.size()) == image.width * image.height) {
+    return;
+  }
+  throw Error(ErrorKind::usage, str(name, ": ", image.pixels.size(), " pixels for ", image.width,
+                                    " x ", image.height));
+}
+
+bool must_invert(const Plane& plane, Invert invert) {
+  return invert == Invert::automatic ? is_dark_on_light(plane) : invert == Invert::yes;
+}
+
+// From pixels of the plane to those of the picture.
+InkBox in_picture(const InkBox& box, const Plane& plane, const GreyImage& image) {
+  const std::int64_t left = box.left * image.width / plane.width;
+  const std::int64_t top = box.top * image.height / plane.height;
+  return {left, top, box.right() * image.width / plane.width - left,
+          box.bottom() * image.height / plane.height - top};
+}
+
+// What was found in a picture.
+struct Finding {
+  Plane plane;  // the picture, shrunk
+  bool is_inverted = false;
+  std::vector<Mark> marks;  // at least one
+  LeftOut left_out = {};
+};
+
+// What is there, when nothing of it is a character.
+Error nothing_to_read(const Finding& found, const std::string& name) {
+  constexpr float kLeastContrast = 10;  // grey levels
+  const auto& values = found.plane.values;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (!(*high - *low >= kLeastContrast)) {
+    return {ErrorKind::data, str(name, ": no ink/contrast to find a digit in")};
+  }
+  std::string what = found.left_out.text();
+  if (what.empty()) {
+    what = str("nothing ", found.is_inverted ? "darker" : "lighter",
+               " than the ground is shaped like a stroke");
+  }
+  return {ErrorKind::data,
+          str(name, ": the picture has ink/contrast, but no mark of a digit's size: ", what)};
+}
+
+Finding find_in(const GreyImage& image, Invert invert, const std::string& name) {
+  check_size(image, name);
+  Finding found{to_plane(image), false, {}};
+  found.is_inverted = must_invert(found.plane, invert);
+  found.marks = find_marks(found.plane, found.is_inverted, &found.left_out);
+  if (found.marks.empty()) throw nothing_to_read(found, name);
+  return found;
+}
+
+PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
+                                  const GreyImage& image, PictureSize size) {
+  return {to_bytes(place_like_mnist(scale_into(mark.ink, box_in(size)), size)),
+          found.is_inverted,
+          in_picture(mark.box, found.plane, image),
+          mark.row,
+          marks,
+          found.left_out};
+}
+
+// Adds the ink of `inner` to `outer` when it lies inside its box. Returns whether it does.
+bool takes_in(Mark& outer, const Mark& inner) {
+  const std::int64_t left = inner.box.left - outer.box.left, top = inner.box.top - outer.box.top;
+  if (left < 0 || top < 0 || inner.box.right() > outer.box.right() ||
+      inner.box.bottom() > outer.box.bottom()) {
+    return false;
+  }
+  for (std::int64_t y = 0; y < inner.box.height; ++y) {
+    for (std::int64_t x = 0; x < inner.box.width; ++x) {
+      float& ink = outer.ink.at(left + x, top + y);
+      ink = std::max(ink, inner.ink.at(x, y));
+    }
+  }
+  return true;
+}
+
+PreparedImage unprepared(const GreyImage& image, bool is_inverted, const std::string& name,
+                         PictureSize size) {
+  if (image.width != size.width || image.height != size.height) {
+    throw Error(ErrorKind::data,
+                str(name, ": without preprocessing a picture must be ", size.width, " x ",
+                    size.height, ", found ", image.width, " x ", image.height));
+  }
+  PreparedImage result{image.pixels, is_inverted, {0, 0, size.width, size.height}, 0, 1};
+  if (!is_inverted) return result;
+  for (std::uint8_t& pixel : result.pixels) pixel = static_cast<std::uint8_t>(255 - pixel);
+  return result;
+}
+
+PreparedImage resized(const GreyImage& image, Invert invert, PictureSize size) {
+  Plane plane = to_plane(image);
+  PreparedImage result{{}, must_invert(plane, invert), {0, 0, image.width, image.height}, 0, 1};
+  if (result.inverted) invert_values(plane);
+  const float ground = border_level(plane);
+  const Plane scaled = scale_into(plane, size);
+  result.pixels = to_bytes(put_on_ground(scaled, (size.width - scaled.width) / 2,
+                                         (size.height - scaled.height) / 2, ground, size));
+  return result;
+}
+
+}  // namespace
+
+Preprocess parse_preprocess(std::string_view text) {
+  constexpr Named<Preprocess> kNames[] = {
+      {"mnist", Preprocess::mnist}, {"resize", Preprocess::resize}, {"none", Preprocess::none}};
+  return row_named(kNames, "preprocess", text).value;
+}
+
+Invert parse_invert(std::string_view text) {
+  constexpr Named<Invert> kNames[] = {
+      {"auto", Invert::automatic}, {"yes", Invert::yes}, {"no", Invert::no}};
+  return row_named(kNames, "invert", text).value;
+}
+
+std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
+                                         const std::string& name, PictureSize size) {
+  const Finding found = find_in(image, invert, name);
+  std::vector<PreparedImage> prepared;
+  for (const Mark& mark : found.marks) {
+    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, image, size));
+  }
+  return prepared;
+}
+
+PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Invert invert,
+                            const std::string& name, PictureSize size) {
+  check_size(image, name);
+  if (preprocess == Preprocess::none) return unprepared(image, invert == Invert::yes, name, size);
+  if (preprocess == Preprocess::resize) return resized(image, invert, size);
+  Finding found = find_in(image, invert, name);
+  // A mark at the border may be something beside the sheet, so it counts less.
+  const auto weight = [&](const Mark& mark) {
+    const InkBox& box = mark.box;
+    const bool is_at_border = box.left <= 0 || box.top <= 0 || box.right() >= found.plane.width ||
+                              box.bottom() >= found.plane.height;
+    return box.width * box.height / (is_at_border ? 4 : 1);
+  };
+  const auto largest =
+      std::max_element(found.marks.begin(), found.marks.end(),
+                       [&](const Mark& a, const Mark& b) { return weight(a) < weight(b); });
+  Mark mark = std::move(*largest);
+  found.marks.erase(largest);
+  // Without its eyes and mouth a face would be a zero.
+  std::erase_if(found.marks, [&](const Mark& other) { return takes_in(mark, other); });
+  return prepared_like_mnist(mark, found.marks.size() + 1, found, image, size);
+}
+
+}  // namespace weft::data

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// CIFAR-10 and CIFAR-100 in their binary format, from files that the user has.
+//
+// A record is one label byte in CIFAR-10, a coarse and a fine one in CIFAR-100, and 3 planes of
+// 32 x 32 bytes: red, green, blue. Source: Krizhevsky 2009, "Learning multiple layers of features
+// from tiny images", and the page that comes with the files. A file may be gzip.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "data/sets/dataset.h"
+
+namespace weft::data {
+
+// CIFAR-10 from data_batch_1.bin to data_batch_5.bin and test_batch.bin, with the names of
+// batches.meta.txt; CIFAR-100 with its fine labels from train.bin and test.bin, with the names of
+// fine_label_names.txt. Without a file of names, the classes are called "0", "1", ... Nothing when
+// the folder holds neither data_batch_1.bin nor train.bin. Throws data when a file is missing or
+// damaged.
+std::optional<Dataset> load_cifar(const std::filesystem::path& folder);
+
+}  // namespace weft::data
