@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "distributed/communicator.h"
+#include "models/answers/shared_evaluator.h"
 #include "models/training/data_parallel.h"
 #include "models/training/trainer.h"
 #include "tests/distributed/threads_transport.h"
