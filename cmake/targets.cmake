@@ -211,7 +211,8 @@ endfunction()
 
 # weft_onnx: models/onnx, which alone is linked with protobuf.
 function(weft_onnx_library)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/onnx/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/onnx/*.cpp
+       ${PROJECT_SOURCE_DIR}/models/onnx/simplify/*.cpp)
   set(absent ${PROJECT_SOURCE_DIR}/models/onnx/absent.cpp)
   list(REMOVE_ITEM sources ${absent})
   if(NOT WEFT_ONNX)

@@ -11,6 +11,7 @@
 #include "data/files/file_io.h"
 #include "engine/error.h"
 #include "engine/text.h"
+#include "models/onnx/external.h"
 
 namespace weft::models {
 
@@ -118,6 +119,7 @@ onnx::ModelProto read_onnx_file(const std::filesystem::path& path) {
     fail("is no ONNX file, or one that is cut off or damaged");
   }
   if (!model.has_graph()) fail("is no ONNX file: it holds no graph");
+  read_external_data(model, path, static_cast<std::uint64_t>(kMostOnnxBytes) - file.size());
   return model;
 }
 
@@ -137,7 +139,7 @@ std::vector<std::int64_t> checked_extents(const onnx::TensorProto& tensor,
     fail(str("is of ", name(tensor.data_type()), "; Weft takes ", name(type)));
   }
   if (tensor.data_location() != onnx::TensorProto::DEFAULT || tensor.external_data_size() > 0) {
-    fail("keeps its values in another file, which Weft does not read");
+    fail("says that its values are in another file, but not as ONNX does");
   }
   if (tensor.has_segment()) fail("is one part of a tensor, which Weft does not read");
   if (tensor.dims_size() > kMostDimensions) {

@@ -14,7 +14,8 @@ namespace weft::models {
 inline constexpr std::int64_t kMostOnnxBytes = (std::int64_t{1} << 31) - 1;  // as protobuf has it
 
 // Throws Error{data} for what is no ONNX model, and for one that would take much more memory than
-// the file has bytes: two of them can stand for an object of 200.
+// the file has bytes: two of them can stand for an object of 200. Values in other files are read
+// too, where they lie in the same folder.
 onnx::ModelProto read_onnx_file(const std::filesystem::path& path);
 
 // The extents of a tensor whose values are in the file, are of `type` and are as many as the

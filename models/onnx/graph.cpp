@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "models/onnx/graph.h"
 
-#include <set>
-
 #include "engine/error.h"
 #include "engine/text.h"
-#include "models/networks/network_text.h"
 #include "models/onnx/operators.h"
 
 namespace weft::models {
 
 namespace {
 
-// Constants and nodes that do nothing come on top of the layers.
-constexpr int kMostNodes = 8 * static_cast<int>(kMostNetworkLayers);
 constexpr std::int64_t kLeastOpset = 7;  // which gave Add and BatchNormalization their meaning
-
-// The nodes that the value of this name depends on.
-std::set<const onnx::NodeProto*> nodes_for(const std::string& value,
-                                           const onnx::GraphProto& graph) {
-  std::map<std::string_view, const onnx::NodeProto*> makers;
-  for (const onnx::NodeProto& node : graph.node()) {
-    for (const std::string& output : node.output()) makers.emplace(output, &node);
-  }
-  std::set<const onnx::NodeProto*> needed;
-  std::vector<std::string_view> open = {value};
-  while (!open.empty()) {
-    const auto maker = makers.find(open.back());
-    open.pop_back();
-    if (maker == makers.end() || !needed.insert(maker->second).second) continue;
-    open.insert(open.end(), maker->second->input().begin(), maker->second->input().end());
-  }
-  return needed;
-}
 
 }  // namespace
 
@@ -48,22 +25,13 @@ void refuse_node(const onnx::NodeProto& node, const std::string& where,
   throw Error(ErrorKind::data, str(place_of(node, where), ": ", problem));
 }
 
-OnnxGraph::OnnxGraph(const onnx::ModelProto& model, std::string where, int output)
-    : where_(std::move(where)) {
+OnnxGraph::OnnxGraph(const onnx::ModelProto& model, std::string where) : where_(std::move(where)) {
   const onnx::GraphProto& graph = model.graph();
   find_opset(model);
-  if (graph.node_size() > kMostNodes) {
-    fail(str("expected at most ", kMostNodes, " nodes, found ", graph.node_size()));
-  }
   add_initializers(graph);
   find_input(graph);
-  check_outputs(graph);
-  if (output >= graph.output_size()) fail("expected a graph with an output, found none");
-  output_info_ = &graph.output(output);
-  const std::set<const onnx::NodeProto*> needed = nodes_for(output_info_->name(), graph);
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (needed.contains(&node)) add_node(node);
-  }
+  output_info_ = &graph.output(0);
+  for (const onnx::NodeProto& node : graph.node()) add_node(node);
   const auto value = values_.find(output_info_->name());
   if (value == values_.end()) {
     fail(str("no node makes the output ", in_quotes(output_info_->name())));
@@ -101,11 +69,8 @@ void OnnxGraph::find_opset(const onnx::ModelProto& model) {
 
 void OnnxGraph::add_initializers(const onnx::GraphProto& graph) {
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    if (!constants_.emplace(tensor.name(), &tensor).second) {
-      fail(str("two initializers are named ", in_quotes(tensor.name())));
-    }
+    constants_.emplace(tensor.name(), &tensor);
   }
-  if (graph.sparse_initializer_size() > 0) fail("has sparse tensors, which Weft does not read");
 }
 
 void OnnxGraph::find_input(const onnx::GraphProto& graph) {
@@ -127,20 +92,6 @@ void OnnxGraph::find_input(const onnx::GraphProto& graph) {
   steps_.push_back({});
 }
 
-// Checks the outputs of all nodes, whether they lead to the graph's output or not.
-void OnnxGraph::check_outputs(const onnx::GraphProto& graph) const {
-  std::set<std::string_view> made;
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (node.output_size() == 0 || node.output(0).empty()) {
-      refuse_node(node, where_, "has no output");
-    }
-    const std::string& name = node.output(0);
-    if (constants_.contains(name) || values_.contains(name) || !made.insert(name).second) {
-      refuse_node(node, where_, str("its output ", in_quotes(name), " is there already"));
-    }
-  }
-}
-
 void OnnxGraph::add_node(const onnx::NodeProto& node) {
   if (!is_operator_known(node)) {
     const bool is_fused = node.domain().starts_with("com.microsoft");
@@ -149,13 +100,6 @@ void OnnxGraph::add_node(const onnx::NodeProto& node) {
                     is_fused ? ", which onnxruntime makes of others: import the file from before "
                                "its optimisation"
                              : ""));
-  }
-  if (node.op_type() == "Constant") {
-    if (node.attribute_size() != 1 || !node.attribute(0).has_t()) {
-      refuse_node(node, where_, "expected one tensor as its value");
-    }
-    constants_.emplace(node.output(0), &node.attribute(0).t());
-    return;
   }
   for (const std::string& name : node.input()) {
     if (name.empty() || constants_.contains(name) || values_.contains(name)) continue;

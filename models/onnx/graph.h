@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The graph of an ONNX file as steps from its one input to one of its outputs: each makes a value
-// of one other value, or adds two.
+// The graph of an ONNX file, simplified, as steps from its one input to its output: each makes a
+// value of one other value, or adds two.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -35,9 +35,9 @@ struct OnnxStep {
 
 class OnnxGraph {
  public:
-  // What leads to the output of this index, and nothing else of the graph. Throws Error{data},
-  // prefixed by `where`, for a graph of another kind. `model` must outlive this.
-  OnnxGraph(const onnx::ModelProto& model, std::string where, int output = 0);
+  // Reads what simplified() made, which must outlive this. Throws Error{data}, prefixed by `where`,
+  // for a graph of another kind.
+  OnnxGraph(const onnx::ModelProto& model, std::string where);
 
   const std::string& where() const { return where_; }
   const onnx::ValueInfoProto& input() const { return *input_; }
@@ -55,7 +55,6 @@ class OnnxGraph {
  private:
   [[noreturn]] void fail(const std::string& problem) const;
   void find_opset(const onnx::ModelProto& model);
-  void check_outputs(const onnx::GraphProto& graph) const;
   void add_initializers(const onnx::GraphProto& graph);
   void find_input(const onnx::GraphProto& graph);
   void add_node(const onnx::NodeProto& node);

@@ -10,6 +10,7 @@
 #include "layers/batch_norm2d.h"
 #include "models/files/state_dict.h"
 #include "models/onnx/onnx.h"
+#include "models/onnx/simplify/simplify.h"
 #include "models/onnx/text.h"
 
 namespace weft::models {
@@ -196,13 +197,15 @@ void set_classes(ModelInfo& info, const OnnxImport& options, const std::string& 
 
 // One output of a file, with all that leads to it.
 struct Part {
-  Part(const onnx::ModelProto& file, const std::string& where, int output,
+  Part(const onnx::ModelProto& file_, const std::string& where, int output,
        const std::optional<Image>& image, bool is_written)
-      : graph(file, where, output),
+      : file(std::make_unique<onnx::ModelProto>(simplified(file_, output, where, image))),
+        graph(*file, where),
         input(onnx_input(graph, image, is_written)),
         ending(ending_of(graph)),
         text(onnx_text(graph, input, ending)) {}
 
+  std::unique_ptr<onnx::ModelProto> file;  // that the graph is of
   OnnxGraph graph;
   OnnxInput input;
   OnnxEnding ending;
@@ -363,7 +366,8 @@ OnnxModel read_onnx(const fs::path& path, const OnnxImport& options) {
   // Several layers may share a tensor, but not so many that they outgrow the file.
   const std::uint64_t values =
       static_cast<std::uint64_t>(model.net->parameter_count() + model.net->buffer_count());
-  if (const std::uint64_t bytes = data::InputFile(path).size(); values > bytes) {
+  const std::uint64_t bytes = std::max(file.ByteSizeLong(), part.file->ByteSizeLong());
+  if (values > bytes) {
     throw Error(ErrorKind::data,
                 str(where, ": a network of ", values, " numbers in a file of ", bytes, " bytes"));
   }

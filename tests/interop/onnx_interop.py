@@ -11,7 +11,8 @@ For every built-in network, and two of files with residual blocks, with random n
   weft -> npz       numpy.load gives the same tensors
   onnx -> weft      `weft import` gives back the model file; without Weft's metadata the graph alone
                     gives the same tensors, and the same logits
-For small graphs that the onnx package makes, of what other programs do at their input and output:
+For small graphs that the onnx package makes, of what other programs do at their input and output, and of what the words of
+other exporters are, tests/interop/onnx_graphs.py:
   graph -> weft     `weft predict` of an imported file gives the probabilities of onnxruntime's output
                     on the same pixels, to %(limit).0e
 For files that PyTorch 2.15 exported, with both of its exporters, tests/interop/pytorch_files/*.onnx:
@@ -25,6 +26,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,6 +45,8 @@ try:
     import torch
 except ImportError:
     torch = None
+
+import onnx_graphs
 
 LIMIT = 1e-5
 PICTURES = 16
@@ -231,22 +235,50 @@ def check_graphs(report, weft, folder, pictures, pixels):
 CASES = ROOT.parent / "shared" / "cases" / "interop"  # where they are, more files with their right answers
 
 
+def import_error(weft, path, flags, images, expected, field="logits"):
+    """How far the answers of an imported file are from the expected ones, of pictures that are as large as its input."""
+    model = path.with_suffix(".safetensors")
+    run(weft, "import", path, "--out", model, *flags)
+    found = [json.loads(line)[field] for line in run(weft, "predict", model, *images, "--json").splitlines()]
+    return np.abs(np.array(found) - expected).max() / max(1, np.abs(expected).max())
+
+
+def check_exporters(report, weft, folder):
+    side = onnx_graphs.SIDE
+    pixels = np.random.default_rng(4).integers(0, 256, (4, 1, side, side), dtype=np.uint8)
+    images = [folder / f"small-{index}.pgm" for index in range(len(pixels))]
+    for image, values in zip(images, pixels):
+        image.write_bytes(b"P5\n%d %d\n255\n" % (side, side) + values.tobytes())
+    inputs = ((pixels / 255 - 0.5) / 0.25).astype(np.float32)
+    for graph in onnx_graphs.all_graphs():
+        path = folder / f"{graph.name}.onnx"
+        onnx.save(graph.model(), path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        rows = [session.run(["y"], {"x": image.reshape([1, *graph.shape[1:]])})[0] for image in inputs]
+        flags = ["--mean", 0.5, "--stddev", 0.25, *(["--input", f"1x{side}x{side}"] if len(graph.shape) == 2 else [])]
+        expected = np.concatenate(rows).astype(np.float64)
+        error = import_error(weft, path, flags, images, expected)
+        report.row(error <= LIMIT and np.ptp(expected, 0).max() > 100 * LIMIT, "graph -> weft", graph.name,
+                   f"largest error {error:.1e}, limit {LIMIT:.0e}")
+
+
+# Where they are, more files with their right answers.
+CASES = ROOT.parent / "shared" / "cases" / "interop"
+NOT_YET = {"onnx-relu6"}  # layers that Weft has not
+
+
 def check_cases(report, weft, folder):
-    for name in ("onnx-sigmoid-last", "onnx-batchnorm-eps-1e-12", "onnx-nhwc-input-one-channel", "onnx-second-output",
-                 "onnx-nhwc-input-one-channel-flag", "onnx-mul-input-1-255", "onnx-global-pool-as-output"):
-        case = CASES / name
-        if not case.is_dir():
+    for case in sorted(CASES.glob("onnx-*")):
+        if case.name in NOT_YET:
             continue
         said = json.loads((case / "EXPECTED.json").read_text())
         flags = said["command"].split(";")[0].split()[5:]  # behind "weft import m.onnx --out run"
         key, = (key for key in said if key.startswith("onnxruntime_output_"))
-        model = folder / f"{name}.safetensors"
-        run(weft, "import", case / "m.onnx", "--out", model, *flags)
-        out = run(weft, "predict", model, case / "0.pgm", case / "1.pgm", "--json").splitlines()
+        path = folder / case.name / "m.onnx"
+        shutil.copytree(case, path.parent)
         field = "probabilities" if key.endswith("sigmoids") else "logits"
-        found, expected = np.array([json.loads(line)[field] for line in out]), np.array(said[key])
-        error = np.abs(found - expected).max() / max(1, np.abs(expected).max())
-        report.row(error <= LIMIT, "case", name, f"largest error {error:.1e}, limit {LIMIT:.0e}")
+        error = import_error(weft, path, flags, [case / "0.pgm", case / "1.pgm"], np.array(said[key]), field)
+        report.row(error <= LIMIT, "case", case.name, f"largest error {error:.1e}, limit {LIMIT:.0e}")
 
 
 def torch_modules():
@@ -277,6 +309,27 @@ def torch_modules():
         def forward(self, x):
             return self.fc(torch.sigmoid(self.conv(x)).view(-1, 4 * 9 * 9))
 
+    class Sized(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.fc = nn.Conv2d(1, 4, 3, stride=4, padding=1, bias=False), nn.Linear(4 * 7 * 7, 10)
+
+        def forward(self, x):
+            x = torch.relu(self.conv(x)).permute(0, 2, 3, 1)
+            return self.fc(x.reshape(x.size(0), -1) * 0.5 + 1)
+
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pad, self.conv = nn.ZeroPad2d((0, 1, 1, 2)), nn.Conv2d(1, 4, 5, stride=5, dilation=2)
+            self.fc1, self.norm1, self.norm2 = nn.Linear(100, 8), nn.BatchNorm1d(8), nn.BatchNorm1d(8, eps=1e-3)
+            self.fc2 = nn.Linear(8, 10)
+
+        def forward(self, x):
+            x = torch.clamp(self.conv(self.pad(x)), min=0)
+            x = self.norm1(self.fc1(x.view(x.size(0), -1)))
+            return self.fc2(self.norm2(torch.tanh(x)))
+
     class Mean(nn.Module):
         def __init__(self):
             super().__init__()
@@ -291,16 +344,20 @@ def torch_modules():
                           nn.Dropout(0.5), nn.Linear(120, 10), nn.Softmax(1))
     yield "lenet", lenet, lambda x: lenet[:-1](x)
     residual = Residual()
+    rows = Rows()
     with torch.no_grad():  # statistics that are not those of a new module
-        residual.bn1.running_mean.uniform_(-0.5, 0.5)
-        residual.bn1.running_var.uniform_(0.5, 1.5)
+        for norm in residual.bn1, rows.norm1, rows.norm2:
+            norm.running_mean.uniform_(-0.5, 0.5)
+            norm.running_var.uniform_(0.5, 1.5)
     yield "residual", residual, residual
-    for module in (View(), Mean()):
+    for module in (View(), Mean(), Sized(), rows):
         yield type(module).__name__.lower(), module, module
 
 
 def export_from_torch(module, images, path, exporter):
-    if exporter == "torchscript":
+    if exporter == "default":  # without an option: for one image, its tensors beside the file
+        torch.onnx.export(module, images[:1], path)
+    elif exporter == "torchscript":
         torch.onnx.export(module, (images[:1],), path, dynamo=False, input_names=["x"],
                           dynamic_axes={"x": {0: "n"}})
     else:
@@ -320,10 +377,13 @@ def without_traces(file):
 def check_torch_files(report, weft, folder, pictures, images):
     """Files that PyTorch wrote, on a machine without it. --keep-torch makes them."""
     files = sorted((ROOT / "tests" / "interop" / "pytorch_files").glob("*.onnx"))
-    report.row(len(files) >= 6, "file -> weft", "files", f"{len(files)} from PyTorch")
+    report.row(len(files) >= 12, "file -> weft", "files", f"{len(files)} from PyTorch")
     for file in files:
         session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
-        expected = session.run(None, {session.get_inputs()[0].name: images})[0]
+        source, = session.get_inputs()
+        size = source.shape[0] if isinstance(source.shape[0], int) else len(images)
+        expected = np.concatenate([session.run(None, {source.name: images[at:at + size]})[0]
+                                   for at in range(0, len(images), size)])
         model = folder / f"{file.stem}-file.safetensors"
         run(weft, "import", file, "--out", model, "--mean", 0.5, "--stddev", 0.25)
         error = distance(logits_of(weft, model, pictures), expected)
@@ -333,7 +393,7 @@ def check_torch_files(report, weft, folder, pictures, images):
 
 
 def check_torch(report, weft, folder, pictures, images, keep):
-    exporters = ["torchscript", "dynamo"] if find_spec("onnxscript") else ["torchscript"]
+    exporters = ["torchscript", "dynamo", "default"] if find_spec("onnxscript") else ["torchscript"]
     if len(exporters) == 1:
         print("skipped  PyTorch -> weft by torch.export: there is no onnxscript here")
     images = torch.from_numpy(images)
@@ -347,7 +407,9 @@ def check_torch(report, weft, folder, pictures, images, keep):
                 warnings.simplefilter("ignore")
                 export_from_torch(module, images, str(path), exporter)
             if keep and name != "lenet":  # which is too large to be kept
-                onnx.save(without_traces(onnx.load(path)), keep / f"{name}-{exporter}.onnx")
+                kept = f"{name}-{exporter}.onnx"
+                onnx.save(without_traces(onnx.load(path)), keep / kept, save_as_external_data=exporter == "default",
+                          size_threshold=0, location=f"{kept}.data")
             model = path.with_suffix(".safetensors")
             run(weft, "import", path, "--out", model, "--mean", 0.5, "--stddev", 0.25)
             error = distance(logits_of(weft, model, pictures), expected)
@@ -375,6 +437,7 @@ def main():
             file, logits = check_export(report, weft, label, model, pictures, pixels)
             check_import(report, weft, label, model, file, pictures, logits)
         check_graphs(report, weft, folder, pictures, pixels)
+        check_exporters(report, weft, folder)
         check_cases(report, weft, folder)
         images = ((pixels / 255 - 0.5) / 0.25).astype(np.float32)
         check_torch_files(report, weft, folder, pictures, images)

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// Nodes that work on each number alone, or that treat the axes of a value one by one: they are
+// written with the axes in the order of what they read.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/text.h"
+#include "models/onnx/graph.h"
+#include "models/onnx/simplify/fold.h"
+#include "models/onnx/simplify/writer.h"
+
+namespace weft::models::simplify {
+
+namespace {
+
+using onnx::NodeProto;
+
+constexpr std::string_view kUnary[] = {
+    "Abs",        "Celu",      "Elu",      "Erf",  "Exp",   "Gelu", "HardSigmoid",
+    "HardSwish",  "LeakyRelu", "Log",      "Mish", "Neg",   "Relu", "Selu",
+    "Sigmoid",    "Softplus",  "Softsign", "Sqrt", "Swish", "Tanh", "ThresholdedRelu",
+    "Reciprocal",
+};
+
+// A constant that meets each number of a value, in the order in which the value is written.
+std::optional<Array> as_written(const Array& array, const Seen& value) {
+  if (array.count() == 1 || value.is_plain()) return array;
+  if (!value.row_order.empty()) {
+    const std::vector<std::int64_t> at = row_places(value);
+    const bool is_row = array.count() == std::ssize(at) && array.extents.back() == array.count();
+    if (!is_row) return std::nullopt;
+    return values_at(array, at, array.extents);
+  }
+  const std::size_t rank = value.order.size();
+  if (array.extents.size() > rank) return std::nullopt;
+  Array wide = array;
+  wide.extents.insert(wide.extents.begin(), rank - array.extents.size(), 1);
+  std::vector<int> back(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    back[static_cast<std::size_t>(value.order[i])] = static_cast<int>(i);
+  }
+  return transposed(wide, back);
+}
+
+// Does the constant leave the extents of the value as they are?
+bool fits_into(const Array& array, const Extents& value) {
+  if (array.extents.size() > value.size()) return false;
+  for (std::size_t i = 1; i <= array.extents.size(); ++i) {
+    const std::int64_t extent = array.extents[array.extents.size() - i];
+    const Extent& of_value = value[value.size() - i];
+    if (extent != 1 && of_value.is_number() && !of_value.is(extent)) return false;
+    if (extent != 1 && of_value.kind == Extent::Kind::batches) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Writer::write_unary(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  const bool is_known = std::ranges::count(kUnary, node.op_type()) > 0;
+  if (!is_known || from == nullptr || node.input_size() != 1) return false;
+  NodeProto copy = node;
+  copy.set_input(0, from->name);
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+bool Writer::write_dropout(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr) return false;
+  if (has_input(node, 2)) {
+    const auto trains = numbers(node, 2);
+    if (!trains || trains->size() != 1 || !trains->front().is(0)) {
+      refuse_node(node, graph_.where, "expected its training_mode to be false");
+    }
+  }
+  NodeProto copy = node;
+  if (copy.input_size() > 2) copy.mutable_input()->DeleteSubrange(2, copy.input_size() - 2);
+  copy.set_input(0, from->name);
+  if (has_input(node, 1)) copy.set_input(1, resolved(node.input(1)));
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+// Clip, and Max with a number.
+bool Writer::write_clip(const NodeProto& node) {
+  const bool is_max = node.op_type() == "Max";
+  const int at = is_max && seen(node, 0) == nullptr ? 1 : 0;
+  const Seen* from = seen(node, at);
+  if (from == nullptr || node.input_size() > 3) return false;
+  if (is_max && node.input_size() != 2) return false;
+  const Attributes attributes(node, graph_.where);
+  float low = attributes.real("min", -INFINITY), high = attributes.real("max", INFINITY);
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (i == at || !has_input(node, i)) continue;
+    const std::optional<Array> bound = array(node, i);
+    if (!bound || !bound->is_real() || bound->count() != 1) return false;
+    (is_max || i == 1 ? low : high) = bound->reals[0];
+  }
+  constexpr float kMost = 3.4e38f;  // exporters write the largest float for none
+  NodeProto copy = node;
+  const bool has_low = !(low <= -kMost), has_high = !(high >= kMost);
+  if (!has_low && !has_high) {
+    attributes.require_only({"min", "max"});
+    seen_.insert_or_assign(node.output(0), Seen(*from));
+    return true;
+  }
+  if (low == 0 && !has_high) {
+    attributes.require_only({"min", "max"});
+    copy.set_op_type("Relu");
+    copy.clear_attribute();
+    copy.clear_input();
+    copy.add_input(from->name);
+  } else {
+    for (int i = 0; i < node.input_size(); ++i) copy.set_input(i, resolved(node.input(i)));
+    copy.set_input(at, from->name);
+  }
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+// Add, Sub, Mul or Div of a value and a constant.
+bool Writer::write_scale(const NodeProto& node, int constant) {
+  const Seen& from = *seen(node, 1 - constant);
+  const std::optional<Array> by = array(node, constant);
+  if (!by || !by->is_real()) return false;
+  if (!from.extents ? by->count() != 1 || by->extents.size() > 1 : !fits_into(*by, *from.extents)) {
+    return false;
+  }
+  const std::string& type = node.op_type();
+  const bool multiplies = type == "Mul" || type == "Div";
+  const bool may_come_first = type == "Mul" || type == "Add";
+  const float nothing = multiplies ? 1 : 0;
+  if ((constant == 1 || may_come_first) &&
+      std::ranges::all_of(by->reals, [&](float value) { return value == nothing; })) {
+    Attributes(node, graph_.where).require_only({});
+    seen_.insert_or_assign(node.output(0), Seen(from));
+    return true;
+  }
+  NodeProto copy = node;
+  copy.set_input(1 - constant, from.name);
+  copy.set_input(constant, resolved(node.input(constant)));
+  if (!from.is_plain() && by->count() > 1) {
+    graph_.spend(static_cast<std::uint64_t>(by->count()) * 12);
+    const std::optional<Array> turned = as_written(*by, from);
+    if (!turned) return false;
+    copy.set_input(constant, graph_.add(*turned, node.input(constant)));
+  }
+  emit(std::move(copy), Seen(from));
+  return true;
+}
+
+bool Writer::write_binary(const NodeProto& node) {
+  if (node.input_size() != 2) return false;
+  const Seen *a = seen(node, 0), *b = seen(node, 1);
+  if (a != nullptr && is_constant(node, 1)) return write_scale(node, 1);
+  if (b != nullptr && is_constant(node, 0)) return write_scale(node, 0);
+  if (a == nullptr || b == nullptr || !a->extents || !b->extents) return false;
+  const bool fits = same(*a->extents, *b->extents) && a->order == b->order && a->row == b->row &&
+                    a->row_order == b->row_order;
+  NodeProto copy = node;
+  if (fits) {
+    copy.set_input(0, a->name);
+    copy.set_input(1, b->name);
+    emit(std::move(copy), like(*a));
+    return true;
+  }
+  if (!same(*a->extents, *b->extents)) return false;
+  Seen made{.extents = a->extents};
+  for (int i = 0; i < 2; ++i) copy.set_input(i, plain(node.input(i)));
+  emit(std::move(copy), std::move(made));
+  return true;
+}
+
+bool Writer::write_softmax(const NodeProto& node) {
+  constexpr std::int64_t kOpsetOfOneAxis = 13;  // before, all axes from this one on
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || !from->row_order.empty() || !from->extents) return false;
+  NodeProto copy = node;
+  if (from->order.empty()) {
+    copy.set_input(0, from->name);
+    emit(std::move(copy), like(*from));
+    return true;
+  }
+  const auto axis = axis_of(Attributes(node, graph_.where).integer("axis", -1), from->rank());
+  if (graph_.opset < kOpsetOfOneAxis || !axis) return false;
+  set_integer(copy, "axis", from->order[*axis]);
+  copy.set_input(0, from->name);
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+// A Pad is written with its numbers in a constant or, before opset 11, in an attribute.
+bool Writer::write_pad(const NodeProto& node) {
+  constexpr std::int64_t kOpsetOfInputs = 11;
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || !from->extents || !from->row_order.empty() || has_input(node, 3)) {
+    return false;
+  }
+  const Attributes attributes(node, graph_.where);
+  std::optional<std::vector<std::int64_t>> pads = attributes.integers("pads");
+  if (!pads && has_input(node, 1)) {
+    const std::optional<Extents> said = numbers(node, 1);
+    if (!said || !all_numbers(*said)) return false;
+    pads.emplace();
+    for (const Extent& number : *said) pads->push_back(number.value);
+  }
+  const std::size_t rank = from->rank();
+  constexpr std::int64_t kMostPad = 1 << 20;
+  if (!pads || pads->size() != 2 * rank) return false;
+  const auto is_sound = [](std::int64_t pad) { return pad >= 0 && pad <= kMostPad; };
+  if (!std::ranges::all_of(*pads, is_sound)) return false;
+  if (std::ranges::all_of(*pads, [](std::int64_t pad) { return pad == 0; })) {
+    attributes.require_only({"pads", "mode", "value"});
+    seen_.insert_or_assign(node.output(0), Seen(*from));
+    return true;
+  }
+  Seen made = like(*from);
+  std::vector<std::int64_t> turned = *pads;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t before = (*pads)[i], behind = (*pads)[rank + i];
+    const std::size_t to = made.order.empty() ? i : static_cast<std::size_t>(made.order[i]);
+    turned[to] = before;
+    turned[rank + to] = behind;
+    Extent& extent = (*made.extents)[i];
+    if (before != 0 || behind != 0) extent = sum(extent, Extent::number(before + behind));
+  }
+  NodeProto copy = node;
+  copy.set_input(0, from->name);
+  for (int i = 1; i < copy.input_size(); ++i) copy.set_input(i, resolved(node.input(i)));
+  if (turned != *pads && graph_.opset < kOpsetOfInputs) set_integers(copy, "pads", turned);
+  if (turned != *pads && graph_.opset >= kOpsetOfInputs) {
+    Array array{.type = onnx::TensorProto::INT64, .extents = {std::ssize(turned)}};
+    for (const std::int64_t pad : turned) array.integers.push_back(Extent::number(pad));
+    copy.set_input(1, graph_.add(array, node.output(0) + "/pads"));
+  }
+  emit(std::move(copy), std::move(made));
+  return true;
+}
+
+bool Writer::write_concat(const NodeProto& node) {
+  const Seen* first = seen(node, 0);
+  if (first == nullptr || !first->extents || !first->row_order.empty()) return false;
+  const auto axis = axis_of(Attributes(node, graph_.where).integer("axis", 0), first->rank());
+  if (!axis) return false;
+  Seen made = like(*first);
+  NodeProto copy = node;
+  Extent& all = (*made.extents)[*axis];
+  for (int i = 0; i < node.input_size(); ++i) {
+    const Seen* part = seen(node, i);
+    if (part == nullptr || part->rank() != first->rank() || part->order != first->order ||
+        !part->row_order.empty()) {
+      return false;
+    }
+    copy.set_input(i, part->name);
+    if (i > 0) all = sum(all, (*part->extents)[*axis]);
+  }
+  if (!made.order.empty()) set_integer(copy, "axis", made.order[*axis]);
+  emit(std::move(copy), std::move(made));
+  return true;
+}
+
+}  // namespace weft::models::simplify

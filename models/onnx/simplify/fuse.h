@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Neighbours that are one layer.
+#pragma once
+
+#include "models/onnx/simplify/graph_edit.h"
+
+namespace weft::models::simplify {
+
+// A Pad by zeros becomes padding of the layer behind it, which may be more on one side.
+void fuse_pads(Graph& graph);
+
+// Factors, sums and normalisations of channels become a part of the layer in front of them, else of
+// the linear layer behind them, else a batch normalisation.
+void fuse_scales(Graph& graph);
+
+}  // namespace weft::models::simplify

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "models/onnx/simplify/writer.h"
+
+#include "models/onnx/operators.h"
+
+namespace weft::models::simplify {
+
+using onnx::NodeProto;
+
+Extents extents_as_written(const Seen& value) {
+  Extents extents = *value.extents;
+  for (std::size_t i = 0; i < value.order.size(); ++i) {
+    extents[static_cast<std::size_t>(value.order[i])] = (*value.extents)[i];
+  }
+  return extents;
+}
+
+Writer::Writer(Graph& graph, Seen input) : graph_(graph) {
+  const std::string name = input.name;
+  graph_.extents.erase(name);
+  if (input.extents) graph_.extents.emplace(name, *input.extents);
+  seen_.emplace(name, std::move(input));
+}
+
+void Writer::write() {
+  file_ = std::move(graph_.nodes);
+  for (const NodeProto& node : file_) write_node(node);
+  const auto output = seen_.find(graph_.output);
+  if (output != seen_.end() && !output->second.order.empty() && keeps_values(output->second)) {
+    output->second.order.clear();  // a column of numbers, whatever its extents of 1
+  }
+  if (output != seen_.end() &&
+      (!output->second.is_plain() || output->second.name != graph_.output)) {
+    NodeProto node;
+    node.set_op_type("Identity");
+    node.add_input(plain(graph_.output));
+    node.add_output(graph_.output);
+    const bool is_there = graph_.output == graph_.input || node.input(0) == graph_.output;
+    if (!is_there) written_.push_back(std::move(node));
+  }
+  graph_.nodes = std::move(written_);
+}
+
+void Writer::write_node(const NodeProto& node) {
+  using Write = bool (Writer::*)(const NodeProto&);
+  static const std::map<std::string_view, Write> known = {
+      {"Identity", &Writer::write_identity},
+      {"ZipMap", &Writer::write_identity},
+      {"Cast", &Writer::write_cast},
+      {"Transpose", &Writer::write_transpose},
+      {"Reshape", &Writer::write_reshape},
+      {"Flatten", &Writer::write_reshape},
+      {"Squeeze", &Writer::write_reshape},
+      {"Unsqueeze", &Writer::write_reshape},
+      {"Dropout", &Writer::write_dropout},
+      {"Clip", &Writer::write_clip},
+      {"Max", &Writer::write_clip},
+      {"Add", &Writer::write_binary},
+      {"Sub", &Writer::write_binary},
+      {"Mul", &Writer::write_binary},
+      {"Div", &Writer::write_binary},
+      {"Softmax", &Writer::write_softmax},
+      {"LogSoftmax", &Writer::write_softmax},
+      {"Pad", &Writer::write_pad},
+      {"Concat", &Writer::write_concat},
+      {"MatMul", &Writer::write_product},
+      {"Gemm", &Writer::write_gemm},
+      {"Conv", &Writer::write_conv},
+      {"MaxPool", &Writer::write_pool},
+      {"AveragePool", &Writer::write_pool},
+      {"GlobalMaxPool", &Writer::write_global_pool},
+      {"GlobalAveragePool", &Writer::write_global_pool},
+      {"ReduceMean", &Writer::write_reduce},
+      {"ReduceMax", &Writer::write_reduce},
+      {"BatchNormalization", &Writer::write_norm},
+  };
+  const bool is_zip = node.op_type() == "ZipMap" && node.domain() == "ai.onnx.ml";
+  if ((is_onnx_domain(node.domain()) && node.op_type() != "ZipMap") || is_zip) {
+    if (fold(node)) return;
+    const auto found = known.find(node.op_type());
+    if (found != known.end() ? (this->*found->second)(node) : write_unary(node)) return;
+  }
+  write_other(node);
+}
+
+void Writer::write_other(const NodeProto& node) {
+  NodeProto copy = node;
+  for (std::string& input : *copy.mutable_input()) input = plain(input);
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) seen_.insert_or_assign(output, Seen{.name = output, .type = 0});
+  }
+  written_.push_back(std::move(copy));
+}
+
+const Seen* Writer::seen(const NodeProto& node, int index) const {
+  if (!has_input(node, index)) return nullptr;
+  const auto found = seen_.find(node.input(index));
+  return found == seen_.end() ? nullptr : &found->second;
+}
+
+bool Writer::has_input(const NodeProto& node, int index) const {
+  return index < node.input_size() && !node.input(index).empty();
+}
+
+const std::string& Writer::resolved(const std::string& name) const {
+  const auto alias = aliases_.find(name);
+  return alias == aliases_.end() ? name : alias->second;
+}
+
+bool Writer::is_constant(const NodeProto& node, int index) const {
+  return has_input(node, index) && graph_.constants.contains(resolved(node.input(index)));
+}
+
+std::optional<Array> Writer::array(const NodeProto& node, int index) {
+  if (!has_input(node, index)) return std::nullopt;
+  const auto computed = computed_.find(node.input(index));
+  if (computed != computed_.end()) return computed->second;
+  return graph_.array(resolved(node.input(index)));
+}
+
+std::optional<Extents> Writer::numbers(const NodeProto& node, int index) {
+  std::optional<Array> found = array(node, index);
+  if (!found || found->is_real()) return std::nullopt;
+  return std::move(found->integers);
+}
+
+std::string Writer::plain(const std::string& name) {
+  const auto found = seen_.find(name);
+  if (found == seen_.end()) return resolved(name);
+  Seen& value = found->second;
+  if (!value.row_order.empty()) {
+    refuse_node(*value.turned, graph_.where,
+                "no linear layer reads the values in the order that it makes");
+  }
+  if (value.order.empty()) return value.name;
+  NodeProto node = *value.turned;
+  *node.mutable_input(0) = value.name;
+  node.clear_output();
+  node.add_output(graph_.new_name(name));
+  set_integers(node, "perm", {value.order.begin(), value.order.end()});
+  value.name = node.output(0);
+  value.order.clear();
+  if (value.extents) graph_.extents.insert_or_assign(value.name, *value.extents);
+  written_.push_back(std::move(node));
+  return value.name;
+}
+
+void Writer::emit(NodeProto node, Seen made) {
+  const std::string name = node.output(0);
+  made.name = made.is_plain() ? name : graph_.new_name(name);
+  node.clear_output();  // those of training, which nothing reads
+  node.add_output(made.name);
+  if (made.extents) graph_.extents.insert_or_assign(made.name, extents_as_written(made));
+  written_.push_back(std::move(node));
+  seen_.insert_or_assign(name, std::move(made));
+}
+
+}  // namespace weft::models::simplify

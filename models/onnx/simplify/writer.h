@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Writes the nodes of a graph anew. What depends on constants alone is computed, what does nothing
+// is left out, and a Transpose only changes how a value is seen until a node needs its order.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/onnx/simplify/graph_edit.h"
+
+namespace weft::models::simplify {
+
+// What a name of the file stands for.
+struct Seen {
+  std::string name = {};                          // of what is written
+  int type = onnx::TensorProto::FLOAT;            // 0: not known
+  std::optional<Extents> extents = std::nullopt;  // as the file has them; none: not even how many
+  // Axis i of the file's value is axis order[i] of what is written; empty: the same axes.
+  std::vector<int> order = {};
+  // A row (batch, values) may be written in another order. These are the extents that it was made
+  // of in the file, and for each its place among those that it is written with.
+  std::vector<std::int64_t> row = {};
+  std::vector<int> row_order = {};
+  // The value that a Reshape made this one of, all numbers of it, where it made no row.
+  std::string reshaped_from = {};
+  const onnx::NodeProto* turned = nullptr;  // the Transpose that is not written
+  bool is_input = false;  // of the graph, but for its scale and the order of its axes
+
+  bool is_plain() const { return order.empty() && row_order.empty(); }
+  std::size_t rank() const { return extents ? extents->size() : 0; }
+};
+
+class Writer {
+ public:
+  // `input` is the graph's.
+  Writer(Graph& graph, Seen input);
+
+  void write();
+
+ private:
+  void write_node(const onnx::NodeProto& node);
+  void write_other(const onnx::NodeProto& node);
+
+  // folding.cpp: true where the node needs no picture.
+  bool fold(const onnx::NodeProto& node);
+  std::optional<Array> constant_of(const onnx::NodeProto& node);
+  bool fold_shape(const onnx::NodeProto& node);
+  void keep(const std::string& name, const Array& array);
+
+  // layout.cpp: those that do nothing, or only change how a value is seen. Each function of a kind
+  // of node is false for a node that it leaves to write_other().
+  bool write_identity(const onnx::NodeProto& node);
+  bool write_cast(const onnx::NodeProto& node);
+  bool write_transpose(const onnx::NodeProto& node);
+  bool write_reshape(const onnx::NodeProto& node);
+  std::optional<Extents> reshaped_to(const onnx::NodeProto& node, const Seen& from);
+  std::optional<Extents> squeezed(const onnx::NodeProto& node, const Seen& from);
+  void write_row(const onnx::NodeProto& node, const std::string& value, const Extents& to);
+  bool write_shape(const onnx::NodeProto& node, const std::string& value, const Extents& to);
+  // elementwise.cpp
+  bool write_unary(const onnx::NodeProto& node);
+  bool write_dropout(const onnx::NodeProto& node);
+  bool write_clip(const onnx::NodeProto& node);
+  bool write_binary(const onnx::NodeProto& node);
+  bool write_scale(const onnx::NodeProto& node, int constant);
+  bool write_softmax(const onnx::NodeProto& node);
+  bool write_pad(const onnx::NodeProto& node);
+  bool write_concat(const onnx::NodeProto& node);
+  // layers.cpp
+  bool write_product(const onnx::NodeProto& node);
+  bool write_gemm(const onnx::NodeProto& node);
+  bool write_conv(const onnx::NodeProto& node);
+  bool write_pool(const onnx::NodeProto& node);
+  bool write_global_pool(const onnx::NodeProto& node);
+  bool write_reduce(const onnx::NodeProto& node);
+  bool write_norm(const onnx::NodeProto& node);
+  bool write_norm_of_row(const onnx::NodeProto& node, const Seen& from);
+
+  // What an input of a node is; null for a constant and for none.
+  const Seen* seen(const onnx::NodeProto& node, int index) const;
+  bool has_input(const onnx::NodeProto& node, int index) const;
+  bool is_constant(const onnx::NodeProto& node, int index) const;
+  std::optional<Array> array(const onnx::NodeProto& node, int index);
+  std::optional<Extents> numbers(const onnx::NodeProto& node, int index);
+  // The name of an input as it is written, in the file's order, which may take a Transpose.
+  std::string plain(const std::string& name);
+  const std::string& resolved(const std::string& name) const;
+  // Writes a node that makes `made`, under a new name where that is in another order.
+  void emit(onnx::NodeProto node, Seen made);
+  // A value like another, of the same axes.
+  static Seen like(const Seen& from) {
+    Seen made = from;
+    made.reshaped_from.clear();
+    made.is_input = false;
+    return made;
+  }
+
+  Graph& graph_;
+  std::vector<onnx::NodeProto> file_, written_;
+  std::map<std::string, Seen, std::less<>> seen_;
+  std::map<std::string, Array, std::less<>> computed_;       // whole numbers that need the batch
+  std::map<std::string, std::string, std::less<>> aliases_;  // of constants
+};
+
+// The extents of a value that has some, in the order in which it is written.
+Extents extents_as_written(const Seen& value);
+
+// Do the axes that are longer than 1 come in the order in which they are written?
+bool keeps_values(const Seen& value);
+
+// For each place of a row as it is written, its place in the file's row.
+std::vector<std::int64_t> row_places(const Seen& row);
+
+}  // namespace weft::models::simplify

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Small graphs in the words of several exporters, with drawn weights. tests/interop/onnx_interop.py runs them.
+
+    python3 tests/interop/onnx_graphs.py FOLDER    # writes each as FOLDER/NAME.onnx: the corpus of tests/fuzz/fuzz_onnx.cpp
+"""
+import os
+import pathlib
+import sys
+
+sys.path[:0] = filter(None, [os.environ.get("ONNX_PYTHON")])
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+SIDE = 8  # of an image of one channel
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+class Graph:
+    """A graph that grows node by node, from `x` to `y`."""
+
+    def __init__(self, name, shape=("n", 1, SIDE, SIDE), opset=17):
+        self.name, self.shape, self.opset = name, shape, opset
+        self.nodes, self.tensors = [], []
+        self.random = np.random.default_rng(sum(map(ord, name)))
+
+    def node(self, op, *inputs, output=None, **attributes):
+        output = output or f"{op.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, [*inputs], [output], output, **attributes))
+        return output
+
+    def tensor(self, values, kind=np.float32):
+        name = f"t{len(self.tensors)}"
+        self.tensors.append(onnx.numpy_helper.from_array(np.asarray(values, kind), name))
+        return name
+
+    def numbers(self, *values):
+        return self.tensor(values, np.int64)
+
+    def drawn(self, *shape, scale=0.5):
+        return self.tensor(self.random.normal(0, scale, shape))
+
+    def linear(self, value, inputs, transposed=True):
+        shape = (10, inputs) if transposed else (inputs, 10)
+        return self.node("Gemm", value, self.drawn(*shape), self.drawn(10), output="y", transB=int(transposed))
+
+    def model(self):
+        value = helper.make_tensor_value_info
+        made = helper.make_graph(self.nodes, "g", [value("x", FLOAT, self.shape)], [value("y", FLOAT, None)], self.tensors)
+        return helper.make_model(made, opset_imports=[helper.make_opsetid("", self.opset),
+                                                      helper.make_opsetid("ai.onnx.ml", 3)], ir_version=8)
+
+
+def view(name, opset):
+    """x.view(x.size(0), -1), the batch open."""
+    g = Graph(name, opset=opset)
+    c = g.node("Relu", g.node("Conv", "x", g.drawn(2, 1, 3, 3)))
+    size = g.node("Gather", g.node("Shape", c), g.tensor(0, np.int64), axis=0)
+    first = g.node("Unsqueeze", size, g.numbers(0)) if opset >= 13 else g.node("Unsqueeze", size, axes=[0])
+    g.linear(g.node("Reshape", c, g.node("Concat", first, g.numbers(-1), axis=0)), 72)
+    return g
+
+
+def sliced():
+    """The batch as a slice of the shape, and the rest as the product of another."""
+    g = Graph("sliced")
+    c = g.node("Conv", "x", g.drawn(2, 1, 3, 3))
+    batch = g.node("Slice", g.node("Shape", c), g.numbers(0), g.numbers(1), g.numbers(0))
+    rest = g.node("ReduceProd", g.node("Slice", g.node("Shape", c), g.numbers(1), g.numbers(2 ** 63 - 1)), keepdims=1)
+    g.linear(g.node("Reshape", c, g.node("Cast", g.node("Concat", batch, rest, axis=0), to=INT64)), 72)
+    return g
+
+
+def channels_last():
+    """tf2onnx: a bias, a normalisation and an activation behind a Transpose, a mean, and a row of the pixels."""
+    g = Graph("channels-last")
+    c = g.node("Transpose", g.node("Conv", "x", g.drawn(4, 1, 3, 3), auto_pad="SAME_UPPER"), perm=[0, 2, 3, 1])
+    c = g.node("Mul", g.node("Sub", g.node("Add", c, g.drawn(4)), g.drawn(4)), g.tensor([0.5, 2, -1, 1]))
+    c = g.node("MaxPool", g.node("Transpose", g.node("Relu", c), perm=[0, 3, 1, 2]), kernel_shape=[2, 2], strides=[2, 2])
+    row = g.node("Reshape", g.node("Transpose", c, perm=[0, 2, 3, 1]), g.numbers(-1, 64))
+    g.node("Add", g.node("MatMul", row, g.drawn(64, 10)), g.drawn(10), output="y")
+    return g
+
+
+def mean_of_pixels():
+    g = Graph("mean-of-pixels", opset=13)
+    c = g.node("Transpose", g.node("Conv", "x", g.drawn(4, 1, 3, 3)), perm=[0, 2, 3, 1])
+    g.linear(g.node("ReduceMean", g.node("Relu", c), axes=[1, 2], keepdims=0), 4, False)
+    return g
+
+
+def cntk():
+    """A weight of four extents that the graph makes a matrix of, and a bias as an image."""
+    g = Graph("cntk", (1, 1, SIDE, SIDE), 8)
+    c = g.node("Div", "x", g.tensor(2))
+    c = g.node("Conv", c, g.drawn(4, 1, 5, 5), auto_pad="SAME_UPPER", strides=[1, 1], dilations=[1, 1], group=1)
+    c = g.node("MaxPool", g.node("Relu", g.node("Add", c, g.drawn(4, 1, 1))), kernel_shape=[2, 2], strides=[2, 2],
+               auto_pad="NOTSET", pads=[0, 0, 0, 0])
+    weight = g.node("Reshape", g.drawn(4, 4, 4, 10), g.numbers(64, 10))
+    g.node("Add", g.node("MatMul", g.node("Reshape", c, g.numbers(1, 64)), weight), g.drawn(1, 10), output="y")
+    return g
+
+
+def padded():
+    """Pad in front of a convolution, of pooling behind a ReLU and of a mean; padding of one side."""
+    g = Graph("padded")
+    c = g.node("Pad", "x", g.numbers(0, 0, 1, 2, 0, 0, 2, 1), g.tensor(0))
+    c = g.node("Relu", g.node("Conv", c, g.drawn(2, 1, 3, 3), pads=[0, 1, 0, 1]))
+    c = g.node("MaxPool", g.node("Pad", c, g.numbers(0, 0, 1, 1, 0, 0, 1, 1)), kernel_shape=[3, 3], strides=[1, 1])
+    c = g.node("Pad", c, g.numbers(*[0] * 8))
+    c = g.node("AveragePool", g.node("Pad", c, g.numbers(0, 0, 1, 1, 0, 0, 1, 1)), kernel_shape=[3, 3], strides=[3, 3],
+               ceil_mode=0)
+    g.linear(g.node("Flatten", c, axis=-3), 2 * 3 * 4)
+    return g
+
+
+def dilated():
+    g = Graph("dilated")
+    c = g.node("Clip", g.node("Conv", "x", g.drawn(2, 1, 3, 2), dilations=[2, 3], strides=[1, 2], pads=[1, 0, 0, 2]),
+               g.tensor(0))
+    g.linear(g.node("Flatten", c), 2 * 5 * 4)
+    return g
+
+
+def same(name, upper, stride):
+    """Automatic padding that is odd."""
+    g = Graph(name)
+    c = g.node("Conv", "x", g.drawn(2, 1, 4, 3), auto_pad="SAME_UPPER" if upper else "SAME_LOWER", strides=[stride] * 2)
+    g.linear(g.node("Flatten", c), 2 * (SIDE // stride) ** 2)
+    return g
+
+
+def normalised_rows(name, old):
+    """A normalisation of rows in front of an activation and behind one."""
+    g = Graph(name, opset=11)
+
+    def norm(value, count):
+        tensors = [g.drawn(count) for _ in range(3)] + [g.tensor(g.random.uniform(0.5, 2, count))]
+        if not old:
+            return g.node("BatchNormalization", value, *tensors, epsilon=1e-3)
+        return g.node("Squeeze", g.node("BatchNormalization", g.node("Unsqueeze", value, axes=[2]), *tensors), axes=[2])
+
+    c = norm(g.node("Gemm", g.node("Flatten", "x"), g.drawn(6, 64), transB=1), 6)
+    c = norm(g.node("Dropout", norm(g.node("Sigmoid", c), 6)), 6)
+    g.linear(c, 6)
+    return g
+
+
+def factors():
+    """alpha, beta, biases of other shapes, and arithmetic with numbers around layers."""
+    g = Graph("factors")
+    two = g.node("Constant", value_float=2.0)
+    c = g.node("Sub", g.tensor([1.0]), g.node("Mul", g.node("Conv", "x", g.drawn(2, 1, 3, 3), g.drawn(2)), two))
+    c = g.node("Div", g.node("Add", g.node("Relu", c), g.drawn(1, 2, 1, 1)), g.tensor([[[2.0]], [[-4.0]]]))
+    c = g.node("Gemm", g.node("Flatten", c), g.drawn(72, 5), g.drawn(1, 5), alpha=0.5, beta=3.0)
+    c = g.node("Mul", g.node("Add", g.node("Tanh", c), g.drawn(5)), g.drawn(1, 5))
+    g.node("Sub", g.node("Gemm", c, g.drawn(10, 5), g.tensor([1.0]), transB=1), g.drawn(10), output="y")
+    return g
+
+
+def constants():
+    """A weight that is cut, turned, cast and put together in the graph."""
+    g = Graph("constants")
+    kernel = g.node("Concat", g.node("ConstantOfShape", g.numbers(1, 1, 3, 3),
+                                     value=helper.make_tensor("v", FLOAT, [1], [0.25])), g.drawn(1, 1, 3, 3), axis=0)
+    c = g.node("Identity", g.node("Conv", "x", kernel))
+    c = g.node("Cast", g.node("Clip", c), to=FLOAT)
+    weight = g.node("Slice", g.drawn(11, 80), g.numbers(10, 0), g.numbers(0, 72), g.numbers(0, 1), g.numbers(-1, 1))
+    weight = g.node("Transpose", g.node("Sqrt", g.node("Mul", weight, weight)))
+    bias = g.node("Cast", g.node("Gather", g.numbers(*range(20)), g.numbers(*range(0, 20, 2))), to=FLOAT)
+    c = g.node("MatMul", g.node("Reshape", c, g.node("Constant", value_ints=[0, -1])), weight)
+    g.node("Add", bias, c, output="y")
+    return g
+
+
+def squeezed():
+    """Planes of one number, an axis at a time, and a ceil_mode where the windows fit."""
+    g = Graph("squeezed")
+    c = g.node("MaxPool", g.node("Conv", "x", g.drawn(4, 1, 3, 3)), kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+    c = g.node("GlobalAveragePool", g.node("Max", g.tensor([0.0]), c))
+    c = g.node("Squeeze", g.node("Squeeze", c, g.numbers(-1)), g.numbers(2))
+    g.linear(c, 4)
+    return g
+
+
+def scaled_row():
+    g = Graph("scaled-row")
+    g.linear(g.node("Div", g.node("Flatten", "x"), g.tensor([4.0])), 64)
+    return g
+
+
+def rows_as_images():
+    g = Graph("rows-as-images", ("n", 64))
+    c = g.node("Reshape", "x", g.numbers(-1, 1, SIDE, SIDE))
+    g.linear(g.node("Flatten", g.node("Conv", c, g.drawn(2, 1, 3, 3))), 72)
+    return g
+
+
+def many_outputs():
+    """A classifier of scikit-learn: labels, which need operators that Weft has not, and scores."""
+    g = Graph("many-outputs", ("n", 64))
+    c = g.node("Relu", g.node("Add", g.node("MatMul", "x", g.drawn(64, 6)), g.drawn(1, 6)))
+    scores = g.node("Add", g.node("MatMul", c, g.drawn(6, 10)), g.drawn(1, 10), output="y")
+    g.node("ArgMax", scores, axis=1, output="labels")
+    g.nodes.reverse()
+    return g
+
+
+def all_graphs():
+    yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
+                dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
+                normalised_rows("old-rows", True), factors(), constants(), squeezed(), scaled_row(), rows_as_images(),
+                many_outputs())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    for graph in all_graphs():
+        onnx.save(graph.model(), pathlib.Path(sys.argv[1]) / f"{graph.name}.onnx")
