@@ -23,6 +23,7 @@ using boost::context::detail::transfer_t;
 constexpr std::size_t kGuardBytes = 4096;  // below the stack: an overflow stops the program
 
 void* host_context = nullptr;
+Fiber* current = nullptr;  // it runs, or ran last
 
 // AddressSanitizer has to know which stack is in use.
 #ifdef __SANITIZE_ADDRESS__
@@ -90,9 +91,16 @@ void Fiber::start(void (*entry)()) {
 }
 
 void Fiber::resume() {
+  current = this;
   leave_host(stack_);
-  context_ = jump_fcontext(context_, nullptr).fctx;
+  void* const left = jump_fcontext(context_, nullptr).fctx;
+  current->context_ = left;
   back_on_host();
+}
+
+void Fiber::hand_over(Fiber& next) {
+  std::swap(stack_, next.stack_);
+  current = &next;
 }
 
 void Fiber::suspend(bool for_ever) {

@@ -19,6 +19,9 @@ class Fiber {
   void resume();
   // Back to the host. `for_ever`: this stack is not resumed again.
   static void suspend(bool for_ever = false);
+  // This fiber runs now, and its thread has ended. Its stack, and what runs on it, is that of
+  // `next` from here on.
+  void hand_over(Fiber& next);
 
   const char* stack_begin() const { return stack_; }
   const char* stack_end() const { return stack_ + kStackBytes; }

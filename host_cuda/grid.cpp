@@ -20,6 +20,8 @@
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/printing.h"
+#include "host_cuda/sample/sample.h"
+#include "host_cuda/shuffler.h"
 #include "host_cuda/stuck.h"
 #include "host_cuda/workers/share.h"
 #include "host_cuda/workers/workers.h"
@@ -31,6 +33,7 @@ uint3 thread_index asm("threadIdx"), block_index asm("blockIdx");
 dim3 block_shape asm("blockDim"), grid_shape asm("gridDim");
 
 WEFT_OF_HOST_THREAD Thread* running = nullptr;
+WEFT_OF_HOST_THREAD Thread* in_kernel_code = nullptr;
 WEFT_OF_HOST_THREAD Thread* checked = nullptr;
 const Grid* running_grid = nullptr;
 
@@ -42,28 +45,6 @@ Told failure;                           // why the grid ended early, without its
 bool stopped = false;                   // was that a wish?
 StopQuestion stop_requested = nullptr;  // of set_stop()
 
-// Numbers for schedules; splitmix64.
-class Shuffler {
- public:
-  explicit Shuffler(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
-
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-  template <class T>
-  void shuffle(std::vector<T>& items) {
-    for (std::size_t i = items.size(); i > 1; --i) {
-      std::swap(items[i - 1], items[(next() >> 32) * i >> 32]);  // fewer than 2^32 items
-    }
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 std::vector<std::unique_ptr<Block>> idle_blocks;  // their stacks serve the next grid
 bool polled = false;  // the thread that ran last waits for memory to change
 
@@ -71,27 +52,47 @@ std::string coordinates(uint3 at) {
   return str("(", at.x, ", ", at.y, ", ", at.z, ")");
 }
 
-[[noreturn]] void end_thread() {
-  checked = nullptr;
+void end_thread() {
+  in_kernel_code = checked = nullptr;
   Thread& thread = *running;
   settle_all_accesses(thread);
   thread.finished = true;
   ++thread.block->finished;
   thread_exits(thread);
-  Fiber::suspend(true);
-  __builtin_unreachable();
+}
+
+bool in_turn = false;  // the threads of a block run by number, and nobody asks between them
+
+// The next thread of the block, where it has not begun. It runs on the stack of the one that has
+// ended: most kernels need no other one.
+bool next_thread_begins() {
+  Thread& ended = *running;
+  const Block& block = *ended.block;
+  if (!in_turn || ended.id + 1 >= block.threads || !failure.text.empty()) return false;
+  Thread& next = *(&ended + 1);
+  if (next.started) return false;
+  next.started = true;
+  ended.fiber.hand_over(next.fiber);
+  running = &next;
+  thread_index = next.index;
+  return true;
 }
 
 void thread_main() {
-  checked = running;
-  running_grid->call->run();
-  end_thread();
+  do {
+    enter_kernel_code();
+    running_grid->call->run();
+    end_thread();
+  } while (next_thread_begins());
+  Fiber::suspend(true);
 }
 
 class Runner {
  public:
-  Runner(const Grid& grid, std::uint64_t schedule)
-      : grid_(grid), shuffled_(schedule != 0), shuffler_(schedule) {}
+  Runner(const Grid& grid, std::uint64_t schedule, Sample& sample)
+      : grid_(grid), sample_(sample), shuffled_(schedule != 0), shuffler_(schedule) {
+    in_turn = !shuffled_ && !recording();
+  }
 
   void run() {
     const std::uint64_t total = std::uint64_t{grid_.grid.x} * grid_.grid.y * grid_.grid.z;
@@ -130,7 +131,8 @@ class Runner {
       return failure.text.empty();
     };
     while (next < total || !blocks_.empty()) {
-      if (at_once == 1 && blocks_.empty()) {
+      if (blocks_.empty()) sample_.block_begins(next);
+      if (at_once == 1 && blocks_.empty() && blocks_are_checked) {
         const std::uint64_t count = share.run(next - first - shared, next, total, piece);
         shared += count;
         next += count;
@@ -192,28 +194,37 @@ class Runner {
     if (block.thread.size() < static_cast<std::size_t>(block.threads)) {
       block.thread.resize(static_cast<std::size_t>(block.threads));
     }
+    const bool anew = blocks_are_checked || !block.is_clean || block.shape.x != shape.x ||
+                      block.shape.y != shape.y || block.shape.z != shape.z;
+    block.shape = shape;
+    block.is_clean = !blocks_are_checked;
     for (int id = 0; id < block.threads; ++id) {
       Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      const auto place = static_cast<unsigned>(id);
-      thread.block = &block;
-      thread.id = id;
-      thread.index = {place % shape.x, place / shape.x % shape.y, place / shape.x / shape.y};
-      thread.finished = thread.lost = false;
-      thread.wait = Wait::nothing;
-      thread.seen = {};
-      thread.looks = {};
-      thread.last_read = 0;
-      thread.watched = false;
-      thread.last_look = nullptr;
-      thread.knowledge.reset();
-      thread.site = nullptr;
-      thread.copies.clear();
-      thread.pending.clear();
-      thread.has_pending = false;
-      thread.commits = 0;
-      thread.fiber.start(thread_main);
+      thread.started = thread.finished = thread.lost = false;
+      if (anew || thread.last_look != nullptr || !thread.copies.empty())
+        make_anew(thread, block, id);
     }
     if (recording()) record_block_begin(block);
+  }
+
+  static void make_anew(Thread& thread, Block& block, int id) {
+    const auto place = static_cast<unsigned>(id);
+    const dim3 shape = block.shape;
+    thread.block = &block;
+    thread.id = id;
+    thread.index = {place % shape.x, place / shape.x % shape.y, place / shape.x / shape.y};
+    thread.wait = Wait::nothing;
+    thread.seen = {};
+    thread.looks = {};
+    thread.last_read = 0;
+    thread.watched = false;
+    thread.last_look = nullptr;
+    thread.knowledge.reset();
+    thread.site = nullptr;
+    thread.copies.clear();
+    thread.pending.clear();
+    thread.has_pending = false;
+    thread.commits = 0;
   }
 
   // A fresh piece of memory each time, to the byte: AddressSanitizer knows its end.
@@ -245,19 +256,23 @@ class Runner {
     }
     if (shuffled_) shuffler_.shuffle(round_);
     bool moved = false;
+    int last = -1;  // thread that has had its turn, where they run by number
     for (const int id : round_) {
       Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      if (thread.finished || thread.wait != Wait::nothing) continue;
+      if (id <= last || thread.finished || thread.wait != Wait::nothing) continue;
       running = &thread;
       thread_index = thread.index;
       polled = false;
       schedule_preemption(shuffled_ ? shuffler_.next() : 0);
       const std::uint32_t phase = block.phase;
+      if (!std::exchange(thread.started, true)) thread.fiber.start(thread_main);
       thread.fiber.resume();
+      const bool is_same = running == &thread;
+      if (in_turn) last = running->id;
       running = nullptr;
       if (!failure.text.empty()) return true;
       if (recording() && block.phase != phase) record_barrier(block, phase, thread.site);
-      moved = moved || !polled;
+      moved = moved || !polled || !is_same;
     }
     return moved;
   }
@@ -290,6 +305,7 @@ class Runner {
   }
 
   const Grid& grid_;
+  Sample& sample_;
   std::vector<std::uint32_t> order_;  // numbers of the blocks
   const bool shuffled_;
   Shuffler shuffler_;
@@ -322,6 +338,8 @@ void set_failure(const char* kind, const std::string& message, const void* site)
 void lose_thread() {
   running->lost = running->block->has_lost = true;
   end_thread();
+  Fiber::suspend(true);
+  __builtin_unreachable();
 }
 
 void poll() {
@@ -335,7 +353,7 @@ void yield() {
   Fiber::suspend();
 }
 
-bool run_grid(const Grid& grid, std::uint64_t schedule) {
+bool run_grid(const Grid& grid, std::uint64_t schedule, int orders) {
   failure = {};
   stopped = false;
   running_grid = &grid;
@@ -349,17 +367,20 @@ bool run_grid(const Grid& grid, std::uint64_t schedule) {
   begin_checks(grid);
   begin_workers();
   bool has_lost = false;
+  Sample sample(grid, orders);
   {
-    Runner runner(grid, schedule);
+    Runner runner(grid, schedule, sample);
     runner.run();
     has_lost = runner.has_lost();
   }
   if (!failure.text.empty() && lists_findings() && !stopped) {
     // Where a thread was lost, others may wait for it: that is no second finding.
     if (!has_lost) tell_at(failure.kind.c_str(), failure.text, failure.line);
+    sample.ended(false);
     running_grid = nullptr;
     return false;
   }
+  if (failure.text.empty()) sample.ended(true);
   running_grid = nullptr;
   if (failure.text.empty()) return true;
   if (stopped) throw Stopped("host-cuda: stopped");

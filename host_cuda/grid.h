@@ -19,6 +19,7 @@
 #include "host_cuda/language/runtime_api.h"
 #include "host_cuda/language/warp.h"
 #include "host_cuda/memory/shadow.h"
+#include "host_cuda/sample/sample.h"
 
 namespace weft::host_cuda {
 
@@ -53,22 +54,23 @@ struct Thread {
   Block* block = nullptr;
   int id = 0;  // in the block, x fastest; lane id % 32 of warp id / 32
   uint3 index{};
+  bool started = false;
   bool finished = false;
   bool lost = false;  // a finding has ended it, and the grid goes on
   Wait wait = Wait::nothing;
-  WarpCall call{};                 // while it waits for its warp
-  const void* site = nullptr;      // of the barrier that it waits at, or of what it polls
-  std::uint64_t result = 0;        // of the warp operation or the barrier's vote
-  std::array<Segment, 32> seen{};  // before which each lane of the warp is known to be done
-  std::array<Look, 8> looks{};     // the latest at different addresses
+  const void* last_look = nullptr;  // the address of the last strong access
+  std::vector<AsyncCopy> copies;    // not waited for
+  WarpCall call{};                  // while it waits for its warp
+  const void* site = nullptr;       // of the barrier that it waits at, or of what it polls
+  std::uint64_t result = 0;         // of the warp operation or the barrier's vote
+  std::array<Segment, 32> seen{};   // before which each lane of the warp is known to be done
+  std::array<Look, 8> looks{};      // the latest at different addresses
   std::size_t next_look = 0;
   std::uintptr_t last_read = 0;  // the address of the last plain read, and its place
   const void* last_read_site = nullptr;
   bool has_pending = false;              // accesses that bad_access.h has to settle
   bool watched = false;                  // its last access was an atomic one
-  const void* last_look = nullptr;       // the address of the last strong access
   std::unique_ptr<Knowledge> knowledge;  // null: of nothing but its block's
-  std::vector<AsyncCopy> copies;         // not waited for
   std::uint32_t commits = 0;
   std::vector<PendingAccess> pending;
   ThreadTrace trace;
@@ -102,7 +104,9 @@ struct FreeDynamic {
 
 struct Block {
   uint3 index{};
-  int threads = 0;             // of the grid's block shape
+  dim3 shape{};                // of the grid's blocks
+  int threads = 0;             // of that
+  bool is_clean = false;       // its threads are as they began, but for what they look at
   std::vector<Thread> thread;  // at least that many; stacks are kept for the next block
   bool has_lost = false;       // is one of them lost?
   int finished = 0, waiting_block = 0, waiting_grid = 0, waiting_warp = 0;
@@ -131,17 +135,24 @@ struct Grid {
 // The CUDA thread that runs on this thread of the host now; null while host code does.
 #define WEFT_OF_HOST_THREAD constinit thread_local __attribute__((tls_model("initial-exec")))
 extern WEFT_OF_HOST_THREAD Thread* running;
-// The same while its kernel's own code runs, whose accesses are checked.
+// The same while its kernel's own code runs.
+extern WEFT_OF_HOST_THREAD Thread* in_kernel_code;
+// The same where the accesses of that are checked (sample.h).
 extern WEFT_OF_HOST_THREAD Thread* checked;
+
+inline void enter_kernel_code() {
+  in_kernel_code = running;
+  checked = blocks_are_checked ? running : nullptr;
+}
 
 // Suspends the checks while a function of this layer does its work on a thread's stack.
 class Unchecked {
  public:
-  Unchecked() : outermost_(checked != nullptr) { checked = nullptr; }
+  Unchecked() : outermost_(in_kernel_code != nullptr) { in_kernel_code = checked = nullptr; }
   Unchecked(const Unchecked&) = delete;
   Unchecked& operator=(const Unchecked&) = delete;
   ~Unchecked() {
-    if (outermost_) checked = running;
+    if (outermost_) enter_kernel_code();
   }
 
  private:
@@ -150,10 +161,10 @@ class Unchecked {
 
 extern const Grid* running_grid;
 
-// Runs all blocks, in the order and interleaving that `schedule` stands for; 0 is thread by thread
-// in order. Throws check_failed at a finding, or where findings are listed returns false when one
-// has ended the grid.
-bool run_grid(const Grid& grid, std::uint64_t schedule);
+// Runs all blocks, in the order and interleaving that `schedule` of so many orders stands for; 0 is
+// thread by thread in order. Throws check_failed at a finding, or where findings are listed returns
+// false when one has ended the grid.
+bool run_grid(const Grid& grid, std::uint64_t schedule, int orders);
 
 // The thread has ended: barriers and operations of its warp may have waited for nobody else.
 void thread_exits(Thread& thread);

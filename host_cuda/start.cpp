@@ -35,17 +35,17 @@ void run_schedules(const Grid& grid) {
   const std::lock_guard lock(one_grid_at_a_time);
   const int count = schedule_count();
   if (count == 1 || recording()) {
-    run_grid(grid, 0);
+    run_grid(grid, 0, 1);
     return;
   }
   refresh_device_memory();
   const Contents before = device_memory_contents();
-  if (!run_grid(grid, 0)) return;
+  if (!run_grid(grid, 0, count)) return;
   const Contents expected = device_memory_contents();
   for (int schedule = 1; schedule < count; ++schedule) {
     restore_device_memory(before);
     repeats = true;
-    const bool to_its_end = run_grid(grid, static_cast<std::uint64_t>(schedule));
+    const bool to_its_end = run_grid(grid, static_cast<std::uint64_t>(schedule), count);
     repeats = false;
     if (!to_its_end) return;
       // AddressSanitizer's stack frames leave other bytes in the padding of structs each time.

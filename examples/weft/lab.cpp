@@ -101,6 +101,12 @@ void set_findings(const LabRun& run) {
   setenv("WEFT_LAB_STOP", run.stop.c_str(), 1);
   setenv("WEFT_LAB_ALLOW", allowed.c_str(), 1);
   if (run.strict) setenv("WEFT_LAB_STRICT", "1", 1);
+  if (!run.check.empty() && !lab::check_seconds(run.check)) {
+    throw Error(ErrorKind::usage, fmt::format("--check {}: expected all, or a number of seconds",
+                                              printable(run.check)));
+  }
+  const std::string check = run.gdb ? "all" : run.check;  // time passes at a breakpoint
+  if (!check.empty()) setenv("WEFT_LAB_CHECK", check.c_str(), 1);
 }
 
 void write_documents(const LabRun& run, int code, const std::filesystem::path& left) {
@@ -192,6 +198,11 @@ void add_findings(CLI::App& command, LabRun& flags) {
       ->allow_extra_args(false);
   command.add_flag("--strict", flags.strict,
                    "makes notes findings, but of kinds that --allow names");
+  command
+      .add_option(
+          "--check", flags.check,
+          "checks all blocks, or for so many seconds, and then the first ones (default: 10)")
+      ->type_name("all|SECONDS");
 }
 
 void add_run(CLI::App& lab_command, Action& action) {

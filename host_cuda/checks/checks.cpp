@@ -109,11 +109,12 @@ void outside_of_shared(std::uintptr_t address, std::size_t bytes, Access access,
 
 bool in_stack_of_block(std::uintptr_t address) {
   const Block& block = *running->block;
-  return std::any_of(block.thread.begin(), block.thread.begin() + block.threads,
-                     [&](const Thread& one) {
-                       return address - reinterpret_cast<std::uintptr_t>(one.fiber.stack_begin()) <
-                              Fiber::kStackBytes;
-                     });
+  return std::any_of(
+      block.thread.begin(), block.thread.begin() + block.threads, [&](const Thread& one) {
+        const char* const stack = one.fiber.stack_begin();
+        return stack != nullptr &&
+               address - reinterpret_cast<std::uintptr_t>(stack) < Fiber::kStackBytes;
+      });
 }
 
 bool is_mapped(std::uintptr_t address) {
@@ -170,6 +171,10 @@ AccessKind global_kind(Access access) {
                             : AccessKind::global_atomic;
 }
 
+bool is_in_shared(const void* pointer) {
+  return pointer >= weft_shared_begin && pointer < weft_shared_end;
+}
+
 inline bool is_in_dynamic(const Block& block, std::uintptr_t address, std::size_t bytes) {
   const std::uintptr_t at = address - reinterpret_cast<std::uintptr_t>(block.dynamic.get());
   return at < running_grid->shared_bytes && at + bytes <= running_grid->shared_bytes;
@@ -190,12 +195,27 @@ inline void host_code_accesses(std::uintptr_t address, std::size_t bytes, Access
   }
 }
 
+// A strong access of a block that is not checked: it may wait for another thread.
+void unchecked_access(const void* pointer, std::size_t bytes, Access access, const void* site) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const Thread& self = *running;
+  if (address - reinterpret_cast<std::uintptr_t>(self.fiber.stack_begin()) < Fiber::kStackBytes) {
+    return;
+  }
+  static_cast<void>(*static_cast<const volatile char*>(pointer));  // a bad access is the kernel's
+  const Unchecked here;
+  if (!is_in_shared(pointer) && !is_in_dynamic(*self.block, address, bytes)) order_matters();
+  look(address, bytes, access, site);
+}
+
 }  // namespace
 
 void memory_access(const void* pointer, std::size_t bytes, Access access, const void* site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (checked == nullptr) {
     if (running == nullptr) host_code_accesses(address, bytes, access, site);
+    if (in_kernel_code != nullptr && is_strong(access))
+      unchecked_access(pointer, bytes, access, site);
     return;
   }
   Thread& self = *running;
@@ -218,7 +238,7 @@ void memory_access(const void* pointer, std::size_t bytes, Access access, const 
     self.watched = false;
     lock_used(self, site);
   }
-  if (pointer >= weft_shared_begin && pointer < weft_shared_end) {
+  if (is_in_shared(pointer)) {
     const Variable*& variable = recent_variables[address / 0x10000 % recent_variables.size()];
     if (variable == nullptr || address - variable->begin >= 0x10000) {
       variable = nearest_shared_variable(address);
@@ -247,7 +267,7 @@ void strong_access(const void* address, std::size_t bytes, Access kind, const vo
 #ifndef __SANITIZE_ADDRESS__  // there only atomics would be seen here
   memory_access(address, bytes, kind, site);
 #else
-  if (checked != nullptr) look(reinterpret_cast<std::uintptr_t>(address), bytes, kind, site);
+  if (in_kernel_code != nullptr) look(reinterpret_cast<std::uintptr_t>(address), bytes, kind, site);
 #endif
 }
 

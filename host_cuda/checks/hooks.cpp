@@ -8,6 +8,7 @@
 #include "host_cuda/checks/report.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/memory/device_memory.h"
+#include "host_cuda/sample/idle_hooks.h"
 
 namespace weft::host_cuda {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 // A plain access of whole words. Most end here, without the rest of memory_access().
 template <bool kReads, std::size_t kBytes>
 [[gnu::always_inline]] inline bool quick_access(const void* pointer, const void* site) {
-  if (checked == nullptr || accesses_until_yield == 1 || doubts_open || recording()) return false;
+  if (checked == nullptr) return false;
+  if (accesses_until_yield == 1 || doubts_open || recording()) return false;
   Thread& self = *running;
   if (self.watched || self.has_pending) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -57,11 +59,19 @@ template <bool kReads, std::size_t kBytes>
                               const void* site) {
   aligned(address, bytes, kind, site);
 }
+// Is the access one of a block that is not checked?
+[[gnu::always_inline]] inline bool is_idle(const void* site, const void* hook) {
+  if (checked != nullptr || in_kernel_code == nullptr) return false;
+  was_idle(site, hook, Idle::in_unchecked_blocks);
+  return true;
+}
+
 template <bool kReads, std::size_t kBytes>
-[[gnu::always_inline]] inline void plain(const void* address, const void* site) {
+[[gnu::always_inline]] inline void plain(const void* address, const void* site, const void* hook) {
   if constexpr (kBytes >= 4) {
     if (quick_access<kReads, kBytes>(address, site)) return;
   }
+  if (is_idle(site, hook)) return;
   judged(address, kBytes, kReads ? Access::read : Access::write, site);
 }
 
@@ -70,15 +80,18 @@ template <bool kReads, std::size_t kBytes>
 
 using namespace weft::host_cuda;
 
-#define WEFT_HOOK(kind, bytes)                                                        \
-  extern "C" void __tsan_##kind##bytes(void* address) {                               \
-    plain<Access::kind == Access::read, bytes>(address, __builtin_return_address(0)); \
-  }                                                                                   \
-  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {                     \
-    memory_access(address, bytes, Access::kind, __builtin_return_address(0));         \
-  }                                                                                   \
-  extern "C" void __tsan_volatile_##kind##bytes(void* address) {                      \
-    aligned(address, bytes, Access::volatile_##kind, __builtin_return_address(0));    \
+#define WEFT_SITE __builtin_return_address(0)
+#define WEFT_HOOK(kind, bytes)                                                             \
+  extern "C" void __tsan_##kind##bytes(void* address) {                                    \
+    const auto* hook = reinterpret_cast<const void*>(__tsan_##kind##bytes);                \
+    plain<Access::kind == Access::read, bytes>(address, WEFT_SITE, hook);                  \
+  }                                                                                        \
+  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {                          \
+    const auto* hook = reinterpret_cast<const void*>(__tsan_unaligned_##kind##bytes);      \
+    if (!is_idle(WEFT_SITE, hook)) memory_access(address, bytes, Access::kind, WEFT_SITE); \
+  }                                                                                        \
+  extern "C" void __tsan_volatile_##kind##bytes(void* address) {                           \
+    aligned(address, bytes, Access::volatile_##kind, WEFT_SITE);                           \
   }
 #define WEFT_HOOKS(bytes) \
   WEFT_HOOK(read, bytes)  \

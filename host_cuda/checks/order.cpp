@@ -103,12 +103,14 @@ bool begin_order() {
 }
 
 void enter_block(Block& block) {
+  if (!blocks_are_checked) return;
   std::vector<std::uint32_t>& blocks = segments.blocks;
   if (!blocks.empty() && blocks.back() == block.number) return;
   block.alone_since = next_segment();
   blocks.push_back(block.number);
 }
 void order_block(Block& block) {
+  if (!blocks_are_checked) return;
   block.ordered = next_segment();
   segments.blocks.push_back(block.number);
   block.only_barriers = !block.has_knowledge && block.acquired.empty();
@@ -126,6 +128,7 @@ void order_block(Block& block) {
   }
 }
 Segment order_warp() {
+  if (!blocks_are_checked) return 0;
   segments.blocks.push_back(segments.blocks.back());
   return current_segment();
 }
@@ -134,6 +137,7 @@ void order_grid() {
 }
 
 void order_lanes(Block& block, int warp, unsigned mask) {
+  if (!blocks_are_checked) return;
   std::array<Segment, 32> joined{};
   Knowledge together;
   const auto lane = [&](unsigned l) -> Thread& {
@@ -173,6 +177,7 @@ void fence(Scope scope) {
   if (running == nullptr) return;
   const Unchecked here;
   order_matters();
+  if (!blocks_are_checked) return;
   Thread& self = *running;
   const Block& block = *self.block;
   const Segment now = order_warp();
@@ -270,6 +275,7 @@ void publish_and_acquire(Thread& by, std::uintptr_t address, Access access) {
 }
 
 void lock_taken(Thread& by, std::uintptr_t word, const void* site) {
+  if (!blocks_are_checked) return;
   const Unchecked here;
   knowledge_of(by).hold = {word, site, nullptr, Hold::Fence::none};
 }

@@ -6,6 +6,7 @@
 
 #include "host_cuda/counts/flow.h"
 #include "host_cuda/grid.h"
+#include "host_cuda/sample/idle_hooks.h"
 
 namespace weft::host_cuda {
 
@@ -236,13 +237,17 @@ void enter_node(ThreadTrace& trace, const void* site) {
 }  // namespace weft::host_cuda
 
 // The compiler calls these at the start of each basic block, and of each function.
+#define WEFT_IDLE(hook) \
+  was_idle(__builtin_return_address(0), reinterpret_cast<const void*>(hook), Idle::always)
 extern "C" void __sanitizer_cov_trace_pc() {
-  if (checked == nullptr || !recording()) return;
+  if (!recording()) return WEFT_IDLE(__sanitizer_cov_trace_pc);
+  if (checked == nullptr) return;
   const Unchecked here;
   enter_node(running->trace, __builtin_return_address(0));
 }
 extern "C" void __tsan_func_entry(void* call_site) {
-  if (checked == nullptr || !recording()) return;
+  if (!recording()) return WEFT_IDLE(__tsan_func_entry);
+  if (checked == nullptr) return;
   const Unchecked here;
   ThreadTrace& trace = running->trace;
   trace.calls.push_back({trace.context, call_site});
@@ -250,7 +255,8 @@ extern "C" void __tsan_func_entry(void* call_site) {
   trace.context = (trace.context + reinterpret_cast<std::uintptr_t>(call_site)) * kOdd;
 }
 extern "C" void __tsan_func_exit() {
-  if (checked == nullptr || !recording()) return;
+  if (!recording()) return WEFT_IDLE(__tsan_func_exit);
+  if (checked == nullptr) return;
   const Unchecked here;
   ThreadTrace& trace = running->trace;
   if (trace.calls.empty()) return;

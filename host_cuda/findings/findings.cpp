@@ -29,6 +29,7 @@ struct Known {
   std::map<Lines, Told*> by_lines;
   std::map<Sites, Told*> by_sites;
   bool in_this_launch = false;
+  std::size_t times_found = 0;
 };
 Known& known() {
   static auto& made = *new Known;
@@ -58,6 +59,7 @@ Told& remember(Told made, const std::string& other_line) {
   all.by_lines[{kept.kind, kept.kernel, kept.line, ""}] = &kept;
   if (!other_line.empty()) all.by_lines[{kept.kind, kept.kernel, other_line, kept.line}] = &kept;
   all.in_this_launch = true;
+  if (!kept.is_note) ++all.times_found;
   return kept;
 }
 
@@ -72,6 +74,9 @@ bool lists_findings() {
 const std::deque<Told>& all_findings() {
   return known().all;
 }
+std::size_t times_found() {
+  return known().times_found;
+}
 
 bool told_before(const char* kind, const void* site, const void* other) {
   order_matters();
@@ -85,6 +90,7 @@ bool told_before(const char* kind, const void* site, const void* other) {
     known().by_sites[sites] = told;
   }
   ++told->more;
+  if (!told->is_note) ++known().times_found;
   return true;
 }
 
@@ -101,6 +107,7 @@ void tell_at(const char* kind, const std::string& text, const std::string& line,
   const std::lock_guard lock(known().mutex);
   if (Told* told = finding_of(kind, line, "")) {
     ++told->more;
+    if (!told->is_note) ++known().times_found;
     return;
   }
   listener.told(remember({kind, name_of_kernel(), with_remedy(text), line, is_note}, ""));

@@ -28,6 +28,7 @@ struct FindingListener {
 void listen_to_findings(const FindingListener& listener);
 bool lists_findings();                   // is there a listener?
 const std::deque<Told>& all_findings();  // and notes, in the order in which they were told
+std::size_t times_found();               // and no notes
 
 // Was it told before? Then it is counted. `kind` is a literal, `site` a return address, and `other`
 // that of the earlier access of a race, or null.

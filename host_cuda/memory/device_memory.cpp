@@ -27,8 +27,9 @@ namespace {
 // grid that uses more, races of accesses that are far apart are missed.
 constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
-std::mutex mutex;            // guards the next five
+std::mutex mutex;            // guards the next six
 std::size_t live_bytes = 0;  // of device memory
+std::uint64_t made_allocations = 0;
 [[gnu::init_priority(200)]] std::map<std::uintptr_t, Allocation> allocations;
 [[gnu::init_priority(200)]] std::vector<Allocation> freed;  // since the last grid
 std::size_t heap_bytes = std::size_t{8} << 20, heap_used = 0;
@@ -47,6 +48,13 @@ const Allocation* allocation_around(std::uintptr_t address) {  // the mutex is l
   return address - at.begin < at.bytes ? &at : nullptr;
 }
 
+// The managed or pinned memory that the address is in, else null. The mutex is locked.
+const Allocation* memory_of_host(std::uintptr_t address) {
+  const Allocation* in = allocation_around(address);
+  if (in == nullptr) return nullptr;
+  return in->memory == Memory::managed || in->memory == Memory::pinned ? in : nullptr;
+}
+
 // Host code writes managed and pinned memory unseen. A byte there may have its old value by chance,
 // but not the eight around it.
 bool looks_unwritten_by_host(const Allocation& in, std::uintptr_t address, std::size_t bytes) {
@@ -59,23 +67,18 @@ bool looks_unwritten_by_host(const Allocation& in, std::uintptr_t address, std::
 bool host_has_written(std::uintptr_t address, std::size_t bytes) {
   if (!looks_unwritten(address, bytes)) return true;
   const std::lock_guard lock(mutex);
-  if (is_known_as_written(address, bytes)) return true;
-  const Allocation* in = allocation_around(address);
-  if (in == nullptr || (in->memory != Memory::managed && in->memory != Memory::pinned))
-    return false;
-  return !looks_unwritten_by_host(*in, address, bytes);
+  const Allocation* in = memory_of_host(address);
+  return is_known_as_written(address, bytes) ||
+         (in != nullptr && !looks_unwritten_by_host(*in, address, bytes));
+}
+
+bool is_before(std::uintptr_t address, const Allocation& a) {
+  return address < a.begin;
 }
 
 const Allocation* nearest(std::uintptr_t address) {
-  const auto next =
-      std::upper_bound(known.begin(), known.end(), address,
-                       [](std::uintptr_t value, const Allocation& a) { return value < a.begin; });
+  const auto next = std::upper_bound(known.begin(), known.end(), address, is_before);
   return next == known.begin() ? nullptr : &*(next - 1);
-}
-
-bool is_in_heap(std::uintptr_t address) {
-  return std::any_of(slabs.begin(), slabs.end(),
-                     [&](const Bounds& one) { return address - one.begin < one.bytes; });
 }
 
 // "a device allocation of 4000 bytes"
@@ -94,9 +97,9 @@ std::array<Bounds, 4> recent_allocations;
 bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes) {
   if (!looks_unwritten(address, bytes)) return false;
   const std::lock_guard lock(mutex);
-  const Allocation* in = allocation_around(address);
-  return in != nullptr && (in->memory == Memory::managed || in->memory == Memory::pinned) &&
-         !is_known_as_written(address, bytes) && looks_unwritten_by_host(*in, address, bytes);
+  const Allocation* in = memory_of_host(address);
+  return in != nullptr && !is_known_as_written(address, bytes) &&
+         looks_unwritten_by_host(*in, address, bytes);
 }
 
 std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes) {
@@ -134,6 +137,7 @@ void* allocate_device_memory(std::size_t bytes, Memory memory) {
   fill_unwritten(data, bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   Allocation& made = allocations[begin] = {begin, bytes};
+  ++made_allocations;
   if (memory != Memory::device) {
     made.memory = memory;
     made.name = memory == Memory::managed ? "managed memory" : "pinned memory";
@@ -195,10 +199,8 @@ void* allocate_in_kernel(std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const Allocation made{begin, bytes, "memory of the heap of kernels", Memory::heap};
   allocations[begin] = made;
-  known.insert(
-      std::upper_bound(known.begin(), known.end(), begin,
-                       [](std::uintptr_t value, const Allocation& a) { return value < a.begin; }),
-      made);
+  ++made_allocations;
+  known.insert(std::upper_bound(known.begin(), known.end(), begin, is_before), made);
   heap_used += bytes;
   return data;
 }
@@ -219,6 +221,10 @@ void set_heap_bytes(std::size_t bytes) {
   const std::lock_guard lock(mutex);
   heap_bytes = bytes;
 }
+bool is_in_heap(std::uintptr_t address) {
+  return std::any_of(slabs.begin(), slabs.end(),
+                     [&](const Bounds& one) { return address - one.begin < one.bytes; });
+}
 std::pair<std::size_t, std::size_t> left_in_heap() {
   const std::lock_guard lock(mutex);
   const auto count = std::count_if(allocations.begin(), allocations.end(), [](const auto& one) {
@@ -229,10 +235,8 @@ std::pair<std::size_t, std::size_t> left_in_heap() {
 
 Allocation allocation_at(std::uintptr_t address) {
   const std::lock_guard lock(mutex);
-  const auto next = allocations.upper_bound(address);
-  if (next == allocations.begin()) return {};
-  const Allocation& at = std::prev(next)->second;
-  return address - at.begin < at.bytes ? at : Allocation{};
+  const Allocation* in = allocation_around(address);
+  return in != nullptr ? *in : Allocation{};
 }
 
 std::string describe_host_address(std::uintptr_t address) {
@@ -248,13 +252,11 @@ std::string describe_host_address(std::uintptr_t address) {
 }
 
 void host_writes(const void* data, std::size_t bytes) {
-  const Unchecked here;  // atomicExch() calls this in a kernel
+  if (running != nullptr && !blocks_are_checked) return;  // all_memory_is_written()
+  const Unchecked here;                                   // atomicExch() calls this in a kernel
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const std::lock_guard lock(mutex);
-  const auto next = allocations.upper_bound(begin);
-  if (next == allocations.begin()) return;
-  const Allocation& at = std::prev(next)->second;
-  if (bytes > 0 && begin - at.begin < at.bytes) mark_written(begin, begin + bytes);
+  if (bytes > 0 && allocation_around(begin) != nullptr) mark_written(begin, begin + bytes);
 }
 
 void refresh_device_memory() {
@@ -288,6 +290,13 @@ void forget_device_accesses() {
   device_shadow.forget(0, UINTPTR_MAX, mark_written);
 }
 
+void all_memory_is_written() {
+  static std::uint64_t marked = 0;
+  const std::lock_guard lock(mutex);
+  if (std::exchange(marked, made_allocations) == made_allocations) return;
+  for (const auto& [begin, one] : allocations) mark_written(begin, begin + one.bytes);
+}
+
 void make_room_for_accesses() {
   if (device_shadow.cells() > kMostCells) forget_device_accesses();
 }
@@ -308,8 +317,8 @@ bool in_device_memory(std::uintptr_t address, std::size_t bytes) {
 
 std::pair<std::uintptr_t, std::size_t> allocation_of(std::uintptr_t address) {
   const Allocation* a = nearest(address);
-  if (a == nullptr || address - a->begin >= a->bytes) return {0, 0};
-  return {a->begin, a->bytes};
+  const bool is_in = a != nullptr && address - a->begin < a->bytes;
+  return is_in ? std::pair(a->begin, a->bytes) : std::pair(std::uintptr_t{0}, std::size_t{0});
 }
 
 namespace {
@@ -321,13 +330,10 @@ std::string described(const std::vector<Allocation>& all, std::uintptr_t address
       return str("byte ", address - a.begin, " of ", of(a), ", which was freed");
     }
   }
-  const auto behind =
-      std::upper_bound(all.begin(), all.end(), address,
-                       [](std::uintptr_t value, const Allocation& a) { return value < a.begin; });
+  const auto behind = std::upper_bound(all.begin(), all.end(), address, is_before);
   const Allocation* near = behind == all.begin() ? nullptr : &*(behind - 1);
-  if (near != nullptr && address - near->begin < near->bytes) {
-    return str("byte ", address - near->begin, " of ", of(*near));
-  }
+  const bool is_in = near != nullptr && address - near->begin < near->bytes;
+  if (is_in) return str("byte ", address - near->begin, " of ", of(*near));
   if (near != nullptr && address - near->begin - near->bytes < kNear) {
     return str("byte ", address - near->begin - near->bytes, " past the end of ", of(*near));
   }
@@ -370,30 +376,6 @@ void restore_device_memory(const Contents& contents) {
     allocations[a.begin] = a;
     heap_used += a.bytes;
   }
-}
-
-std::string first_difference(const Contents& a, const Contents& b) {
-  std::size_t at_a = 0, at_b = 0;
-  auto other = b.allocations.begin();
-  for (const Allocation& one : a.allocations) {
-    while (other != b.allocations.end() && other->begin < one.begin) at_b += (other++)->bytes;
-    const bool is_there = other != b.allocations.end() && other->begin == one.begin;
-    const char *mine = a.bytes.data() + at_a, *its = b.bytes.data() + at_b;
-    at_a += one.bytes;
-    if (!is_there || one.memory == Memory::heap || std::memcmp(mine, its, one.bytes) == 0) continue;
-    for (std::size_t i = 0; i < one.bytes; ++i) {
-      if (mine[i] == its[i]) continue;
-      std::uintptr_t first = 0, second = 0;
-      const std::size_t word = i / sizeof first * sizeof first;
-      if (word + sizeof first <= one.bytes) {
-        std::memcpy(&first, mine + word, sizeof first);
-        std::memcpy(&second, its + word, sizeof second);
-      }
-      if (!is_in_heap(first) || !is_in_heap(second)) return str("byte ", i, " of ", of(one));
-      i = word + sizeof first - 1;
-    }
-  }
-  return "";
 }
 
 }  // namespace weft::host_cuda

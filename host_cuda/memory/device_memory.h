@@ -42,6 +42,7 @@ bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes);
 void* allocate_in_kernel(std::size_t bytes);
 bool free_in_kernel(void* data);
 void set_heap_bytes(std::size_t bytes);
+bool is_in_heap(std::uintptr_t address);
 std::pair<std::size_t, std::size_t> left_in_heap();  // allocations and bytes
 
 // The one that the address is in, of 0 bytes where it is in none; and in words. For host code.
@@ -52,6 +53,7 @@ std::string describe_host_address(std::uintptr_t address);
 void refresh_device_memory();
 void begin_device_checks();     // of a grid
 void forget_device_accesses();  // but not what was written
+void all_memory_is_written();   // by blocks of which the accesses are not known
 void make_room_for_accesses();  // by that, where very many are known
 // An access of the running thread to a part of an allocation.
 Finding device_access(std::uintptr_t address, std::size_t bytes, Access access, const Thread& by,

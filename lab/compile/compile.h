@@ -31,6 +31,7 @@ struct LabRun : CompilerFlags {
   std::string stop = "kernel", json, sarif;
   std::vector<std::string> allow;  // kinds of findings that are notes
   bool strict = false;             // the kinds that are notes are findings
+  std::string check;               // "all", or seconds of checks; empty: as the environment says
   std::int64_t schedules = 1;
   std::optional<std::int64_t> jobs;  // processes for the blocks of a grid; else one for each core
   bool counts = false, gdb = false;

@@ -2,6 +2,8 @@
 #include "lab/record/finding_kinds.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 namespace weft::lab {
 
@@ -37,6 +39,7 @@ const std::vector<FindingKind>& finding_kinds() {
       {"lock", "A lock is taken without a fence behind it.", true},
       {"barrier-without-all-threads", "Threads have returned before a barrier.", true},
       {"warp-without-all-lanes", "Lanes have returned before a vote or shuffle.", true},
+      {"unchecked", "Blocks ran without checks, since these had taken long (--check).", true},
       {"leak", "Kernels have not freed what they allocated.", true},
       {"launch-failed", "A launch did not start: its grid or block cannot be.", true},
       {"unread-error", "A call failed, and the program never asked for an error.", true},
@@ -54,6 +57,15 @@ const FindingKind* find_kind(const std::string& name) {
 std::string flag_name(std::string kind) {
   std::replace(kind.begin(), kind.end(), ' ', '-');
   return kind;
+}
+
+std::optional<double> check_seconds(const std::string& text) {
+  if (text == "all") return kCheckAll;
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, seconds);
+  const bool is_one = error == std::errc{} && after == end && std::isfinite(seconds);
+  return is_one && seconds >= 0 ? std::optional(seconds) : std::nullopt;
 }
 
 }  // namespace weft::lab

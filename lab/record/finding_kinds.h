@@ -2,6 +2,8 @@
 // The kinds of findings and notes of `weft lab`, by their names on the command line.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,9 @@ const std::vector<FindingKind>& finding_kinds();
 const FindingKind* find_kind(const std::string& name);
 // "out-of-bounds" for "out of bounds"
 std::string flag_name(std::string kind);
+
+// The words of --check: a number of seconds from 0 on, or `all`.
+inline constexpr double kCheckAll = std::numeric_limits<double>::infinity();
+std::optional<double> check_seconds(const std::string& text);
 
 }  // namespace weft::lab

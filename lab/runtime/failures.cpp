@@ -12,6 +12,7 @@
 #include "host_cuda/findings/findings.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
+#include "host_cuda/sample/idle_hooks.h"
 #include "host_cuda/workers/workers.h"
 #include "lab/runtime/findings.h"
 #include "lab/runtime/missing.h"
@@ -60,6 +61,7 @@ std::string reason(const Configuration& at, cudaError_t code) {
 extern "C" [[gnu::constructor]] void weft_lab_begin() {
   begin_findings();
   allow_workers();
+  if (std::getenv("WEFT_LAB_RECORD") == nullptr) take_out_idle_hooks();
   show_clocks(1410000, 1215000, 5120);  // those of an A100, which is an sm_80
   on_exit(look_back, nullptr);
 }

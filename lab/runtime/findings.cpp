@@ -14,6 +14,7 @@
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/findings/findings.h"
 #include "host_cuda/printing.h"
+#include "host_cuda/sample/sample.h"
 #include "lab/record/finding_kinds.h"
 #include "lab/record/findings_record.h"
 #include "lab/runtime/failures.h"
@@ -46,7 +47,9 @@ void record() {
   if (path == nullptr) return;
   std::vector<weft::lab::FoundRecord> found;
   for (const Told& one : all_findings()) {
-    found.push_back({one.kind, one.kernel, one.text, one.line, is_note(one), one.more});
+    const bool has_grown = is_note(one) && one.kind == kUncheckedKind;
+    const std::string& text = has_grown ? left_unchecked(one.kernel) : one.text;
+    found.push_back({one.kind, one.kernel, text, one.line, is_note(one), one.more});
   }
   try {
     weft::lab::write_found(found, path);
@@ -56,9 +59,18 @@ void record() {
   }
 }
 
+void print_note(const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "weft: note: host-cuda: %s\n", printable(text).c_str());
+}
+
 void print_again() {
   for (const Told& one : all_findings()) {
-    if (one.more == 0 || is_note(one)) continue;
+    if (one.more == 0) continue;
+    if (is_note(one)) {
+      if (one.kind == kUncheckedKind) print_note(left_unchecked(one.kernel));
+      continue;
+    }
     print_error(str("host-cuda: ", one.more, " more: ", one.kind,
                     one.kernel.empty() ? "" : " in kernel " + one.kernel,
                     one.line.empty() ? "" : " at " + one.line));
@@ -77,11 +89,7 @@ void told(const Told& one) {
   using Stop = Policy::Stop;
   const bool in_kernel = !one.kernel.empty();
   record();
-  if (is_note(one)) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "weft: note: host-cuda: %s\n", printable(one.text).c_str());
-    return;
-  }
+  if (is_note(one)) return print_note(one.text);
   print_error("host-cuda: " + one.text);
   if (in_kernel) kernel_failed(one.kind);
   const int count = ++policy().findings;
@@ -111,12 +119,20 @@ void begin_findings() {
     for (std::string kind; std::getline(kinds, kind, ',');) policy().allowed.insert(kind);
   }
   policy().is_strict = std::getenv("WEFT_LAB_STRICT") != nullptr;
+  const char* const check = std::getenv("WEFT_LAB_CHECK");
+  const auto seconds = weft::lab::check_seconds(check != nullptr ? check : "10");
+  if (!seconds) {
+    print_error("WEFT_LAB_CHECK: expected all, or a number of seconds");
+    std::_Exit(static_cast<int>(ErrorKind::usage));
+  }
+  if (*seconds != weft::lab::kCheckAll) sample_checks(*seconds);
   listen_to_findings({told, kernel_ended, end_program});
 }
 
 void end_findings() {
   if (policy().findings > 0) end_program();
   record();
+  print_again();
 }
 
 }  // namespace weft::host_cuda::lab

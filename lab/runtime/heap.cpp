@@ -30,7 +30,7 @@ void wrong_free(const char* name, void* data, const void* site) {
 
 void release(const char* name, void* data, const void* site) {
   if (data == nullptr) return;
-  if (checked == nullptr) {
+  if (in_kernel_code == nullptr) {
     const bool of_device = in_arena(reinterpret_cast<std::uintptr_t>(data));
     if (!of_device || check_free({name, site}, data, Memory::heap)) __real_free(data);
     return;
@@ -40,7 +40,7 @@ void release(const char* name, void* data, const void* site) {
 }
 
 void* allocate(std::size_t bytes) {
-  if (checked == nullptr) {
+  if (in_kernel_code == nullptr) {
     if (void* data = __real_malloc(bytes == 0 ? 1 : bytes)) return data;
     throw std::bad_alloc();
   }
@@ -53,7 +53,7 @@ void* allocate(std::size_t bytes) {
 #define WEFT_SITE __builtin_return_address(0)
 
 extern "C" void* __wrap_malloc(std::size_t bytes) {
-  if (checked == nullptr) return __real_malloc(bytes);
+  if (in_kernel_code == nullptr) return __real_malloc(bytes);
   const Unchecked here;
   return allocate_in_kernel(bytes);
 }

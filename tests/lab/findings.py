@@ -94,6 +94,8 @@ def refusals(weft: str, folder: pathlib.Path) -> list[str]:
     told = []
     for flags, code, piece in ((["--allow", "races"], 2, "there is no kind 'races'; the kinds are race, uninitialised-read"),
                                (["--stop", "later"], 2, "weft: error"),
+                               (["--check", "-1"], 2, "expected all, or a number of seconds"),
+                               (["--check", "some"], 2, "expected all, or a number of seconds"),
                                (["--json", "nowhere/x.json"], 3, "nowhere"), (["--sarif", "nowhere/x.sarif"], 3, "nowhere"),
                                (["--json", "x.json", "--device", "cuda"], 2, "--json and --sarif tell what host-cuda finds")):
         done = subprocess.run([weft, "lab", "run", *flags, program], cwd=folder, timeout=120, capture_output=True, text=True)

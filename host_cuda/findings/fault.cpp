@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/findings/fault.h"
+
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "engine/error.h"
+#include "host_cuda/grid.h"
+#include "host_cuda/memory/arena.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
+#include "host_cuda/workers/workers.h"
+
+namespace weft::host_cuda {
+namespace {
+
+struct sigaction before {};
+
+// As a return address is: behind the instruction.
+const void* place_of(const void* context) {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(machine.gregs[REG_RIP] + 1);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(machine.pc + 4);
+#else
+  static_cast<void>(machine);
+  return nullptr;
+#endif
+}
+
+// The stack of the thread may be full, so this runs on one of its own, and leaves it for ever.
+void handle(int, siginfo_t* info, void* context) {
+  if (in_kernel_code == nullptr || blocks_are_checked) {
+    sigaction(SIGSEGV, &before, nullptr);  // which the access meets next
+    return;
+  }
+  if (is_worker()) _exit(1);
+  in_kernel_code = nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  const bool is_null = address < kPage && info->si_code != SI_KERNEL;  // which knows no address
+  const char* const kind = is_null ? "null pointer" : "out of bounds";
+  const void* const site = place_of(context);
+  fail(kind, site, [&] {
+    return str(kind, ": ", where(*running), " accesses ",
+               is_null           ? str("address ", address)
+               : address < kPage ? "an address that no memory can have"
+                                 : describe_address(address),
+               ", at ", source_line(site),
+               ", in a part that ran without checks: --check all tells of its first access that is "
+               "wrong");
+  });
+}
+
+}  // namespace
+
+void catch_faults() {
+  static char stack[64 * 1024];
+  static bool is_set = false;
+  if (is_set) return;
+  is_set = true;
+  stack_t own{};
+  own.ss_sp = stack;
+  own.ss_size = sizeof stack;
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  if (sigaltstack(&own, nullptr) == 0) sigaction(SIGSEGV, &action, &before);
+}
+
+}  // namespace weft::host_cuda

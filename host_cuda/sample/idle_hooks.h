@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Calls of hooks that have nothing to do are taken out of the code of the program, where it runs on
+// one thread of the host: a call of such a hook costs more than most instructions of a kernel. Each
+// is found when it is made. Only on x86-64, where a call has five bytes; elsewhere they stay.
+#pragma once
+
+#include <sys/single_threaded.h>
+
+#include <cstdint>
+
+namespace weft::host_cuda {
+
+// In this program, in which nobody counts accesses.
+void take_out_idle_hooks();
+
+enum class Idle : std::uint8_t { always, in_unchecked_blocks };
+
+extern bool idle_hooks_go;
+void take_out(const void* site, const void* hook, Idle when);
+// `hook` is about to return to `site`, and has done nothing.
+inline void was_idle(const void* site, const void* hook, Idle when) {
+  if (idle_hooks_go && __libc_single_threaded != 0) take_out(site, hook, when);
+}
+
+// The known calls of Idle::in_unchecked_blocks are taken out, or put back.
+void unchecked_blocks_begin();
+void unchecked_blocks_end();
+
+}  // namespace weft::host_cuda

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/sample/sample.h"
+
+#include <map>
+#include <optional>
+
+#include "engine/error.h"
+#include "host_cuda/counts/requests.h"
+#include "host_cuda/findings/fault.h"
+#include "host_cuda/findings/findings.h"
+#include "host_cuda/grid.h"
+#include "host_cuda/host_cuda.h"
+#include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
+#include "host_cuda/sample/idle_hooks.h"
+#include "host_cuda/workers/workers.h"
+
+namespace weft::host_cuda {
+
+bool blocks_are_checked = true;
+
+struct KernelSample {
+  std::string name;
+  std::uint64_t launches = 0, whole = 0;  // all of them, and those that were checked whole
+  std::uint64_t parts = 0;                // launches of which some blocks were checked,
+  std::uint64_t checked_blocks = 0, blocks_of_parts = 0;  // and their blocks
+  std::uint64_t clean_blocks = 0;  // that were checked, of launches without a finding
+};
+
+namespace {
+
+constexpr std::uint64_t kLaunches = 2;       // of a kernel are checked, or as many blocks
+constexpr double kOfBudget = 0.05;           // such a launch may take, when that is used up
+constexpr std::uint64_t kTimesResident = 4;  // blocks of a launch, for each that fits the device
+constexpr int kBlocksPerMultiprocessor = 2;
+
+std::optional<Sample::Seconds> budget;
+Sample::Seconds used{};
+// Never destroyed: the last to ask may be behind all destructors.
+auto& samples = *new std::map<const void*, KernelSample>;
+
+std::string sentence(const KernelSample& of) {
+  std::string checked;
+  if (of.whole > 0) checked = str(of.whole, " of ", of.launches, " launches");
+  if (of.parts > 0) {
+    checked += str(checked.empty() ? "" : ", and ", of.checked_blocks, " of the ",
+                   of.blocks_of_parts, " blocks of ", of.parts, of.whole > 0 ? " more" : "",
+                   of.parts > 1 ? " launches" : " launch");
+  }
+  return str("kernel ", of.name, ": ", checked,
+             " were checked; the others ran without checks, since checks had taken ",
+             budget->count(), " s: --check all checks all of them");
+}
+
+void run_without_checks() {
+  blocks_are_checked = false;
+  catch_faults();
+  unchecked_blocks_begin();
+}
+
+}  // namespace
+
+void sample_checks(double seconds) {
+  budget = Sample::Seconds(seconds);
+}
+
+Sample::Sample(const Grid& grid, int orders) {
+  blocks_are_checked = true;
+  if (!budget || orders > 1 || recording() || !lists_findings()) return;
+  kernel_ = &samples[grid.call->kernel()];
+  if (kernel_->launches++ == 0) kernel_->name = kernel_name(*grid.call);
+  blocks_ = std::uint64_t{grid.grid.x} * grid.grid.y * grid.grid.z;
+  can_stop_ = !grid.cooperative;  // whose blocks run together
+  found_before_ = times_found();
+  began_ = Time::now();
+  used_before_ = used;
+  if (used >= *budget && kernel_->launches > kLaunches &&
+      kernel_->clean_blocks >= kLaunches * blocks_)
+    run_without_checks();
+}
+
+Sample::~Sample() {
+  take_time();
+  if (!blocks_are_checked) unchecked_blocks_end();
+  blocks_are_checked = true;
+}
+
+void Sample::take_time() {
+  if (kernel_ == nullptr || !blocks_are_checked) return;
+  const Time::time_point now = Time::now();
+  used += now - began_;
+  began_ = now;
+}
+
+void Sample::block_begins(std::uint64_t place) {
+  if (!can_stop_ || !blocks_are_checked || is_worker()) return;
+  const auto resident = static_cast<std::uint64_t>(kBlocksPerMultiprocessor * multiprocessors());
+  if (place < kTimesResident * resident) return;
+  take_time();
+  if (used < *budget || times_found() > found_before_) return;
+  const bool is_early = kernel_->launches <= kLaunches;
+  if (is_early && used - used_before_ < *budget * kOfBudget) return;
+  checked_blocks_ = place;
+  run_without_checks();
+}
+
+void Sample::ended(bool well) {
+  if (kernel_ == nullptr) return;
+  if (well && times_found() == found_before_) {
+    kernel_->clean_blocks += blocks_are_checked ? blocks_ : checked_blocks_;
+  }
+  if (blocks_are_checked) {
+    ++kernel_->whole;
+    return;
+  }
+  if (checked_blocks_ > 0) {
+    ++kernel_->parts;
+    kernel_->checked_blocks += checked_blocks_;
+    kernel_->blocks_of_parts += blocks_;
+  }
+  all_memory_is_written();
+  tell_at(kUncheckedKind, str(kUncheckedKind, ": ", sentence(*kernel_)), "", true);
+}
+
+std::string left_unchecked(const std::string& kernel) {
+  for (const auto& [address, one] : samples) {
+    if (one.name == kernel) return str(kUncheckedKind, ": ", sentence(one));
+  }
+  return "";
+}
+
+}  // namespace weft::host_cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// This decides which blocks of a program of the lab are checked. Checks cost many times what the
+// accesses cost themselves, so a long program would not end. When its kernels have used a budget of
+// checked time, two kinds of blocks run without checks of their accesses:
+//
+//   those of a launch, where as many blocks of its kernel were checked without a finding as two
+//   such launches have;
+//   those behind the first ones of any other launch. The first two launches of a kernel are checked
+//   whole, unless they take long.
+//
+// What runs without checks is told by a note for each kernel. Barriers, operations of a warp and
+// atomics do the same in either case. Weft's own kernels are always checked, and so is what is
+// counted, watched, or run in several orders.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace weft::host_cuda {
+
+struct Grid;
+struct KernelSample;
+
+// Are the accesses of the block that runs, and of those that begin now?
+extern bool blocks_are_checked;
+
+// From now on, when kernels have run with checks for so many seconds.
+void sample_checks(double seconds);
+
+// A launch. There is one at a time.
+class Sample {
+ public:
+  using Seconds = std::chrono::duration<double>;
+
+  // `orders`: it is to run in so many.
+  Sample(const Grid& grid, int orders);
+  Sample(const Sample&) = delete;
+  Sample& operator=(const Sample&) = delete;
+  ~Sample();
+
+  // The block with this place in the order is about to begin, and no other one runs.
+  void block_begins(std::uint64_t place);
+  // The launch is over, and all went well, or its threads could not go on. Tells what was not
+  // checked.
+  void ended(bool well);
+
+ private:
+  using Time = std::chrono::steady_clock;
+
+  void take_time();
+
+  KernelSample* kernel_ = nullptr;  // null: all is checked
+  std::uint64_t blocks_ = 0, checked_blocks_ = 0;
+  std::size_t found_before_ = 0;
+  Time::time_point began_;
+  Seconds used_before_{};
+  bool can_stop_ = false;  // behind its first blocks
+};
+
+// The note of a kernel of which some ran without checks: what that was until now.
+inline constexpr const char* kUncheckedKind = "unchecked";
+std::string left_unchecked(const std::string& kernel);
+
+}  // namespace weft::host_cuda
