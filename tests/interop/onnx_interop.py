@@ -408,8 +408,9 @@ def check_torch(report, weft, folder, pictures, images, keep):
                 export_from_torch(module, images, str(path), exporter)
             if keep and name != "lenet":  # which is too large to be kept
                 kept = f"{name}-{exporter}.onnx"
+                (keep / f"{kept}.data").unlink(missing_ok=True)  # else it grows
                 onnx.save(without_traces(onnx.load(path)), keep / kept, save_as_external_data=exporter == "default",
-                          size_threshold=0, location=f"{kept}.data")
+                          size_threshold=100, location=f"{kept}.data")
             model = path.with_suffix(".safetensors")
             run(weft, "import", path, "--out", model, "--mean", 0.5, "--stddev", 0.25)
             error = distance(logits_of(weft, model, pictures), expected)

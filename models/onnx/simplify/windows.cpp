@@ -41,7 +41,8 @@ std::optional<Windows> windows_of(const onnx::NodeProto& node, const std::string
   if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2 || pads.size() != 4) {
     return std::nullopt;
   }
-  Windows found{.rounds_up = attributes.integer("ceil_mode", 0) == 1};
+  Windows found;
+  found.rounds_up = attributes.integer("ceil_mode", 0) == 1;
   bool rounds = false;
   for (std::size_t i = 0; i < 2; ++i) {
     AxisWindow& axis = found.axes[i];
