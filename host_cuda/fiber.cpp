@@ -23,7 +23,7 @@ using boost::context::detail::transfer_t;
 constexpr std::size_t kGuardBytes = 4096;  // below the stack: an overflow stops the program
 
 void* host_context = nullptr;
-Fiber* current = nullptr;  // it runs, or ran last
+Fiber* current = nullptr;  // it runs; null: the host does
 
 // AddressSanitizer has to know which stack is in use.
 #ifdef __SANITIZE_ADDRESS__
@@ -57,9 +57,17 @@ void forget_frames(const char*) {}
 
 void (*next_entry)() = nullptr;
 
+void** left = nullptr;  // where the context of the one that ran before belongs
+
+// From the running stack to another one, until somebody comes back to it.
+void jump(void** from, Fiber* to, void* context) {
+  left = from;
+  current = to;
+  *left = jump_fcontext(context, nullptr).fctx;
+}
 void begin(transfer_t from) {
+  *left = from.fctx;
   back_on_fiber(nullptr);
-  host_context = from.fctx;
   next_entry();
 }
 
@@ -91,10 +99,8 @@ void Fiber::start(void (*entry)()) {
 }
 
 void Fiber::resume() {
-  current = this;
   leave_host(stack_);
-  void* const left = jump_fcontext(context_, nullptr).fctx;
-  current->context_ = left;
+  jump(&host_context, this, context_);
   back_on_host();
 }
 
@@ -103,10 +109,19 @@ void Fiber::hand_over(Fiber& next) {
   current = &next;
 }
 
+void Fiber::pass_to(Fiber& next) {
+#ifdef __SANITIZE_ADDRESS__
+  static_cast<void>(next);
+  suspend();
+#else
+  jump(&context_, &next, next.context_);
+#endif
+}
+
 void Fiber::suspend(bool for_ever) {
   void* fake_stack = nullptr;
   leave_fiber(for_ever ? nullptr : &fake_stack);
-  host_context = jump_fcontext(host_context, nullptr).fctx;
+  jump(&current->context_, nullptr, host_context);
   back_on_fiber(fake_stack);
 }
 

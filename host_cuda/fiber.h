@@ -22,6 +22,9 @@ class Fiber {
   // This fiber runs now, and its thread has ended. Its stack, and what runs on it, is that of
   // `next` from here on.
   void hand_over(Fiber& next);
+  // This fiber runs now, and waits until it is resumed. `next` goes on, without a way over the
+  // host.
+  void pass_to(Fiber& next);
 
   const char* stack_begin() const { return stack_; }
   const char* stack_end() const { return stack_ + kStackBytes; }

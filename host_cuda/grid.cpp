@@ -23,6 +23,7 @@
 #include "host_cuda/sample/sample.h"
 #include "host_cuda/shuffler.h"
 #include "host_cuda/stuck.h"
+#include "host_cuda/turns.h"
 #include "host_cuda/workers/share.h"
 #include "host_cuda/workers/workers.h"
 
@@ -46,45 +47,9 @@ bool stopped = false;                   // was that a wish?
 StopQuestion stop_requested = nullptr;  // of set_stop()
 
 std::vector<std::unique_ptr<Block>> idle_blocks;  // their stacks serve the next grid
-bool polled = false;  // the thread that ran last waits for memory to change
 
 std::string coordinates(uint3 at) {
   return str("(", at.x, ", ", at.y, ", ", at.z, ")");
-}
-
-void end_thread() {
-  in_kernel_code = checked = nullptr;
-  Thread& thread = *running;
-  settle_all_accesses(thread);
-  thread.finished = true;
-  ++thread.block->finished;
-  thread_exits(thread);
-}
-
-bool in_turn = false;  // the threads of a block run by number, and nobody asks between them
-
-// The next thread of the block, where it has not begun. It runs on the stack of the one that has
-// ended: most kernels need no other one.
-bool next_thread_begins() {
-  Thread& ended = *running;
-  const Block& block = *ended.block;
-  if (!in_turn || ended.id + 1 >= block.threads || !failure.text.empty()) return false;
-  Thread& next = *(&ended + 1);
-  if (next.started) return false;
-  next.started = true;
-  ended.fiber.hand_over(next.fiber);
-  running = &next;
-  thread_index = next.index;
-  return true;
-}
-
-void thread_main() {
-  do {
-    enter_kernel_code();
-    running_grid->call->run();
-    end_thread();
-  } while (next_thread_begins());
-  Fiber::suspend(true);
 }
 
 class Runner {
@@ -249,17 +214,21 @@ class Runner {
 
   // Each thread that can run does, once. True when one did more than poll.
   bool run_round(Block& block) {
-    round_.clear();
-    for (int id = 0; id < block.threads; ++id) {
+    const auto can_run = [&](int id) {
       const Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      if (!thread.finished && thread.wait == Wait::nothing) round_.push_back(id);
+      return !thread.finished && thread.wait == Wait::nothing;
+    };
+    round_.clear();
+    for (int id = 0; id < block.threads && !in_turn; ++id) {
+      if (can_run(id)) round_.push_back(id);
     }
     if (shuffled_) shuffler_.shuffle(round_);
+    const int turns = in_turn ? block.threads : static_cast<int>(round_.size());
     bool moved = false;
-    int last = -1;  // thread that has had its turn, where they run by number
-    for (const int id : round_) {
+    for (int turn = 0; turn < turns; ++turn) {
+      const int id = in_turn ? turn : round_[static_cast<std::size_t>(turn)];
+      if (!can_run(id)) continue;
       Thread& thread = block.thread[static_cast<std::size_t>(id)];
-      if (id <= last || thread.finished || thread.wait != Wait::nothing) continue;
       running = &thread;
       thread_index = thread.index;
       polled = false;
@@ -268,7 +237,7 @@ class Runner {
       if (!std::exchange(thread.started, true)) thread.fiber.start(thread_main);
       thread.fiber.resume();
       const bool is_same = running == &thread;
-      if (in_turn) last = running->id;
+      if (in_turn) turn = running->id;  // the last that has had its turn
       running = nullptr;
       if (!failure.text.empty()) return true;
       if (recording() && block.phase != phase) record_barrier(block, phase, thread.site);
@@ -335,22 +304,8 @@ void set_failure(const char* kind, const std::string& message, const void* site)
   set_failure(kind, message, site == nullptr ? "" : source_line(site));
 }
 
-void lose_thread() {
-  running->lost = running->block->has_lost = true;
-  end_thread();
-  Fiber::suspend(true);
-  __builtin_unreachable();
-}
-
-void poll() {
-  if (running == nullptr) return;
-  const Unchecked here;
-  polled = true;
-  Fiber::suspend();
-}
-
-void yield() {
-  Fiber::suspend();
+bool has_failed() {
+  return !failure.text.empty();
 }
 
 bool run_grid(const Grid& grid, std::uint64_t schedule, int orders) {

@@ -58,17 +58,17 @@ struct Thread {
   bool finished = false;
   bool lost = false;  // a finding has ended it, and the grid goes on
   Wait wait = Wait::nothing;
+  bool has_pending = false;         // accesses that bad_access.h has to settle
   const void* last_look = nullptr;  // the address of the last strong access
-  std::vector<AsyncCopy> copies;    // not waited for
-  WarpCall call{};                  // while it waits for its warp
   const void* site = nullptr;       // of the barrier that it waits at, or of what it polls
   std::uint64_t result = 0;         // of the warp operation or the barrier's vote
+  std::uintptr_t last_read = 0;     // the address of the last plain read, and its place
+  std::vector<AsyncCopy> copies;    // not waited for
+  WarpCall call{};                  // while it waits for its warp
   std::array<Segment, 32> seen{};   // before which each lane of the warp is known to be done
   std::array<Look, 8> looks{};      // the latest at different addresses
   std::size_t next_look = 0;
-  std::uintptr_t last_read = 0;  // the address of the last plain read, and its place
   const void* last_read_site = nullptr;
-  bool has_pending = false;              // accesses that bad_access.h has to settle
   bool watched = false;                  // its last access was an atomic one
   std::unique_ptr<Knowledge> knowledge;  // null: of nothing but its block's
   std::uint32_t commits = 0;
@@ -169,6 +169,9 @@ bool run_grid(const Grid& grid, std::uint64_t schedule, int orders);
 // The thread has ended: barriers and operations of its warp may have waited for nobody else.
 void thread_exits(Thread& thread);
 void lane_exits(const Thread& thread);  // of the warp only
+
+// The running thread waits for others, until one of them has ended its wait.
+void wait_for_others();
 
 // Completes an operation of tensor_core.h; each lane's address is what it has brought.
 void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);

@@ -99,7 +99,7 @@ int block_barrier(int value, const void* site) {
   block.vote += value;
   ++block.waiting_block;
   if (!all_are_at_the_barrier(block)) {
-    Fiber::suspend();
+    wait_for_others();
     return static_cast<int>(self.result);
   }
   release_barrier(block);

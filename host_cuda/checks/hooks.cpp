@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "host_cuda/checks/checks.h"
+#include "host_cuda/checks/host.h"
 #include "host_cuda/checks/quick.h"
 #include "host_cuda/checks/report.h"
 #include "host_cuda/counts/requests.h"
@@ -59,10 +60,18 @@ template <bool kReads, std::size_t kBytes>
                               const void* site) {
   aligned(address, bytes, kind, site);
 }
-// Is the access one of a block that is not checked?
-[[gnu::always_inline]] inline bool is_idle(const void* site, const void* hook) {
-  if (checked != nullptr || in_kernel_code == nullptr) return false;
-  was_idle(site, hook, Idle::in_unchecked_blocks);
+// Is the access one of a block that is not checked, or of host code to its own memory?
+[[gnu::always_inline]] inline bool is_idle(const void* address, const void* site,
+                                           const void* hook) {
+  if (checked != nullptr) return false;
+  if (in_kernel_code != nullptr) {
+    was_idle(site, hook, Idle::in_unchecked_blocks);
+    return true;
+  }
+  if (running != nullptr || is_told_of_host_code(reinterpret_cast<std::uintptr_t>(address))) {
+    return false;
+  }
+  host_code_was_idle(site, hook);
   return true;
 }
 
@@ -71,7 +80,7 @@ template <bool kReads, std::size_t kBytes>
   if constexpr (kBytes >= 4) {
     if (quick_access<kReads, kBytes>(address, site)) return;
   }
-  if (is_idle(site, hook)) return;
+  if (is_idle(address, site, hook)) return;
   judged(address, kBytes, kReads ? Access::read : Access::write, site);
 }
 
@@ -81,17 +90,18 @@ template <bool kReads, std::size_t kBytes>
 using namespace weft::host_cuda;
 
 #define WEFT_SITE __builtin_return_address(0)
-#define WEFT_HOOK(kind, bytes)                                                             \
-  extern "C" void __tsan_##kind##bytes(void* address) {                                    \
-    const auto* hook = reinterpret_cast<const void*>(__tsan_##kind##bytes);                \
-    plain<Access::kind == Access::read, bytes>(address, WEFT_SITE, hook);                  \
-  }                                                                                        \
-  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {                          \
-    const auto* hook = reinterpret_cast<const void*>(__tsan_unaligned_##kind##bytes);      \
-    if (!is_idle(WEFT_SITE, hook)) memory_access(address, bytes, Access::kind, WEFT_SITE); \
-  }                                                                                        \
-  extern "C" void __tsan_volatile_##kind##bytes(void* address) {                           \
-    aligned(address, bytes, Access::volatile_##kind, WEFT_SITE);                           \
+#define WEFT_HOOK(kind, bytes)                                                        \
+  extern "C" void __tsan_##kind##bytes(void* address) {                               \
+    const auto* hook = reinterpret_cast<const void*>(__tsan_##kind##bytes);           \
+    plain<Access::kind == Access::read, bytes>(address, WEFT_SITE, hook);             \
+  }                                                                                   \
+  extern "C" void __tsan_unaligned_##kind##bytes(void* address) {                     \
+    const auto* hook = reinterpret_cast<const void*>(__tsan_unaligned_##kind##bytes); \
+    if (!is_idle(address, WEFT_SITE, hook))                                           \
+      memory_access(address, bytes, Access::kind, WEFT_SITE);                         \
+  }                                                                                   \
+  extern "C" void __tsan_volatile_##kind##bytes(void* address) {                      \
+    aligned(address, bytes, Access::volatile_##kind, WEFT_SITE);                      \
   }
 #define WEFT_HOOKS(bytes) \
   WEFT_HOOK(read, bytes)  \

@@ -9,6 +9,7 @@
 
 #include "host_cuda/findings/findings.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/device_memory.h"
 
 namespace weft::host_cuda {
@@ -65,6 +66,10 @@ struct Unwritten {
   std::size_t bytes = 0;
 };
 extern Unwritten copied_unwritten;  // all such memory of the host is in there
+// Can an access of host code to this address be wrong, or what it reads be of nobody?
+inline bool is_told_of_host_code(std::uintptr_t address) {
+  return in_arena(address) || address - copied_unwritten.begin < copied_unwritten.bytes;
+}
 void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* site);
 
 // The line of the program that called into this layer.

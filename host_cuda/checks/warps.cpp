@@ -209,7 +209,7 @@ std::uint64_t warp_operation(const WarpCall& call) {
   self.wait = Wait::warp;
   self.last_read = 0;  // what comes next is not right behind it
   ++block.waiting_warp;
-  if (!complete(block, warp, call)) Fiber::suspend();
+  if (!complete(block, warp, call)) wait_for_others();
   --block.waiting_warp;
   return self.result;
 }

@@ -171,7 +171,7 @@ void settle_accesses(Thread& by) {
 }
 
 void settle_all_accesses(Thread& by) {
-  if (by.pending.empty()) return;
+  if (!by.has_pending) return;
   for (PendingAccess& one : by.pending) one.hooks_left = 1;
   settle_accesses(by);
 }

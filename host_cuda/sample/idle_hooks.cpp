@@ -9,6 +9,7 @@
 
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/arena.h"
+#include "host_cuda/sample/sample.h"
 
 namespace weft::host_cuda {
 
@@ -42,21 +43,21 @@ void take_out_idle_hooks() {
   idle_hooks_go = true;
 }
 
-void take_out(const void* site, const void* hook, Idle when) {
+bool take_out(const void* site, const void* hook, Idle when) {
   const Unchecked here;
   auto* const at = static_cast<unsigned char*>(const_cast<void*>(site)) - sizeof(Code);
   Code code{};
   std::memcpy(code.data(), at, sizeof code);
   std::int32_t distance = 0;
   std::memcpy(&distance, code.data() + 1, sizeof distance);
-  if (code[0] != kCall || static_cast<const char*>(site) + distance != hook) return;
+  if (code[0] != kCall || static_cast<const char*>(site) + distance != hook) return false;
   if (!make_writable(at)) {  // the system does not let programs do so
     idle_hooks_go = false;
-    return;
+    return false;
   }
   std::memcpy(at, kNothing.data(), sizeof kNothing);
-  if (when == Idle::always) return;
-  taken.push_back({at, code});
+  if (when != Idle::always) taken.push_back({at, code});
+  return true;
 }
 
 void unchecked_blocks_begin() {
@@ -71,9 +72,16 @@ void unchecked_blocks_end() {
 }
 #else
 void take_out_idle_hooks() {}
-void take_out(const void*, const void*, Idle) {}
+bool take_out(const void*, const void*, Idle) {
+  return false;
+}
 void unchecked_blocks_begin() {}
 void unchecked_blocks_end() {}
 #endif
+
+void host_place_is_busy(const void* site, const void* hook) {
+  if (checks_host_code() || !take_out(site, hook, Idle::always)) return;
+  host_code_goes_unchecked();
+}
 
 }  // namespace weft::host_cuda

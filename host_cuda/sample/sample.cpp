@@ -36,6 +36,9 @@ constexpr int kBlocksPerMultiprocessor = 2;
 
 std::optional<Sample::Seconds> budget;
 Sample::Seconds used{};
+using Time = std::chrono::steady_clock;
+const Time::time_point program_began = Time::now();
+std::size_t host_places_left_out = 0;
 // Never destroyed: the last to ask may be behind all destructors.
 auto& samples = *new std::map<const void*, KernelSample>;
 
@@ -122,7 +125,23 @@ void Sample::ended(bool well) {
   tell_at(kUncheckedKind, str(kUncheckedKind, ": ", sentence(*kernel_)), "", true);
 }
 
+bool checks_host_code() {
+  return !budget || !lists_findings() || recording() || Time::now() - program_began < *budget;
+}
+
+void host_code_goes_unchecked() {
+  ++host_places_left_out;
+  tell_at(kUncheckedKind, left_unchecked(""), "", true);
+}
+
 std::string left_unchecked(const std::string& kernel) {
+  if (kernel.empty()) {
+    return str(kUncheckedKind, ": host code: ", host_places_left_out,
+               host_places_left_out == 1 ? " place that has" : " places that have each",
+               " accessed host memory more than a million times ran on without checks, since the "
+               "program had taken ",
+               budget->count(), " s: --check all checks all of them");
+  }
   for (const auto& [address, one] : samples) {
     if (one.name == kernel) return str(kUncheckedKind, ": ", sentence(one));
   }

@@ -46,19 +46,22 @@ class Sample {
   void ended(bool well);
 
  private:
-  using Time = std::chrono::steady_clock;
-
   void take_time();
 
   KernelSample* kernel_ = nullptr;  // null: all is checked
   std::uint64_t blocks_ = 0, checked_blocks_ = 0;
   std::size_t found_before_ = 0;
-  Time::time_point began_;
+  std::chrono::steady_clock::time_point began_;
   Seconds used_before_{};
   bool can_stop_ = false;  // behind its first blocks
 };
 
-// The note of a kernel of which some ran without checks: what that was until now.
+// Host code is checked as long. Then the places where it has accessed its own memory a million
+// times are no longer.
+bool checks_host_code();
+void host_code_goes_unchecked();  // at one more place
+
+// The note of a kernel, or of host code, of which some ran without checks: what that was until now.
 inline constexpr const char* kUncheckedKind = "unchecked";
 std::string left_unchecked(const std::string& kernel);
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "host_cuda/turns.h"
+
+#include <utility>
+
+#include "host_cuda/checks/checks.h"
+#include "host_cuda/grid.h"
+
+namespace weft::host_cuda {
+
+bool in_turn = false, polled = false;
+
+namespace {
+
+void end_thread() {
+  in_kernel_code = checked = nullptr;
+  Thread& thread = *running;
+  settle_all_accesses(thread);
+  thread.finished = true;
+  ++thread.block->finished;
+  thread_exits(thread);
+}
+
+// The thread behind the running one, where it can run now. Else the host has to look for one.
+Thread* next_in_turn() {
+  Thread& self = *running;
+  if (!in_turn || self.id + 1 >= self.block->threads || has_failed()) return nullptr;
+  Thread& next = *(&self + 1);
+  return next.finished || next.wait != Wait::nothing ? nullptr : &next;
+}
+
+// Does not come back where the running thread has ended.
+void go_on_with(Thread& next) {
+  Thread& self = *running;
+  running = &next;
+  thread_index = next.index;
+  if (!std::exchange(next.started, true)) next.fiber.start(thread_main);
+  self.fiber.pass_to(next.fiber);
+}
+
+}  // namespace
+
+// A thread that has not begun does so on the stack of the one that has ended: most kernels need no
+// other one.
+void thread_main() {
+  for (;;) {
+    enter_kernel_code();
+    running_grid->call->run();
+    end_thread();
+    Thread* const next = next_in_turn();
+    if (next == nullptr) break;
+    if (next->started) go_on_with(*next);
+    next->started = true;
+    running->fiber.hand_over(next->fiber);
+    running = next;
+    thread_index = next->index;
+  }
+  Fiber::suspend(true);
+}
+
+void lose_thread() {
+  running->lost = running->block->has_lost = true;
+  end_thread();
+  Fiber::suspend(true);
+  __builtin_unreachable();
+}
+
+void wait_for_others() {
+  Thread* const next = next_in_turn();
+  if (next == nullptr) return Fiber::suspend();
+  go_on_with(*next);
+}
+
+void poll() {
+  if (running == nullptr) return;
+  const Unchecked here;
+  polled = true;
+  Fiber::suspend();
+}
+
+void yield() {
+  Fiber::suspend();
+}
+
+}  // namespace weft::host_cuda
