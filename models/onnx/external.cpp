@@ -59,7 +59,12 @@ class ExternalReader {
       if (entry.key() == "offset") offset = *number;
       if (entry.key() == "length") length = *number;
     }
-    const data::InputFile* file = open(location);
+    const data::InputFile* file = nullptr;
+    try {
+      file = open(location);
+    } catch (const Error& error) {
+      fail(str("keeps its values in another file: ", error.what()));
+    }
     if (file == nullptr) {
       fail(str("keeps its values in ", in_quotes(location),
                ", expected a file in the folder of the ONNX file"));
@@ -96,8 +101,7 @@ class ExternalReader {
     if (code) return nullptr;
     const fs::path whole = fs::canonical(folder_ / relative, code);
     if (code) {
-      throw Error(ErrorKind::data, str((folder_ / relative).string(), ": ", code.message(),
-                                       ". Values of ", path_.string(), " are in it"));
+      throw Error(ErrorKind::data, str((folder_ / relative).string(), ": ", code.message()));
     }
     if (!is_inside(whole, folder)) return nullptr;
     const auto added = files_.emplace(location, data::InputFile(whole)).first;

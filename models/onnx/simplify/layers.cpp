@@ -177,7 +177,7 @@ bool Writer::write_conv(const NodeProto& node) {
   if (windows && kernel_said.value_or(kernel_of_weight) == kernel_of_weight) {
     for (std::size_t i = 0; i < 2; ++i) (*made.extents)[i + 2] = windows->axes[i].out;
     const auto is_odd = [](const AxisWindow& axis) {
-      return axis.before != axis.behind || (axis.dilation != 1 && axis.kernel != 1);
+      return axis.before != axis.behind || axis.dilation != 1;
     };
     const auto is_small = [](const AxisWindow& axis) {
       return axis.span() + std::max(axis.before, axis.behind) <= kMostKernel;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/onnx/simplify/writer.h"
 
+#include <algorithm>
+
 #include "models/onnx/operators.h"
 
 namespace weft::models::simplify {
@@ -77,6 +79,9 @@ void Writer::write_node(const NodeProto& node) {
   const bool is_zip = node.op_type() == "ZipMap" && node.domain() == "ai.onnx.ml";
   if ((is_onnx_domain(node.domain()) && node.op_type() != "ZipMap") || is_zip) {
     if (fold(node)) return;
+    constexpr std::string_view kKeepInput[] = {"Add", "Cast",    "Div",       "Identity",
+                                               "Mul", "Reshape", "Transpose", "Sub"};
+    if (std::ranges::count(kKeepInput, node.op_type()) == 0) settle_input(node);
     const auto found = known.find(node.op_type());
     if (found != known.end() ? (this->*found->second)(node) : write_unary(node)) return;
   }
@@ -143,6 +148,15 @@ std::string Writer::plain(const std::string& name) {
   if (value.extents) graph_.extents.insert_or_assign(value.name, *value.extents);
   written_.push_back(std::move(node));
   return value.name;
+}
+
+void Writer::settle_input(const NodeProto& node) {
+  static const std::vector<int> kChannelsToFront = {0, 3, 1, 2};
+  for (const std::string& name : node.input()) {
+    const auto found = seen_.find(name);
+    if (found == seen_.end() || !found->second.is_input) continue;
+    if (found->second.order == kChannelsToFront) plain(name);
+  }
 }
 
 void Writer::emit(NodeProto node, Seen made) {

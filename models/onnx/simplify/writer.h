@@ -84,6 +84,9 @@ class Writer {
   bool is_constant(const onnx::NodeProto& node, int index) const;
   std::optional<Array> array(const onnx::NodeProto& node, int index);
   std::optional<Extents> numbers(const onnx::NodeProto& node, int index);
+  // Writes the Transpose that gives an input of the graph its channels first. What is behind it
+  // tells the reader of the input nothing of its order.
+  void settle_input(const onnx::NodeProto& node);
   // The name of an input as it is written, in the file's order, which may take a Transpose.
   std::string plain(const std::string& name);
   const std::string& resolved(const std::string& name) const;
