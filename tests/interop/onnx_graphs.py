@@ -197,6 +197,17 @@ def rows_as_images():
     return g
 
 
+def scaled_images(name, turned):
+    """A row that is made an image, scaled, perhaps turned, and made a row again."""
+    g = Graph(name, ("n", 64))
+    c = g.node("Mul", g.tensor([[2.0]]), g.node("Reshape", "x", g.numbers(-1, 1, SIDE, SIDE)))
+    c = g.node("Add", c, g.tensor(3.0))
+    if turned:
+        c = g.node("Transpose", g.node("Tanh", g.node("Conv", c, g.drawn(2, 1, 1, 1))), perm=[0, 3, 1, 2])
+    g.linear(g.node("Flatten", c), 128 if turned else 64)
+    return g
+
+
 def many_outputs():
     """A classifier of scikit-learn: labels, which need operators that Weft has not, and scores."""
     g = Graph("many-outputs", ("n", 64))
@@ -211,7 +222,7 @@ def all_graphs():
     yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
                 dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
                 normalised_rows("old-rows", True), factors(), constants(), squeezed(), scaled_row(), rows_as_images(),
-                many_outputs())
+                scaled_images("scaled-images", False), scaled_images("turned-images", True), many_outputs())
 
 
 if __name__ == "__main__":

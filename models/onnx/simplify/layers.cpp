@@ -329,7 +329,6 @@ bool Writer::write_norm(const NodeProto& node) {
     }
   }
   Seen made = *seen(node, 0);
-  made.reshaped_from.clear();
   emit(std::move(copy), std::move(made));
   return true;
 }

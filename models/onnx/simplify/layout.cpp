@@ -96,6 +96,7 @@ bool Writer::write_transpose(const NodeProto& node) {
   }
   if (axes[0] != 0) return false;  // Weft has no operator across images
   Seen made = *from;
+  made.reshaped_from.clear();
   made.extents = Extents(rank);
   made.order.resize(rank);
   made.turned = &node;
@@ -267,7 +268,6 @@ bool Writer::write_shape(const NodeProto& node, const std::string& value, const 
     copy.clear_attribute();
     copy.mutable_input()->DeleteSubrange(1, copy.input_size() - 1);
     copy.add_input(graph_.add(shape, node.output(0) + "/shape"));
-    made.reshaped_from = value;
   } else if (node.op_type() == "Reshape" && (!has_input(node, 1) || is_constant(node, 1))) {
     if (value != node.input(0)) copy.set_input(0, plain(node.input(0)));
     if (has_input(node, 1)) copy.set_input(1, resolved(node.input(1)));
@@ -276,6 +276,7 @@ bool Writer::write_shape(const NodeProto& node, const std::string& value, const 
                 "expected it to make one value of each image, of a shape that the file tells");
   }
   emit(std::move(copy), std::move(made));
+  if (is_image_each) seen_.at(node.output(0)).reshaped_from = value;
   return true;
 }
 

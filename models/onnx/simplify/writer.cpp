@@ -162,7 +162,8 @@ void Writer::settle_input(const NodeProto& node) {
 void Writer::emit(NodeProto node, Seen made) {
   const std::string name = node.output(0);
   made.name = made.is_plain() ? name : graph_.new_name(name);
-  node.clear_output();  // those of training, which nothing reads
+  made.reshaped_from.clear();  // a Reshape says it behind this
+  node.clear_output();         // those of training, which nothing reads
   node.add_output(made.name);
   if (made.extents) graph_.extents.insert_or_assign(made.name, extents_as_written(made));
   written_.push_back(std::move(node));

@@ -95,7 +95,6 @@ class Writer {
   // A value like another, of the same axes.
   static Seen like(const Seen& from) {
     Seen made = from;
-    made.reshaped_from.clear();
     made.is_input = false;
     return made;
   }
