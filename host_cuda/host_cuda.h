@@ -14,6 +14,7 @@ bool repeating();
 // How many multiprocessors the device says that it has, by which many kernels choose their grids:
 // 4, or WEFT_HOST_CUDA_MULTIPROCESSORS, up to 1024.
 int multiprocessors();
+inline constexpr int kBlocksPerMultiprocessor = 2;  // that are resident at once
 // The most blocks that a kernel gets which loops over the rest (blocks_for() of engine/launch.h):
 // WEFT_HOST_CUDA_MOST_BLOCKS, or 2^31 - 1, as many as a GPU has.
 std::int64_t most_blocks();

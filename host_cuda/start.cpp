@@ -19,7 +19,6 @@ namespace {
 
 constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;
-constexpr std::uint64_t kBlocksPerMultiprocessor = 2;
 constexpr int kMostMultiprocessors = 1024, kMostSchedules = 1000;
 
 int& schedule_count() {
@@ -98,7 +97,8 @@ cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> 
     if (config.attrs[i].id != cudaLaunchAttributeCooperative) return cudaErrorNotSupported;
     grid.cooperative = config.attrs[i].val.cooperative != 0;
   }
-  const auto most_at_once = kBlocksPerMultiprocessor * static_cast<unsigned>(multiprocessors());
+  const auto most_at_once =
+      static_cast<std::uint64_t>(kBlocksPerMultiprocessor * multiprocessors());
   if (grid.cooperative && blocks > most_at_once) {
     return cudaErrorCooperativeLaunchTooLarge;
   }
@@ -130,6 +130,6 @@ cudaError_t cudaFuncGetName(const char** name, const void* kernel) {
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
                                                           std::size_t) {
   const bool runs = threads > 0 && static_cast<unsigned>(threads) <= weft::host_cuda::kMaxThreads;
-  *blocks = runs ? static_cast<int>(weft::host_cuda::kBlocksPerMultiprocessor) : 0;
+  *blocks = runs ? weft::host_cuda::kBlocksPerMultiprocessor : 0;
   return cudaSuccess;
 }

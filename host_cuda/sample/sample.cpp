@@ -32,7 +32,6 @@ namespace {
 constexpr std::uint64_t kLaunches = 2;       // of a kernel are checked, or as many blocks
 constexpr double kOfBudget = 0.05;           // such a launch may take, when that is used up
 constexpr std::uint64_t kTimesResident = 4;  // blocks of a launch, for each that fits the device
-constexpr int kBlocksPerMultiprocessor = 2;
 
 std::optional<Sample::Seconds> budget;
 Sample::Seconds used{};
