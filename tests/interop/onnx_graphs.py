@@ -218,11 +218,23 @@ def many_outputs():
     return g
 
 
+def linear_classifier():
+    """scikit-learn's logistic regression."""
+    g = Graph("linear-classifier", ("n", 64))
+    weight, bias = g.random.normal(0, 0.05, 640), g.random.normal(0, 1, 10)
+    domain = {"domain": "ai.onnx.ml"}
+    g.nodes.append(helper.make_node("LinearClassifier", ["x"], ["label", "p"], classlabels_ints=[*range(10)], multi_class=1,
+                                    coefficients=weight, intercepts=bias, post_transform="SOFTMAX", **domain))
+    g.nodes.append(helper.make_node("Normalizer", ["p"], ["y"], norm="L1", **domain))
+    return g
+
+
 def all_graphs():
     yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
                 dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
                 normalised_rows("old-rows", True), factors(), constants(), squeezed(), scaled_row(), rows_as_images(),
-                scaled_images("scaled-images", False), scaled_images("turned-images", True), many_outputs())
+                scaled_images("scaled-images", False), scaled_images("turned-images", True), many_outputs(),
+                linear_classifier())
 
 
 if __name__ == "__main__":

@@ -257,7 +257,8 @@ def check_exporters(report, weft, folder):
         rows = [session.run(["y"], {"x": image.reshape([1, *graph.shape[1:]])})[0] for image in inputs]
         flags = ["--mean", 0.5, "--stddev", 0.25, *(["--input", f"1x{side}x{side}"] if len(graph.shape) == 2 else [])]
         expected = np.concatenate(rows).astype(np.float64)
-        error = import_error(weft, path, flags, images, expected)
+        field = "probabilities" if graph.name == "linear-classifier" else "logits"
+        error = import_error(weft, path, flags, images, expected, field)
         report.row(error <= LIMIT and np.ptp(expected, 0).max() > 100 * LIMIT, "graph -> weft", graph.name,
                    f"largest error {error:.1e}, limit {LIMIT:.0e}")
 

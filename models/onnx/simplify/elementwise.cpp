@@ -153,6 +153,7 @@ bool Writer::write_scale(const NodeProto& node, int constant) {
 
 bool Writer::write_binary(const NodeProto& node) {
   if (node.input_size() != 2) return false;
+  if (node.attribute_size() > 0) return graph_.opset == 7 && write_axis_of_set_6(node);
   const Seen *a = seen(node, 0), *b = seen(node, 1);
   if (a != nullptr && is_constant(node, 1)) return write_scale(node, 1);
   if (b != nullptr && is_constant(node, 0)) return write_scale(node, 0);

@@ -245,6 +245,9 @@ onnx::ModelProto model_of(Graph graph, const onnx::ModelProto& file, int output)
   onnx::ModelProto model;
   model.set_ir_version(file.ir_version());
   *model.mutable_opset_import() = file.opset_import();
+  for (onnx::OperatorSetIdProto& opset : *model.mutable_opset_import()) {
+    if (is_onnx_domain(opset.domain())) opset.set_version(graph.opset);
+  }
   onnx::GraphProto& made = *model.mutable_graph();
   made.set_name(file.graph().name());
   std::set<std::string_view> read = {graph.output};

@@ -37,21 +37,10 @@ std::vector<std::int64_t> row_places(const Seen& row) {
   return places(extents, along);
 }
 
-// A ZipMap gives the names of classes to their probabilities.
 bool Writer::write_identity(const NodeProto& node) {
   const Seen* from = seen(node, 0);
   if (from == nullptr || node.input_size() != 1) return false;
-  const Attributes attributes(node, graph_.where);
-  if (node.op_type() == "Identity") attributes.require_only({});
-  if (node.op_type() == "ZipMap") {
-    const auto labels = attributes.integers("classlabels_int64s");
-    for (std::size_t i = 0; labels && i < labels->size(); ++i) {
-      if ((*labels)[i] != static_cast<std::int64_t>(i)) {
-        refuse_node(node, graph_.where, "expected the labels 0, 1, 2, ... of its classes");
-      }
-    }
-    attributes.require_only({"classlabels_int64s"});
-  }
+  Attributes(node, graph_.where).require_only({});
   seen_.insert_or_assign(node.output(0), Seen(*from));
   return true;
 }

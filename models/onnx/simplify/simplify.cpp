@@ -51,6 +51,7 @@ Seen input_of(const Graph& graph, const onnx::ModelProto& file,
 onnx::ModelProto simplified(const onnx::ModelProto& file, int output, const std::string& where,
                             const std::optional<std::array<std::int64_t, 3>>& image) {
   simplify::Graph graph = simplify::part_of(file, output, where);
+  if (graph.opset == 6) simplify::renew_from_set_6(graph);
   const simplify::Seen input = simplify::input_of(graph, file, image);
   simplify::Writer(graph, input).write();
   simplify::drop_unused(graph);

@@ -47,7 +47,6 @@ void Writer::write_node(const NodeProto& node) {
   using Write = bool (Writer::*)(const NodeProto&);
   static const std::map<std::string_view, Write> known = {
       {"Identity", &Writer::write_identity},
-      {"ZipMap", &Writer::write_identity},
       {"Cast", &Writer::write_cast},
       {"Transpose", &Writer::write_transpose},
       {"Reshape", &Writer::write_reshape},
@@ -76,8 +75,16 @@ void Writer::write_node(const NodeProto& node) {
       {"ReduceMax", &Writer::write_reduce},
       {"BatchNormalization", &Writer::write_norm},
   };
-  const bool is_zip = node.op_type() == "ZipMap" && node.domain() == "ai.onnx.ml";
-  if ((is_onnx_domain(node.domain()) && node.op_type() != "ZipMap") || is_zip) {
+  static const std::map<std::string_view, Write> learned = {
+      {"LinearClassifier", &Writer::write_classifier},
+      {"Normalizer", &Writer::write_names},
+      {"ZipMap", &Writer::write_names},
+  };
+  if (node.domain() == "ai.onnx.ml") {
+    const auto found = learned.find(node.op_type());
+    if (found != learned.end() && (this->*found->second)(node)) return;
+  }
+  if (is_onnx_domain(node.domain())) {
     if (fold(node)) return;
     constexpr std::string_view kKeepInput[] = {"Add", "Cast",    "Div",       "Identity",
                                                "Mul", "Reshape", "Transpose", "Sub"};

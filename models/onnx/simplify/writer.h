@@ -78,6 +78,11 @@ class Writer {
   bool write_norm(const onnx::NodeProto& node);
   bool write_norm_of_row(const onnx::NodeProto& node, const Seen& from);
 
+  // dialects.cpp
+  bool write_axis_of_set_6(const onnx::NodeProto& node);
+  bool write_classifier(const onnx::NodeProto& node);
+  bool write_names(const onnx::NodeProto& node);
+
   // What an input of a node is; null for a constant and for none.
   const Seen* seen(const onnx::NodeProto& node, int index) const;
   bool has_input(const onnx::NodeProto& node, int index) const;
@@ -105,6 +110,9 @@ class Writer {
   std::map<std::string, Array, std::less<>> computed_;       // whole numbers that need the batch
   std::map<std::string, std::string, std::less<>> aliases_;  // of constants
 };
+
+// Writes the nodes of set 6 as those of set 7, but for the axis of a constant.
+void renew_from_set_6(Graph& graph);
 
 // The extents of a value that has some, in the order in which it is written.
 Extents extents_as_written(const Seen& value);

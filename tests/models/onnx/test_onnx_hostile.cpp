@@ -39,7 +39,9 @@ TEST(OnnxHostile, GraphsThatAreNone) {
   expect_refused({
       {"holds no graph", [](auto& file) { file.clear_graph(); }},
       {"which set of ONNX operators", [](auto& file) { file.clear_opset_import(); }},
-      {"7 or later, found 6", [](auto& file) { file.mutable_opset_import(0)->set_version(6); }},
+      {"7 or later, found 5", [](auto& file) { file.mutable_opset_import(0)->set_version(5); }},
+      {"node \"bn1\" (\"BatchNormalization\"): expected is_test 1",
+       [](auto& file) { file.mutable_opset_import(0)->set_version(6); }},
       {"one input, found none", [](auto& file) { file.mutable_graph()->clear_input(); }},
       {"one input, found \"input\" and \"mask\"",
        [](auto& file) {

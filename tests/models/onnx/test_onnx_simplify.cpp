@@ -197,6 +197,49 @@ TEST(OnnxSimplify, ATransposeMovesIntoTheWeights) {
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5);
 }
 
+TEST(OnnxSimplify, OperatorsOfSetSix) {
+  const onnx::ModelProto before = small_file();
+  onnx::ModelProto file = before;
+  file.mutable_opset_import(0)->set_version(6);
+  set_number(node_named(file, "bn1"), "is_test", 1);
+  set_number(node_named(file, "fc1"), "broadcast", 1);
+  onnx::NodeProto& conv = node_named(file, "conv1");
+  conv.mutable_input()->RemoveLast();
+  onnx::NodeProto& sum = insert_behind(file, "conv1", "Add");
+  sum.add_input("conv1.bias");  // at the axis of the channels
+  set_number(sum, "broadcast", 1);
+  set_number(sum, "axis", 1);
+  EXPECT_EQ(definition_in(file), kSmallNetwork);
+  EXPECT_TRUE(bits_of(read(file).model.parameters) == bits_of(read(before).model.parameters));
+  set_number(node_named(file, "new"), "axis", 4);
+  EXPECT_TRUE(throws(ErrorKind::data, "node \"new\" (\"Add\")", [&] { read(file); }));
+}
+
+TEST(OnnxSimplify, AClassifierOfScikitLearnIsALinearLayer) {
+  const onnx::ModelProto before = plain_file("flatten\nlinear classes\n");
+  onnx::ModelProto file = before;
+  onnx::NodeProto& node = node_named(file, "fc1");
+  node.set_op_type("LinearClassifier");
+  node.set_domain("ai.onnx.ml");
+  node.clear_attribute();
+  for (const auto& [name, tensor] :
+       {std::pair{"coefficients", "fc1.weight"}, std::pair{"intercepts", "fc1.bias"}}) {
+    onnx::AttributeProto& attribute = attribute_named(node, name);
+    attribute.set_type(onnx::AttributeProto::FLOATS);
+    for (const float value : floats_in(tensor_named(file, tensor))) attribute.add_floats(value);
+  }
+  node.mutable_input()->DeleteSubrange(1, 2);
+  node.set_output(0, "label");
+  node.add_output("scores");
+  onnx::NodeProto& names = add_node_at_end(file, "ZipMap", {"scores"}, "logits");
+  names.set_domain("ai.onnx.ml");
+  set_numbers(names, "classlabels_int64s", {0, 1, 2});
+  EXPECT_EQ(definition_in(file), definition_in(before));
+  expect_same(file, before);
+  set_numbers(node_named(file, "logits"), "classlabels_int64s", {0, 2, 1});
+  EXPECT_TRUE(throws(ErrorKind::data, "expected the labels 0, 1, 2", [&] { read(file); }));
+}
+
 TEST(OnnxSimplify, ATransposeThatNoLayerTakesIsRefused) {
   onnx::ModelProto file = plain_file(kConvolution);
   set_numbers(insert_behind(file, "conv1", "Transpose"), "perm", {0, 2, 3, 1});

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Operators of an older set, and those of scikit-learn's classifiers.
+#include <algorithm>
+
+#include "engine/text.h"
+#include "models/onnx/graph.h"
+#include "models/onnx/simplify/writer.h"
+
+namespace weft::models::simplify {
+
+namespace {
+
+using onnx::AttributeProto;
+using onnx::NodeProto;
+
+bool is_arithmetic(const std::string& type) {
+  return type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
+}
+
+// Weft names the classes of a file 0, 1, 2, ...
+void require_plain_labels(const NodeProto& node, const std::string& where) {
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (!attribute.name().starts_with("classlabels_")) continue;
+    bool are_plain = true;
+    for (int i = 0; i < attribute.ints_size(); ++i) are_plain &= attribute.ints(i) == i;
+    for (int i = 0; i < attribute.strings_size(); ++i) {
+      are_plain &= attribute.strings(i) == std::to_string(i);
+    }
+    if (!are_plain) refuse_node(node, where, "expected the labels 0, 1, 2, ... of its classes");
+  }
+}
+
+}  // namespace
+
+// In set 6 a constant says at which axis it begins, and some operators say that they do not train.
+void renew_from_set_6(Graph& graph) {
+  for (NodeProto& node : graph.nodes) {
+    const std::string& type = node.op_type();
+    const Attributes attributes(node, graph.where);
+    if (type == "Gemm" || is_arithmetic(type)) remove_attribute(node, "broadcast");
+    if (type == "BatchNormalization" || type == "Dropout") {
+      if (attributes.integer("is_test", 0) != 1) {
+        refuse_node(node, graph.where, "expected is_test 1: it would train");
+      }
+      remove_attribute(node, "is_test");
+      remove_attribute(node, "consumed_inputs");
+    }
+  }
+  graph.opset = 7;
+}
+
+// The constant of set 6 with an axis as later sets have it, with extents of 1 behind its own.
+bool Writer::write_axis_of_set_6(const NodeProto& node) {
+  const Attributes attributes(node, graph_.where);
+  const Seen* from = seen(node, 0);
+  const std::optional<Array> by = array(node, 1);
+  const std::int64_t axis = attributes.integer("axis", -1);
+  attributes.require_only({"axis"});
+  if (from == nullptr || !by || !from->extents || axis < 0) return false;
+  const std::int64_t more = std::ssize(*from->extents) - axis - std::ssize(by->extents);
+  if (more < 0) return false;
+  Array wide = *by;
+  wide.extents.resize(wide.extents.size() + static_cast<std::size_t>(more), 1);
+  NodeProto later = node;
+  later.clear_attribute();
+  later.set_input(1, graph_.add(wide, node.input(1)));
+  return write_binary(later);
+}
+
+// A linear layer whose weight is in attributes, and what makes probabilities of its scores.
+bool Writer::write_classifier(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  const Attributes attributes(node, graph_.where);
+  const AttributeProto* weight = attributes.find("coefficients", AttributeProto::FLOATS);
+  const AttributeProto* bias = attributes.find("intercepts", AttributeProto::FLOATS);
+  const std::string ending = attributes.text("post_transform", "NONE");
+  constexpr int kLeastClasses = 3;  // scores of two are of another kind
+  const bool is_known =
+      from != nullptr && from->rank() == 2 && from->is_plain() && weight != nullptr &&
+      bias != nullptr && node.output_size() == 2 && bias->floats_size() >= kLeastClasses &&
+      weight->floats_size() % bias->floats_size() == 0 && (ending == "NONE" || ending == "SOFTMAX");
+  if (!is_known) return false;
+  attributes.require_only({"classlabels_ints", "classlabels_strings", "coefficients", "intercepts",
+                           "multi_class", "post_transform"});
+  require_plain_labels(node, graph_.where);
+  const std::int64_t classes = bias->floats_size();
+  const std::string& scores = node.output(1);
+  NodeProto linear;
+  linear.set_name(node.name());
+  linear.set_op_type("Gemm");
+  linear.add_input(node.input(0));
+  linear.add_input(graph_.add({.extents = {classes, weight->floats_size() / classes},
+                               .reals = {weight->floats().begin(), weight->floats().end()}},
+                              scores + "/weight"));
+  linear.add_input(
+      graph_.add({.extents = {classes}, .reals = {bias->floats().begin(), bias->floats().end()}},
+                 scores + "/bias"));
+  linear.add_output(ending == "NONE" ? scores : graph_.new_name(scores));
+  set_integer(linear, "transB", 1);
+  if (!write_gemm(linear)) return false;
+  if (ending == "NONE") return true;
+  NodeProto softmax;
+  softmax.set_name(node.name());
+  softmax.set_op_type("Softmax");
+  softmax.add_input(linear.output(0));
+  softmax.add_output(scores);
+  set_integer(softmax, "axis", 1);
+  return write_softmax(softmax);
+}
+
+// Probabilities whose sum is 1 stay as they are, and a ZipMap gives them the names of classes.
+bool Writer::write_names(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || node.input_size() != 1) return false;
+  const Attributes attributes(node, graph_.where);
+  if (node.op_type() == "Normalizer") {
+    attributes.require_only({"norm"});
+    const bool is_softmax = !written_.empty() && written_.back().op_type() == "Softmax" &&
+                            written_.back().output(0) == from->name;
+    if (!is_softmax || attributes.text("norm", "MAX") != "L1") return false;
+  } else {
+    attributes.require_only({"classlabels_int64s", "classlabels_strings"});
+    require_plain_labels(node, graph_.where);
+  }
+  seen_.insert_or_assign(node.output(0), Seen(*from));
+  return true;
+}
+
+}  // namespace weft::models::simplify
