@@ -63,7 +63,7 @@ class ExternalReader {
     try {
       file = open(location);
     } catch (const Error& error) {
-      fail(str("keeps its values in another file: ", error.what()));
+      fail(str("keeps its values in another file: ", printable(error.what())));
     }
     if (file == nullptr) {
       fail(str("keeps its values in ", in_quotes(location),

@@ -73,6 +73,7 @@ TEST(OnnxExternal, NoPathLeadsOutOfTheFolder) {
   }
   expect_refused(message, "location", std::string("m.data\0/../x", 12));
   expect_refused("No such file", "location", "missing");
+  expect_refused("No such file", "location", "of two\nlines\x1b[2J");
   expect_refused("regular file", "location", ".");
 }
 
