@@ -73,6 +73,7 @@ void shared_access(Thread& self, std::uintptr_t address, std::size_t bytes, Acce
                    const void* site) {
   if (is_strong(access)) {
     look(address, bytes, access, site);
+    if (!blocks_are_checked) return;  // since then
     if (!is_volatile(access)) publish_and_acquire(self, address, access);
   }
   const Access recorded = access == Access::volatile_read    ? Access::read
@@ -87,6 +88,7 @@ void global_access(Thread& self, std::uintptr_t address, std::size_t bytes, Acce
   if (is_strong(access)) {
     order_matters();
     const bool polls = look(address, bytes, access, site);
+    if (!blocks_are_checked) return;  // since then
     const bool publishes = access == Access::volatile_write && self.knowledge != nullptr &&
                            self.knowledge->has_fresh_fence;
     publish_and_acquire(self, address, access);
@@ -208,6 +210,13 @@ void unchecked_access(const void* pointer, std::size_t bytes, Access access, con
   look(address, bytes, access, site);
 }
 
+// The thread has made as many accesses as it may at once, or as a sample looks at the time behind.
+void turn_is_over() {
+  if (running_sample == nullptr) return yield();
+  accesses_until_yield = kAccessesOfSample;
+  running_sample->takes_long();
+}
+
 }  // namespace
 
 void memory_access(const void* pointer, std::size_t bytes, Access access, const void* site) {
@@ -225,7 +234,8 @@ void memory_access(const void* pointer, std::size_t bytes, Access access, const 
     return;  // registers and local memory
   }
   const Unchecked here;
-  if (accesses_until_yield > 0 && --accesses_until_yield == 0) yield();
+  if (accesses_until_yield > 0 && --accesses_until_yield == 0) turn_is_over();
+  if (!blocks_are_checked) return;
   if (access == Access::read) {
     self.last_read = address;
     self.last_read_site = site;
@@ -307,7 +317,11 @@ Segment first_segment_of_grid() {
 }
 
 void schedule_preemption(std::uint64_t random) {
-  accesses_until_yield = random == 0 ? 0 : static_cast<int>(random % 256) + 1;
+  if (running_sample == nullptr) {
+    accesses_until_yield = random == 0 ? 0 : static_cast<int>(random % 256) + 1;
+  } else if (accesses_until_yield == 0) {
+    accesses_until_yield = kAccessesOfSample;
+  }
 }
 
 void misaligned(const void* address, std::size_t alignment, Access kind, const void* site) {

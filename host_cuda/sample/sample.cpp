@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "host_cuda/sample/sample.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "engine/error.h"
+#include "host_cuda/checks/checks.h"
+#include "host_cuda/checks/report.h"
 #include "host_cuda/counts/requests.h"
 #include "host_cuda/findings/fault.h"
 #include "host_cuda/findings/findings.h"
@@ -18,6 +21,7 @@
 namespace weft::host_cuda {
 
 bool blocks_are_checked = true;
+Sample* running_sample = nullptr;
 
 struct KernelSample {
   std::string name;
@@ -31,6 +35,7 @@ namespace {
 
 constexpr std::uint64_t kLaunches = 2;       // of a kernel are checked, or as many blocks
 constexpr double kOfBudget = 0.05;           // such a launch may take, when that is used up
+constexpr double kOfLongLaunch = 0.5;        // and one that stops within a block has taken
 constexpr std::uint64_t kTimesResident = 4;  // blocks of a launch, for each that fits the device
 
 std::optional<Sample::Seconds> budget;
@@ -45,13 +50,15 @@ std::string sentence(const KernelSample& of) {
   std::string checked;
   if (of.whole > 0) checked = str(of.whole, " of ", of.launches, " launches");
   if (of.parts > 0) {
-    checked += str(checked.empty() ? "" : ", and ", of.checked_blocks, " of the ",
-                   of.blocks_of_parts, " blocks of ", of.parts, of.whole > 0 ? " more" : "",
-                   of.parts > 1 ? " launches" : " launch");
+    checked += checked.empty() ? "" : ", and ";
+    checked += of.checked_blocks == 0
+                   ? "a part of a block"
+                   : str(of.checked_blocks, " of the ", of.blocks_of_parts, " blocks");
+    checked +=
+        str(" of ", of.parts, of.whole > 0 ? " more" : "", of.parts > 1 ? " launches" : " launch");
   }
-  return str("kernel ", of.name, ": ", checked,
-             " were checked; the others ran without checks, since checks had taken ",
-             budget->count(), " s: --check all checks all of them");
+  return str("kernel ", of.name, ": ", checked, " ran with checks; the rest without, since checks",
+             " had taken ", budget->count(), " s: --check all checks the rest, too");
 }
 
 void run_without_checks() {
@@ -76,6 +83,7 @@ Sample::Sample(const Grid& grid, int orders) {
   found_before_ = times_found();
   began_ = Time::now();
   used_before_ = used;
+  running_sample = this;
   if (used >= *budget && kernel_->launches > kLaunches &&
       kernel_->clean_blocks >= kLaunches * blocks_)
     run_without_checks();
@@ -83,6 +91,8 @@ Sample::Sample(const Grid& grid, int orders) {
 
 Sample::~Sample() {
   take_time();
+  running_sample = nullptr;
+  accesses_until_yield = 0;
   if (!blocks_are_checked) unchecked_blocks_end();
   blocks_are_checked = true;
 }
@@ -95,6 +105,7 @@ void Sample::take_time() {
 }
 
 void Sample::block_begins(std::uint64_t place) {
+  begun_ = place;
   if (!can_stop_ || !blocks_are_checked || is_worker()) return;
   const auto resident = static_cast<std::uint64_t>(kBlocksPerMultiprocessor * multiprocessors());
   if (place < kTimesResident * resident) return;
@@ -102,7 +113,24 @@ void Sample::block_begins(std::uint64_t place) {
   if (used < *budget || times_found() > found_before_) return;
   const bool is_early = kernel_->launches <= kLaunches;
   if (is_early && used - used_before_ < *budget * kOfBudget) return;
+  in_part_ = true;
   checked_blocks_ = place;
+  run_without_checks();
+}
+
+// Nothing may be open: an access that is still to be judged, or one that waits for another
+// thread's.
+void Sample::takes_long() {
+  if (!blocks_are_checked || is_worker() || doubts_open) return;
+  take_time();
+  const Seconds here = used - used_before_;
+  if (used < *budget || here < *budget * kOfLongLaunch || times_found() > found_before_) return;
+  const Block& block = *running->block;
+  const bool is_open = std::any_of(block.thread.begin(), block.thread.begin() + block.threads,
+                                   [](const Thread& one) { return one.has_pending; });
+  if (is_open) return;
+  in_part_ = true;
+  checked_blocks_ = begun_;
   run_without_checks();
 }
 
@@ -115,7 +143,7 @@ void Sample::ended(bool well) {
     ++kernel_->whole;
     return;
   }
-  if (checked_blocks_ > 0) {
+  if (in_part_) {
     ++kernel_->parts;
     kernel_->checked_blocks += checked_blocks_;
     kernel_->blocks_of_parts += blocks_;
@@ -139,7 +167,7 @@ std::string left_unchecked(const std::string& kernel) {
                host_places_left_out == 1 ? " place that has" : " places that have each",
                " accessed host memory more than a million times ran on without checks, since the "
                "program had taken ",
-               budget->count(), " s: --check all checks all of them");
+               budget->count(), " s: --check all checks them, too");
   }
   for (const auto& [address, one] : samples) {
     if (one.name == kernel) return str(kUncheckedKind, ": ", sentence(one));

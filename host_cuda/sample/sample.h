@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // This decides which blocks of a program of the lab are checked. Checks cost many times what the
 // accesses cost themselves, so a long program would not end. When its kernels have used a budget of
-// checked time, two kinds of blocks run without checks of their accesses:
+// checked time, these blocks run without checks of their accesses:
 //
 //   those of a launch, where as many blocks of its kernel were checked without a finding as two
 //   such launches have;
-//   those behind the first ones of any other launch. The first two launches of a kernel are checked
-//   whole, unless they take long.
+//   those behind the first ones of any other launch, and the rest of a block that takes very long.
+//   The first two launches of a kernel are checked whole, unless they take long.
 //
 // What runs without checks is told by a note for each kernel. Barriers, operations of a warp and
 // atomics do the same in either case. Weft's own kernels are always checked, and so is what is
@@ -41,6 +41,9 @@ class Sample {
 
   // The block with this place in the order is about to begin, and no other one runs.
   void block_begins(std::uint64_t place);
+  // The running thread has made many accesses. Where the launch has taken long, the rest of its
+  // blocks runs without checks, and of the running ones, too.
+  void takes_long();
   // The launch is over, and all went well, or its threads could not go on. Tells what was not
   // checked.
   void ended(bool well);
@@ -54,7 +57,12 @@ class Sample {
   std::chrono::steady_clock::time_point began_;
   Seconds used_before_{};
   bool can_stop_ = false;  // behind its first blocks
+  bool in_part_ = false;   // has it stopped?
+  std::uint64_t begun_ = 0;
 };
+
+extern Sample* running_sample;  // null: all is checked
+inline constexpr int kAccessesOfSample = 1 << 20;
 
 // Host code is checked as long. Then the places where it has accessed its own memory a million
 // times are no longer.

@@ -75,9 +75,19 @@ def words_of(row: dict, root: pathlib.Path) -> list[str]:
     return [*out, "--", *words]
 
 
+def share_of(process: str) -> int:
+    """Bytes of memory of a process, of each page only its share."""
+    try:
+        found = re.search(r"^Pss: +(\d+) kB$", pathlib.Path(process, "smaps_rollup").read_text(), re.M)
+        return int(found[1]) * 1024 if found else 0
+    except OSError:
+        return 0  # it has ended
+
+
 def session_use(session: int) -> tuple[float, int]:
-    """Seconds of processor time that a session has taken, and bytes of memory that it holds."""
+    """Seconds of processor time that a session has taken, and bytes of memory that it holds. Processes that share a page hold it once."""
     ticks = pages = 0
+    processes = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
@@ -85,9 +95,13 @@ def session_use(session: int) -> tuple[float, int]:
                 if int(words[3]) == session:
                     ticks += sum(map(int, words[11:15]))  # its own, and of what it has waited for
                     pages += int(words[21])
+                    processes.append(entry.path)
             except (OSError, ValueError, IndexError):
                 pass  # it has ended
-    return ticks / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGESIZE")
+    held = pages * os.sysconf("SC_PAGESIZE")
+    if held > MEMORY and len(processes) > 1:
+        held = sum(map(share_of, processes))
+    return ticks / os.sysconf("SC_CLK_TCK"), held
 
 
 def written(folder: pathlib.Path, *files) -> int:
