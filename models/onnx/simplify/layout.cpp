@@ -210,7 +210,8 @@ bool Writer::write_reshape(const NodeProto& node) {
   const std::optional<Extents> to =
       from->extents ? reshaped_to(node, *from) : std::optional<Extents>{};
   if (!to) {
-    if (node.op_type() != "Reshape" || !has_input(node, 1) || is_constant(node, 1)) return false;
+    // A shape that is not computed is refused with the operator that stands in its way.
+    if (!has_input(node, 1) || !computed_.contains(node.input(1))) return false;
     refuse_node(node, graph_.where,
                 "its shape depends on more than the number of images: Weft cannot compute it");
   }

@@ -96,10 +96,22 @@ void Writer::write_node(const NodeProto& node) {
 }
 
 void Writer::write_other(const NodeProto& node) {
+  // Operators that keep the extents of what they read.
+  constexpr std::string_view kKeepExtents[] = {"GroupNormalization", "InstanceNormalization",
+                                               "LayerNormalization", "LRN",
+                                               "LpNormalization",    "PRelu"};
   NodeProto copy = node;
   for (std::string& input : *copy.mutable_input()) input = plain(input);
   for (const std::string& output : node.output()) {
     if (!output.empty()) seen_.insert_or_assign(output, Seen{.name = output, .type = 0});
+  }
+  const Seen* from = seen(node, 0);
+  if (from != nullptr && from->extents && node.output_size() > 0 &&
+      std::ranges::count(kKeepExtents, node.op_type()) > 0) {
+    Seen& made = seen_.at(node.output(0));
+    made.type = from->type;
+    made.extents = from->extents;
+    graph_.extents.insert_or_assign(made.name, *made.extents);
   }
   written_.push_back(std::move(copy));
 }

@@ -49,6 +49,27 @@ TEST(OnnxSimplify, ARowWhoseShapeIsComputedFromTheBatch) {
   }
 }
 
+// An operator that Weft has no layer for is named, and not a shape behind it.
+TEST(OnnxSimplify, AnUnknownOperatorIsNamedBeforeShapesBehindIt) {
+  for (const char* type : {"LRN", "NoSuchOperator"}) {
+    onnx::ModelProto file = plain_file(kConvolution);
+    add_node_at_end(file, type, {"relu1"}, "unknown");
+    onnx::NodeProto& flatten = node_named(file, "flatten");
+    flatten.set_op_type("Reshape");
+    flatten.clear_attribute();
+    flatten.set_input(0, "unknown");
+    flatten.add_input("shape");
+    add_integers(file, "rest", {-1});
+    add_integers(file, "zero", {0});
+    add_node_at_end(file, "Shape", {"unknown"}, "all");
+    add_node_at_end(file, "Gather", {"all", "zero"}, "batch");
+    set_number(add_node_at_end(file, "Concat", {"batch", "rest"}, "shape"), "axis", 0);
+    EXPECT_TRUE(throws(ErrorKind::data,
+                       "node \"unknown\" (\"" + std::string(type) + "\"): Weft has no",
+                       [&] { read(file); }));
+  }
+}
+
 TEST(OnnxSimplify, ShapesThatDependOnMoreThanTheBatchAreRefused) {
   onnx::ModelProto file = plain_file(kConvolution);
   onnx::NodeProto& flatten = node_named(file, "flatten");
