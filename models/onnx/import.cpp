@@ -258,7 +258,7 @@ std::string names_of(const onnx::GraphProto& graph, int but) {
   return names;
 }
 
-// The outputs that are tried, in their order.
+// The outputs that are tried, in their order: the first of a file with very many of them.
 std::vector<int> outputs_of(const onnx::GraphProto& graph, const std::string& wanted,
                             const std::string& where) {
   std::vector<int> outputs;
@@ -278,6 +278,8 @@ std::vector<int> outputs_of(const onnx::GraphProto& graph, const std::string& wa
                 str(where, ": none of its outputs is a vector of classes: ", names_of(graph, -1)));
   }
   if (outputs.empty()) outputs.push_back(0);  // which is not there
+  constexpr std::size_t kMostTried = 16;      // each is a graph of its own
+  if (outputs.size() > kMostTried) outputs.resize(kMostTried);
   return outputs;
 }
 

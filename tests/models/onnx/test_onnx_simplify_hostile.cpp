@@ -166,6 +166,21 @@ TEST(OnnxSimplifyHostile, NodesWithoutInputs) {
   }
 }
 
+TEST(OnnxSimplifyHostile, OfVeryManyOutputsTheFirstAreTried) {
+  onnx::ModelProto file = small_file();
+  const onnx::ValueInfoProto logits = file.graph().output(0);
+  file.mutable_graph()->clear_output();
+  for (int i = 0; i < 40; ++i) {  // images, which the file says are rows
+    onnx::ValueInfoProto& output = *file.mutable_graph()->add_output();
+    output = logits;
+    output.set_name("relu of " + std::to_string(i));
+    add_node_at_end(file, "Relu", {"conv1"}, output.name());
+  }
+  *file.mutable_graph()->add_output() = logits;
+  EXPECT_TRUE(throws(ErrorKind::data, "\"relu of 15\"", [&] { read(file); }));
+  EXPECT_EQ(read(file, {.output = logits.name()}).model.info.network.definition, kSmallNetwork);
+}
+
 TEST(OnnxSimplifyHostile, AValueThatOthersReadStays) {
   // What a factor is folded into must have no other reader: conv1's value is read by two nodes.
   onnx::ModelProto file = plain_file("conv 4 3x3 pad 1\nrelu\nflatten\nlinear classes\n");
