@@ -26,10 +26,11 @@ LINES, BRANCHES = 95.0, 90.0  # per cent
 READERS = {
     "data": ["data/*.cpp", "data/*.h"],
     "models": [f"models/{name}.cpp" for name in
-               ("checkpoint", "json_check", "model", "model_record", "network_text", "networks",
-                "records", "run_checks", "run_directory", "safetensors", "state_dict",
-                "training/settings")] + ["models/files/json_fields.h", "models/nbody/bodies_csv.cpp",
-                                    "models/onnx/*.cpp"],
+               ("model", "files/json_check", "files/model_record", "files/safetensors",
+                "files/state_dict", "networks/network_text", "networks/networks",
+                "training/runs/checkpoint", "training/runs/run_checks",
+                "training/runs/run_directory", "training/runs/run_state", "training/settings")] +
+              ["models/files/json_fields.h", "models/nbody/bodies_csv.cpp", "models/onnx/*.cpp"],
     "cli": ["examples/weft/*.cpp", "examples/weft/input/*.cpp"],
 }
 # Objects of these folders of the build are instrumented, in place of these libraries.

@@ -20,11 +20,12 @@ namespace {
 using layers::layer_rows;
 using layers::LayerRow;
 
-// The classes of layers/*.h that networks are made of, which are final.
+// The classes of the headers of layers/ that networks are made of, which are final.
 std::set<std::string> classes() {
   std::set<std::string> names;
   const std::regex layer("(?:class|struct) (\\w+) final : (?:public )?\\w*(?:Layer|Pool2d)\\b");
-  for (const auto& file : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/layers")) {
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/layers")) {
     if (file.path().extension() != ".h") continue;
     const std::string text = test::read_text(file.path());
     for (std::sregex_iterator at(text.begin(), text.end(), layer), end; at != end; ++at) {

@@ -43,8 +43,7 @@ def kernel_filter(root, family):
     names = ([] if family in ("cnn", "mlp") else [family]) + MORE.get(family, [])
     found = set()
     for name in names:
-        source = pathlib.Path(root) / "tests/kernels" / f"test_{name}.cpp"
-        if source.exists():
+        for source in (pathlib.Path(root) / "tests/kernels").rglob(f"test_{name}.cpp"):
             found |= suites(source)
     return sorted(name for name in found if name.startswith("On/"))
 

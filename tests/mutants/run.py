@@ -124,8 +124,8 @@ class Runner:
                 if tests:
                     rounds.insert(-1, (tests, ROUNDS[0]))
             return [(program, *pair) for pair in rounds]
-        near = ROOT / "tests" / kind / f"test_{pathlib.Path(path).stem}.cpp"
-        found = [(program, ":".join(sorted(families.suites(near))) + NEVER, {})] if near.exists() else []
+        found = [(program, ":".join(sorted(families.suites(near))) + NEVER, {})
+                 for near in (ROOT / "tests" / kind).rglob(f"test_{pathlib.Path(path).stem}.cpp")]
         found.append((program, "*" + NEVER, {}))
         if kind in building.ON_HOST_CUDA:
             found.append((building.ON_HOST_CUDA[kind], "On/*" + NEVER, ROUNDS[0]))
