@@ -4,6 +4,7 @@
 #pragma once
 
 #include "models/files/json_fields.h"
+#include "models/model.h"
 
 namespace weft::models {
 
