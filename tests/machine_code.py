@@ -59,7 +59,7 @@ INSTRUCTIONS = {
     "gemm/rungs/hopper/wgmma_fp16x3.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "gemm/rungs/hopper/wgmma_bf16.cu": {"90a": ["HGMMA", "UTMALDG", "UTMASTG"]},
     "conv/rungs/direct_tensor_core.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
-    "conv/parts/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
+    "conv/tensor_core/direct_tensor_core_weights.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/tensor_core/window_product.cu": {"80": ["HMMA", "LDGSTS"], "90a": ["HMMA", "LDGSTS"]},
     "conv/hopper/window_product.cu": {"90a": ["HGMMA", "UTMALDG"]},
     "conv/hopper/implicit_gemm_wgmma_weights.cu": {"90a": ["HGMMA", "UTMALDG"]},
