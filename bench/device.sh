@@ -60,7 +60,7 @@ stage_bench() {
   for family in $all gemm:layers; do
     grep -qsx "$family" "$OUT/kernels-done" && continue
     [ $SECONDS -lt $until ] || { echo "out of time before $family: call bench again"; return 1; }
-    timeout $((until - SECONDS)) build/cuda/weft bench "$family" --device cuda --seconds 0.1 --json "$part"
+    timeout $((until - SECONDS)) build/cuda/weft bench "$family" --device cuda --seconds 0.05 --json "$part"
     case $? in 0) ;; 1) failed=1 ;; *) return 1 ;; esac  # 1: a row failed, which the file says
     cat "$part" >>"$OUT/kernels-cuda.jsonl" && echo "$family" >>"$OUT/kernels-done"
   done

@@ -7,11 +7,14 @@
 A row is what one command reaches that anybody can type, with its defaults; the pages show the command. Seeds, the
 device and where the results go are all that a run adds to it. Each run is one process of the `weft` program; an
 epoch's time is the one that it reports for training alone, the time to accuracy is the sum over a run's epochs, and
-the time of a process runs from its start to its end, when its checkpoint is saved. Medians are over all epochs of all
-seeds. Where PyTorch can be imported, its epochs (pytorch/cpu.py, pytorch/cuda.py) are measured in the same run.
+the time of a process runs from its start to its end, when its checkpoint is saved. Times are those of the first ten seeds,
+one after another, and medians are over all their epochs. Where further seeds tell the accuracy, --jobs of them run side by
+side on a GPU: they compute the same, and their times are not kept. Where PyTorch can be imported, its epochs (pytorch/cpu.py, pytorch/cuda.py) are measured in the same run.
 """
 import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -64,6 +67,7 @@ class Run:
 # The epochs are those of the accuracy promise. An accuracy is of 100 seeds for `fast`, of 30 where a run takes up to
 # three seconds, and of 10 elsewhere.
 FAST, QUICK, SLOW = 100, 30, 10
+TIMED = 10  # seeds whose times are kept where the others run side by side
 RUNS = {
     "cpu": [Run("mlp", 10, 64, SLOW), Run("lenet5", 5, 64, SLOW), Run("convnet", 4, 64, SLOW),
             Run("resnet9", 2, 64, SLOW, dataset="shapes", images=1280)],
@@ -94,25 +98,36 @@ def train(weft, device, threads, run, seed):
     return [json.loads(line) for line in done.stdout.splitlines()], seconds
 
 
-def measure(weft, device, threads, run, most_seeds):
+def checked(run, events):
+    """(start event, seconds of each epoch, accuracy) of a run's events."""
+    seconds = [event["seconds"] for event in events if event["event"] == "epoch"]
+    start, end = events[0], events[-1]
+    if start["event"] != "start" or end["event"] != "end" or len(seconds) != start["epochs"]:
+        sys.exit(f"{run.name()}: unexpected events: {[event['event'] for event in events]}")
+    if start["dataset"] != run.dataset:
+        sys.exit(f"{run.name()}: expected the data set {run.dataset}, found {start['dataset']}")
+    return start, seconds, end["test_accuracy"]
+
+
+def measure(weft, device, threads, jobs, run, most_seeds):
     accuracies, epochs, medians, sums, processes = [], [], [], [], []
     seeds = min(most_seeds or run.seeds, run.seeds)
-    for seed in range(1, seeds + 1):
+    timed = min(seeds, TIMED) if jobs > 1 else seeds
+    for seed in range(1, timed + 1):
         events, process = train(weft, device, threads, run, seed)
-        seconds = [event["seconds"] for event in events if event["event"] == "epoch"]
-        start, end = events[0], events[-1]
-        if start["event"] != "start" or end["event"] != "end" or len(seconds) != start["epochs"]:
-            sys.exit(f"{run.name()}: unexpected events: {[event['event'] for event in events]}")
-        if start["dataset"] != run.dataset:
-            sys.exit(f"{run.name()}: expected the data set {run.dataset}, found {start['dataset']}")
-        accuracies.append(end["test_accuracy"])
+        start, seconds, accuracy = checked(run, events)
+        accuracies.append(accuracy)
         epochs += seconds
         medians.append(statistics.median(seconds))
         sums.append(sum(seconds))
         processes.append(process)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        further = pool.map(lambda seed: train(weft, device, threads, run, seed), range(timed + 1, seeds + 1))
+        accuracies += [checked(run, events)[2] for events, _ in further]
     row = asdict(run) | {"command": " ".join(["weft", "train", *run.flags()]),
                          "model": start["model"], "batch": start["batch_size"], "epochs": start["epochs"],
-                         "precision": start["precision"], "seeds": seeds, "lr": start["lr"],
+                         "precision": start["precision"], "seeds": seeds, "timed_seeds": timed, "lr": start["lr"],
+                         "label_smoothing": start["label_smoothing"],
                          "train_images": start["train_images"]}
     return row | {"test_accuracy": accuracies, "accuracy_mean": statistics.mean(accuracies),
                   "accuracy_min": min(accuracies),
@@ -163,6 +178,8 @@ def main():
     parser.add_argument("--device", choices=RUNS, required=True)
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 leaves the default")
     parser.add_argument("--seeds", type=int, default=0, help="at most; 0: as many as the pages want")
+    parser.add_argument("--jobs", type=int, default=0,
+                        help="processes at a time beyond the first ten seeds; 0: on a GPU half of the CPU cores, at most 8; else 1")
     parser.add_argument("--models", default="", help="comma-separated networks or recipes, default all")
     parser.add_argument("--no-yardsticks", action="store_true")
     parser.add_argument("--out", type=pathlib.Path, help="write every measurement as JSON")
@@ -175,13 +192,14 @@ def main():
             print(f"weft: error: bench train measures nothing of '{name}' on {options.device}: expected "
                   f"{', '.join(sorted(known))}", file=sys.stderr)
             sys.exit(2)
+    jobs = options.jobs or (max(1, min(8, (os.cpu_count() or 1) // 2)) if options.device == "cuda" else 1)
     rows = []
     for run in RUNS[options.device]:
         if chosen and run.model not in chosen and run.recipe not in chosen:
             continue
         print(f"{run.name()} ...", file=sys.stderr, flush=True)
         with gpu_state.Watched() as gpu:
-            row = measure(options.weft, options.device, options.threads, run, options.seeds)
+            row = measure(options.weft, options.device, options.threads, jobs, run, options.seeds)
         rows.append((row | {"gpu_state": gpu.summary() if options.device == "cuda" else None}, run))
     peers = [] if options.no_yardsticks else yardsticks(options.device, options.threads, [row for row, _ in rows])
     print_table(rows, peers)

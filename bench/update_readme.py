@@ -67,8 +67,10 @@ def command_of(row):
 
 
 def arguments_of(row):
-    """Of the command; where the data set is not MNIST, the peak rate that was the network's default then."""
+    """Of the command; where it meant something else then, what: a network's peak rate, a recipe's settings."""
     text = f"`{command_of(row).removeprefix('weft train ')}`"
+    if row.get("recipe") == "fast" and "label_smoothing" not in row:
+        return f"{text} (before its labels were smoothed)"
     return text if row.get("dataset", "mnist") == "mnist" else f"{text} (rate {row['lr']:g})"
 
 

@@ -46,14 +46,16 @@ std::string_view l2_state(const Work& work) {
   return work.touched() <= cache / 2 ? "warm" : "between";
 }
 
-// A tenth of a second or so of one contender: enough for the clock to follow what it draws.
+// One turn of a contender: its share of the samples and seconds, cold and then warm. The warm time,
+// which no ratio uses, has a third of the seconds.
 std::vector<double> take_turn(Contender& one, const TimingOptions& options,
                               const GpuMonitor& monitor) {
-  const auto samples = [&](Sampler& of, GpuStates* states) {
+  const auto samples = [&](Sampler& of, double seconds, GpuStates* states) {
     if (of.once() < 0.01 || options.warm_up > 0) of.warm_up(options.warm_up);
-    const int all = of.once() > 0.1 ? divide_up(options.samples, 3) : options.samples;
-    const int least = divide_up(all, options.rounds);
-    const double wanted = options.seconds / options.rounds;
+    const double wanted = seconds / options.rounds;
+    const double room = 4 * wanted / (of.once() * of.calls());
+    const int least =
+        static_cast<int>(std::clamp<double>(room, 1, divide_up(options.samples, options.rounds)));
     std::vector<double> taken;
     double total = 0;
     const Timer wall;
@@ -68,8 +70,10 @@ std::vector<double> take_turn(Contender& one, const TimingOptions& options,
     } while (total < wanted && wall.seconds() < 4 * wanted);
     return taken;
   };
-  std::vector<double> seconds = samples(*one.sampler, &one.row.gpu);
-  if (one.warm != nullptr) one.warm_turns.push_back(timing_of(samples(*one.warm, nullptr)).median);
+  std::vector<double> seconds = samples(*one.sampler, options.seconds, &one.row.gpu);
+  if (one.warm != nullptr) {
+    one.warm_turns.push_back(timing_of(samples(*one.warm, options.seconds / 3, nullptr)).median);
+  }
   return seconds;
 }
 
@@ -134,6 +138,16 @@ void take_turns(Work& work, std::vector<Contender>& all, const TimingOptions& op
   }
 }
 
+// A yardstick may be wrong by twice the bound that Weft keeps to: cuDNN's Winograd convolution of
+// floats is, in a few values of a thousand. Its row says so, and stays the one to beat.
+Verdict allow_yardstick(Verdict verdict) {
+  if (!verdict.ok && verdict.compared > 0 && verdict.worst <= 2) {
+    verdict.ok = true;
+    verdict.text += "; a yardstick may be wrong by twice as much";
+  }
+  return verdict;
+}
+
 // The output of a few calls on inputs that no other row has.
 void check(Contender& one, const std::function<std::unique_ptr<Work>(const Context&)>& make,
            const Context& context, std::string_view family) {
@@ -142,7 +156,7 @@ void check(Contender& one, const std::function<std::unique_ptr<Work>(const Conte
     const Row checked = run_one(*work, family, one.variant, one.bind(*work), {0, 1});
     one.row.check_seed = context.seed;
     one.row.error = checked.error;
-    one.row.verdict = checked.verdict;
+    one.row.verdict = one.peer ? allow_yardstick(checked.verdict) : checked.verdict;
   } catch (const Error& error) {
     one.row.error = error.what();
   }

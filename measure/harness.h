@@ -36,10 +36,10 @@ struct Timing {
 
 struct TimingOptions {
   double seconds = 0.2;  // at least, in all samples of one timing
-  int samples = 30;      // at least, unless a call takes longer than 0.1 s: then a third of it
+  int samples = 30;      // at least, unless they take longer than four times `seconds`
   bool graph = true;     // where the calls can be captured; else the host queues them one by one
   double warm_up = 0;    // seconds of calls before the first sample
-  int rounds = 9;        // where several things take turns
+  int rounds = 7;        // where several things take turns
 };
 
 // Queues one call on buffer set `set`.

@@ -55,22 +55,22 @@ PeerCall bind_histogram(Work& work) {
   auto* histogram = work_on<problems::Histogram>(work);
   if (histogram == nullptr) return {};
   const Stream stream = work.context.stream;
-  const problems::Histogram& p = histogram->p;
-  const auto counts = std::make_shared<Rotated<int>>(p.bins, work.sets, stream);
-  const int levels = static_cast<int>(p.bins) + 1;
+  const std::int64_t n = histogram->p.n, bins = histogram->p.bins;
+  const auto counts = std::make_shared<Rotated<int>>(bins, work.sets, stream);
+  const int levels = static_cast<int>(bins) + 1;
   const auto even = [=](auto& x, auto lower, auto upper) {
-    return bind_cub(stream, [=, &x, &p](void* scratch, std::size_t& bytes, int set) {
+    return bind_cub(stream, [=, &x](void* scratch, std::size_t& bytes, int set) {
       return cub::DeviceHistogram::HistogramEven(scratch, bytes, x[set], (*counts)[set], levels,
-                                                 lower, upper, p.n, stream.native());
+                                                 lower, upper, n, stream.native());
     });
   };
-  PeerCall bound = p.of_bytes() ? even(histogram->array<std::uint8_t>("x"), 0, 256)
-                                : even(histogram->array("x"), 0.0f, 1.0f);
+  PeerCall bound = histogram->p.of_bytes() ? even(histogram->array<std::uint8_t>("x"), 0, 256)
+                                           : even(histogram->array("x"), 0.0f, 1.0f);
   Array<std::int64_t>& wide_counts = histogram->array<std::int64_t>("counts");
-  bound.finish = [=, &p, &wide_counts](int set) {
+  bound.finish = [=, &wide_counts](int set) {
     const std::vector<int> narrow = counts->host(set);
     const std::vector<std::int64_t> wide(narrow.begin(), narrow.end());
-    copy_from_host(TensorView<std::int64_t>{wide_counts[set], Shape{p.bins}, stream.device()},
+    copy_from_host(TensorView<std::int64_t>{wide_counts[set], Shape{bins}, stream.device()},
                    std::span<const std::int64_t>(wide), stream);
   };
   return bound;

@@ -23,6 +23,7 @@ TrainConfig fast() {
   config.schedule.peak = 0.08f;  // of 96 runs with 0.1 one ended at 11 %, with 0.09 at 97 %
   config.schedule.warmup_fraction = 0.3;
   config.init_gain = 1.5f;  // 1 learns less; of six runs with 2.45 one ended at 89 %
+  config.label_smoothing = 0.02f;
   return config;
 }
 

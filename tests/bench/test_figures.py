@@ -207,19 +207,21 @@ echo "$*" >{program}.arguments
 dataset=mnist
 for word; do case $word in shapes) dataset=shapes ;; esac; done
 echo '{{"event": "start", "model": "lenet5", "dataset": "'$dataset'", "epochs": 1, "batch_size": 64, "precision": "fp32",' \\
-  '"lr": 0.1, "train_images": 57000}}'
+  '"lr": 0.1, "label_smoothing": 0, "train_images": 57000}}'
 echo '{{"event": "epoch", "seconds": 0.5}}'
 echo '{{"event": "end", "test_accuracy": 0.99}}'
 ''')
             program.chmod(0o755)
             for run in train.RUNS["cpu"] + train.RUNS["cuda"]:
-                row = train.measure(str(program), "cpu", 0, run, 2)
+                row = train.measure(str(program), "cpu", 0, 1, run, 2)
                 asked = (program.parent / "weft.arguments").read_text().split()
                 own = ["--seed", "2", "--device", "cpu", "--json", "--progress", "off", "--out"]
                 self.assertEqual(" ".join(["weft", *asked[:-len(own) - 1]]), row["command"])
                 self.assertEqual(asked[-len(own) - 1:-1], own)
                 self.assertAlmostEqual(row["accuracy_deviation"], 0)
                 self.assertEqual(row["epoch_seconds_interval"], (0.5, 0.5))
+            row = train.measure(str(program), "cuda", 0, 4, train.RUNS["cuda"][0], 13)
+            self.assertEqual((len(row["test_accuracy"]), row["timed_seeds"], len(row["process_seconds"])), (13, 10, 10))
             scaled = __import__("scaling").train_flags(__import__("scaling").CPU_CASES[0], 128, 12)
             self.assertNotIn("--calibration-split", scaled)
 
