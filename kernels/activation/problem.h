@@ -16,11 +16,11 @@ struct Activation {
   std::int64_t n;
 
   std::string text() const {
-    using enum kernels::Activation;
-    return str(kind == relu      ? "ReLU"
-               : kind == sigmoid ? "sigmoid"
-                                 : "tanh",
-               backward ? " backward, " : " forward, ", n, " floats");
+    constexpr const char* kNames[] = {"ReLU",      "sigmoid",     "tanh", "leaky ReLU",
+                                      "ELU",       "SiLU",        "GELU", "GELU by tanh",
+                                      "HardSwish", "HardSigmoid", "clip"};
+    return str(kNames[static_cast<int>(kind)], backward ? " backward, " : " forward, ", n,
+               " floats");
   }
   double bytes() const { return (backward ? 12.0 : 8.0) * static_cast<double>(n); }
   // Operations of one element as the formulas have them; the exponential counts as one.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "kernels/activation/activation.h"
+#include "kernels/activation/cpu/math.h"
+#include "kernels/activation/functions.h"
 #include "kernels/cpu_math.h"
 
 namespace weft::kernels::cpu {
@@ -40,27 +42,64 @@ T sum_of(const T* x, std::int64_t n) {
 }  // namespace detail
 
 template <class T>
-void activation_forward(T* y, const T* x, std::int64_t n, Activation kind) {
-  switch (kind) {
-    case Activation::relu:
-      return detail::map(y, x, n, [](T v) { return v <= 0 ? T(0) : v; });
-    case Activation::sigmoid:
-      return detail::map(y, x, n, [](T v) { return sigmoid_of(v); });
-    case Activation::tanh:
-      return detail::map(y, x, n, [](T v) { return tanh_of(v); });
-  }
+void activation_forward(T* y, const T* x, std::int64_t n, const ActivationFunction& function) {
+  functions::with_function<CpuMath<T>>(function, [&](auto f) { detail::map(y, x, n, f); });
 }
 
 template <class T>
-void activation_backward(T* dx, const T* dy, const T* y, std::int64_t n, Activation kind,
-                         GradientMode mode) {
-  switch (kind) {
-    case Activation::relu:
-      return detail::map_gradient(dx, dy, y, n, mode, [](T g, T v) { return v > 0 ? g : T(0); });
-    case Activation::sigmoid:
-      return detail::map_gradient(dx, dy, y, n, mode, [](T g, T v) { return g * v * (1 - v); });
-    case Activation::tanh:
-      return detail::map_gradient(dx, dy, y, n, mode, [](T g, T v) { return g * (1 - v * v); });
+void activation_backward(T* dx, const T* dy, const T* y, std::int64_t n,
+                         const ActivationFunction& function, GradientMode mode) {
+  functions::with_function<CpuMath<T>>(function, [&](auto f) {
+    detail::map_gradient(dx, dy, y, n, mode, [f](T g, T v) { return f.gradient(g, v); });
+  });
+}
+
+template <class T>
+void prelu_forward(T* y, const T* x, const T* slope, std::int64_t outer, std::int64_t channels,
+                   std::int64_t inner) {
+  const bool parallel = outer * channels * inner >= kParallelElements;
+  if (inner == 1) {
+#pragma omp parallel for schedule(static) if (parallel)
+    for (std::int64_t i = 0; i < outer; ++i) {
+#pragma omp simd
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const T v = x[i * channels + c];
+        y[i * channels + c] = v > 0 ? v : slope[c] * v;
+      }
+    }
+    return;
+  }
+#pragma omp parallel for schedule(static) if (parallel)
+  for (std::int64_t row = 0; row < outer * channels; ++row) {
+    detail::map(y + row * inner, x + row * inner, inner,
+                functions::LeakyRelu<CpuMath<T>>{slope[row % channels]});
+  }
+}
+
+// A channel is summed by one thread, so the result does not depend on how many there are. dx may be
+// dy, whose values are read before they are overwritten.
+template <class T>
+void prelu_backward(T* dx, T* dslope, const T* dy, const T* x, const T* slope, std::int64_t outer,
+                    std::int64_t channels, std::int64_t inner, GradientMode mode) {
+  const bool accumulate = mode == GradientMode::accumulate;
+#pragma omp parallel for schedule(static) if (outer * channels * inner >= kParallelElements)
+  for (std::int64_t c = 0; c < channels; ++c) {
+    double total = 0;
+    const T factor = slope[c];
+    for (std::int64_t i = 0; i < outer; ++i) {
+      const std::int64_t first = (i * channels + c) * inner;
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t j = first; j < first + inner; ++j) sum += x[j] > 0 ? T(0) : dy[j] * x[j];
+      if (dx != nullptr) {
+#pragma omp simd
+        for (std::int64_t j = first; j < first + inner; ++j) {
+          dx[j] = x[j] > 0 ? dy[j] : factor * dy[j];
+        }
+      }
+      total += static_cast<double>(sum);
+    }
+    dslope[c] = accumulate ? dslope[c] + static_cast<T>(total) : static_cast<T>(total);
   }
 }
 

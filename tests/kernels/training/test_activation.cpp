@@ -13,34 +13,56 @@ namespace {
 using kernels::Activation;
 using kernels::GradientMode;
 
-constexpr Activation kKinds[] = {Activation::relu, Activation::sigmoid, Activation::tanh};
+using kernels::ActivationFunction;
+
+const ActivationFunction kFunctions[] = {
+    Activation::relu,
+    Activation::sigmoid,
+    Activation::tanh,
+    {Activation::leaky_relu, 0.2f},
+    {Activation::elu, 0.7f},
+    Activation::silu,
+    Activation::gelu,
+    Activation::gelu_tanh,
+    Activation::hard_swish,
+    {Activation::hard_sigmoid, 0.2f, 0.5f},
+    {Activation::clip, -0.6f, 0.7f},
+};
 constexpr GradientMode kModes[] = {GradientMode::overwrite, GradientMode::accumulate};
 
-std::vector<double> forward_oracle(const std::vector<double>& x, Activation kind) {
+std::vector<double> forward_oracle(const std::vector<double>& x, const ActivationFunction& f) {
   std::vector<double> y(x.size());
   kernels::cpu::activation_forward<double>(y.data(), x.data(), static_cast<std::int64_t>(x.size()),
-                                           kind);
+                                           f);
   return y;
 }
 
 std::vector<double> backward_oracle(std::vector<double> dx, const std::vector<double>& dy,
-                                    const std::vector<double>& y, Activation kind,
+                                    const std::vector<double>& y, const ActivationFunction& f,
                                     GradientMode mode) {
   kernels::cpu::activation_backward<double>(dx.data(), dy.data(), y.data(),
-                                            static_cast<std::int64_t>(dx.size()), kind, mode);
+                                            static_cast<std::int64_t>(dx.size()), f, mode);
   return dx;
 }
 
 TEST(ActivationOracle, GradientsMatchCentralDifferences) {
   const std::vector<double> x = to_double(random_off_zero(101, 1));
   const std::vector<double> dy = to_double(random_floats(101, 2));
-  for (const Activation kind : kKinds) {
-    const std::vector<double> y = forward_oracle(x, kind);
-    const std::vector<double> dx =
-        backward_oracle(std::vector<double>(x.size()), dy, y, kind, GradientMode::overwrite);
-    const auto forward = [&](const std::vector<double>& v) { return forward_oracle(v, kind); };
+  for (const ActivationFunction& f : kFunctions) {
+    const std::vector<double> y = forward_oracle(x, f);
+    const bool reads_input = kernels::backward_reads_input(f.kind);
+    const std::vector<double> dx = backward_oracle(std::vector<double>(x.size()), dy,
+                                                   reads_input ? x : y, f, GradientMode::overwrite);
+    const auto forward = [&](const std::vector<double>& v) { return forward_oracle(v, f); };
     EXPECT_TRUE(compare(dx, numeric_gradient(forward, x, dy), gradient_bound()));
   }
+}
+
+// The square in the exponent of a normal distribution is rounded to 40 times an ulp at 9. A
+// hard_sigmoid near 0 is the difference of two numbers of order 1.
+Bound forward_bound(Activation kind) {
+  const bool is_gelu = kind == Activation::gelu || kind == Activation::gelu_tanh;
+  return {kind == Activation::hard_sigmoid ? 1e-7 : 1e-12, is_gelu ? 1e-5 : 6e-7, true};
 }
 
 class ActivationTest : public DeviceTest {
@@ -56,16 +78,16 @@ class ActivationTest : public DeviceTest {
 };
 
 TEST_P(ActivationTest, ForwardMatchesOracle) {
-  for (const Activation kind : kKinds) {
+  for (const ActivationFunction& f : kFunctions) {
     for (const std::int64_t n : linear_sizes()) {
       for (const std::int64_t misalign : {0, 1}) {
         const std::vector<float> x = random_floats(n, 3, -9, 9);
         Guarded<float> in(x, stream(), misalign);
         for (const std::string_view variant : variants()) {
           Guarded<float> out(n, stream(), misalign);
-          kernels::activation_forward(out.data(), in.data(), n, kind, variant, stream());
-          EXPECT_TRUE(compare(out.get(), forward_oracle(to_double(x), kind), {1e-12, 6e-7, true},
-                              str(variant, ", kind ", static_cast<int>(kind), ", n ", n)));
+          kernels::activation_forward(out.data(), in.data(), n, f, variant, stream());
+          EXPECT_TRUE(compare(out.get(), forward_oracle(to_double(x), f), forward_bound(f.kind),
+                              str(variant, ", kind ", static_cast<int>(f.kind), ", n ", n)));
         }
       }
     }
@@ -73,7 +95,7 @@ TEST_P(ActivationTest, ForwardMatchesOracle) {
 }
 
 TEST_P(ActivationTest, BackwardMatchesOracle) {
-  for (const Activation kind : kKinds) {
+  for (const ActivationFunction& f : kFunctions) {
     for (const GradientMode mode : kModes) {
       for (const std::int64_t n : linear_sizes()) {
         for (const std::int64_t misalign : {0, 3}) {
@@ -81,13 +103,14 @@ TEST_P(ActivationTest, BackwardMatchesOracle) {
                                    start = random_floats(n, 6);
           Guarded<float> dy_in(dy, stream(), misalign), y_in(y, stream());
           const std::vector<double> expected =
-              backward_oracle(to_double(start), to_double(dy), to_double(y), kind, mode);
+              backward_oracle(to_double(start), to_double(dy), to_double(y), f, mode);
           for (const std::string_view variant : variants()) {
             Guarded<float> dx(n, stream(), misalign);
             if (mode == GradientMode::accumulate) dx.set(start);
-            kernels::activation_backward(dx.data(), dy_in.data(), y_in.data(), n, kind, mode,
-                                         variant, stream());
-            EXPECT_TRUE(compare(dx.get(), expected, {5e-7, 5e-7, true}, str(variant, ", n ", n)));
+            kernels::activation_backward(dx.data(), dy_in.data(), y_in.data(), n, f, mode, variant,
+                                         stream());
+            EXPECT_TRUE(compare(dx.get(), expected, {5e-7, 5e-7, true},
+                                str(variant, ", kind ", static_cast<int>(f.kind), ", n ", n)));
           }
         }
       }
@@ -97,18 +120,18 @@ TEST_P(ActivationTest, BackwardMatchesOracle) {
 
 TEST_P(ActivationTest, InPlaceGivesTheSameBits) {
   const std::int64_t n = 5003;
-  for (const Activation kind : kKinds) {
+  for (const ActivationFunction& f : kFunctions) {
     const std::vector<float> x = random_floats(n, 7, -3, 3);
     Guarded<float> in(x, stream()), out(n, stream());
-    kernels::activation_forward(out.data(), in.data(), n, kind, stream());
-    kernels::activation_forward(in.data(), in.data(), n, kind, stream());
+    kernels::activation_forward(out.data(), in.data(), n, f, stream());
+    kernels::activation_forward(in.data(), in.data(), n, f, stream());
     EXPECT_TRUE(same_bits(in.get(), out.get()));
 
     const std::vector<float> dy = random_floats(n, 8);
     Guarded<float> gradient(dy, stream()), dx(n, stream());
-    kernels::activation_backward(dx.data(), gradient.data(), out.data(), n, kind,
+    kernels::activation_backward(dx.data(), gradient.data(), out.data(), n, f,
                                  GradientMode::overwrite, stream());
-    kernels::activation_backward(gradient.data(), gradient.data(), out.data(), n, kind,
+    kernels::activation_backward(gradient.data(), gradient.data(), out.data(), n, f,
                                  GradientMode::overwrite, stream());
     EXPECT_TRUE(same_bits(gradient.get(), dx.get()));
   }
@@ -123,16 +146,27 @@ TEST_P(ActivationTest, ExtremeValues) {
       {0, 0, inf, 0, 1e30f, 0, 100, 1e-20f},
       {0.5f, 0, 1, 0, 1, 0, 1, 0.5f},
       {0, -1, 1, -1, 1, -1, 1, 1e-20f},
+      {0, -inf, inf, -0.2f * 1e30f, 1e30f, -20, 100, 1e-20f},
+      {0, -0.7f, inf, -0.7f, 1e30f, -0.7f, 100, 1e-20f},
+      {0, nan, inf, 0, 1e30f, 0, 100, 0.5e-20f},
+      {0, nan, inf, 0, 1e30f, 0, 100, 0.5e-20f},
+      {0, nan, inf, 0, 1e30f, 0, 100, 0.5e-20f},
+      {0, 0, inf, 0, 1e30f, 0, 100, 0.5e-20f},
+      {0.5f, 0, 1, 0, 1, 0, 1, 0.5f},
+      {0, -0.6f, 0.7f, -0.6f, 0.7f, -0.6f, 0.7f, 1e-20f},
   };
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < std::size(kFunctions); ++k) {
     Guarded<float> in(x, stream()), out(n, stream());
-    kernels::activation_forward(out.data(), in.data(), n, kKinds[k], stream());
+    kernels::activation_forward(out.data(), in.data(), n, kFunctions[k], stream());
     const std::vector<float> y = out.get();
     for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+      if (std::isnan(expected[k][i])) continue;  // -inf times 0
       if (std::isinf(expected[k][i])) {
         EXPECT_EQ(y[i], expected[k][i]);
       } else {
-        EXPECT_NEAR(y[i], expected[k][i], 1e-30 + 2e-7 * std::fabs(expected[k][i]))
+        // A share of 1e-38 of 1e30 is left on a CPU.
+        EXPECT_NEAR(y[i], expected[k][i],
+                    (std::fabs(x[i]) > 1e20f ? 1e-8 : 1e-30) + 2e-7 * std::fabs(expected[k][i]))
             << "kind " << k << " of " << x[i];
       }
     }
@@ -166,6 +200,76 @@ TEST_P(ActivationTest, NothingIsWrittenForNoElements) {
   EXPECT_TRUE(same_bits(y.get(), before));
   EXPECT_USAGE_ERROR(
       kernels::activation_forward(y.data(), x.data(), -1, Activation::relu, stream()), "-1");
+}
+
+TEST_P(ActivationTest, NumbersThatNoFunctionHasAreRefused) {
+  Guarded<float> x(4, stream());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const ActivationFunction& f :
+       {ActivationFunction(Activation::leaky_relu, -1.0f),
+        ActivationFunction(Activation::elu, -1.0f), ActivationFunction(Activation::elu, nan),
+        ActivationFunction(Activation::hard_sigmoid, 0.0f, 1.0f),
+        ActivationFunction(Activation::clip, 1.0f, 1.0f)}) {
+    EXPECT_USAGE_ERROR(kernels::activation_forward(x.data(), x.data(), 4, f, stream()), "expected");
+    EXPECT_USAGE_ERROR(kernels::activation_backward(x.data(), x.data(), x.data(), 4, f,
+                                                    GradientMode::overwrite, stream()),
+                       "expected");
+  }
+}
+
+TEST_P(ActivationTest, PreluMatchesOracle) {
+  for (const problems::Bias& c : all_or_few(cases::kBiasCases, cases::kFewBiasCases)) {
+    std::vector<float> x = random_off_zero(c.elements(), 9);
+    for (std::int64_t k = 0; k < c.channels; ++k) {  // a number below 0 in each channel
+      float& first = x[static_cast<std::size_t>(k * c.inner)];
+      first = -std::fabs(first);
+    }
+    const std::vector<float> dy = random_floats(x.size(), 11),
+                             slope = random_floats(c.channels, 10),
+                             start = random_floats(c.channels, 12);
+    std::vector<double> y(x.size()), dx(x.size()), dslope(slope.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t at = i / static_cast<std::size_t>(c.inner) % slope.size();
+      const double factor = x[i] > 0 ? 1 : double{slope[at]};
+      y[i] = x[i] * factor;
+      dx[i] = dy[i] * factor;
+      if (x[i] <= 0) dslope[at] += double{dy[i]} * double{x[i]};
+    }
+    Guarded<float> in(x, stream(), 1), gradient(dy, stream(), 3), slopes(slope, stream());
+    const double length = static_cast<double>(c.outer * c.inner);
+    for (const std::string_view variant : variants()) {
+      Guarded<float> out(c.elements(), stream(), 1);
+      kernels::prelu_forward(out.data(), in.data(), slopes.data(), c.outer, c.channels, c.inner,
+                             variant, stream());
+      EXPECT_TRUE(compare(out.get(), y, {0, 2e-7, true}, str(variant, ", prelu ", c)));
+      for (const GradientMode mode : kModes) {
+        std::vector<double> expected = dslope;
+        Guarded<float> to(c.elements(), stream()), sums(c.channels, stream());
+        if (mode == GradientMode::accumulate) {
+          sums.set(start);
+          for (std::size_t i = 0; i < start.size(); ++i) expected[i] += double{start[i]};
+        }
+        kernels::prelu_backward(to.data(), sums.data(), gradient.data(), in.data(), slopes.data(),
+                                c.outer, c.channels, c.inner, mode, variant, stream());
+        EXPECT_TRUE(compare(to.get(), dx, {0, 2e-7, true}, str(variant, ", prelu ", c)));
+        EXPECT_TRUE(compare(sums.get(), expected, sum_bound(length, std::sqrt(length)),
+                            str(variant, ", slopes of ", c)));
+        Guarded<float> again(c.channels, stream()), place(dy, stream());
+        if (mode == GradientMode::accumulate) again.set(start);
+        kernels::prelu_backward(nullptr, again.data(), gradient.data(), in.data(), slopes.data(),
+                                c.outer, c.channels, c.inner, mode, variant, stream());
+        EXPECT_TRUE(same_bits(again.get(), sums.get())) << variant << " without dx, " << c;
+        kernels::prelu_backward(place.data(), again.data(), place.data(), in.data(), slopes.data(),
+                                c.outer, c.channels, c.inner, GradientMode::overwrite, variant,
+                                stream());
+        EXPECT_TRUE(same_bits(place.get(), to.get())) << variant << " in place, " << c;
+      }
+      kernels::prelu_forward(in.data(), in.data(), slopes.data(), c.outer, c.channels, c.inner,
+                             variant, stream());
+      EXPECT_TRUE(same_bits(in.get(), out.get())) << variant << " in place, " << c;
+      in.set(x);
+    }
+  }
 }
 
 TEST_P(ActivationTest, BiasForwardMatchesOracle) {
