@@ -2,6 +2,8 @@
 // Compiled once per instruction set: see kernels/isa.h.
 #include "kernels/conv/cpu/templates.h"
 
+#include "kernels/conv/cpu/grouped.h"
+#include "kernels/conv/cpu/grouped_table.h"
 #include "kernels/conv/cpu/implicit_gemm.h"
 #include "kernels/conv/cpu/table.h"
 #include "kernels/conv/cpu/weight_gradient.h"
@@ -18,6 +20,12 @@ extern const ConvCpu conv_cpu = {
     cpu::conv2d_forward_scratch,
     cpu::conv2d_backward_data_scratch,
     cpu::conv2d_backward_weights_scratch,
+};
+
+extern const GroupedConvCpu grouped_conv_cpu = {
+    cpu::grouped_conv2d_forward<float>,
+    cpu::grouped_conv2d_backward_data<float>,
+    cpu::grouped_conv2d_backward_weights<float>,
 };
 
 }  // namespace weft::kernels::WEFT_ISA

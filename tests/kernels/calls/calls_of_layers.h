@@ -5,6 +5,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/batch_norm/over_ranks.h"
+#include "kernels/conv/grouped.h"
 #include "kernels/conv/parts/validate.h"
 #include "kernels/conv_relu_pool/conv_relu_pool.h"
 #include "kernels/dropout/dropout.h"
@@ -33,6 +34,12 @@ inline Calls activation_calls() {
       kernels::activation_backward(a.at("dx"), a.at("dy"), a.at("y"), n, kind, mode, a.stream);
     };
   };
+  const auto prelu_backward = [](GradientMode mode) {
+    return [=](CallOf a) {
+      kernels::prelu_backward(a.at("dx"), a.at("dslope"), a.at("dy"), a.at("x"), a.at("slope"), 4,
+                              4, 4, mode, a.stream);
+    };
+  };
   const auto bias_backward = [](GradientMode mode) {
     return
         [=](CallOf a) { kernels::bias_backward(a.at("db"), a.at("dy"), 4, 4, 4, mode, a.stream); };
@@ -41,12 +48,23 @@ inline Calls activation_calls() {
       {.function = "activation_forward",
        .arrays = {out("y", n).may_be("x"), in("x", n)},
        .run = forward(Activation::tanh),
-       .refused = {{"kind", forward(Activation(3))}, {"kind", forward(Activation(-1))}}},
+       .refused = {{"kind", forward(Activation(11))}, {"kind", forward(Activation(-1))}}},
       {.function = "activation_backward",
        .arrays = {out("dx", n).may_be("dy"), in("dy", n), in("y", n)},
        .run = backward(Activation::relu, GradientMode::overwrite),
-       .refused = {{"kind", backward(Activation(7), GradientMode::overwrite)},
+       .refused = {{"kind", backward(Activation(11), GradientMode::overwrite)},
                    {"mode", backward(Activation::relu, kNoMode)}}},
+      {.function = "prelu_forward",
+       .arrays = {out("y", n).may_be("x"), in("x", n), in("slope", 4)},
+       .run =
+           [](CallOf a) {
+             kernels::prelu_forward(a.at("y"), a.at("x"), a.at("slope"), 4, 4, 4, a.stream);
+           }},
+      {.function = "prelu_backward",
+       .arrays = {out("dx", n).may_be("dy").or_null(), out("dslope", 4), in("dy", n), in("x", n),
+                  in("slope", 4)},
+       .run = prelu_backward(GradientMode::overwrite),
+       .refused = {{"mode", prelu_backward(kNoMode)}}},
       {.function = "bias_forward",
        .arrays = {out("y", n).may_be("x"), in("x", n), in("bias", 4)},
        .run =
@@ -211,6 +229,42 @@ inline Calls conv_calls() {
        .refused = {{"mode", backward_weights(kNoMode)}},
        .workspace_bytes = bytes(ConvPass::backward_weights),
        .workspace_alignment = kernels::kConvWorkspaceAlignment},
+  };
+}
+
+inline Calls grouped_conv_calls() {
+  using kernels::Epilogue;
+  static constexpr kernels::GroupedConvDims d{2, 2, 8, 8, 2, 3, 3, 1, 1, 1, 1, 1, 1, 2};
+  constexpr std::int64_t n = 256, w = 18;
+  const auto forward = [](Epilogue epilogue) {
+    return [=](CallOf a) {
+      grouped_conv2d_forward(a.at("y"), a.at("x"), a.at("w"), a.at("bias"), d, epilogue, a.stream);
+    };
+  };
+  const auto backward_data = [](GradientMode mode) {
+    return [=](CallOf a) {
+      grouped_conv2d_backward_data(a.at("dx"), a.at("dy"), a.at("w"), d, mode, a.stream);
+    };
+  };
+  const auto backward_weights = [](GradientMode mode) {
+    return [=](CallOf a) {
+      grouped_conv2d_backward_weights(a.at("dw"), a.at("db"), a.at("dy"), a.at("x"), d, mode,
+                                      a.stream);
+    };
+  };
+  return {
+      {.function = "grouped_conv2d_forward",
+       .arrays = {out("y", n), in("x", n), in("w", w), in("bias", 2).or_null()},
+       .run = forward(Epilogue::relu),
+       .refused = {{"epilogue", forward(Epilogue(7))}}},
+      {.function = "grouped_conv2d_backward_data",
+       .arrays = {out("dx", n), in("dy", n), in("w", w)},
+       .run = backward_data(GradientMode::overwrite),
+       .refused = {{"mode", backward_data(kNoMode)}}},
+      {.function = "grouped_conv2d_backward_weights",
+       .arrays = {out("dw", w), out("db", 2).or_null(), in("dy", n), in("x", n)},
+       .run = backward_weights(GradientMode::overwrite),
+       .refused = {{"mode", backward_weights(kNoMode)}}},
   };
 }
 

@@ -20,26 +20,13 @@ namespace {
 
 Calls all_calls() {
   Calls all;
-  for (Calls (*calls)() : {activation_calls,
-                           all_reduce_calls,
-                           batch_calls,
-                           batch_norm_calls,
-                           conv_calls,
-                           conv_relu_pool_calls,
-                           dropout_and_loss_calls,
-                           fused_cnn_calls,
-                           fused_mlp_calls,
-                           gemm_calls,
-                           histogram_calls,
-                           image_calls,
-                           memory_calls,
-                           nbody_calls,
-                           optimizer_calls,
-                           other_array_calls,
-                           pool_calls,
-                           reduce_calls,
-                           scan_calls,
-                           softmax_calls}) {
+  for (Calls (*calls)() :
+       {activation_calls,  all_reduce_calls,   batch_calls,          batch_norm_calls,
+        conv_calls,        grouped_conv_calls, conv_relu_pool_calls, dropout_and_loss_calls,
+        fused_cnn_calls,   fused_mlp_calls,    gemm_calls,           histogram_calls,
+        image_calls,       memory_calls,       nbody_calls,          optimizer_calls,
+        other_array_calls, pool_calls,         reduce_calls,         scan_calls,
+        softmax_calls}) {
     for (KernelCall& call : calls()) all.push_back(std::move(call));
   }
   return all;
@@ -192,8 +179,8 @@ TEST(CallCheck, MessagesSayWhatWasExpectedAndFound) {
   EXPECT_USAGE_ERROR(kernels::activation_forward(x + 1, x, 7, relu, stream),
                      "activation_forward: y overlaps x in part, expected the very same memory or "
                      "other memory");
-  EXPECT_USAGE_ERROR(kernels::activation_forward(x, x, 8, kernels::Activation(7), stream),
-                     "activation_forward: kind is 7, expected an enumerator from 0 to 2");
+  EXPECT_USAGE_ERROR(kernels::activation_forward(x, x, 8, kernels::Activation(11), stream),
+                     "activation_forward: kind is 11, expected an enumerator from 0 to 10");
   EXPECT_USAGE_ERROR(kernels::gemm(x, x, x + 1, nullptr, {1, 1, 1}, {}, stream),
                      "gemm: c is the memory of a, expected other memory");
   EXPECT_USAGE_ERROR(kernels::gemm(x, x + 1, x + 2, nullptr, {1, 1, 1}, {.beta = kInf}, stream),
