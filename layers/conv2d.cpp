@@ -2,7 +2,9 @@
 #include "layers/conv2d.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "layers/grouped_conv2d.h"
 #include "layers/initial.h"
 
 namespace weft::layers {
@@ -40,12 +42,21 @@ Conv2d::Conv2d(std::string name, std::int64_t in_channels, std::int64_t out_chan
       window_(window),
       bias_(bias) {}
 
+// With groups or dilation it is a GroupedConv2d.
 LayerText Conv2d::read(Words& words) {
   const std::int64_t filters = words.number("a number of filters", 1, kMostFeatures);
-  const Window window = Window::read(words, false);
-  const bool bias = !words.accept("no_bias");
-  return {[=](const LayerSite& site) {
-    return std::make_unique<Conv2d>(site.name, site.input[1], filters, window, bias);
+  GroupedConv2d::Options options{.window = Window::read(words, false)};
+  if (words.accept("dilation")) {
+    std::tie(options.dilation_h, options.dilation_w) = words.extents("a dilation", 1);
+  }
+  if (words.accept("groups")) options.groups = words.number("groups", 1, kMostFeatures);
+  options.bias = !words.accept("no_bias");
+  return {[=](const LayerSite& site) -> std::unique_ptr<Layer> {
+    const std::int64_t channels = site.input[1];
+    if (options.groups == 1 && options.dilation_h == 1 && options.dilation_w == 1) {
+      return std::make_unique<Conv2d>(site.name, channels, filters, options.window, options.bias);
+    }
+    return std::make_unique<GroupedConv2d>(site.name, channels, filters, options);
   }};
 }
 
@@ -56,12 +67,17 @@ OnnxWords Conv2d::from_onnx(OnnxReader& node) {
     node.fail(str("its kernel_shape is ", kernel[0], "x", kernel[1], ", that of its weight ",
                   weight[2], "x", weight[3]));
   }
-  node.require("group", 1);
-  node.require_ones("dilations");
   OnnxWords said{.words = str("conv ", weight[0], " ", kernel[0], "x", kernel[1],
                               strides_and_pads(node, false)),
                  .tensors = {{1}},
                  .features = weight[0]};
+  const auto dilations = node.numbers("dilations", {1, 1});
+  if (dilations[0] != 1 || dilations[1] != 1) {
+    said.words += str(" dilation ", extents_text(dilations[0], dilations[1]));
+  }
+  if (const std::int64_t groups = node.number("group", 1); groups != 1) {
+    said.words += str(" groups ", groups);
+  }
   if (node.has_input(2)) {
     node.extents(2, 1);
     said.tensors.push_back({2});

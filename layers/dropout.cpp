@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "layers/dropout.h"
 
-#include <array>
-#include <charconv>
-
 #include "kernels/dropout/dropout.h"
 
 namespace weft::layers {
@@ -35,9 +32,7 @@ OnnxWords Dropout::from_onnx(OnnxReader& node) {
     if (values.size() != 1) node.fail(str("expected one ratio, found ", values.size()));
     rate = values[0];
   }
-  std::array<char, 32> text{};
-  const char* end = std::to_chars(text.data(), text.data() + text.size(), rate).ptr;
-  return {.words = str("dropout ", std::string_view(text.data(), end))};
+  return {.words = "dropout " + number_text(rate)};
 }
 
 void Dropout::apply(float* y, ConstFloatView x, const LayerContext& context,

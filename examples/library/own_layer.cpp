@@ -12,56 +12,60 @@ namespace {
 
 using namespace weft::layers;
 
-// y = x where x > 0, and slope x elsewhere. On the CPU alone: on a GPU it would launch() a kernel.
-class LeakyReLU final : public Layer {
+// y = x where x > theta, and 0 elsewhere. On the CPU alone: on a GPU it would launch() a kernel.
+class ThresholdedReLU final : public Layer {
  public:
-  LeakyReLU(std::string name, float slope) : Layer(std::move(name)), slope_(slope) {}
+  ThresholdedReLU(std::string name, float theta) : Layer(std::move(name)), theta_(theta) {}
 
   static LayerText read(Words& words) {
-    const float slope = words.real("a slope from 0 to less than 1", 0, 1);
-    return {
-        [slope](const LayerSite& site) { return std::make_unique<LeakyReLU>(site.name, slope); }};
+    const float theta = words.real("a number from 0 to less than 1", 0, 1);
+    return {[theta](const LayerSite& site) {
+      return std::make_unique<ThresholdedReLU>(site.name, theta);
+    }};
   }
   static OnnxWords from_onnx(OnnxReader& node) {
-    return {.words = weft::str("leaky_relu ", node.real("alpha", 0.01f))};
+    return {.words = weft::str("thresholded_relu ", node.real("alpha", 1.0f))};
   }
-  OnnxNode onnx(const weft::Shape&) const override { return {"LeakyRelu", {{"alpha", slope_}}}; }
+  OnnxNode onnx(const weft::Shape&) const override {
+    return {"ThresholdedRelu", {{"alpha", theta_}}};
+  }
 
-  std::string_view type() const override { return "LeakyReLU"; }
-  std::string describe() const override { return weft::str("LeakyReLU(", slope_, ")"); }
+  std::string_view type() const override { return "ThresholdedReLU"; }
+  std::string describe() const override { return weft::str("ThresholdedReLU(", theta_, ")"); }
   LayerTraits traits() const override { return {.in_place = true}; }
 
  protected:
   weft::Shape do_output_shape(const weft::Shape& input) const override { return input; }
   void do_forward(const ForwardCall& call) const override {
-    scale(call.y.data, call.x.data, call.x.data, call.x.elements());
+    for (std::int64_t i = 0; i < call.x.elements(); ++i) {
+      call.y.data[i] = call.x.data[i] > theta_ ? call.x.data[i] : 0;
+    }
   }
-  void do_backward(const BackwardCall& call) const override {  // y has the sign of x
-    if (call.dx.data != nullptr) scale(call.dx.data, call.dy.data, call.y.data, call.y.elements());
+  void do_backward(const BackwardCall& call) const override {
+    if (call.dx.data == nullptr) return;
+    for (std::int64_t i = 0; i < call.y.elements(); ++i) {
+      call.dx.data[i] = call.y.data[i] > 0 ? call.dy.data[i] : 0;
+    }
   }
 
  private:
-  void scale(float* to, const float* from, const float* sign, std::int64_t n) const {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = sign[i] > 0 ? from[i] : slope_ * from[i];
-  }
-
-  float slope_;
+  float theta_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   if (argc != 2) return std::puts("usage: own_layer RUN_DIR"), 2;
-  register_layer({.type = "LeakyReLU",
-                  .word = "leaky_relu",
-                  .arguments = "SLOPE",
-                  .stem = "leaky",
-                  .read = LeakyReLU::read,
-                  .onnx = {{"LeakyRelu", LeakyReLU::from_onnx}}});
+  register_layer({.type = "ThresholdedReLU",
+                  .word = "thresholded_relu",
+                  .arguments = "THETA",
+                  .stem = "threshold",
+                  .read = ThresholdedReLU::read,
+                  .onnx = {{"ThresholdedRelu", ThresholdedReLU::from_onnx}}});
 
   weft::models::TrainConfig config;
-  config.network.name = "leaky.net";
-  config.network.definition = "linear 64\nleaky_relu 0.125\nlinear classes\n";
+  config.network.name = "own.net";
+  config.network.definition = "linear 64\nthresholded_relu 0.125\nlinear classes\n";
   const auto digits = weft::data::generate_digits({.train = 4000, .test = 500});
   config.dataset = digits.name;
   config.epochs = 3;
@@ -73,7 +77,7 @@ int main(int argc, char** argv) try {
   const weft::models::Model model = weft::models::load_model(argv[1]);
   bool same = true;
   if (weft::models::knows_onnx()) {
-    const auto file = std::filesystem::path(argv[1]) / "leaky.onnx";
+    const auto file = std::filesystem::path(argv[1]) / "own.onnx";
     weft::models::write_onnx(file, model);
     const weft::models::Model back = weft::models::read_onnx(file).model;
     same = back.info.network.definition == model.info.network.definition &&

@@ -14,11 +14,34 @@
 
 namespace weft::layers {
 
-// What a layer is in a file. Its parameters and then its buffers are the inputs behind the first.
+// What a node reads.
+struct OnnxInput {
+  enum class Kind { data, tensor, node, number, numbers };
+  Kind kind = Kind::data;                   // what the layers before have made
+  std::string name = {};                    // tensor: a parameter or a buffer of the layer
+  int index = 0;                            // node: one of OnnxNode::before
+  float value = 0;                          // number: a constant without extents
+  std::vector<std::int64_t> integers = {};  // numbers: a constant of this many
+
+  static OnnxInput data() { return {}; }
+  static OnnxInput tensor(std::string name) { return {Kind::tensor, std::move(name)}; }
+  static OnnxInput of_node(int index) { return {Kind::node, {}, index}; }
+  static OnnxInput of_number(float value) { return {Kind::number, {}, 0, value}; }
+  static OnnxInput of_numbers(std::vector<std::int64_t> integers) {
+    return {Kind::numbers, {}, 0, 0, std::move(integers)};
+  }
+};
+
+// What a layer is in a file.
 struct OnnxNode {
   using Value = std::variant<std::int64_t, float, std::vector<std::int64_t>>;
   std::string type;  // "Conv"; empty: in inference the layer does nothing
   std::vector<std::pair<std::string, Value>> attributes = {};
+  // Empty: what the layers before have made and, of the layer's own node, its parameters and then
+  // its buffers.
+  std::vector<OnnxInput> inputs = {};
+  // The operators in front of this one, where a layer is several. They have none themselves.
+  std::vector<OnnxNode> before = {};
 };
 
 // One node of a file. An attribute that the file does not have is `otherwise`; one that nobody asks

@@ -2,6 +2,7 @@
 #include "layers/registry/words.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -28,6 +29,12 @@ std::optional<Number> whole(std::string_view text) {
 }
 
 }  // namespace
+
+std::string number_text(float value) {
+  std::array<char, 32> text{};
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return std::string(std::string_view(text.data(), end));
+}
 
 Words::Words(std::string_view text, std::string_view where) : rest_(text), where_(where) {
   advance();

@@ -11,6 +11,9 @@ namespace weft::layers {
 
 inline constexpr std::int64_t kMostFeatures = 1 << 20;  // of one layer in a text
 
+// A number as a text has it: the shortest that Words::real() reads as the same float.
+std::string number_text(float value);
+
 class Words {
  public:
   // A word, a brace, or the end of a line (empty text), with its place from 1.

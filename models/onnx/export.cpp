@@ -47,10 +47,14 @@ class GraphWriter {
     const std::string from = value(wires.input);
     values_.push_back(said.type.empty() ? from : layer.name());
     if (said.type.empty()) return;
-    onnx::NodeProto& node = add_node(said.type, layer.name(), from);
-    for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
-    for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
-    for (const auto& [name, number] : said.attributes) add_attribute(node, name, number);
+    for (std::size_t i = 0; i < said.before.size(); ++i) {
+      add_said(said.before[i], layer, part_name(layer, static_cast<int>(i)), from);
+    }
+    onnx::NodeProto& node = add_said(said, layer, layer.name(), from);
+    if (said.inputs.empty()) {
+      for (const auto& spec : layer.parameters()) node.add_input(layer.name() + "." + spec.name);
+      for (const auto& spec : layer.buffers()) node.add_input(layer.name() + "." + spec.name);
+    }
     if (wires.other >= 0) node.add_input(value(wires.other));
   }
 
@@ -66,6 +70,52 @@ class GraphWriter {
   std::string last() const { return value(static_cast<int>(values_.size()) - 1); }
   const std::string& value(int layer) const {
     return layer < 0 ? input_ : values_[static_cast<std::size_t>(layer)];
+  }
+
+  static std::string part_name(const Layer& layer, int part) {
+    return str(layer.name(), "/", part);
+  }
+
+  // A node that a layer says, with the inputs that it names.
+  onnx::NodeProto& add_said(const layers::OnnxNode& said, const Layer& layer,
+                            const std::string& name, const std::string& from) {
+    std::vector<std::string> inputs;
+    for (const layers::OnnxInput& input : said.inputs) {
+      inputs.push_back(input_of(input, layer, from));
+    }
+    onnx::NodeProto& node = add_node(said.type, name, from);
+    if (!inputs.empty()) node.mutable_input()->Assign(inputs.begin(), inputs.end());
+    for (const auto& [attribute, number] : said.attributes) {
+      add_attribute(node, attribute, number);
+    }
+    return node;
+  }
+
+  // The name of an input. A constant becomes a node of its own: the tensors of the file are those
+  // of the model.
+  std::string input_of(const layers::OnnxInput& input, const Layer& layer,
+                       const std::string& from) {
+    using Kind = layers::OnnxInput::Kind;
+    if (input.kind == Kind::data) return from;
+    if (input.kind == Kind::tensor) return layer.name() + "." + input.name;
+    if (input.kind == Kind::node) return part_name(layer, input.index);
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type("Constant");
+    node.set_name(str("constant/", graph_.node_size()));
+    node.add_output(node.name());
+    onnx::AttributeProto& value = *node.add_attribute();
+    value.set_name("value");
+    value.set_type(onnx::AttributeProto::TENSOR);
+    onnx::TensorProto& constant = *value.mutable_t();
+    if (input.kind == Kind::number) {
+      constant.set_data_type(onnx::TensorProto::FLOAT);
+      constant.add_float_data(input.value);
+    } else {
+      constant.set_data_type(onnx::TensorProto::INT64);
+      constant.add_dims(std::ssize(input.integers));
+      for (const std::int64_t number : input.integers) constant.add_int64_data(number);
+    }
+    return node.name();
   }
 
   onnx::NodeProto& add_node(const std::string& type, const std::string& name,

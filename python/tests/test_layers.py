@@ -69,7 +69,8 @@ for _name, _word, _example in weft._core.layer_names():
         continue
     _line = f"{_word} {_example}"
     _x = floats(4, 7) if _word == "linear" else IMAGE
-    _tensors = {"conv": [floats(3, 3, 3, 2), floats(3)], "linear": [floats(5, 7), floats(5)]}.get(_word, [])
+    _tensors = {"conv": [floats(3, 3, 3, 2), floats(3)], "linear": [floats(5, 7), floats(5)],
+                "prelu": [floats(1)]}.get(_word, [])
     STEPS[_line] = ([_x, *_tensors], partial(layers.forward, _line),
                     lambda dy, y, *inputs, line=_line: layers.backward(line, dy, *inputs))
 

@@ -229,12 +229,61 @@ def linear_classifier():
     return g
 
 
+def activations(name, opset, *operators):
+    """Operators of one number, behind each other: (type, attributes) or, with tensors, (type, tensors, attributes)."""
+    g = Graph(name, opset=opset)
+    c = g.node("Conv", "x", g.drawn(4, 1, 3, 3, scale=3))
+    for operator, *tensors, attributes in operators:
+        c = g.node(operator, c, *(g.tensor(values) for values in tensors), **attributes)
+        c = g.node("Conv", c, g.drawn(4, 4, 1, 1, scale=1))
+    g.linear(g.node("Flatten", c), 144)
+    return g
+
+
+def gates(name, opset, channels_last):
+    """SiLU, HardSwish and both forms of GELU, as PyTorch, TensorFlow and others write them."""
+    g = Graph(name, opset=opset)
+    c = g.node("Conv", "x", g.drawn(4, 1, 3, 3, scale=3))
+    if channels_last:
+        c = g.node("Transpose", c, perm=[0, 2, 3, 1])
+    c = g.node("Mul", c, g.node("Sigmoid", c))
+    c = g.node("Mul", c, g.node("HardSigmoid", c, alpha=1 / 6, beta=0.5))
+    c = g.node("Div", g.node("Mul", c, g.node("Clip", g.node("Add", c, g.tensor(3)), g.tensor(0), g.tensor(6))), g.tensor(6))
+    erf = g.node("Add", g.node("Erf", g.node("Mul", c, g.tensor(0.5 ** 0.5))), g.tensor(1))
+    c = g.node("Mul", g.node("Mul", c, erf), g.tensor(0.5))
+    cube = g.node("Mul", g.node("Pow", c, g.tensor(3)), g.tensor(0.044715))
+    u = g.node("Mul", g.node("Add", c, cube), g.tensor((2 / np.pi) ** 0.5))
+    c = g.node("Mul", g.node("Mul", g.tensor(0.5), c), g.node("Add", g.tensor(1), g.node("Tanh", u)))
+    g.linear(g.node("Flatten", c), 144)
+    return g
+
+
+def mobile():
+    """Depthwise and pointwise convolutions, groups, dilation, and a normalisation behind a group."""
+    g = Graph("mobile")
+    c = g.node("Conv", "x", g.drawn(4, 1, 3, 3), g.drawn(4), pads=[1] * 4)
+    c = g.node("Conv", c, g.drawn(4, 1, 3, 3), pads=[1] * 4, group=4)
+    c = g.node("BatchNormalization", c, *[g.drawn(4) for _ in range(3)], g.tensor(g.random.uniform(0.5, 2, 4)))
+    c = g.node("Conv", g.node("Clip", c, g.tensor(0), g.tensor(6)), g.drawn(6, 4, 1, 1), g.drawn(6))
+    c = g.node("Conv", c, g.drawn(4, 3, 3, 3), g.drawn(4), group=2, strides=[2, 1], auto_pad="SAME_UPPER")
+    c = g.node("Conv", c, g.drawn(8, 1, 2, 2), group=4, dilations=[2, 3], pads=[0, 1, 1, 0])
+    g.linear(g.node("Flatten", c), 8 * 3 * 6)
+    return g
+
+
 def all_graphs():
     yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
                 dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
                 normalised_rows("old-rows", True), factors(), constants(), squeezed(), scaled_row(), rows_as_images(),
                 scaled_images("scaled-images", False), scaled_images("turned-images", True), many_outputs(),
-                linear_classifier())
+                linear_classifier(),
+                activations("slopes", 17, ("LeakyRelu", {"alpha": 0.2}), ("Elu", {"alpha": 0.5}), ("PRelu", 0.25, {}),
+                            ("PRelu", [[[0.5]], [[-1]], [[2]], [[0]]], {})),
+                activations("smooth", 20, ("Gelu", {}), ("HardSwish", {}), ("Gelu", {"approximate": "tanh"})),
+                activations("bounds", 17, ("Clip", 0, 6, {}), ("Clip", -1, 2, {}), ("HardSigmoid", {"alpha": 0.3})),
+                activations("old-activations", 9, ("LeakyRelu", {}), ("Elu", {}), ("HardSigmoid", {}),
+                            ("Clip", {"min": 0.0, "max": 6.0}), ("PRelu", [0.5], {})),
+                mobile(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
     python3 tests/interop/onnx_interop.py --weft build/cpu/weft --random-model build/cpu/tests/random_model
 
-For every built-in network, and two of files with residual blocks, with random numbers:
+For every built-in network, and those of files with residual blocks and with each layer, with random numbers:
   weft -> onnx      the onnx package finds the exported file valid, and onnxruntime gives the logits of
                     `weft predict --json` to %(limit).0e, absolute and of the largest; in batches of 1 and
                     of all pictures. Its tensors are those of model.safetensors, bit by bit
@@ -53,7 +53,8 @@ PICTURES = 16
 __doc__ %= {"limit": LIMIT}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT_IN = sorted(path.stem for path in (ROOT / "models" / "networks").glob("*.net"))
-FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net"]
+FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net",
+         ROOT / "tests" / "interop" / "layers.net"]
 
 
 def run(*command):
@@ -265,13 +266,10 @@ def check_exporters(report, weft, folder):
 
 # Where they are, more files with their right answers.
 CASES = ROOT.parent / "shared" / "cases" / "interop"
-NOT_YET = {"onnx-relu6"}  # layers that Weft has not
 
 
 def check_cases(report, weft, folder):
     for case in sorted(CASES.glob("onnx-*")):
-        if case.name in NOT_YET:
-            continue
         said = json.loads((case / "EXPECTED.json").read_text())
         flags = said["command"].split(";")[0].split()[5:]  # behind "weft import m.onnx --out run"
         key, = (key for key in said if key.startswith("onnxruntime_output_"))

@@ -16,9 +16,11 @@
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
+#include "layers/grouped_conv2d.h"
 #include "layers/linear.h"
 #include "layers/network/residual.h"
 #include "layers/pool2d.h"
+#include "layers/prelu.h"
 #include "layers/softmax.h"
 
 namespace weft::test {
@@ -98,6 +100,29 @@ inline ReferenceLayer conv2d(const char* name, std::int64_t in, std::int64_t out
           }};
 }
 
+inline ReferenceLayer grouped_conv2d(const char* name, std::int64_t in, std::int64_t out,
+                                     const layers::GroupedConv2d::Options& options) {
+  return {std::make_unique<layers::GroupedConv2d>(name, in, out, options),
+          [=](Values& y, const Values& x, const double* w) {
+            const auto& [window, groups, dilation_h, dilation_w, bias] = options;
+            const std::int64_t channels = in / groups, taps = window.kernel_h * window.kernel_w;
+            for (std::int64_t k = 0; k < y.shape.elements(); ++k) {
+              const std::int64_t q = k % y.shape[3], p = k / y.shape[3] % y.shape[2];
+              const std::int64_t o = k / y.shape[3] / y.shape[2] % out;
+              y.at(k) = bias ? w[out * channels * taps + o] : 0;
+              for (std::int64_t t = 0; t < channels * taps; ++t) {
+                const std::int64_t r = t % taps / window.kernel_w, s = t % window.kernel_w;
+                const std::int64_t i = p * window.stride_h + r * dilation_h - window.pad_h;
+                const std::int64_t j = q * window.stride_w + s * dilation_w - window.pad_w;
+                if (i < 0 || i >= x.shape[2] || j < 0 || j >= x.shape[3]) continue;
+                y.at(k) += w[o * channels * taps + t] *
+                           x.at(k / (y.shape[3] * y.shape[2] * out),
+                                o / (out / groups) * channels + t / taps, i, j);
+              }
+            }
+          }};
+}
+
 inline ReferenceLayer max_pool2d(const char* name, const layers::Window& window) {
   return {std::make_unique<layers::MaxPool2d>(name, window),
           [=](Values& y, const Values& x, const double*) {
@@ -140,6 +165,61 @@ inline ReferenceLayer sigmoid(const char* name) {
 inline ReferenceLayer tanh(const char* name) {
   return {std::make_unique<layers::Tanh>(name),
           element_wise([](double x) { return std::tanh(x); })};
+}
+
+inline ReferenceLayer leaky_relu(const char* name) {
+  return {std::make_unique<layers::LeakyReLU>(name, 0.25f),
+          element_wise([](double x) { return std::max(x, 0.0) + 0.25 * std::min(x, 0.0); })};
+}
+
+inline ReferenceLayer elu(const char* name) {
+  return {std::make_unique<layers::ELU>(name, 0.75f),
+          element_wise([](double x) { return x > 0 ? x : 0.75 * (std::exp(x) - 1); })};
+}
+
+inline ReferenceLayer silu(const char* name) {
+  return {std::make_unique<layers::SiLU>(name),
+          element_wise([](double x) { return x / (1 + std::exp(-x)); })};
+}
+
+inline ReferenceLayer gelu(const char* name, bool by_tanh) {
+  return {std::make_unique<layers::GELU>(name, by_tanh),
+          by_tanh ? element_wise([](double x) {
+            const double u = std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3));
+            return 0.5 * x * (1 + std::tanh(u));
+          })
+                  : element_wise(
+                        [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); })};
+}
+
+inline ReferenceLayer hard_swish(const char* name) {
+  return {std::make_unique<layers::HardSwish>(name),
+          element_wise([](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); })};
+}
+
+inline ReferenceLayer hard_sigmoid(const char* name) {
+  return {std::make_unique<layers::HardSigmoid>(name, 0.75f, 0.5f),
+          element_wise([](double x) { return std::clamp(0.75 * x + 0.5, 0.0, 1.0); })};
+}
+
+inline ReferenceLayer relu6(const char* name) {
+  return {std::make_unique<layers::ReLU6>(name),
+          element_wise([](double x) { return std::clamp(x, 0.0, 6.0); })};
+}
+
+inline ReferenceLayer clip(const char* name) {
+  return {std::make_unique<layers::Clip>(name, -0.625f, 0.5f),
+          element_wise([](double x) { return std::clamp(x, -0.625, 0.5); })};
+}
+
+inline ReferenceLayer prelu(const char* name, std::int64_t slopes) {
+  return {std::make_unique<layers::PReLU>(name, slopes),
+          [=](Values& y, const Values& x, const double* p) {
+            const std::int64_t inner = slopes == 1 ? 1 : x.shape.elements() / x.shape[0] / slopes;
+            for (std::int64_t i = 0; i < x.shape.elements(); ++i) {
+              y.at(i) = std::max(x.at(i), 0.0) + p[i / inner % slopes] * std::min(x.at(i), 0.0);
+            }
+          }};
 }
 
 // The mask that training step `step` draws for the layer at `index`.

@@ -80,6 +80,22 @@ TEST_P(Gradients, Conv2d) {
   check_layer({1, 5, 5}, conv2d("conv", 1, 2, Window::square(5)), 1);
 }
 
+TEST_P(Gradients, GroupedConv2d) {
+  const Window same = Window::square(3, 1, 1);
+  check_layer({4, 5, 6}, grouped_conv2d("conv", 4, 4, {.window = same, .groups = 4}));
+  check_layer({4, 5, 6}, grouped_conv2d("conv", 4, 6, {{3, 2, 2, 1, 1, 0}, 2, 1, 1, false}));
+  check_layer({2, 7, 8}, grouped_conv2d("conv", 2, 3, {Window::square(3, 1, 2), 1, 2, 3}));
+  // Depthwise and pointwise layers with their ReLUs, as in MobileNets.
+  for (const bool fuse : {true, false}) {
+    check(
+        {2, 6, 6},
+        stack(conv2d("c1", 2, 4, same), relu("r1"),
+              grouped_conv2d("c2", 4, 4, {.window = same, .groups = 4}), relu("r2"),
+              conv2d("c3", 4, 3, Window::square(1)), relu("r3"), flatten("f"), linear("l", 108, 3)),
+        random_floats(2 * 72, 23), 2, {2e-5, 2e-5}, {.fuse = fuse});
+  }
+}
+
 TEST_P(Gradients, MaxPool2d) {
   check({2, 6, 6}, stack(max_pool2d("pool", Window::square(2, 2))), distinct_floats(3 * 72), 3);
   check({1, 7, 5}, stack(max_pool2d("pool", Window::square(3, 2, 1))), distinct_floats(70), 2);
@@ -96,6 +112,36 @@ TEST_P(Gradients, Activations) {
   check_layer({13}, relu("relu"));
   check_layer({13}, sigmoid("sigmoid"));
   check_layer({2, 3, 3}, tanh("tanh"));
+}
+
+TEST_P(Gradients, ActivationsOfNetworks) {
+  check_layer({13}, leaky_relu("leaky_relu"));
+  check_layer({13}, elu("elu"));
+  check_layer({2, 3, 3}, silu("silu"));
+  check_layer({13}, gelu("gelu", false));
+  check_layer({13}, gelu("gelu", true));
+  check_layer({3, 2, 2}, hard_swish("hard_swish"));
+  check_layer({13}, hard_sigmoid("hard_sigmoid"));
+  check_layer({13}, relu6("relu6"));
+  check_layer({13}, clip("clip"));
+}
+
+TEST_P(Gradients, PReLU) {
+  check_layer({3, 4, 5}, prelu("prelu", 3));
+  check_layer({7}, prelu("prelu", 7));
+  check_layer({3, 2, 2}, prelu("prelu", 1));
+}
+
+// Backward of some reads x, and of others y: neither may be overwritten before.
+TEST_P(Gradients, ActivationsBehindEachOther) {
+  for (const bool fuse : {true, false}) {
+    const layers::KernelChoice kernels{.fuse = fuse};
+    check({2, 4, 4},
+          stack(conv2d("c1", 2, 3, Window::square(3)), silu("a1"), tanh("a2"), gelu("a3", false),
+                prelu("a4", 3), elu("a5"), flatten("f"), linear("l1", 12, 6), hard_swish("a6"),
+                sigmoid("a7"), linear("l2", 6, 4), silu("a8")),
+          random_floats(3 * 32, 22), 3, {2e-5, 2e-5}, kernels);
+  }
 }
 
 TEST_P(Gradients, Dropout) {

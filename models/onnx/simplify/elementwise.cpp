@@ -83,39 +83,76 @@ bool Writer::write_dropout(const NodeProto& node) {
   return true;
 }
 
-// Clip, and Max with a number.
+// Clip, and Max or Min with a number. The bounds become attributes, as before set 11.
 bool Writer::write_clip(const NodeProto& node) {
-  const bool is_max = node.op_type() == "Max";
-  const int at = is_max && seen(node, 0) == nullptr ? 1 : 0;
+  const bool is_clip = node.op_type() == "Clip";
+  const int at = !is_clip && seen(node, 0) == nullptr ? 1 : 0;
   const Seen* from = seen(node, at);
   if (from == nullptr || node.input_size() > 3) return false;
-  if (is_max && node.input_size() != 2) return false;
+  if (!is_clip && node.input_size() != 2) return false;
   const Attributes attributes(node, graph_.where);
   float low = attributes.real("min", -INFINITY), high = attributes.real("max", INFINITY);
   for (int i = 0; i < node.input_size(); ++i) {
     if (i == at || !has_input(node, i)) continue;
     const std::optional<Array> bound = array(node, i);
     if (!bound || !bound->is_real() || bound->count() != 1) return false;
-    (is_max || i == 1 ? low : high) = bound->reals[0];
+    (node.op_type() == "Max" || (is_clip && i == 1) ? low : high) = bound->reals[0];
   }
+  attributes.require_only({"min", "max"});
   constexpr float kMost = 3.4e38f;  // exporters write the largest float for none
-  NodeProto copy = node;
   const bool has_low = !(low <= -kMost), has_high = !(high >= kMost);
   if (!has_low && !has_high) {
-    attributes.require_only({"min", "max"});
     seen_.insert_or_assign(node.output(0), Seen(*from));
     return true;
   }
-  if (low == 0 && !has_high) {
-    attributes.require_only({"min", "max"});
-    copy.set_op_type("Relu");
-    copy.clear_attribute();
-    copy.clear_input();
-    copy.add_input(from->name);
-  } else {
-    for (int i = 0; i < node.input_size(); ++i) copy.set_input(i, resolved(node.input(i)));
-    copy.set_input(at, from->name);
+  const bool is_relu = low == 0 && !has_high;
+  NodeProto copy = node;
+  copy.set_op_type(is_relu ? "Relu" : "Clip");
+  copy.clear_attribute();
+  copy.clear_input();
+  copy.add_input(from->name);
+  if (has_low && !is_relu) set_real(copy, "min", low);
+  if (has_high) set_real(copy, "max", high);
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+// x to the power of one number.
+bool Writer::write_power(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || node.input_size() != 2 || node.attribute_size() > 0) return false;
+  const std::optional<Array> power = array(node, 1);
+  if (!power || power->count() != 1 || power->extents.size() > from->rank()) return false;
+  NodeProto copy = node;
+  copy.set_input(0, from->name);
+  copy.set_input(1, resolved(node.input(1)));
+  emit(std::move(copy), like(*from));
+  return true;
+}
+
+// The slopes become one for each channel, or one for all.
+bool Writer::write_prelu(const NodeProto& node) {
+  const Seen* from = seen(node, 0);
+  if (from == nullptr || node.input_size() != 2 || !from->extents) return false;
+  std::optional<Array> slopes = array(node, 1);
+  if (!slopes || !slopes->is_real() || slopes->extents.size() > from->rank()) return false;
+  if (slopes->count() != 1) {
+    if (!fits_into(*slopes, *from->extents)) return false;
+    if (!from->is_plain()) {
+      graph_.spend(static_cast<std::uint64_t>(slopes->count()) * 12);
+      slopes = as_written(*slopes, *from);
+      if (!slopes) return false;
+    }
+    const Extents written = extents_as_written(*from);
+    const std::size_t own = slopes->extents.size(), rank = written.size();
+    // The axis of the channels is the second one of the value.
+    if (own + 1 < rank || slopes->extents[own + 1 - rank] != slopes->count()) return false;
   }
+  graph_.spend(static_cast<std::uint64_t>(slopes->count()) * 4);
+  slopes->extents = {slopes->count()};
+  NodeProto copy = node;
+  copy.set_input(0, from->name);
+  copy.set_input(1, graph_.add(*slopes, node.input(1)));
   emit(std::move(copy), like(*from));
   return true;
 }

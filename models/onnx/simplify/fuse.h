@@ -6,6 +6,10 @@
 
 namespace weft::models::simplify {
 
+// Several nodes that compute a function of one value become the operator of that function:
+// x sigmoid(x) is a Swish, and x (1 + erf(x / sqrt(2))) / 2 a Gelu.
+void fuse_activations(Graph& graph);
+
 // A Pad by zeros becomes padding of the layer behind it, which may be more on one side.
 void fuse_pads(Graph& graph);
 

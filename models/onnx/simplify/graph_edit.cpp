@@ -155,6 +155,14 @@ void set_integer(onnx::NodeProto& node, const char* name, std::int64_t value) {
   attribute.set_i(value);
 }
 
+void set_real(onnx::NodeProto& node, const char* name, float value) {
+  remove_attribute(node, name);
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::FLOAT);
+  attribute.set_f(value);
+}
+
 void set_integers(onnx::NodeProto& node, const char* name,
                   const std::vector<std::int64_t>& values) {
   remove_attribute(node, name);

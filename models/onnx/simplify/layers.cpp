@@ -50,8 +50,8 @@ std::optional<Array> as_bias(const Array& bias, std::int64_t count) {
   return made;
 }
 
-// A kernel with zeros between its values, where it has a dilation, and around them, where the
-// padding is not the same on both sides: as many more as make it so.
+// A kernel with zeros around its values, where the padding is not the same on both sides: as many
+// more as make it so. A dilation becomes zeros between the values.
 Array widened(const Array& kernel, Windows& windows) {
   Numbers extents = kernel.extents, along = steps_of(extents);
   Array made{.extents = extents};
@@ -176,9 +176,7 @@ bool Writer::write_conv(const NodeProto& node) {
   const auto kernel_said = Attributes(node, graph_.where).integers("kernel_shape");
   if (windows && kernel_said.value_or(kernel_of_weight) == kernel_of_weight) {
     for (std::size_t i = 0; i < 2; ++i) (*made.extents)[i + 2] = windows->axes[i].out;
-    const auto is_odd = [](const AxisWindow& axis) {
-      return axis.before != axis.behind || axis.dilation != 1;
-    };
+    const auto is_odd = [](const AxisWindow& axis) { return axis.before != axis.behind; };
     const auto is_small = [](const AxisWindow& axis) {
       return axis.span() + std::max(axis.before, axis.behind) <= kMostKernel;
     };

@@ -56,6 +56,9 @@ void Writer::write_node(const NodeProto& node) {
       {"Dropout", &Writer::write_dropout},
       {"Clip", &Writer::write_clip},
       {"Max", &Writer::write_clip},
+      {"Min", &Writer::write_clip},
+      {"Pow", &Writer::write_power},
+      {"PRelu", &Writer::write_prelu},
       {"Add", &Writer::write_binary},
       {"Sub", &Writer::write_binary},
       {"Mul", &Writer::write_binary},
@@ -98,8 +101,7 @@ void Writer::write_node(const NodeProto& node) {
 void Writer::write_other(const NodeProto& node) {
   // Operators that keep the extents of what they read.
   constexpr std::string_view kKeepExtents[] = {"GroupNormalization", "InstanceNormalization",
-                                               "LayerNormalization", "LRN",
-                                               "LpNormalization",    "PRelu"};
+                                               "LayerNormalization", "LRN", "LpNormalization"};
   NodeProto copy = node;
   for (std::string& input : *copy.mutable_input()) input = plain(input);
   for (const std::string& output : node.output()) {

@@ -63,6 +63,8 @@ class Writer {
   bool write_unary(const onnx::NodeProto& node);
   bool write_dropout(const onnx::NodeProto& node);
   bool write_clip(const onnx::NodeProto& node);
+  bool write_power(const onnx::NodeProto& node);
+  bool write_prelu(const onnx::NodeProto& node);
   bool write_binary(const onnx::NodeProto& node);
   bool write_scale(const onnx::NodeProto& node, int constant);
   bool write_softmax(const onnx::NodeProto& node);

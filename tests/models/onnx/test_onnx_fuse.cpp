@@ -43,7 +43,7 @@ TEST(OnnxFuse, APadByZerosIsPaddingOfItsLayer) {
 }
 
 // The kernel of an odd padding is one of more zeros, with the same padding on both sides.
-TEST(OnnxFuse, PaddingOfOneSideAndDilationBecomeZerosOfTheKernel) {
+TEST(OnnxFuse, PaddingOfOneSideBecomesZerosOfTheKernelAndDilationStays) {
   const onnx::ModelProto before = plain_file("conv 4 3x3 pad 1\nrelu\nflatten\nlinear classes\n");
   const auto weight =
       floats_in(tensor_named(const_cast<onnx::ModelProto&>(before), "conv1.weight"));
@@ -86,6 +86,20 @@ TEST(OnnxFuse, PaddingOfOneSideAndDilationBecomeZerosOfTheKernel) {
   set_numbers(node_named(file, "conv1"), "dilations", {2, 2});
   set_numbers(node_named(file, "conv1"), "pads", {2, 2, 2, 2});
   expect_same(file, zeros);
+  EXPECT_TRUE(definition_in(file).starts_with("conv 4 3x3 pad 2 dilation 2\n"));
+}
+
+TEST(OnnxFuse, GroupsAreReadAndWritten) {
+  for (const char* line : {"conv 4 3x3 pad 1 groups 2", "conv 6 3x2 stride 2 dilation 2x3 groups 2",
+                           "conv 4 3x3 dilation 2 no_bias"}) {
+    SCOPED_TRACE(line);
+    const std::string text = std::string(line) + "\nrelu\nflatten\nlinear classes\n";
+    const Model model = random_model(network_file(text));
+    onnx::ModelProto file = file_of(model);
+    file.clear_metadata_props();
+    EXPECT_EQ(definition_in(file), text);
+    EXPECT_EQ(logits_of(read(file).model), logits_of(model));
+  }
 }
 
 TEST(OnnxFuse, AutomaticPaddingThatIsTheSameOnBothSides) {

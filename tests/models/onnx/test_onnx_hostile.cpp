@@ -107,8 +107,8 @@ TEST(OnnxHostile, NodesThatReadWhatIsNotThere) {
 
 TEST(OnnxHostile, OperatorsThatWeftHasNot) {
   expect_refused({
-      {"node \"relu1\" (\"LeakyRelu\"): Weft has no layer",
-       [](auto& file) { node_named(file, "relu1").set_op_type("LeakyRelu"); }},
+      {"node \"relu1\" (\"Softsign\"): Weft has no layer",
+       [](auto& file) { node_named(file, "relu1").set_op_type("Softsign"); }},
       {"(\"Relu\" of \"com.example\"): Weft has no layer",
        [](auto& file) { node_named(file, "relu1").set_domain("com.example"); }},
       {"node \"conv1\" (\"FusedConv\" of \"com.microsoft\"): Weft has no layer for this operator, "
@@ -119,8 +119,12 @@ TEST(OnnxHostile, OperatorsThatWeftHasNot) {
          node_named(file, "conv1").set_domain("com.microsoft");
        }},
       {"(\"\\x1b[2J\\n\")", [](auto& file) { node_named(file, "relu1").set_op_type("\x1b[2J\n"); }},
-      {"expected group 1, found 2",
+      {"expected the tensor \"conv1.weight\" to be (4, 1, 3, 3), found (4, 2, 3, 3)",
        [](auto& file) { set_number(node_named(file, "conv1"), "group", 2); }},
+      {"expected groups from 1 to 1048576, found \"0\"",
+       [](auto& file) { set_number(node_named(file, "conv1"), "group", 0); }},
+      {"Conv2d expects groups that divide its channels, found 4 groups of 2 in, 4 out",
+       [](auto& file) { set_number(node_named(file, "conv1"), "group", 4); }},
       {"auto_pad \"SAME\"",
        [](auto& file) {
          onnx::AttributeProto& pad = attribute_named(node_named(file, "conv1"), "auto_pad");

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Activations in ONNX files: as one operator, and as the several nodes that exporters write.
+#ifdef WEFT_WITH_ONNX
+
+#include <algorithm>
+
+#include "tests/models/onnx/onnx_logits.h"
+
+namespace weft::models {
+namespace {
+
+using namespace weft::test;
+
+constexpr const char* kTail = "conv 4 3x3 pad 1\n";
+
+std::string with_line(const std::string& line) {
+  return kTail + line + "\nflatten\nlinear classes\n";
+}
+
+// A file whose convolution is followed by `type`, with attributes that the caller adds.
+onnx::ModelProto file_with(const std::string& type) {
+  onnx::ModelProto file = plain_file(with_line("relu"));
+  node_named(file, "relu1").set_op_type(type);
+  return file;
+}
+
+// The activation of conv1 is made by nodes that the caller has added; `last` is the last of them.
+onnx::ModelProto file_ending_in(onnx::ModelProto file, const std::string& last) {
+  node_named(file, "flatten").set_input(0, last);
+  return file;
+}
+
+TEST(OnnxActivations, AreWrittenAndReadBack) {
+  for (const char* line :
+       {"leaky_relu 0.01", "leaky_relu 0.3", "elu 1", "elu 0.25", "silu", "gelu", "gelu tanh",
+        "hard_swish", "hard_sigmoid 0.16666667 0.5", "hard_sigmoid 0.2 0.5", "relu6", "clip -1 2.5",
+        "prelu", "prelu shared"}) {
+    SCOPED_TRACE(line);
+    const Model model = random_model(network_file(with_line(line)));
+    onnx::ModelProto file = file_of(model);
+    file.clear_metadata_props();
+    EXPECT_EQ(definition_in(file), with_line(line));
+    EXPECT_TRUE(bits_of(read(file).model.parameters) == bits_of(model.parameters));
+  }
+}
+
+TEST(OnnxActivations, DefaultsAreThoseOfOnnx) {
+  const std::pair<const char*, const char*> kOperators[] = {
+      {"LeakyRelu", "leaky_relu 0.01"}, {"Elu", "elu 1"}, {"HardSigmoid", "hard_sigmoid 0.2 0.5"},
+      {"HardSwish", "hard_swish"},      {"Gelu", "gelu"}, {"Swish", "silu"},
+  };
+  for (const auto& [type, line] : kOperators) {
+    EXPECT_EQ(definition_in(file_with(type)), with_line(line)) << type;
+  }
+}
+
+TEST(OnnxActivations, NumbersThatNoLayerHasAreRefused) {
+  const auto refuses = [](const char* type, const char* name, float value, const char* message) {
+    onnx::ModelProto file = file_with(type);
+    set_real(node_named(file, "relu1"), name, value);
+    return throws(ErrorKind::data, message, [&] { read(file); });
+  };
+  EXPECT_TRUE(
+      refuses("LeakyRelu", "alpha", -0.5f, "node \"relu1\" (\"LeakyRelu\"): expected alpha"));
+  EXPECT_TRUE(refuses("Elu", "alpha", NAN, "expected alpha from 0 to below"));
+  EXPECT_TRUE(refuses("HardSigmoid", "alpha", -1, "expected alpha"));
+  EXPECT_TRUE(refuses("Swish", "alpha", 1.5f, "expected alpha 1"));
+  EXPECT_TRUE(refuses("Clip", "min", 1, "expected two bounds"));
+  EXPECT_TRUE(refuses("Elu", "gamma", 1, "Weft does not know its attribute \"gamma\""));
+}
+
+// Min and Max with numbers, in both orders.
+TEST(OnnxActivations, TwoBoundsAreAClip) {
+  onnx::ModelProto file = plain_file(with_line("relu"));
+  add_tensor(file, "six", {}, {6});
+  add_node_at_end(file, "Min", {"six", "relu1"}, "within");
+  EXPECT_EQ(definition_in(file_ending_in(file, "within")), with_line("relu6"));
+  onnx::ModelProto clip = file_with("Clip");
+  add_tensor(clip, "low", {}, {-1});
+  add_tensor(clip, "high", {}, {1});
+  node_named(clip, "relu1").add_input("low");
+  node_named(clip, "relu1").add_input("high");
+  EXPECT_EQ(definition_in(clip), with_line("clip -1 1"));
+}
+
+// The slopes of an image stand in front of its rows and columns.
+TEST(OnnxActivations, SlopesOfOtherExtents) {
+  const onnx::ModelProto before = plain_file(with_line("prelu"));
+  for (const std::vector<std::int64_t>& extents :
+       {std::vector<std::int64_t>{4, 1, 1}, {1, 4, 1, 1}}) {
+    onnx::ModelProto file = before;
+    std::vector<float> slopes = {0.5f, -0.25f, 0.125f, 2};
+    add_tensor(file, "slopes", extents, slopes);
+    node_named(file, "prelu1").set_input(1, "slopes");
+    EXPECT_EQ(definition_in(file), with_line("prelu"));
+    const std::vector<float> found = read(file).model.parameters;
+    EXPECT_NE(std::search(found.begin(), found.end(), slopes.begin(), slopes.end()), found.end());
+  }
+  onnx::ModelProto file = before;  // a slope for each column
+  add_tensor(file, "slopes", {8}, std::vector<float>(8, 0.5f));
+  node_named(file, "prelu1").set_input(1, "slopes");
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"PRelu\")", [&] { read(file); }));
+}
+
+// y = 0.5 x (1 + erf(x / sqrt(2))), with its factors in other orders.
+TEST(OnnxActivations, AGeluOfSeveralNodes) {
+  for (const int order : {0, 1, 2}) {
+    SCOPED_TRACE(order);
+    onnx::ModelProto file = plain_file(with_line("relu"));
+    add_tensor(file, "root", {}, {order == 1 ? 0.70710678f : 1.41421356f});
+    add_tensor(file, "one", {}, {1});
+    add_tensor(file, "half", {}, {order == 2 ? 2.0f : 0.5f});
+    add_node_at_end(file, order == 1 ? "Mul" : "Div", {"conv1", "root"}, "scaled");
+    add_node_at_end(file, "Erf", {"scaled"}, "erf");
+    add_node_at_end(file, "Add", {"one", "erf"}, "sum");
+    if (order == 1) {
+      add_node_at_end(file, "Mul", {"half", "conv1"}, "part");
+      add_node_at_end(file, "Mul", {"part", "sum"}, "gelu");
+    } else {
+      add_node_at_end(file, "Mul", {"conv1", "sum"}, "part");
+      add_node_at_end(file, order == 2 ? "Div" : "Mul", {"part", "half"}, "gelu");
+    }
+    EXPECT_EQ(definition_in(file_ending_in(file, "gelu")), with_line("gelu"));
+    // Another number makes another function, which is refused by name.
+    set_floats(tensor_named(file, "one"), {1.001f});
+    EXPECT_TRUE(throws(ErrorKind::data, "(\"Erf\")", [&] { read(file_ending_in(file, "gelu")); }));
+  }
+}
+
+TEST(OnnxActivations, SwishesOfSeveralNodes) {
+  onnx::ModelProto file = plain_file(with_line("relu"));
+  add_node_at_end(file, "Sigmoid", {"conv1"}, "share");
+  add_node_at_end(file, "Mul", {"share", "conv1"}, "silu");
+  EXPECT_EQ(definition_in(file_ending_in(file, "silu")), with_line("silu"));
+
+  onnx::ModelProto hard = plain_file(with_line("relu"));  // x relu6(x + 3) / 6
+  add_tensor(hard, "three", {}, {3});
+  add_tensor(hard, "six", {}, {6});
+  add_tensor(hard, "zero", {}, {0});
+  add_node_at_end(hard, "Add", {"conv1", "three"}, "moved");
+  add_node_at_end(hard, "Clip", {"moved", "zero", "six"}, "within");
+  onnx::ModelProto gate = hard;
+  add_node_at_end(gate, "Div", {"within", "six"}, "gate");
+  EXPECT_EQ(definition_in(file_ending_in(gate, "gate")), with_line("hard_sigmoid 0.16666667 0.5"));
+  add_node_at_end(hard, "Mul", {"conv1", "within"}, "product");
+  add_node_at_end(hard, "Div", {"product", "six"}, "swish");
+  EXPECT_EQ(definition_in(file_ending_in(hard, "swish")), with_line("hard_swish"));
+}
+
+// Several values, or several numbers, are no function of one.
+TEST(OnnxActivations, WhatIsNoFunctionOfOneNumberStays) {
+  onnx::ModelProto file = plain_file(kTail + std::string("sigmoid\nflatten\nlinear classes\n"));
+  add_tensor(file, "numbers", {4, 1, 1}, {1, 2, 3, 4});
+  add_node_at_end(file, "Mul", {"conv1", "numbers"}, "scaled");
+  add_node_at_end(file, "Mul", {"scaled", "sigmoid1"}, "product");
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"Mul\")", [&] { read(file_ending_in(file, "product")); }));
+}
+
+}  // namespace
+}  // namespace weft::models
+
+#endif
