@@ -8,9 +8,9 @@ namespace weft::layers {
 
 namespace {
 
-std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t in_channels,
-                                         std::int64_t out_channels,
-                                         const GroupedConv2d::Options& options) {
+std::vector<ParameterSpec> grouped_parameters_of(const std::string& name, std::int64_t in_channels,
+                                                 std::int64_t out_channels,
+                                                 const GroupedConv2d::Options& options) {
   const auto& [window, groups, dilation_h, dilation_w, bias] = options;
   window.check(name);
   if (in_channels < 1 || out_channels < 1 || groups < 1 || in_channels % groups != 0 ||
@@ -36,7 +36,7 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t i
 
 GroupedConv2d::GroupedConv2d(std::string name, std::int64_t in_channels, std::int64_t out_channels,
                              const Options& options)
-    : Layer(name, parameters_of(name, in_channels, out_channels, options)),
+    : Layer(name, grouped_parameters_of(name, in_channels, out_channels, options)),
       in_channels_(in_channels),
       out_channels_(out_channels),
       options_(options) {}

@@ -23,7 +23,7 @@ std::string describe(const GroupedConvDims& d) {
              d.dilation_w, ")");
 }
 
-void check_dims(const GroupedConvDims& d) {
+void check_grouped_dims(const GroupedConvDims& d) {
   constexpr std::int64_t kMostExtent = 1 << 24;  // places in a plane are of 32 bits
   const auto require = [&](bool holds, const char* what) {
     if (!holds) throw Error(ErrorKind::usage, str(describe(d), ": ", what));
@@ -45,12 +45,12 @@ void check_dims(const GroupedConvDims& d) {
   require(d.h * d.w <= INT32_MAX && d.oh() * d.ow() <= INT32_MAX, "a plane is too large");
 }
 
-struct Extents {
+struct GroupedExtents {
   std::int64_t x, y, w;
 };
 
-Extents checked(std::string_view where, const GroupedConvDims& d) {
-  check_dims(d);
+GroupedExtents checked_extents(std::string_view where, const GroupedConvDims& d) {
+  check_grouped_dims(d);
   return {checked_elements(where, {d.n, d.c, d.h, d.w}),
           checked_elements(where, {d.n, d.oc, d.oh(), d.ow()}),
           checked_elements(where, {d.oc, d.group_channels(), d.kh, d.kw})};
@@ -62,7 +62,7 @@ void grouped_conv2d_forward(float* y, const float* x, const float* w, const floa
                             const GroupedConvDims& dims, Epilogue epilogue, const Stream& stream) {
   constexpr std::string_view kWhere = "grouped_conv2d_forward";
   check_enumerator(kWhere, "epilogue", epilogue, Epilogue::relu);
-  const Extents of = checked(kWhere, dims);
+  const GroupedExtents of = checked_extents(kWhere, dims);
   if (of.y == 0) return;
   check_call(kWhere, stream,
              {writes("y", y, of.y), reads("x", x, of.x), reads("w", w, of.w),
@@ -78,7 +78,7 @@ void grouped_conv2d_backward_data(float* dx, const float* dy, const float* w,
                                   const Stream& stream) {
   constexpr std::string_view kWhere = "grouped_conv2d_backward_data";
   check_mode(kWhere, mode);
-  const Extents of = checked(kWhere, dims);
+  const GroupedExtents of = checked_extents(kWhere, dims);
   if (of.x == 0) return;
   check_call(kWhere, stream, {writes("dx", dx, of.x), reads("dy", dy, of.y), reads("w", w, of.w)});
   if (stream.device().is_cpu()) {
@@ -92,7 +92,7 @@ void grouped_conv2d_backward_weights(float* dw, float* db, const float* dy, cons
                                      const Stream& stream) {
   constexpr std::string_view kWhere = "grouped_conv2d_backward_weights";
   check_mode(kWhere, mode);
-  const Extents of = checked(kWhere, dims);
+  const GroupedExtents of = checked_extents(kWhere, dims);
   if (of.w == 0 && (db == nullptr || dims.oc == 0)) return;
   check_call(kWhere, stream,
              {writes("dw", dw, of.w), writes("db", db, dims.oc).or_null(), reads("dy", dy, of.y),

@@ -48,6 +48,8 @@ struct LayerRow {
   std::string_view why_not = {};        // it has no word, no operator or no name
 };
 
+// Weft's own (layers/rows.cpp), and with those that a program has added.
+std::deque<LayerRow> own_layer_rows();
 const std::deque<LayerRow>& layer_rows();
 
 // Adds a program's own layer, before any network is made and in one thread. Throws usage for a row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX operators in the words of a network, with their tensors. layers/registry/registry.cpp has
+// ONNX operators in the words of a network, with their tensors. layers/rows.cpp has
 // the rows.
 #pragma once
 

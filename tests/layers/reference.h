@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "engine/random.h"
-#include "layers/activation.h"
+#include "layers/activations/activation.h"
+#include "layers/activations/prelu.h"
 #include "layers/batch_norm2d.h"
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
@@ -20,7 +21,6 @@
 #include "layers/linear.h"
 #include "layers/network/residual.h"
 #include "layers/pool2d.h"
-#include "layers/prelu.h"
 #include "layers/softmax.h"
 
 namespace weft::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "layers/activation.h"
+#include "layers/activations/activation.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "layers/prelu.h"
+#include "layers/activations/prelu.h"
 
 #include "kernels/activation/activation.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kInitialSlope = 0.25f;  // PyTorch's
 
-std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t slopes) {
+std::vector<ParameterSpec> slopes_of(const std::string& name, std::int64_t slopes) {
   if (slopes < 1) {
     throw Error(ErrorKind::usage, str(name, ": PReLU expects at least 1 slope, found ", slopes));
   }
@@ -19,7 +19,7 @@ std::vector<ParameterSpec> parameters_of(const std::string& name, std::int64_t s
 }  // namespace
 
 PReLU::PReLU(std::string name, std::int64_t slopes)
-    : Layer(name, parameters_of(name, slopes)), slopes_(slopes) {}
+    : Layer(name, slopes_of(name, slopes)), slopes_(slopes) {}
 
 LayerText PReLU::read(Words& words) {
   const bool shared = words.accept("shared");
