@@ -7,6 +7,7 @@
 
 #include "data/ink/ink.h"
 #include "data/ink/marks.h"
+#include "data/ink/strokes.h"
 #include "data/ink/windows.h"
 
 namespace weft::data {
@@ -93,11 +94,15 @@ GroundLevel ground_level(const Plane& plane) {
   return {level, 1.4826f * percentile(std::move(sample), 0.5)};
 }
 
-Darkness darkness_of(const Plane& picture, bool is_light_reflected) {
+std::int64_t widest_stroke(const Plane& picture) {
+  return stroke_window(picture, kWidestStroke);
+}
+
+Darkness darkness_of(const Plane& picture, bool is_light_reflected, std::int64_t widest) {
   constexpr std::int64_t kLeastSide = 200;  // strokes of a smaller picture are too thin to smooth
   const bool is_large = std::min(picture.width, picture.height) >= kLeastSide;
   const Plane calm = is_large ? window_mean(picture, 3) : picture;
-  const std::int64_t window = stroke_window(picture, kWidestStroke);
+  const std::int64_t window = widest | 1;
   const Plane ground = disc_closing(calm, window);
   const float least_light = std::max(1.0f, kDeepestShade * percentile(ground.values, 0.9));
   Darkness result{difference(ground, calm), 0, Plane(picture.width, picture.height)};
@@ -119,12 +124,79 @@ Darkness darkness_of(const Plane& picture, bool is_light_reflected) {
   return result;
 }
 
+std::optional<float> ground_of_crop(const Plane& picture) {
+  // Otsu's threshold, where the two levels are farthest apart (IEEE Trans. SMC 9, 1979).
+  std::array<double, 256> count{};
+  for (const float value : picture.values) {
+    ++count[static_cast<std::size_t>(std::clamp(value, 0.0f, 255.0f))];
+  }
+  double all = 0, sum = 0, square = 0;
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    const auto value = static_cast<double>(i);
+    all += count[i];
+    sum += count[i] * value;
+    square += count[i] * value * value;
+  }
+  double below = 0, sum_below = 0, most = 0, ink = 0, ground = 0;
+  std::size_t threshold = 0;
+  for (std::size_t i = 0; i + 1 < count.size(); ++i) {
+    below += count[i];
+    sum_below += count[i] * static_cast<double>(i);
+    if (below == 0 || below == all) continue;
+    const double low = sum_below / below, high = (sum - sum_below) / (all - below);
+    const double between = below * (all - below) / all * (high - low) * (high - low);
+    if (between > most) {
+      most = between;
+      threshold = i;
+      ink = low;
+      ground = high;
+    }
+  }
+  constexpr double kTwoLevels = 0.85;  // of the variance lies between the levels
+  constexpr double kContrast = 40;     // grey levels
+  if (ground - ink < kContrast || most < kTwoLevels * (square - sum * sum / all)) return {};
+  // The ink comes to all four sides, and takes the smaller part of them.
+  const auto dark_share = [&](std::int64_t x, std::int64_t y, std::int64_t dx, std::int64_t dy) {
+    double dark = 0, length = 0;
+    for (; x < picture.width && y < picture.height; x += dx, y += dy) {
+      dark += picture.at(x, y) <= static_cast<float>(threshold) ? 1 : 0;
+      ++length;
+    }
+    return dark / length;
+  };
+  const double sides[] = {dark_share(0, 0, 1, 0), dark_share(0, picture.height - 1, 1, 0),
+                          dark_share(0, 0, 0, 1), dark_share(picture.width - 1, 0, 0, 1)};
+  double longest = 0, total = 0;
+  for (const double side : sides) {
+    if (side == 0) return {};
+    longest = std::max(longest, side);
+    total += side / 4;
+  }
+  constexpr double kMostOfSides = 0.5, kMostOfOneSide = 0.97;
+  if (total > kMostOfSides || longest > kMostOfOneSide) return {};
+  // Strokes are narrow; a shadow is not.
+  Plane dark(picture.width, picture.height);
+  for (std::size_t i = 0; i < dark.values.size(); ++i) {
+    dark.values[i] = picture.values[i] <= static_cast<float>(threshold) ? 255.0f : 0.0f;
+  }
+  constexpr double kWidest = 0.3;  // of the longer side
+  const auto longer = static_cast<double>(std::max(picture.width, picture.height));
+  if (stroke_width(dark) > kWidest * longer) return {};
+  return static_cast<float>(ground);
+}
+
 bool is_dark_on_light(const Plane& picture) {
   const float level = flat_level(picture);
   if (level >= 0) {
-    const float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
+    float low = percentile(picture.values, 0.001), high = percentile(picture.values, 0.999);
+    constexpr float kContrast = 10;                         // grey levels
+    if (std::max(level - low, high - level) < kContrast) {  // small writing has fewer pixels
+      low = percentile(picture.values, 0);
+      high = percentile(picture.values, 1);
+    }
     return level - low > high - level;
   }
+  if (ground_of_crop(picture)) return true;
   // Where a window fits, the picture is ground. Strokes and the gaps between them lie between what
   // the two fillings say; the ground around them tells which of the two they are.
   constexpr std::int64_t kSide = 160;
@@ -166,10 +238,16 @@ bool is_dark_on_light(const Plane& picture) {
     const float to_dark = std::fabs(dark.values[i] - ground.values[i]);
     ++(to_bright < to_dark ? dark_ink : light_ink);
   }
-  constexpr std::int64_t kClose = 40;  // percent
-  if (100 * std::max(dark_ink, light_ink) > (100 + kClose) * std::min(dark_ink, light_ink)) {
-    return dark_ink >= light_ink;
-  }
+  // Paper is more common than anything that is written on in white.
+  if (10 * dark_ink > 14 * light_ink) return true;
+  constexpr std::int64_t kEnough = 100;  // votes
+  if (light_ink > 3 * dark_ink && light_ink >= kEnough) return false;
+  // Most of a page is paper, which is light; most of a black board is dark.
+  const float darkest = percentile(small.values, 0.005), lightest = percentile(small.values, 0.995);
+  const float most = percentile(small.values, 0.5);
+  constexpr float kPaper = 0.5f, kBoard = 0.12f;  // of the way from the darkest to the lightest
+  if (most >= darkest + kPaper * (lightest - darkest)) return true;
+  if (most <= darkest + kBoard * (lightest - darkest)) return false;
   // The edge of a shadow beside the ink makes the vote close. Strokes are thinner than the ground
   // between them and that edge.
   constexpr std::int64_t kThin = 11;

@@ -2,6 +2,8 @@
 // The ground under the ink: the paper with its shadows, the table beside it. Internal to ink.cpp.
 #pragma once
 
+#include <optional>
+
 #include "data/picture/plane.h"
 
 namespace weft::data {
@@ -18,12 +20,20 @@ GroundLevel ground_level(const Plane& plane);
 // How dark the ink is, 0 (ground) to 1 (black on white), of a picture with dark ink.
 struct Darkness {
   Plane ink;
-  float noise = 0;  // standard deviation on the ground
-  Plane is_table;   // 1 where the ground is too dark for paper; empty for a drawing
+  float noise = 0;       // standard deviation on the ground
+  Plane is_table;        // 1 where the ground is too dark for paper; empty for a drawing
+  bool is_crop = false;  // cut out at the edge of the ink: what comes to all sides is no table
 };
 // Where the light is reflected, as from paper, darkness is a share of it: then ink in the shade is
-// as dark as elsewhere.
-Darkness darkness_of(const Plane& picture, bool is_light_reflected);
+// as dark as elsewhere. Dark parts that are wider than `widest` pixels are shadow or table.
+Darkness darkness_of(const Plane& picture, bool is_light_reflected, std::int64_t widest);
+
+// Wider than any stroke of a picture of this size.
+std::int64_t widest_stroke(const Plane& picture);
+
+// The level of the ground of a picture that was cut out at the edge of its dark ink, which comes to
+// all four sides. None for other pictures.
+std::optional<float> ground_of_crop(const Plane& picture);
 
 // The level of most pixels and of most of the border, as drawings and screenshots have it; negative
 // when there is none.

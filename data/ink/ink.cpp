@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "data/ink/frames.h"
 #include "data/ink/ground.h"
 #include "data/ink/marks.h"
 #include "data/ink/rules.h"
+#include "data/ink/strokes.h"
 #include "engine/error.h"
 
 namespace weft::data {
@@ -27,6 +30,10 @@ Darkness drawn_ink(const Plane& picture, float level) {
 std::vector<Piece> writing(const Darkness& darkness, float weak, float certain, LeftOut& left_out) {
   left_out = {};
   std::vector<Piece> pieces = connected_pieces(darkness.ink, weak, certain);
+  if (darkness.is_crop) {
+    for (Piece& piece : pieces) piece.is_surround = false;
+  }
+  drop_dotted_lines(pieces, darkness.ink, certain, left_out);
   std::erase_if(pieces, [&](const Piece& piece) {
     if (!piece.is_at_border || darkness.is_table.values.empty()) return false;
     const auto on_table =
@@ -36,7 +43,7 @@ std::vector<Piece> writing(const Darkness& darkness, float weak, float certain, 
     left_out.at_border += is_table && counts_as_mark(piece, darkness.ink) ? 1 : 0;
     return is_table;
   });
-  drop_dirt(pieces, darkness.ink, left_out);
+  drop_dirt(pieces, darkness.ink, certain, left_out);
   return pieces;
 }
 
@@ -56,6 +63,28 @@ float full_ink(const Darkness& darkness, LeftOut& left_out) {
     darkest = std::max(darkest, percentile(std::move(values), 0.9));
   }
   return darkest;
+}
+
+// Ink from 0 to 255, without rules, and the marks in it; no marks when nothing stands out.
+struct Inked {
+  Darkness darkness;
+  float certain = 0;
+  std::vector<Piece> pieces = {};
+};
+
+Inked inked_by(Darkness darkness, bool is_drawing, LeftOut& left_out) {
+  remove_rules(darkness.ink);
+  const Plane& ink = darkness.ink;
+  const float full = full_ink(darkness, left_out);
+  if (!(full >= std::max(kLeastContrast, 4 * darkness.noise))) return {std::move(darkness)};
+  // In a drawing every trace is ink; a photograph's strokes end in blur and noise.
+  const bool is_tiny = std::max(ink.width, ink.height) <= 64;
+  const float noise = 255 * darkness.noise / full;
+  const float weak = is_drawing ? 8 : std::max(38.0f, 2.5f * noise);
+  const float certain = is_drawing ? (is_tiny ? 8.0f : 25.0f) : std::max(76.0f, 4 * noise);
+  for (float& value : darkness.ink.values) value = std::clamp(255 * value / full, 0.0f, 255.0f);
+  std::vector<Piece> pieces = writing(darkness, weak, certain, left_out);
+  return {std::move(darkness), certain, std::move(pieces)};
 }
 
 Mark cut_out(const Plane& ink, const Piece& piece) {
@@ -84,7 +113,8 @@ std::string LeftOut::text() const {
   return text + (count() == 1 ? " was left out" : " were left out");
 }
 
-std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light, LeftOut* left_out) {
+std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light, LeftOut* left_out,
+                             double* writing_height) {
   LeftOut ignored;
   LeftOut& dropped = left_out != nullptr ? *left_out : ignored;
   Plane dark = picture;
@@ -92,23 +122,40 @@ std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light, LeftOu
     for (float& value : dark.values) value = 255 - value;
   }
   const float level = flat_level(dark);
-  Darkness darkness = level >= 0 ? drawn_ink(dark, level) : darkness_of(dark, is_dark_on_light);
-  remove_rules(darkness.ink);
-
-  const float full = full_ink(darkness, dropped);
-  if (!(full >= std::max(kLeastContrast, 4 * darkness.noise))) return {};
-  // In a drawing every trace is ink; a photograph's strokes end in blur and noise.
-  const bool is_drawing = level >= 0, is_tiny = std::max(picture.width, picture.height) <= 64;
-  const float noise = 255 * darkness.noise / full;
-  const float weak = is_drawing ? 8 : std::max(38.0f, 2.5f * noise);
-  const float certain = is_drawing ? (is_tiny ? 8.0f : 25.0f) : std::max(76.0f, 4 * noise);
-  for (float& value : darkness.ink.values) value = std::clamp(255 * value / full, 0.0f, 255.0f);
-
-  std::vector<Piece> pieces =
-      join_parts(writing(darkness, weak, certain, dropped), darkness.ink, dropped);
+  const bool is_drawing = level >= 0;
+  const std::optional<float> crop = ground_of_crop(dark);
+  const std::int64_t widest = widest_stroke(dark);
+  const auto first_look = [&] {
+    if (!crop) {
+      return is_drawing ? drawn_ink(dark, level) : darkness_of(dark, is_dark_on_light, widest);
+    }
+    Darkness flat = drawn_ink(dark, is_drawing ? level : *crop);
+    flat.is_crop = true;
+    return flat;
+  };
+  Inked inked = inked_by(first_look(), is_drawing, dropped);
+  Pen pen = pen_of(inked.pieces, inked.darkness.ink, inked.certain);
+  // What is much wider than the strokes is shadow, however dark. A ground that follows it shows the
+  // writing in it.
+  constexpr double kWindow = 6;  // widths of a stroke
+  const auto narrow = static_cast<std::int64_t>(kWindow * pen.width) + 4;
+  if (!is_drawing && !crop && pen.width > 0 && 2 * narrow < widest) {
+    LeftOut dropped_now;
+    Inked again = inked_by(darkness_of(dark, is_dark_on_light, narrow), false, dropped_now);
+    const Pen pen_now = pen_of(again.pieces, again.darkness.ink, again.certain);
+    constexpr double kWhole = 0.7;  // lower marks are pieces of what the first ground has shown
+    if (pen_now.height >= kWhole * pen.height) {
+      inked = std::move(again);
+      dropped = dropped_now;
+      pen = pen_now;
+    }
+  }
+  if (writing_height != nullptr) *writing_height = pen.height;
+  const Plane& ink = inked.darkness.ink;
+  std::vector<Piece> pieces = join_parts(std::move(inked.pieces), ink, dropped);
   sort_for_reading(pieces);
   std::vector<Mark> marks;
-  for (const Piece& piece : pieces) marks.push_back(cut_out(darkness.ink, piece));
+  for (const Piece& piece : pieces) marks.push_back(cut_out(ink, piece));
   return marks;
 }
 

@@ -40,8 +40,9 @@ struct LeftOut {
 
 // The characters of a picture with values 0..255, in reading order. Shadows, the table beside the
 // sheet, printed rules, noise and specks are left out, and the parts of one character are joined.
-// Empty when nothing stands out from the ground.
+// Empty when nothing stands out from the ground. `writing_height` is that of the marks that look
+// drawn with a pen, half of the ink being in lower ones; 0 when there are none.
 std::vector<Mark> find_marks(const Plane& picture, bool is_dark_on_light,
-                             LeftOut* left_out = nullptr);
+                             LeftOut* left_out = nullptr, double* writing_height = nullptr);
 
 }  // namespace weft::data

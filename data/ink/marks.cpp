@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "data/ink/strokes.h"
+
 namespace weft::data {
 namespace {
 
@@ -121,11 +123,13 @@ bool counts_as_mark(const Piece& piece, const Plane& ink) {
   return std::max(piece.box.width, piece.box.height) >= least;
 }
 
-void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out) {
-  // A mark with a smaller share of the largest mark's pixels is dirt. Inside the largest mark, as
-  // the eyes of a face are, the share may be smaller.
+void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, LeftOut& left_out) {
+  // A mark with a smaller share of the usual mark's pixels is dirt. Inside the largest mark, as
+  // the eyes of a face are, the share may be smaller. A large mark that looks not drawn, such as a
+  // shadow, tells nothing of the writing.
   constexpr double kLeastShare = 0.03, kLeastShareInside = 0.01;
-  constexpr double kSpeck = 0.03;  // of the shorter side; smaller things are nobody's writing
+  constexpr double kSpeck = 0.012;  // of the shorter side; smaller things are nobody's writing
+  constexpr double kLeastSize = 5;  // pixels
   // A digit in the corner of the picture is the only writing in it. Beside a table there is more.
   constexpr double kWriting = 0.08;  // of the shorter side
   const double least_size = kWriting * static_cast<double>(std::min(ink.width, ink.height));
@@ -139,15 +143,19 @@ void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out) 
   if (pieces.empty()) return;
   const Piece largest = *std::max_element(
       pieces.begin(), pieces.end(), [](const auto& a, const auto& b) { return a.mass < b.mass; });
-  const double speck = kSpeck * static_cast<double>(std::min(ink.width, ink.height));
+  const auto side = static_cast<double>(std::min(ink.width, ink.height));
+  const double speck = std::max(std::min(kLeastSize, 0.03 * side), kSpeck * side);
+  const Pen pen = pen_of(pieces, ink, certain);
+  const double usual = pen.mass > 0 ? pen.mass : largest.mass;
   drop(pieces, ink, left_out.small, [&](const Piece& piece) {
     const bool is_inside = united(largest.box, piece.box) == largest.box;
-    return piece.mass < (is_inside ? kLeastShareInside : kLeastShare) * largest.mass ||
+    return piece.mass < (is_inside ? kLeastShareInside : kLeastShare) * usual ||
            static_cast<double>(std::max(piece.box.width, piece.box.height)) < speck;
   });
 }
 
 std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out) {
+  constexpr double kLeastRing = 0.6;
   if (pieces.empty()) return pieces;
   // On a page the others tell how high a character is. Two or three may be parts of one.
   const double height = typical_height(pieces), most = (pieces.size() > 3 ? 1.35 : 2.2) * height;
@@ -162,8 +170,20 @@ std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftO
       }
     }
   }
+  // What the edge of the picture cuts off is no character.
+  constexpr std::size_t kPage = 6;  // marks tell how high a whole one is
+  constexpr double kCut = 0.8;
+  if (pieces.size() >= kPage) {
+    const double whole = kCut * typical_height(pieces);
+    drop(pieces, ink, left_out.at_border, [&](const Piece& piece) {
+      return piece.is_at_border && static_cast<double>(piece.box.height) < whole;
+    });
+  }
   const double least = 0.35 * typical_height(pieces);
   drop(pieces, ink, left_out.small, [&](const Piece& piece) {
+    if (static_cast<double>(piece.box.height) >= kLeastRing * least && is_ring(piece, ink)) {
+      return false;  // a small zero
+    }
     return static_cast<double>(std::max(piece.box.height, piece.box.width)) < least ||
            static_cast<double>(piece.box.height) < 0.5 * least;
   });

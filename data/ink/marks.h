@@ -26,7 +26,8 @@ std::vector<Piece> connected_pieces(const Plane& ink, float weak, float certain)
 bool counts_as_mark(const Piece& piece, const Plane& ink);
 
 // Drops what is no writing, and counts it: specks, and marks along the border when others are left.
-void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, LeftOut& left_out);
+// `certain` is that of connected_pieces().
+void drop_dirt(std::vector<Piece>& pieces, const Plane& ink, float certain, LeftOut& left_out);
 
 // Joins the parts of each character, and drops what is too small to be one, which it counts.
 std::vector<Piece> join_parts(std::vector<Piece> pieces, const Plane& ink, LeftOut& left_out);

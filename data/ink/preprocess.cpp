@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "data/ink/ink.h"
+#include "data/ink/margin.h"
+#include "data/ink/strokes.h"
+#include "data/ink/windows.h"
 #include "engine/error.h"
 #include "engine/names.h"
 
@@ -13,11 +16,14 @@ namespace weft::data {
 namespace {
 
 constexpr std::int64_t kWorkingSide = 800;  // larger photos are shrunk to this before the search
+// Lower writing is searched for in a larger picture, where it is as high as kGoodHeight.
+constexpr double kLowWriting = 24, kGoodHeight = 32;
+constexpr std::int64_t kLargestSide = 2400;
 
-Plane to_plane(const GreyImage& image) {
-  const std::int64_t longest = std::max({image.width, image.height, kWorkingSide});
+Plane to_plane(const GreyImage& image, std::int64_t longest_side = kWorkingSide) {
+  const std::int64_t longest = std::max({image.width, image.height, longest_side});
   const auto shrunk = [&](std::int64_t side) {
-    return std::max<std::int64_t>(1, side * kWorkingSide / longest);
+    return std::max<std::int64_t>(1, side * longest_side / longest);
   };
   return resample(image, shrunk(image.width), shrunk(image.height));
 }
@@ -100,19 +106,20 @@ bool must_invert(const Plane& plane, Invert invert) {
   return invert == Invert::automatic ? is_dark_on_light(plane) : invert == Invert::yes;
 }
 
-// From pixels of the plane to those of the picture.
-InkBox in_picture(const InkBox& box, const Plane& plane, const GreyImage& image) {
-  const std::int64_t left = box.left * image.width / plane.width;
-  const std::int64_t top = box.top * image.height / plane.height;
-  return {left, top, box.right() * image.width / plane.width - left,
-          box.bottom() * image.height / plane.height - top};
+// From pixels of the plane to those of the picture, of which it shows the part `from`.
+InkBox in_picture(const InkBox& box, const Plane& plane, const InkBox& from) {
+  const std::int64_t left = box.left * from.width / plane.width;
+  const std::int64_t top = box.top * from.height / plane.height;
+  return {from.left + left, from.top + top, box.right() * from.width / plane.width - left,
+          box.bottom() * from.height / plane.height - top};
 }
 
 // What was found in a picture.
 struct Finding {
-  Plane plane;  // the picture, shrunk
+  InkBox from;  // the part of the picture that was searched: all but a margin around a photograph
+  Plane plane;  // that part, shrunk
   bool is_inverted = false;
-  std::vector<Mark> marks;  // at least one
+  std::vector<Mark> marks = {};  // at least one
   LeftOut left_out = {};
 };
 
@@ -133,20 +140,67 @@ Error nothing_to_read(const Finding& found, const std::string& name) {
           str(name, ": the picture has ink/contrast, but no mark of a digit's size: ", what)};
 }
 
+Finding found_in(const GreyImage& image, Plane plane, const InkBox& from, Invert invert) {
+  Finding found{from, std::move(plane), false, {}};
+  found.is_inverted = must_invert(found.plane, invert);
+  double height = 0;
+  found.marks = find_marks(found.plane, found.is_inverted, &found.left_out, &height);
+  const std::int64_t longest = std::max(image.width, image.height);
+  if (longest <= kWorkingSide || height >= kLowWriting) return found;
+  const double wanted = kWorkingSide * kGoodHeight / std::max(height, 1.0);
+  const auto side = static_cast<std::int64_t>(wanted);
+  Finding closer{from, to_plane(image, std::min({longest, kLargestSide, side}))};
+  closer.is_inverted = found.is_inverted;
+  closer.marks = find_marks(closer.plane, closer.is_inverted, &closer.left_out);
+  return closer.marks.empty() ? found : closer;
+}
+
+GreyImage part_of(const GreyImage& image, const InkBox& box) {
+  GreyImage part{box.width, box.height, {}};
+  part.pixels.reserve(static_cast<std::size_t>(box.width * box.height));
+  for (std::int64_t y = box.top; y < box.bottom(); ++y) {
+    const auto row = image.pixels.begin() + y * image.width + box.left;
+    part.pixels.insert(part.pixels.end(), row, row + box.width);
+  }
+  return part;
+}
+
 Finding find_in(const GreyImage& image, Invert invert, const std::string& name) {
   check_size(image, name);
-  Finding found{to_plane(image), false, {}};
-  found.is_inverted = must_invert(found.plane, invert);
-  found.marks = find_marks(found.plane, found.is_inverted, &found.left_out);
+  const InkBox whole{0, 0, image.width, image.height};
+  Plane plane = to_plane(image);
+  if (const auto inner = photograph_in_margin(plane)) {
+    const InkBox from = in_picture(*inner, plane, whole);
+    const GreyImage part = part_of(image, from);
+    Finding found = found_in(part, to_plane(part), from, invert);
+    if (!found.marks.empty()) return found;
+  }
+  Finding found = found_in(image, std::move(plane), whole, invert);
   if (found.marks.empty()) throw nothing_to_read(found, name);
   return found;
 }
 
+// The mark with strokes as wide as MNIST's, where they would be hairlines in a box of this size and
+// fade between its pixels.
+Plane without_hairlines(const Plane& ink, PictureSize box) {
+  constexpr double kHairline = 1.6, kStroke = 2;  // pixels of the box
+  const double scale = std::min(static_cast<double>(box.width) / static_cast<double>(ink.width),
+                                static_cast<double>(box.height) / static_cast<double>(ink.height));
+  const double width = scale * stroke_width(ink);
+  if (width >= kHairline || scale >= 1) return ink;
+  const auto margin = static_cast<std::int64_t>(0.5 * (kStroke - width) / scale + 0.5);
+  if (margin == 0) return ink;
+  const Plane wider =
+      put_on_ground(ink, margin, margin, 0, {ink.height + 2 * margin, ink.width + 2 * margin});
+  return window_max(wider, 2 * margin + 1, 2 * margin + 1);
+}
+
 PreparedImage prepared_like_mnist(const Mark& mark, std::size_t marks, const Finding& found,
-                                  const GreyImage& image, PictureSize size) {
-  return {to_bytes(place_like_mnist(scale_into(mark.ink, box_in(size)), size)),
+                                  PictureSize size) {
+  const PictureSize box = box_in(size);
+  return {to_bytes(place_like_mnist(scale_into(without_hairlines(mark.ink, box), box), size)),
           found.is_inverted,
-          in_picture(mark.box, found.plane, image),
+          in_picture(mark.box, found.plane, found.from),
           mark.row,
           marks,
           found.left_out};
@@ -211,7 +265,7 @@ std::vector<PreparedImage> prepare_marks(const GreyImage& image, Invert invert,
   const Finding found = find_in(image, invert, name);
   std::vector<PreparedImage> prepared;
   for (const Mark& mark : found.marks) {
-    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, image, size));
+    prepared.push_back(prepared_like_mnist(mark, found.marks.size(), found, size));
   }
   return prepared;
 }
@@ -236,7 +290,7 @@ PreparedImage prepare_image(const GreyImage& image, Preprocess preprocess, Inver
   found.marks.erase(largest);
   // Without its eyes and mouth a face would be a zero.
   std::erase_if(found.marks, [&](const Mark& other) { return takes_in(mark, other); });
-  return prepared_like_mnist(mark, found.marks.size() + 1, found, image, size);
+  return prepared_like_mnist(mark, found.marks.size() + 1, found, size);
 }
 
 }  // namespace weft::data

@@ -203,5 +203,84 @@ TEST(Ink, ADifferenceIsThatOfEveryPixel) {
   EXPECT_EQ(difference(a, b).values, (std::vector<float>{4, 3, 2, 1, 0, -1}));
 }
 
+void outline(Plane& plane, const InkBox& box, std::int64_t wide) {
+  fill(plane, {box.left, box.top, box.width, wide});
+  fill(plane, {box.left, box.bottom() - wide, box.width, wide});
+  fill(plane, {box.left, box.top, wide, box.height});
+  fill(plane, {box.right() - wide, box.top, wide, box.height});
+}
+
+TEST(Ink, AFrameAroundWritingIsNoMark) {
+  Plane picture = sheet(300, 200);
+  outline(picture, {40, 50, 220, 100}, 4);
+  fill(picture, {80, 70, 8, 60});
+  fill(picture, {150, 70, 8, 60});
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_EQ(marks.size(), 2u);
+  expect_box(marks[0].box, {80, 70, 8, 60}, 1);
+  expect_box(marks[1].box, {150, 70, 8, 60}, 1);
+}
+
+TEST(Ink, ARectangleWithNothingInItIsAMark) {
+  Plane picture = sheet(300, 200);
+  outline(picture, {110, 50, 70, 100}, 6);
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {110, 50, 70, 100}, 1);
+}
+
+TEST(Ink, ADarkGridIsTakenOutAndAStrokeAcrossItStays) {
+  Plane picture = sheet(400, 300);
+  for (std::int64_t x = 20; x < 400; x += 90) fill(picture, {x, 0, 4, 300});
+  for (std::int64_t y = 15; y < 300; y += 90) fill(picture, {0, y, 400, 4});
+  fill(picture, {60, 35, 8, 50});
+  fill(picture, {150, 90, 8, 70});  // across a line
+  fill(picture, {240, 130, 8, 50});
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_EQ(marks.size(), 3u);
+  for (const Mark& mark : marks) {
+    EXPECT_NEAR(static_cast<double>(mark.box.width), 8, 2);
+    EXPECT_GE(mark.box.height, 48);
+  }
+  EXPECT_NEAR(static_cast<double>(marks[1].box.height), 70, 3);
+}
+
+TEST(Ink, AStrokeThatSpansACropIsNoRule) {
+  Plane picture = sheet(120, 160);  // a 7, cut out at the edge of its ink
+  fill(picture, {0, 0, 120, 6});
+  for (std::int64_t y = 0; y < 160; ++y) fill(picture, {110 - y / 2, y, 7, 1});
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_EQ(marks.size(), 1u);
+  expect_box(marks[0].box, {0, 0, 120, 160}, 1);
+}
+
+TEST(Ink, ADottedLineUnderTheWritingIsNoWriting) {
+  Plane picture = sheet(400, 200);
+  for (std::int64_t x = 10; x < 390; x += 10) fill(picture, {x, 150, 5, 5});
+  fill(picture, {100, 70, 8, 60});
+  fill(picture, {200, 70, 8, 60});
+  EXPECT_EQ(find_marks(picture, true).size(), 2u);
+}
+
+TEST(Ink, ASoftShadowDoesNotHideSmallWriting) {
+  Plane picture = sheet(600, 400);
+  for (std::int64_t i = 0; i < 6; ++i) fill(picture, {60 + 80 * i, 80, 4, 24});
+  for (std::int64_t y = 200; y < 400; ++y) {  // it gets darker over 100 pixels
+    const float share = std::min(1.0f, static_cast<float>(y - 200) / 100);
+    for (std::int64_t x = 0; x < 600; ++x) picture.at(x, y) *= 1 - 0.6f * share;
+  }
+  EXPECT_EQ(find_marks(picture, true).size(), 6u);
+}
+
+TEST(Ink, ASmallRingBesideTallMarksIsWriting) {
+  Plane picture = sheet(500, 200);
+  for (std::int64_t i = 0; i < 4; ++i) fill(picture, {60 + 60 * i, 50, 8, 100});
+  outline(picture, {330, 124, 20, 26}, 4);
+  fill(picture, {400, 124, 20, 26});  // as large, and filled: a blot
+  const std::vector<Mark> marks = find_marks(picture, true);
+  ASSERT_EQ(marks.size(), 5u);
+  expect_box(marks[4].box, {330, 124, 20, 26}, 1);
+}
+
 }  // namespace
 }  // namespace weft::data

@@ -368,6 +368,62 @@ TEST(Preprocess, ResizeKeepsTheWholePicture) {
   EXPECT_EQ(padded[27 * 28 + 27], 30);
 }
 
+// Paper of one grey with a bar on it.
+GreyImage paper_with_bar(std::int64_t width, std::int64_t height, const InkBox& bar) {
+  GreyImage image{width, height,
+                  std::vector<std::uint8_t>(static_cast<std::size_t>(width * height), 170)};
+  for (std::int64_t y = bar.top; y < bar.bottom(); ++y) {
+    for (std::int64_t x = bar.left; x < bar.right(); ++x) {
+      image.pixels[static_cast<std::size_t>(y * width + x)] = 40;
+    }
+  }
+  return image;
+}
+
+TEST(Preprocess, AMarginAroundAPhotographIsNoInk) {
+  const GreyImage page = paper_with_bar(300, 240, {140, 60, 20, 120});
+  for (const std::uint8_t level : {std::uint8_t{255}, std::uint8_t{0}}) {
+    GreyImage framed{380, 320, std::vector<std::uint8_t>(380 * 320, level)};
+    for (std::int64_t y = 0; y < page.height; ++y) {
+      std::copy_n(page.pixels.begin() + y * page.width, page.width,
+                  framed.pixels.begin() + (y + 40) * framed.width + 40);
+    }
+    const auto marks = prepare_marks(framed, Invert::automatic, "x");
+    ASSERT_EQ(marks.size(), 1u);
+    EXPECT_TRUE(marks[0].inverted);
+    EXPECT_NEAR(static_cast<double>(marks[0].box.left), 180, 2);
+    EXPECT_NEAR(static_cast<double>(marks[0].box.top), 100, 2);
+    EXPECT_NEAR(static_cast<double>(marks[0].box.height), 120, 4);
+  }
+}
+
+TEST(Preprocess, HairlinesKeepTheirWeight) {
+  const auto ink_of = [](std::int64_t wide) {
+    const auto prepared = prepare_image(paper_with_bar(900, 900, {440, 150, wide, 600}),
+                                        Preprocess::mnist, Invert::automatic, "x");
+    double sum = 0;
+    for (const std::uint8_t pixel : prepared.pixels) sum += pixel;
+    return sum / 255 / 20;  // the width of the stroke in pixels of 28
+  };
+  EXPECT_NEAR(ink_of(6), 2, 0.6);
+  EXPECT_NEAR(ink_of(20), 2, 0.6);
+  EXPECT_NEAR(ink_of(90), 3, 0.4);
+}
+
+TEST(Preprocess, SmallWritingOfALargePictureIsFound) {
+  GreyImage image = paper_with_bar(2400, 1800, {300, 300, 5, 30});  // 1.7 % of the shorter side
+  for (std::int64_t i = 1; i < 12; ++i) {
+    const GreyImage bar = paper_with_bar(2400, 1800, {300 + 60 * i, 300, 5, 30});
+    for (std::size_t at = 0; at < image.pixels.size(); ++at) {
+      image.pixels[at] = std::min(image.pixels[at], bar.pixels[at]);
+    }
+  }
+  const auto marks = prepare_marks(image, Invert::automatic, "x");
+  ASSERT_EQ(marks.size(), 12u);
+  EXPECT_NEAR(static_cast<double>(marks[11].box.left), 960, 2);
+  EXPECT_NEAR(static_cast<double>(marks[11].box.height), 30, 3);
+}
+
 TEST(Preprocess, NoneTakesOnlyTheRightSize) {
   const GreyImage image = digit_image(3, 5);
   EXPECT_EQ(prepare_image(image, Preprocess::none, Invert::automatic, "x").pixels, image.pixels);

@@ -14,6 +14,7 @@
 #include "models/answers/classifier.h"
 #include "tests/cli/program.h"
 #include "tests/data/picture/pictures.h"
+#include "tests/e2e/page_kinds.h"
 #include "tests/e2e/photograph.h"
 
 namespace weft::test {
@@ -235,6 +236,43 @@ TEST_F(Photographs, PagesAreReadInOrder) {
   }
   std::printf("%zu of %zu digits on %zu pages\n", all - wrong, all, kPages);
   EXPECT_LE(static_cast<double>(wrong), 0.05 * static_cast<double>(all));
+}
+
+// Every kind of page, with the digits of each in order. A digit that is added counts as a mistake.
+TEST_F(Photographs, PagesOfEveryKindAreRead) {
+  for (const auto& [kind, name, least] : kPageKinds) {
+    const std::size_t pages = kind == PageKind::small ? digits_wanted_ / 5 : digits_wanted_;
+    std::vector<std::string> written(pages), found(pages);
+    std::vector<std::vector<data::PreparedImage>> marks(pages);
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < pages; ++i) {
+      Dice dice(kSeed + 200'000 + 1000 * static_cast<std::uint64_t>(kind) + i);
+      const auto next = [&]() -> Sample {
+        const std::size_t image =
+            digits_[static_cast<std::size_t>(dice.whole(0, std::ssize(digits_) - 1))];
+        return {pixels_of(image), label_of(image)};
+      };
+      const PageOfDigits page = page_of(kind, dice, next);
+      written[i] = page.text;
+      try {
+        marks[i] = data::prepare_marks(page.image, data::Invert::automatic, "page");
+      } catch (const Error&) {  // no ink found: all are missed
+      }
+    }
+    std::size_t all = 0, wrong = 0;
+    for (std::size_t i = 0; i < pages; ++i) {
+      std::int64_t row = 0;
+      for (const data::PreparedImage& mark : marks[i]) {
+        if (mark.row != row) found[i] += '\n';
+        row = mark.row;
+        found[i] += std::to_string(read(mark.pixels));
+      }
+      all += written[i].size();
+      wrong += std::min(written[i].size(), edits(written[i], found[i]));
+    }
+    std::printf("%zu of %zu digits  %s\n", all - wrong, all, name);
+    EXPECT_LE(100 * wrong, static_cast<std::size_t>(100 - least) * all) << name;
+  }
 }
 
 }  // namespace
