@@ -116,8 +116,10 @@ Choice automatic(const PoolProblem& problem, Device device) {
 constexpr Ladder kLadder("pool", cuda::kPoolRows, automatic);
 
 std::string describe(const PoolDims& d) {
-  return str("input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), window ", d.kh, "x", d.kw,
-             ", stride ", d.stride_h, "x", d.stride_w, ", padding ", d.pad_h, "x", d.pad_w);
+  return str(
+      "input (", d.n, ", ", d.c, ", ", d.h, ", ", d.w, "), window ", d.kh, "x", d.kw, ", stride ",
+      d.stride_h, "x", d.stride_w, ", padding ", d.pad_h, "x", d.pad_w,
+      d.more_h == 0 && d.more_w == 0 ? "" : str(" and ", d.more_h, "x", d.more_w, " more behind"));
 }
 
 // Throws unless the windows fit; returns whether there is anything to compute.
@@ -133,9 +135,21 @@ bool check_dims(std::string_view where, const PoolDims& d) {
   if (!padding_fits(d.pad_h, d.kh) || !padding_fits(d.pad_w, d.kw)) {
     fail("padding must be at most half the window");
   }
+  check_enumerator(where, "count", d.count, PoolCount::plane);
+  const auto is_sound = [](std::int64_t more, std::int64_t pad, std::int64_t window) {
+    return more >= -pad && more <= window;
+  };
+  if (!is_sound(d.more_h, d.pad_h, d.kh) || !is_sound(d.more_w, d.pad_w, d.kw)) {
+    fail("padding behind must not be negative, nor larger than that in front by a window");
+  }
   if (planes == 0) return false;
-  if (!window_fits(d.kh, d.h, d.pad_h) || !window_fits(d.kw, d.w, d.pad_w)) {
+  const auto fits = [](std::int64_t window, std::int64_t extent, std::int64_t pad,
+                       std::int64_t more) { return window_fits(window, extent + more, pad); };
+  if (!fits(d.kh, d.h, d.pad_h, d.more_h) || !fits(d.kw, d.w, d.pad_w, d.more_w)) {
     fail("the window does not fit into the padded input");
+  }
+  if ((d.oh() - 1) * d.stride_h >= d.h + d.pad_h || (d.ow() - 1) * d.stride_w >= d.w + d.pad_w) {
+    if (inputs > 0) fail("the last window begins behind the input");
   }
   if (d.h > 0 && d.w > INT32_MAX / d.h) fail("a plane must have less than 2^31 elements");
   if (d.kh > INT32_MAX || d.kw > INT32_MAX) fail("window extents must be below 2^31");
@@ -147,6 +161,11 @@ const cuda::PoolRow* checked_row(std::string_view where, const PoolDims& dims,
                                  std::string_view variant, Device device,
                                  PoolOperation operation = PoolOperation::pool) {
   const bool any = check_dims(where, dims);
+  if (operation == PoolOperation::bias_sigmoid && !dims.is_plain()) {
+    throw Error(
+        ErrorKind::usage,
+        str(where, ": expected the same padding on both sides, counted, for ", describe(dims)));
+  }
   const cuda::PoolRow& row = kLadder.select(variant, PoolProblem{dims, operation}, device);
   return any ? &row : nullptr;
 }

@@ -5,15 +5,17 @@
 //                 plane; ties take the lowest index, a NaN in the window wins
 //   max backward  dx[n,c,i,j] (+)= sum of dy over the windows whose argmax is (i, j); each input
 //                 gathers, so there are no atomics
-//   average       y = sum over the window / (kh * kw), padding counted as zeros (PyTorch's
-//                 count_include_pad=True); backward spreads dy / (kh * kw)
+//   average       y = sum over the window / its count, padding as zeros; backward spreads
+//                 dy / count. The count is kh * kw (PyTorch's count_include_pad=True), or that of
+//                 the window's elements in the plane, or in the plane and its padding
 //   average with bias and sigmoid, the subsampling layer of LeNet:
 //                 y = 1 / (1 + exp(-z)), z = sum over the window / (kh * kw) + bias of the channel;
 //                 backward with dz = dy y (1 - y): dx (+)= dz spread as above, and
 //                 dbias[c] (+)= sum of dz over the outputs of channel c, in a fixed order
 //
-// Padding counts as -infinity for max; a pad may be at most half the window, so that no window lies
-// in padding alone. Strides > 0. Traffic: forward 4(|x| + 2|y|), backward 4(|dx| + 2|dy|) bytes.
+// Padding counts as -infinity for max. A pad in front may be at most half the window, and the last
+// window begins in the plane, so that no window lies in padding alone. Strides > 0. Traffic:
+// forward 4(|x| + 2|y|), backward 4(|dx| + 2|dy|) bytes.
 #pragma once
 
 #include "kernels/ladder.h"
@@ -21,13 +23,21 @@
 
 namespace weft::kernels {
 
+// What a mean is divided by: the size of the window, or how many of its elements lie in the plane
+// with its padding of `pad` on all sides, or in the plane alone.
+enum class PoolCount { window, padded, plane };
+
 struct PoolDims {
   std::int64_t n = 0, c = 0, h = 0, w = 0;
   std::int64_t kh = 2, kw = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
+  // Padding behind the plane beyond that in front of it, -pad_h and -pad_w or more.
+  std::int64_t more_h = 0, more_w = 0;
+  PoolCount count = PoolCount::window;  // of means
 
   // Height and width of the output. Both throw usage when the stride is below 1.
-  std::int64_t oh() const { return window_positions(h + 2 * pad_h - kh, stride_h); }
-  std::int64_t ow() const { return window_positions(w + 2 * pad_w - kw, stride_w); }
+  std::int64_t oh() const { return window_positions(h + 2 * pad_h + more_h - kh, stride_h); }
+  std::int64_t ow() const { return window_positions(w + 2 * pad_w + more_w - kw, stride_w); }
+  bool is_plain() const { return more_h == 0 && more_w == 0 && count == PoolCount::window; }
 };
 
 enum class PoolOperation { pool, bias_sigmoid };  // maxima and means; means in a LeNet layer

@@ -39,4 +39,14 @@ inline constexpr problems::Pool kFewPoolCases[] = {
     {{2, 2, 42, 36, 3, 3, 2, 2, 0, 0}},
 };
 
+// Padding of one side, as of a ceil_mode, and means over other counts.
+inline constexpr problems::Pool kOneSidedPoolCases[] = {
+    {{2, 3, 7, 8, 3, 3, 2, 2, 1, 1, 1, 1, kernels::PoolCount::padded}},
+    {{1, 2, 6, 6, 3, 3, 2, 2, 0, 0, 1, 1, kernels::PoolCount::plane}},
+    {{2, 2, 9, 8, 2, 3, 1, 2, 1, 1, -1, 0, kernels::PoolCount::plane}},
+    {{1, 1, 5, 5, 3, 3, 1, 1, 1, 1, 0, 0, kernels::PoolCount::plane}},
+    {{3, 1, 5, 7, 2, 2, 2, 2, 0, 0, 1, 1}},
+    {{2, 5, 1, 1, 3, 3, 2, 2, 1, 1, 0, 0, kernels::PoolCount::padded}},
+};
+
 }  // namespace weft::cases

@@ -14,7 +14,7 @@ namespace detail {
 
 inline bool halves_planes(const PoolDims& d) {
   return d.kh == 2 && d.kw == 2 && d.stride_h == 2 && d.stride_w == 2 && d.pad_h == 0 &&
-         d.pad_w == 0;
+         d.pad_w == 0 && d.more_h == 0 && d.more_w == 0;
 }
 
 // The part of window p along one axis that lies inside [0, size).
@@ -26,6 +26,22 @@ inline Span window_span(std::int64_t p, std::int64_t stride, std::int64_t pad, s
                         std::int64_t size) {
   const std::int64_t begin = p * stride - pad, end = begin + kernel;
   return {begin < 0 ? 0 : begin, end > size ? size : end};
+}
+
+// How many elements of window p count along one axis, where `edge` of padding on each side does.
+inline std::int64_t counted(std::int64_t p, std::int64_t stride, std::int64_t pad,
+                            std::int64_t kernel, std::int64_t size, std::int64_t edge) {
+  const std::int64_t begin = p * stride - pad, end = begin + kernel;
+  return (end > size + edge ? size + edge : end) - (begin < -edge ? -edge : begin);
+}
+
+// What the sum over window (p, q) is multiplied by.
+template <class T>
+T mean_weight(const PoolDims& d, std::int64_t p, std::int64_t q) {
+  if (d.count == PoolCount::window) return T(1) / static_cast<T>(d.kh * d.kw);
+  const bool padded = d.count == PoolCount::padded;
+  return T(1) / static_cast<T>(counted(p, d.stride_h, d.pad_h, d.kh, d.h, padded ? d.pad_h : 0) *
+                               counted(q, d.stride_w, d.pad_w, d.kw, d.w, padded ? d.pad_w : 0));
 }
 
 // Does `value` replace `best`? The first NaN does and stays; of equal values the first stays.
@@ -121,7 +137,6 @@ void max_pool2d_backward(T* dx, const T* dy, const std::int32_t* argmax, const P
 template <class T>
 void avg_pool2d_forward(T* y, const T* x, const PoolDims& d) {
   const std::int64_t in = d.h * d.w, oh = d.oh(), ow = d.ow();
-  const T weight = T(1) / static_cast<T>(d.kh * d.kw);
 #pragma omp parallel for schedule(static) if (d.n * d.c * in >= kParallelElements)
   for (std::int64_t plane = 0; plane < d.n * d.c; ++plane) {
     for (std::int64_t p = 0; p < oh; ++p) {
@@ -133,7 +148,7 @@ void avg_pool2d_forward(T* y, const T* x, const PoolDims& d) {
           const T* row = x + plane * in + i * d.w;
           for (std::int64_t j = cols.begin; j < cols.end; ++j) sum += row[j];
         }
-        y[(plane * oh + p) * ow + q] = sum * weight;
+        y[(plane * oh + p) * ow + q] = sum * detail::mean_weight<T>(d, p, q);
       }
     }
   }
@@ -142,7 +157,6 @@ void avg_pool2d_forward(T* y, const T* x, const PoolDims& d) {
 template <class T>
 void avg_pool2d_backward(T* dx, const T* dy, const PoolDims& d, GradientMode mode) {
   const std::int64_t in = d.h * d.w, oh = d.oh(), ow = d.ow();
-  const T weight = T(1) / static_cast<T>(d.kh * d.kw);
 #pragma omp parallel for schedule(static) if (d.n * d.c * in >= kParallelElements)
   for (std::int64_t plane = 0; plane < d.n * d.c; ++plane) {
     if (mode == GradientMode::overwrite) detail::zero(dx + plane * in, in);
@@ -150,7 +164,7 @@ void avg_pool2d_backward(T* dx, const T* dy, const PoolDims& d, GradientMode mod
       const detail::Span rows = detail::window_span(p, d.stride_h, d.pad_h, d.kh, d.h);
       for (std::int64_t q = 0; q < ow; ++q) {
         const detail::Span cols = detail::window_span(q, d.stride_w, d.pad_w, d.kw, d.w);
-        const T share = dy[(plane * oh + p) * ow + q] * weight;
+        const T share = dy[(plane * oh + p) * ow + q] * detail::mean_weight<T>(d, p, q);
         for (std::int64_t i = rows.begin; i < rows.end; ++i) {
           T* row = dx + plane * in + i * d.w;
           for (std::int64_t j = cols.begin; j < cols.end; ++j) row[j] += share;

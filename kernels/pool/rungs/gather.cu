@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <bool kHalved, class Index>
+template <bool kHalved, bool kWithin, class Index>
 __global__ void __launch_bounds__(kThreads)
     avg_forward_kernel(float* __restrict__ y, const float* __restrict__ x, Index outputs,
                        Plane shape, float weight) {
@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = rows.begin; i < rows.end; ++i) {
       for (int j = cols.begin; j < cols.end; ++j) sum += in[i * s.w + j];
     }
-    y[o] = sum * weight;
+    y[o] = sum * (kWithin ? weight_within(s, at.row, at.col) : weight);
   }
 }
 
-template <bool kHalved, class Index>
+template <bool kHalved, bool kWithin, class Index>
 __global__ void __launch_bounds__(kThreads)
     avg_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy, Index inputs,
                         Plane shape, float weight, bool accumulate) {
@@ -113,9 +113,13 @@ __global__ void __launch_bounds__(kThreads)
     const Range cols = windows_over(at.col, s.stride_w, s.pad_w, s.kw, s.ow);
     float sum = 0.0f;
     for (int p = rows.begin; p < rows.end; ++p) {
-      for (int q = cols.begin; q < cols.end; ++q) sum += out[p * s.ow + q];
+      for (int q = cols.begin; q < cols.end; ++q) {
+        const float share = out[p * s.ow + q];
+        sum += kWithin ? share * weight_within(s, p, q) : share;
+      }
     }
-    dx[e] = accumulate ? dx[e] + sum * weight : sum * weight;
+    const float value = kWithin ? sum : sum * weight;
+    dx[e] = accumulate ? dx[e] + value : value;
   }
 }
 
@@ -126,8 +130,8 @@ Launch launch_of(std::int64_t elements, const Stream& stream) {
 // Calls run(bool_constant<kHalved>, Index()).
 template <class Run>
 void specialize(const PoolDims& d, Run run) {
-  const bool halved =
-      d.kh == 2 && d.kw == 2 && d.stride_h == 2 && d.stride_w == 2 && d.pad_h == 0 && d.pad_w == 0;
+  const bool halved = d.kh == 2 && d.kw == 2 && d.stride_h == 2 && d.stride_w == 2 &&
+                      d.pad_h == 0 && d.pad_w == 0 && d.is_plain();
   const std::int64_t planes = d.n * d.c;
   const bool small = planes * d.h * d.w < INT32_MAX && planes * d.oh() * d.ow() < INT32_MAX;
   if (halved && small) return run(std::true_type(), std::uint32_t());
@@ -161,8 +165,12 @@ void avg_pool2d_forward_gather(float* y, const float* x, const PoolDims& dims,
                                const Stream& stream) {
   const std::int64_t outputs = dims.n * dims.c * dims.oh() * dims.ow();
   specialize(dims, [&](auto halved, auto index) {
-    launch(avg_forward_kernel<decltype(halved)::value, decltype(index)>, launch_of(outputs, stream),
-           y, x, static_cast<decltype(index)>(outputs), plane_of(dims), weight_of(dims));
+    constexpr bool kHalved = decltype(halved)::value;
+    const auto kernel = dims.count == PoolCount::window
+                            ? avg_forward_kernel<kHalved, false, decltype(index)>
+                            : avg_forward_kernel<kHalved, !kHalved, decltype(index)>;
+    launch(kernel, launch_of(outputs, stream), y, x, static_cast<decltype(index)>(outputs),
+           plane_of(dims), weight_of(dims));
   });
 }
 
@@ -170,9 +178,12 @@ void avg_pool2d_backward_gather(float* dx, const float* dy, const PoolDims& dims
                                 const Stream& stream) {
   const std::int64_t inputs = dims.n * dims.c * dims.h * dims.w;
   specialize(dims, [&](auto halved, auto index) {
-    launch(avg_backward_kernel<decltype(halved)::value, decltype(index)>, launch_of(inputs, stream),
-           dx, dy, static_cast<decltype(index)>(inputs), plane_of(dims), weight_of(dims),
-           mode == GradientMode::accumulate);
+    constexpr bool kHalved = decltype(halved)::value;
+    const auto kernel = dims.count == PoolCount::window
+                            ? avg_backward_kernel<kHalved, false, decltype(index)>
+                            : avg_backward_kernel<kHalved, !kHalved, decltype(index)>;
+    launch(kernel, launch_of(inputs, stream), dx, dy, static_cast<decltype(index)>(inputs),
+           plane_of(dims), weight_of(dims), mode == GradientMode::accumulate);
   });
 }
 

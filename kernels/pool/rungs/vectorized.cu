@@ -229,6 +229,7 @@ std::string pool_takes_vectorized(const PoolDims& d) {
   if (!square || !known) {
     return "it takes windows of 2 x 2, or of 3 x 3 padded by at most 1, with stride 2";
   }
+  if (!d.is_plain()) return "it takes the same padding on both sides, which counts in means";
   // Tiles, of two by two elements at least, are numbered by 32 bits.
   const bool few = d.n * d.c * ((d.h + 1) / 2) * ((d.w + 1) / 2) <= std::int64_t{1} << 30;
   return few ? "" : "it takes at most 2^30 windows";

@@ -37,7 +37,9 @@ std::vector<std::int32_t> argmax_oracle(std::vector<double>& y, const std::vecto
 }
 
 TEST(PoolOracle, GradientsMatchCentralDifferences) {
-  for (const problems::Pool& c : cases::kPoolCases) {
+  std::vector<problems::Pool> all(std::begin(cases::kPoolCases), std::end(cases::kPoolCases));
+  all.insert(all.end(), std::begin(cases::kOneSidedPoolCases), std::end(cases::kOneSidedPoolCases));
+  for (const problems::Pool& c : all) {
     if (c.inputs() > 300) continue;
     const std::vector<double> x = separated(c.inputs());
     const std::vector<double> dy = to_double(random_floats(c.outputs(), 1));
@@ -89,6 +91,13 @@ TEST(PoolOracle, KnownValues) {
   std::vector<double> y(4);
   kernels::cpu::avg_pool2d_forward<double>(y.data(), x.data(), {1, 1, 3, 3, 2, 2, 2, 2, 1, 1});
   EXPECT_EQ(y, (std::vector<double>{0.25, 1.25, 2.75, 7}));  // padding counts as zeros
+  using enum kernels::PoolCount;
+  kernels::cpu::avg_pool2d_forward<double>(y.data(), x.data(),
+                                           {1, 1, 3, 3, 2, 2, 2, 2, 1, 1, 0, 0, plane});
+  EXPECT_EQ(y, (std::vector<double>{1, 2.5, 5.5, 7}));  // or does not count
+  kernels::cpu::avg_pool2d_forward<double>(y.data(), x.data(),
+                                           {1, 1, 3, 3, 2, 2, 2, 2, 0, 0, 1, 1, padded});
+  EXPECT_EQ(y, (std::vector<double>{3, 4.5, 7.5, 9}));  // a ceil_mode
   const std::vector<std::int32_t> argmax = argmax_oracle(y, x, {1, 1, 3, 3, 2, 2, 1, 1, 0, 0});
   EXPECT_EQ(y, (std::vector<double>{5, 6, 8, 9}));
   EXPECT_EQ(argmax, (std::vector<std::int32_t>{4, 5, 7, 8}));
@@ -184,6 +193,13 @@ class PoolTest : public DeviceTest {
 TEST_P(PoolTest, MaxMatchesOracle) {
   for (const problems::Pool& c : all_or_few(cases::kPoolCases, cases::kFewPoolCases)) {
     check_max(c);
+  }
+}
+
+TEST_P(PoolTest, PaddingOfOneSideAndOtherCounts) {
+  for (const problems::Pool& c : cases::kOneSidedPoolCases) {
+    check_max(c);
+    check_average(c);
   }
 }
 
@@ -400,6 +416,8 @@ TEST_P(PoolTest, RefusesImpossibleShapes) {
   EXPECT_USAGE_ERROR(pool({1, 1, 8, 8, 0, 2}), "window");
   EXPECT_USAGE_ERROR(pool({1, 1, 8, 8, 2, 2, 2, 2, -1, 0}), "padding");
   EXPECT_USAGE_ERROR(pool({-1, 1, 8, 8}), "-1");
+  EXPECT_USAGE_ERROR(pool({1, 1, 8, 8, 3, 3, 2, 2, 1, 1, -2, 0}), "padding behind");
+  EXPECT_USAGE_ERROR(pool({1, 1, 8, 8, 2, 2, 2, 2, 0, 0, 2, 0}), "begins behind the input");
   EXPECT_USAGE_ERROR(pool({std::int64_t{1} << 40, std::int64_t{1} << 40, 8, 8}), "2^63");
 }
 
