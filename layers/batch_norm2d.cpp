@@ -78,7 +78,7 @@ OnnxWords BatchNorm2d::from_onnx(OnnxReader& node) {
 }
 
 kernels::BatchNormDims BatchNorm2d::dims(const Shape& input) const {
-  return {input[0], channels_, input[2] * input[3]};
+  return {input[0], channels_, input.rank() == 2 ? 1 : input[2] * input[3]};
 }
 
 // mean, then inv_std.
@@ -101,8 +101,8 @@ double BatchNorm2d::forward_flops(const Shape& input) const {
 }
 
 Shape BatchNorm2d::do_output_shape(const Shape& input) const {
-  if (input.rank() != 4 || input[1] != channels_) {
-    reject_input(str("(N, ", channels_, ", H, W)"), input);
+  if ((input.rank() != 4 && input.rank() != 2) || input[1] != channels_) {
+    reject_input(str("(N, ", channels_, ", H, W) or (N, ", channels_, ")"), input);
   }
   return input;
 }

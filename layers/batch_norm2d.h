@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BatchNorm2d: normalises each channel of NCHW images over batch and plane, as in PyTorch.
+// BatchNorm2d: normalises each channel of NCHW images over batch and plane, or each feature of rows
+// (N, C) over the batch, as PyTorch's BatchNorm2d and BatchNorm1d do.
 //
 // Parameters weight (gamma) and bias (beta), buffers running_mean and running_var, (C,) each.
 // A training forward uses the batch's statistics and updates the buffers; inference reads them.

@@ -10,13 +10,6 @@ namespace weft::layers {
 namespace {
 
 template <class Pool>
-LayerText windowed(Words& words) {
-  return {[window = Window::read(words, true)](const LayerSite& site) {
-    return std::make_unique<Pool>(site.name, window);
-  }};
-}
-
-template <class Pool>
 LayerText global(Words&) {
   return {[](const LayerSite& site) {
     const std::int64_t h = site.input[2], w = site.input[3];
@@ -28,7 +21,6 @@ OnnxWords words_of(OnnxReader& node, const char* word) {
   const auto kernel = node.numbers("kernel_shape", {0, 0});
   OnnxWords said{
       .words = str(word, " ", extents_text(kernel[0], kernel[1]), strides_and_pads(node, true))};
-  node.require("ceil_mode", 0);
   node.require_ones("dilations");
   node.require("storage_order", 0);
   return said;
@@ -36,8 +28,8 @@ OnnxWords words_of(OnnxReader& node, const char* word) {
 
 }  // namespace
 
-Pool2d::Pool2d(std::string name, const char* type, const Window& window)
-    : Layer(std::move(name)), type_(type), window_(window) {
+Pool2d::Pool2d(std::string name, const char* type, const Window& window, bool counts_padding)
+    : Layer(std::move(name)), type_(type), window_(window), counts_padding_(counts_padding) {
   window.check(this->name());
   if (!kernels::padding_fits(window.pad_h, window.kernel_h) ||
       !kernels::padding_fits(window.pad_w, window.kernel_w)) {
@@ -50,10 +42,14 @@ Pool2d::Pool2d(std::string name, const char* type, const Window& window)
 OnnxNode Pool2d::onnx(const Shape& input) const {
   const bool is_max = type() == "MaxPool2d";
   const bool whole = window_.kernel_h == input[2] && window_.kernel_w == input[3] &&
-                     window_.pad_h == 0 && window_.pad_w == 0;
+                     window_.pad_h == 0 && window_.pad_w == 0 && window_.more_h == 0 &&
+                     window_.more_w == 0;
   if (whole) return {is_max ? "GlobalMaxPool" : "GlobalAveragePool"};
   OnnxNode node = with_window(is_max ? "MaxPool" : "AveragePool", window_);
-  if (!is_max) node.attributes.emplace_back("count_include_pad", std::int64_t{1});
+  if (!is_max) {
+    node.attributes.emplace_back("count_include_pad", std::int64_t{counts_padding_ ? 1 : 0});
+  }
+  if (window_.ceil) node.attributes.emplace_back("ceil_mode", std::int64_t{1});
   return node;
 }
 
@@ -66,7 +62,12 @@ Shape Pool2d::do_output_shape(const Shape& input) const {
   if (input.rank() != 4 || !window_.fits(input[2], input[3])) {
     reject_input(str("(N, C, ", window_.least_plane(), ")"), input);
   }
-  return {input[0], input[1], window_.rows(input[2]), window_.columns(input[3])};
+  const std::int64_t rows = window_.rows(input[2]), columns = window_.columns(input[3]);
+  if ((rows - 1) * window_.stride_h >= input[2] + window_.pad_h ||
+      (columns - 1) * window_.stride_w >= input[3] + window_.pad_w) {
+    reject_input("whose last window begins in the image", input);
+  }
+  return {input[0], input[1], rows, columns};
 }
 
 kernels::PoolDims Pool2d::dims(const Shape& input) const {
@@ -79,11 +80,18 @@ kernels::PoolDims Pool2d::dims(const Shape& input) const {
           .stride_h = window_.stride_h,
           .stride_w = window_.stride_w,
           .pad_h = window_.pad_h,
-          .pad_w = window_.pad_w};
+          .pad_w = window_.pad_w,
+          .more_h = window_.more_rows(input[2]),
+          .more_w = window_.more_columns(input[3]),
+          .count = !counts_padding_ ? kernels::PoolCount::plane
+                   : window_.ceil   ? kernels::PoolCount::padded
+                                    : kernels::PoolCount::window};
 }
 
 LayerText MaxPool2d::read(Words& words) {
-  return windowed<MaxPool2d>(words);
+  return {[window = Window::read(words, true)](const LayerSite& site) {
+    return std::make_unique<MaxPool2d>(site.name, window);
+  }};
 }
 LayerText MaxPool2d::read_global(Words& words) {
   return global<MaxPool2d>(words);
@@ -94,7 +102,11 @@ OnnxWords MaxPool2d::from_onnx(OnnxReader& node) {
 }
 
 LayerText AvgPool2d::read(Words& words) {
-  return windowed<AvgPool2d>(words);
+  const Window window = Window::read(words, true);
+  const bool counts = !words.accept("exclude_pad");
+  return {[=](const LayerSite& site) {
+    return std::make_unique<AvgPool2d>(site.name, window, counts);
+  }};
 }
 LayerText AvgPool2d::read_global(Words& words) {
   return global<AvgPool2d>(words);
@@ -102,9 +114,7 @@ LayerText AvgPool2d::read_global(Words& words) {
 OnnxWords AvgPool2d::from_onnx(OnnxReader& node) {
   OnnxWords said = words_of(node, "avg_pool");
   const bool pads = said.words.find(" pad ") != std::string::npos;
-  if (node.number("count_include_pad", 0) != 1 && pads) {
-    node.fail("expected count_include_pad 1 where there is padding");
-  }
+  if (node.number("count_include_pad", 0) != 1 && pads) said.words += " exclude_pad";
   return said;
 }
 

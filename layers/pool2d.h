@@ -16,13 +16,15 @@ class Pool2d : public Layer {
   OnnxNode onnx(const Shape& input) const override;
 
   std::string_view type() const override { return type_; }
-  std::string describe() const override { return str(type_, "(", to_string(window_), ")"); }
+  std::string describe() const override {
+    return str(type_, "(", to_string(window_), counts_padding_ ? ")" : ", padding not counted)");
+  }
   double forward_flops(const Shape& input) const override;
   LayerTraits traits() const override { return {.backward_reads_output = false}; }
 
  protected:
   // Throws usage unless the window is valid and padded by at most half its size.
-  Pool2d(std::string name, const char* type, const Window& window);
+  Pool2d(std::string name, const char* type, const Window& window, bool counts_padding = true);
 
   Shape do_output_shape(const Shape& input) const override;
   kernels::PoolDims dims(const Shape& input) const;
@@ -30,6 +32,7 @@ class Pool2d : public Layer {
  private:
   const char* type_;
   Window window_;
+  bool counts_padding_;
 };
 
 // The largest value of each window; padding is -infinity. In training the place of each maximum is
@@ -48,11 +51,12 @@ class MaxPool2d final : public Pool2d {
   void do_backward(const BackwardCall& call) const override;
 };
 
-// The mean of each window, padding counted as zeros (PyTorch's default).
+// The mean of each window, padding counted as zeros (PyTorch's default) or not counted. What a
+// window with `ceil` has beyond the padding never counts.
 class AvgPool2d final : public Pool2d {
  public:
-  AvgPool2d(std::string name, const Window& window)
-      : Pool2d(std::move(name), "AvgPool2d", window) {}
+  AvgPool2d(std::string name, const Window& window, bool counts_padding = true)
+      : Pool2d(std::move(name), "AvgPool2d", window, counts_padding) {}
   static LayerText read(Words& words);
   static LayerText read_global(Words& words);
   static OnnxWords from_onnx(OnnxReader& node);

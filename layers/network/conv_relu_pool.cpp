@@ -12,8 +12,9 @@ namespace weft::layers {
 namespace {
 
 bool side_by_side(const Window& w) {
-  return w.stride_h == w.kernel_h && w.stride_w == w.kernel_w && w.pad_h == 0 && w.pad_w == 0 &&
-         w.kernel_h <= 255 && w.kernel_w <= 255 && w.kernel_h * w.kernel_w <= 255;
+  return !w.ceil && w.more_h == 0 && w.more_w == 0 && w.stride_h == w.kernel_h &&
+         w.stride_w == w.kernel_w && w.pad_h == 0 && w.pad_w == 0 && w.kernel_h <= 255 &&
+         w.kernel_w <= 255 && w.kernel_h * w.kernel_w <= 255;
 }
 
 kernels::ReluPoolDims dims_of(const Conv2d& conv, const MaxPool2d& pool, const Shape& x) {

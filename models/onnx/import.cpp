@@ -120,7 +120,7 @@ std::vector<float> values_of(const OnnxTensor& tensor, const Shape& shape, const
     const double here = double{variance[c]} + tensor.epsilon;
     const double weft = double{variance[c]} + double{layers::BatchNorm2d::kEps};
     values[c] = static_cast<float>(values[c] * std::sqrt(weft / here));
-    if (std::isfinite(values[c])) continue;
+    if (here > 0 && std::isfinite(values[c])) continue;
     refuse_node(*layer.node, where,
                 str("channel ", c, " has a variance of ", variance[c], " and an epsilon of ",
                     tensor.epsilon, ": no float holds its weight over the root of their sum"));

@@ -271,6 +271,18 @@ def mobile():
     return g
 
 
+def pools():
+    """Means that do not count padding, windows beyond the edge, and automatic padding of one side."""
+    g = Graph("pools")
+    c = g.node("Relu", g.node("Conv", "x", g.drawn(4, 1, 3, 3), pads=[1] * 4))
+    c = g.node("AveragePool", c, kernel_shape=[3, 3], strides=[1, 1], pads=[1] * 4)
+    c = g.node("MaxPool", c, kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")
+    c = g.node("MaxPool", c, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    c = g.node("AveragePool", c, kernel_shape=[2, 2], strides=[1, 1], auto_pad="SAME_LOWER")
+    g.linear(g.node("Flatten", c), 16)
+    return g
+
+
 def all_graphs():
     yield from (view("view-11", 11), view("view-18", 18), sliced(), channels_last(), mean_of_pixels(), cntk(), padded(),
                 dilated(), same("same-upper", True, 1), same("same-lower", False, 2), normalised_rows("rows", False),
@@ -283,7 +295,7 @@ def all_graphs():
                 activations("bounds", 17, ("Clip", 0, 6, {}), ("Clip", -1, 2, {}), ("HardSigmoid", {"alpha": 0.3})),
                 activations("old-activations", 9, ("LeakyRelu", {}), ("Elu", {}), ("HardSigmoid", {}),
                             ("Clip", {"min": 0.0, "max": 6.0}), ("PRelu", [0.5], {})),
-                mobile(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
+                mobile(), pools(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
 
 
 if __name__ == "__main__":

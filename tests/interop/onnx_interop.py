@@ -54,7 +54,7 @@ __doc__ %= {"limit": LIMIT}
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT_IN = sorted(path.stem for path in (ROOT / "models" / "networks").glob("*.net"))
 FILES = [ROOT / "examples" / "networks" / "tiny.net", ROOT / "tests" / "interop" / "residual.net",
-         ROOT / "tests" / "interop" / "layers.net"]
+         ROOT / "tests" / "interop" / "layers.net", ROOT / "tests" / "interop" / "pools.net"]
 
 
 def run(*command):

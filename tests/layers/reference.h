@@ -134,14 +134,30 @@ inline ReferenceLayer max_pool2d(const char* name, const layers::Window& window)
           }};
 }
 
-inline ReferenceLayer avg_pool2d(const char* name, const layers::Window& window) {
-  return {std::make_unique<layers::AvgPool2d>(name, window),
+// What lies beyond the padding of a window with `ceil` never counts.
+inline ReferenceLayer avg_pool2d(const char* name, const layers::Window& window,
+                                 bool counts_padding = true) {
+  return {std::make_unique<layers::AvgPool2d>(name, window, counts_padding),
           [=](Values& y, const Values& x, const double*) {
-            const double taps = static_cast<double>(window.kernel_h * window.kernel_w);
+            const auto counted = [&](std::int64_t begin, std::int64_t taps, std::int64_t extent,
+                                     std::int64_t pad) {
+              std::int64_t count = 0;
+              for (std::int64_t i = begin; i < begin + taps; ++i) {
+                if (counts_padding && !window.ceil) ++count;
+                if (counts_padding && window.ceil) count += i >= -pad && i < extent + pad;
+                if (!counts_padding) count += i >= 0 && i < extent;
+              }
+              return static_cast<double>(count);
+            };
             std::ranges::fill(y.data, 0);
             for_each_tap(y.shape, x.shape, window,
                          [&](auto n, auto c, auto p, auto q, auto i, auto j, auto) {
-                           y.at(n, c, p, q) += x.at(n, c, i, j) / taps;
+                           const double rows = counted(p * window.stride_h - window.pad_h,
+                                                       window.kernel_h, x.shape[2], window.pad_h);
+                           const double columns =
+                               counted(q * window.stride_w - window.pad_w, window.kernel_w,
+                                       x.shape[3], window.pad_w);
+                           y.at(n, c, p, q) += x.at(n, c, i, j) / (rows * columns);
                          });
           }};
 }
@@ -255,7 +271,7 @@ inline ReferenceLayer add(const char* name) {
 inline ReferenceLayer batch_norm2d(const char* name, std::int64_t channels) {
   return {std::make_unique<layers::BatchNorm2d>(name, channels),
           [=](Values& y, const Values& x, const double* p) {
-            const std::int64_t plane = x.shape[2] * x.shape[3];
+            const std::int64_t plane = x.shape.rank() == 2 ? 1 : x.shape[2] * x.shape[3];
             const double m = static_cast<double>(x.shape[0] * plane);
             const auto channel = [&](std::int64_t i) { return i / plane % channels; };
             for (std::int64_t c = 0; c < channels; ++c) {

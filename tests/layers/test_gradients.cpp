@@ -108,6 +108,25 @@ TEST_P(Gradients, AvgPool2d) {
   check_layer({2, 5, 5}, avg_pool2d("pool", {3, 2, 1, 2, 0, 1}));
 }
 
+TEST_P(Gradients, PoolingOfOneSidedPaddingAndOtherCounts) {
+  const Window ceil{.kernel_h = 3,
+                    .kernel_w = 3,
+                    .stride_h = 2,
+                    .stride_w = 2,
+                    .pad_h = 1,
+                    .pad_w = 1,
+                    .ceil = true};
+  const Window behind{
+      .kernel_h = 3, .kernel_w = 2, .stride_h = 2, .stride_w = 2, .more_h = 1, .more_w = 1};
+  check({2, 6, 8}, stack(max_pool2d("pool", ceil)), distinct_floats(192), 2);
+  check({1, 6, 7}, stack(max_pool2d("pool", behind)), distinct_floats(84), 2);
+  for (const bool counts : {true, false}) {
+    check_layer({2, 6, 8}, avg_pool2d("pool", ceil, counts));
+    check_layer({1, 6, 7}, avg_pool2d("pool", behind, counts));
+    check_layer({1, 4, 5}, avg_pool2d("pool", Window::square(3, 1, 1), counts));
+  }
+}
+
 TEST_P(Gradients, Activations) {
   check_layer({13}, relu("relu"));
   check_layer({13}, sigmoid("sigmoid"));
@@ -151,6 +170,7 @@ TEST_P(Gradients, Dropout) {
 TEST_P(Gradients, BatchNorm2d) {
   check_layer({3, 4, 5}, batch_norm2d("bn", 3), 4);
   check_layer({2, 3, 3}, batch_norm2d("bn", 2), 1);
+  check_layer({7}, batch_norm2d("bn", 7), 5);
 }
 
 TEST_P(Gradients, Softmax) {

@@ -66,7 +66,7 @@ TEST(LayerShapes, ComplaintsNameTheLayerAndBothShapes) {
             "pool1: AvgPool2d(kernel 2x2, stride 2x2) expects input (N, C, H >= 2, W >= 2), found "
             "(2, 8)");
   EXPECT_EQ(complaint_about(layers::BatchNorm2d("bn1", 6), {2, 5, 4, 4}),
-            "bn1: BatchNorm2d(6) expects input (N, 6, H, W), found (2, 5, 4, 4)");
+            "bn1: BatchNorm2d(6) expects input (N, 6, H, W) or (N, 6), found (2, 5, 4, 4)");
   EXPECT_EQ(complaint_about(layers::Softmax("softmax"), {7}),
             "softmax: Softmax expects input (N, ..., C >= 1), found (7,)");
   EXPECT_EQ(complaint_about(layers::ReLU("relu1"), Shape()),

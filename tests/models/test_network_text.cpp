@@ -145,7 +145,7 @@ TEST(NetworkText, RefusesMistakesWithTheirLineAndColumn) {
       {"conv 3 29\nlinear classes", "t.net:1:1: conv1: Conv2d(1, 3, kernel 29x29) expects input"},
       {"max_pool 2\nmax_pool 15\nlinear classes", "t.net:2:1: pool2: MaxPool2d"},
       {"linear 5\nconv 3 3\nlinear classes", "t.net:2:1: conv expects an image, found (5,)"},
-      {"flatten\nbatch_norm\nlinear classes", "t.net:2:1: batch_norm expects an image"},
+      {"flatten\nconv 3 3\nlinear classes", "t.net:2:1: conv expects an image"},
       {"linear 5\nglobal_avg_pool\nlinear classes", "t.net:2:1: global_avg_pool expects an image"},
       {"linear 9", "t.net:1:1: expected 10 values behind the last layer, as many as classes"},
       {"conv 10 28",

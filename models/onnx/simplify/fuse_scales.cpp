@@ -98,7 +98,6 @@ class Fuser {
 
   std::optional<Scale> scale_of(const NodeProto& node) {
     const std::string& type = node.op_type();  // none of a node that was dropped
-    if (type == "BatchNormalization") return norm_of(node);
     const bool is_known = type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
     if (!is_known || node.input_size() != 2 || node.attribute_size() > 0) return std::nullopt;
     const int at = graph_.constants.contains(node.input(1)) ? 1 : 0;
@@ -127,34 +126,6 @@ class Fuser {
     const std::size_t own = array.extents.size();
     if (rank < 2 || own > rank || own + 1 < rank) return false;
     return array.extents[own - (rank - 1)] == array.count();
-  }
-
-  // A row's normalisation is a scale, because Weft has no layer for it.
-  std::optional<Scale> norm_of(const NodeProto& node) {
-    if (node.input_size() != 5 || rank_of(node.input(0)) != 2) return std::nullopt;
-    const Attributes attributes(node, graph_.where);
-    attributes.require_only({"epsilon", "momentum", "spatial", "training_mode"});
-    if (attributes.integer("training_mode", 0) != 0) return std::nullopt;
-    std::vector<Array> arrays;
-    for (int i = 1; i < 5; ++i) {
-      const std::optional<Array> array = graph_.array(node.input(i));
-      if (!array || !array->is_real() || array->extents.size() != 1) return std::nullopt;
-      arrays.push_back(*array);
-      if (array->count() != arrays[0].count()) return std::nullopt;
-    }
-    const double epsilon = attributes.real("epsilon", 1e-5f);
-    const auto count = static_cast<std::size_t>(arrays[0].count());
-    Scale scale{node.input(0), std::vector<double>(count), std::vector<double>(count)};
-    for (std::size_t c = 0; c < count; ++c) {
-      const double root = std::sqrt(double{arrays[3].reals[c]} + epsilon);
-      scale.factor[c] = arrays[0].reals[c] / root;
-      scale.offset[c] = arrays[1].reals[c] - arrays[2].reals[c] * scale.factor[c];
-      if (std::isfinite(scale.factor[c]) && std::isfinite(scale.offset[c]) && root > 0) continue;
-      refuse_node(node, graph_.where,
-                  str("channel ", c, " has a variance of ", arrays[3].reals[c],
-                      " and an epsilon of ", epsilon, ": no number is its factor"));
-    }
-    return scale;
   }
 
   // ---- Layers that take it.

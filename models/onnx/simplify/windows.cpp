@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/extent.h"
+
 namespace weft::models::simplify {
 
 namespace {
@@ -25,6 +27,16 @@ bool pad_to_same(AxisWindow& axis, const Extent& extent, bool more_behind) {
   axis.before = more_behind ? all / 2 : all - all / 2;
   axis.behind = all - axis.before;
   return true;
+}
+
+// With ceil_mode: no window begins behind the image.
+Extent windows_rounded_up(const Extent& extent, const AxisWindow& axis) {
+  if (!extent.is_number()) return {};
+  const std::int64_t room = extent.value + axis.before + axis.behind - axis.span();
+  if (room < 0) return {};
+  std::int64_t count = divide_up(room, axis.stride) + 1;
+  if ((count - 1) * axis.stride >= extent.value + axis.before) --count;
+  return Extent::number(count);
 }
 
 }  // namespace
@@ -78,10 +90,11 @@ std::optional<Windows> windows_of(const onnx::NodeProto& node, const std::string
   }
   found.rounds_up = found.rounds_up && rounds;
   if (found.rounds_up) {
-    for (AxisWindow& axis : found.axes) axis.out = {};
-    // What is added behind may add a window.
-    if (automatic == "NOTSET") {
-      for (std::size_t i = 0; i < 2; ++i) found.axes[i].behind = pads[i + 2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      AxisWindow& axis = found.axes[i];
+      // What is added behind may add a window.
+      if (automatic == "NOTSET") axis.behind = pads[i + 2];
+      axis.out = windows_rounded_up(i == 0 ? rows : columns, axis);
     }
   }
   return found;

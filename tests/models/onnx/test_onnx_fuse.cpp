@@ -89,6 +89,22 @@ TEST(OnnxFuse, PaddingOfOneSideBecomesZerosOfTheKernelAndDilationStays) {
   EXPECT_TRUE(definition_in(file).starts_with("conv 4 3x3 pad 2 dilation 2\n"));
 }
 
+TEST(OnnxFuse, PoolingAndNormalisationOfRowsAreReadAndWritten) {
+  for (const char* line :
+       {"max_pool 3 stride 2 ceil", "max_pool 3 stride 2 pad 1 ceil", "max_pool 3 stride 2 pad 0 1",
+        "avg_pool 3 stride 2 pad 1 ceil", "avg_pool 3 stride 2 pad 1 ceil exclude_pad",
+        "avg_pool 3 stride 1 pad 1 exclude_pad", "avg_pool 3 stride 2 pad 0 1x0"}) {
+    SCOPED_TRACE(line);
+    const std::string text =
+        std::string(line) + "\nflatten\nlinear 6\nbatch_norm\ntanh\nlinear classes\n";
+    const Model model = random_model(network_file(text));
+    onnx::ModelProto file = file_of(model);
+    file.clear_metadata_props();
+    EXPECT_EQ(definition_in(file), text);
+    EXPECT_EQ(logits_of(read(file).model), logits_of(model));
+  }
+}
+
 TEST(OnnxFuse, GroupsAreReadAndWritten) {
   for (const char* line : {"conv 4 3x3 pad 1 groups 2", "conv 6 3x2 stride 2 dilation 2x3 groups 2",
                            "conv 4 3x3 dilation 2 no_bias"}) {
@@ -115,10 +131,8 @@ TEST(OnnxFuse, AutomaticPaddingThatIsTheSameOnBothSides) {
   }
   EXPECT_EQ(definition_in(file), definition_in(before));
   expect_same(file, before);
-  // Weft has no padding of one side for a maximum.
-  set_numbers(node_named(file, "pool1"), "kernel_shape", {3, 3});
-  EXPECT_TRUE(throws(ErrorKind::data, "node \"pool1\" (\"MaxPool\"): expected the same padding",
-                     [&] { read(file); }));
+  set_numbers(node_named(file, "pool1"), "kernel_shape", {3, 3});  // one more row behind
+  EXPECT_TRUE(definition_in(file).find("max_pool 3 stride 2 pad 0 1\n") != std::string::npos);
 }
 
 TEST(OnnxFuse, FactorsAndSumsBecomeAPartOfTheirLayer) {
@@ -170,7 +184,7 @@ TEST(OnnxFuse, AScaleBehindAnActivationGoesIntoTheLayerBehindIt) {
   expect_same(file, before);
 }
 
-TEST(OnnxFuse, ANormalisationOfRowsBecomesAPartOfTheLinearLayer) {
+TEST(OnnxFuse, ANormalisationOfRowsIsALayer) {
   const onnx::ModelProto before = plain_file("flatten\nlinear 5\nrelu\nlinear classes\n");
   for (const bool has_axes : {false, true}) {
     onnx::ModelProto file = before, scaled = before;
@@ -199,7 +213,7 @@ TEST(OnnxFuse, ANormalisationOfRowsBecomesAPartOfTheLinearLayer) {
     }
     set_floats(tensor_named(scaled, "fc1.weight"), weight);
     set_floats(tensor_named(scaled, "fc1.bias"), bias);
-    EXPECT_EQ(definition_in(file), definition_in(before));
+    EXPECT_EQ(definition_in(file), "flatten\nlinear 5\nbatch_norm\nrelu\nlinear classes\n");
     expect_same(file, scaled);
     set_floats(tensor_named(file, "variance"), {1, 4, -1, 1, 9});
     EXPECT_TRUE(throws(ErrorKind::data, "channel 2 has a variance of -1", [&] { read(file); }));
