@@ -25,6 +25,7 @@
 #include "host_cuda/stuck.h"
 #include "host_cuda/turns.h"
 #include "host_cuda/workers/share.h"
+#include "host_cuda/workers/unchecked.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
@@ -69,6 +70,7 @@ class Runner {
 
   // Has one of the blocks that still run lost a thread?
   bool has_lost() const {
+    if (worker_has_lost()) return true;
     return std::any_of(blocks_.begin(), blocks_.end(),
                        [](const std::unique_ptr<Block>& one) { return one->has_lost; });
   }
@@ -90,6 +92,7 @@ class Runner {
     if (at_once > 1) begin_statics();
     const std::uint64_t first = next;
     WorkerShare share(grid_.call->kernel());
+    UncheckedShare unchecked(grid_.call->kernel());
     std::uint64_t shared = 0;  // blocks that workers have run
     const auto piece = [this](std::uint64_t from, std::uint64_t to) {
       run(from, to);
@@ -102,6 +105,15 @@ class Runner {
         shared += count;
         next += count;
         if (count > 0) continue;
+      }
+      if (at_once == 1 && blocks_.empty() && !blocks_are_checked && next < total &&
+          unchecked.run(next, total, [this](std::uint64_t from, std::uint64_t to) {
+            run(from, to);
+            if (failure.text.empty()) return;
+            for (const std::unique_ptr<Block>& block : blocks_) flush_printed(*block);
+            forward_failure(failure.kind, failure.text, failure.line, has_lost());
+          })) {
+        return;
       }
       if (stop_requested != nullptr && stop_requested()) {
         failure.text = "stopped";
@@ -140,6 +152,7 @@ class Runner {
     blocks_.push_back(std::move(idle_blocks.back()));
     idle_blocks.pop_back();
     Block& block = *blocks_.back();
+    block_begins_in_order(number);
     const dim3 shape = grid_.block;
     block.index = {number % grid_.grid.x, number / grid_.grid.x % grid_.grid.y,
                    number / grid_.grid.x / grid_.grid.y};
@@ -298,6 +311,7 @@ std::string where(const Thread& thread) {
 }
 
 void set_failure(const char* kind, const std::string& message, const std::string& line) {
+  order_matters();
   if (failure.text.empty()) failure = {kind, "", message, line};
 }
 void set_failure(const char* kind, const std::string& message, const void* site) {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "host_cuda/workers/unchecked.h"
+
 namespace weft::host_cuda {
 namespace {
 
@@ -78,6 +80,7 @@ void flush_printed(Block& block) {
     warps[one.thread / 32][static_cast<std::size_t>(one.thread % 32)].all.push_back(&one);
   }
   for (auto& [number, lanes] : warps) print_warp(lanes);
+  if (runs_unchecked_blocks()) std::fflush(stdout);
 }
 
 }  // namespace weft::host_cuda

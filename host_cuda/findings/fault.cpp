@@ -12,7 +12,6 @@
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/device_memory.h"
 #include "host_cuda/memory/symbols.h"
-#include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
 namespace {
@@ -38,7 +37,6 @@ void handle(int, siginfo_t* info, void* context) {
     sigaction(SIGSEGV, &before, nullptr);  // which the access meets next
     return;
   }
-  if (is_worker()) _exit(1);
   in_kernel_code = nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const bool is_null = address < kPage && info->si_code != SI_KERNEL;  // which knows no address

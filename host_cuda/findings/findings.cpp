@@ -10,6 +10,7 @@
 #include "host_cuda/checks/report.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/symbols.h"
+#include "host_cuda/workers/unchecked.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
@@ -91,6 +92,7 @@ bool told_before(const char* kind, const void* site, const void* other) {
   }
   ++told->more;
   if (!told->is_note) ++known().times_found;
+  if (runs_unchecked_blocks()) forward_again(kind, site, other);
   return true;
 }
 
@@ -99,11 +101,13 @@ void tell(const char* kind, const std::string& text, const void* site, const voi
   const std::lock_guard lock(known().mutex);
   const Told& kept = remember({kind, name_of_kernel(), with_remedy(text), source_line(site)},
                               other == nullptr ? "" : source_line(other));
+  if (runs_unchecked_blocks()) return forward(kind, text, site, other);
   listener.told(kept);
 }
 
 void tell_at(const char* kind, const std::string& text, const std::string& line, bool is_note) {
   order_matters();
+  if (runs_unchecked_blocks()) return forward_at(kind, text, line, is_note);
   const std::lock_guard lock(known().mutex);
   if (Told* told = finding_of(kind, line, "")) {
     ++told->more;

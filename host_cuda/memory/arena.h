@@ -14,6 +14,13 @@ inline constexpr std::uintptr_t kPage = 4096;  // bytes
 void* take_from_arena(std::size_t bytes);
 void give_back_to_arena(void* data, std::size_t bytes);
 
+// From then on, where nothing was allocated before, processes that this one forks write to the same
+// memory, unless they ask for a copy that is their own.
+void share_arena();
+void share_memory(void* begin, std::size_t bytes);  // the same of whole pages elsewhere
+void make_memory_private();                         // or ends the process
+bool memory_is_shared();                            // false where the system has no files in memory
+
 struct Addresses {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;

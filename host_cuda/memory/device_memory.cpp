@@ -18,6 +18,7 @@
 #include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/memory/written.h"
+#include "host_cuda/workers/unchecked.h"
 #include "host_cuda/workers/workers.h"
 
 namespace weft::host_cuda {
@@ -176,11 +177,20 @@ bool unregister_host_memory(void* data) {
   return true;
 }
 
+bool kernels_share_memory() {
+  const std::lock_guard lock(mutex);
+  return memory_is_shared() && slabs.empty() &&
+         std::none_of(allocations.begin(), allocations.end(), [](const auto& one) {
+           return one.second.memory == Memory::registered;
+         });
+}
+
 // Addresses are used once, as those of the arena, and have unused ones between.
 void* allocate_in_kernel(std::size_t bytes) {
   constexpr std::size_t kAlignment = 16, kSlab = std::size_t{1} << 20;
   static char *next = nullptr, *end = nullptr;
   order_matters();
+  if (runs_unchecked_blocks()) refuse_heap_of_worker();
   const std::lock_guard lock(mutex);
   if (bytes > heap_bytes || heap_used > heap_bytes - bytes) return nullptr;
   const std::size_t taken = round_up(bytes + kAlignment, kAlignment);
@@ -206,6 +216,7 @@ void* allocate_in_kernel(std::size_t bytes) {
 }
 bool free_in_kernel(void* data) {
   order_matters();
+  if (runs_unchecked_blocks()) refuse_heap_of_worker();
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == allocations.end() || found->second.memory != Memory::heap) return false;

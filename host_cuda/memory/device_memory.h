@@ -38,6 +38,9 @@ std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes);
 // have other bytes.
 bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes);
 
+// Do processes that this one forks write to all memory that kernels may, and need no heap?
+bool kernels_share_memory();
+
 // The heap of kernels. Null when it is full; false when there is no such allocation.
 void* allocate_in_kernel(std::size_t bytes);
 bool free_in_kernel(void* data);

@@ -18,8 +18,10 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/extent.h"
 #include "engine/symbol_names.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/arena.h"
 
 // The linker gathers the function-local statics of .cu files between these (shared_section.ld).
 extern "C" char weft_shared_begin[], weft_shared_end[], weft_device_begin[], weft_device_end[];
@@ -199,6 +201,11 @@ const std::vector<Variable>& device_variables() {
   static const std::vector<Variable> variables =
       variables_between(weft_device_begin, weft_device_end);
   return variables;
+}
+void share_device_variables() {
+  const auto begin = reinterpret_cast<std::uintptr_t>(weft_device_begin);
+  const std::size_t bytes = static_cast<std::size_t>(weft_device_end - weft_device_begin);
+  if (bytes > 0 && begin % kPage == 0) share_memory(weft_device_begin, round_up(bytes, kPage));
 }
 const Variable* nearest_shared_variable(std::uintptr_t address) {
   return nearest(shared_variables(), address);

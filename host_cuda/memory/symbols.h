@@ -20,6 +20,8 @@ struct Variable {
 // The static __shared__ variables and the __device__ ones, by address.
 const std::vector<Variable>& shared_variables();
 const std::vector<Variable>& device_variables();
+// Processes that this one forks write to the same __device__ variables (arena.h).
+void share_device_variables();
 // The one that the address is in or behind; null before the first.
 const Variable* nearest_shared_variable(std::uintptr_t address);
 

@@ -19,13 +19,14 @@
 #include <vector>
 
 #include "host_cuda/environment.h"
+#include "host_cuda/memory/arena.h"
 #include "host_cuda/memory/device_memory.h"
+#include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/changes.h"
+#include "host_cuda/workers/unchecked.h"
 
 namespace weft::host_cuda {
 namespace {
-
-constexpr int kMostWorkers = 256;
 
 bool allowed = false, asked_for_order = false, in_worker = false;
 std::atomic<std::uint64_t> counted_here{0};
@@ -48,7 +49,8 @@ class Worker {
     process_ = fork();
     if (process_ > 0) state_ = State::running;
     if (process_ != 0) return;
-    in_worker = true;
+    become_worker();
+    make_memory_private();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bool done = false;
     try {
@@ -94,6 +96,8 @@ class Worker {
 }  // namespace
 
 void allow_workers() {
+  share_arena();
+  share_device_variables();
   void* memory =
       mmap(nullptr, sizeof *counted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -114,6 +118,9 @@ std::chrono::microseconds workers_pay_from() {
 bool is_worker() {
   return in_worker;
 }
+void become_worker() {
+  in_worker = true;
+}
 
 void begin_workers() {
   asked_for_order = false;
@@ -127,7 +134,9 @@ void block_is_done() {
 }
 void order_matters() {
   asked_for_order = true;
-  if (in_worker) _exit(1);
+  if (!in_worker) return;
+  if (!runs_unchecked_blocks()) _exit(1);
+  wait_for_turn();
 }
 bool in_order() {
   return asked_for_order;

@@ -13,17 +13,20 @@
 
 namespace weft::host_cuda {
 
+inline constexpr int kMostWorkers = 256;
 // The most processes at once: WEFT_HOST_CUDA_JOBS, or the cores of this computer. 1 in a program
 // that is no one of the lab, or has begun a thread of its own.
 int workers();
 void allow_workers();  // in this program
-bool is_worker();      // one of the processes that run_on_workers() has begun
+bool is_worker();      // one of the processes that run_on_workers() or unchecked.h has begun
+void become_worker();
 // How long the blocks that are left have to take on one core: 50 ms, or as many microseconds as
 // WEFT_HOST_CUDA_JOBS_FROM says.
 std::chrono::microseconds workers_pay_from();
 
 // The blocks do what depends on their order, or is seen outside: an atomic operation on device
 // memory, a fence, a finding, printf, the heap. Does not return in a process of run_on_workers().
+// In one of unchecked.h it returns when all earlier blocks have ended.
 void order_matters();
 // Has it been called since the grid began?
 bool in_order();

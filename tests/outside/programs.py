@@ -16,6 +16,7 @@ import time
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 MEMORY = 4 << 30  # bytes of a program and all that it has started
 WAITING = 10  # times its processor time, on a machine with other work
+PROGRAM = "program"  # what the lab calls a program that it has compiled
 OUTPUT = 1 << 30  # bytes that it writes into files and prints
 
 # The classes of outcomes, and whether each is as it should be (1), the lab's failure (-1), or neither.
@@ -85,19 +86,28 @@ def share_of(process: str) -> int:
 
 
 def session_use(session: int) -> tuple[float, int]:
-    """Seconds of processor time that a session has taken, and bytes of memory that it holds. Processes that share a page hold it once."""
-    ticks = pages = 0
-    processes = []
+    """Seconds that a session takes on two cores that do nothing else, and bytes of memory that it holds.
+
+    Seconds are those of the processor, but half of them where processes that a program of the lab has forked run blocks
+    of a grid: these run at the same time. Processes that share a page hold it once.
+    """
+    ticks, pages = 0.0, 0
+    names, forked, processes = {}, [], []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
-                words = pathlib.Path(entry.path, "stat").read_text().rpartition(")")[2].split()  # from the state on
+                before, _, after = pathlib.Path(entry.path, "stat").read_text().rpartition(")")
+                words = after.split()  # from the state on
                 if int(words[3]) == session:
-                    ticks += sum(map(int, words[11:15]))  # its own, and of what it has waited for
+                    name = names[entry.name] = before.partition("(")[2]
+                    own, waited_for = (int(words[at]) + int(words[at + 1]) for at in (11, 13))
+                    ticks += own + (waited_for / 2 if name == PROGRAM else waited_for)
+                    forked.append((name, words[1], own))
                     pages += int(words[21])
                     processes.append(entry.path)
             except (OSError, ValueError, IndexError):
                 pass  # it has ended
+    ticks -= sum(own / 2 for name, parent, own in forked if name == PROGRAM and names.get(parent) == PROGRAM)
     held = pages * os.sysconf("SC_PAGESIZE")
     if held > MEMORY and len(processes) > 1:
         held = sum(map(share_of, processes))
