@@ -79,6 +79,7 @@ class Runner {
   ~Runner() {
     for (std::unique_ptr<Block>& block : blocks_) {
       flush_printed(*block);
+      if (recording() && lists_findings()) record_block_end(*block);
       for (Thread& thread : block->thread) abandon_accesses(thread);
       idle_blocks.push_back(std::move(block));
     }
@@ -315,7 +316,16 @@ void set_failure(const char* kind, const std::string& message, const std::string
   if (failure.text.empty()) failure = {kind, "", message, line};
 }
 void set_failure(const char* kind, const std::string& message, const void* site) {
+  if (recording() && failure.text.empty()) record_finding(with_remedy(message), site);
   set_failure(kind, message, site == nullptr ? "" : source_line(site));
+}
+
+void abandon_block() {
+  if (running == nullptr) return;
+  Block& block = *std::exchange(running, nullptr)->block;
+  in_kernel_code = checked = nullptr;
+  flush_printed(block);
+  if (recording()) record_block_end(block);
 }
 
 bool has_failed() {

@@ -166,6 +166,9 @@ extern const Grid* running_grid;
 // false when one has ended the grid.
 bool run_grid(const Grid& grid, std::uint64_t schedule, int orders);
 
+// The program ends while the running thread still runs: its block is at its end.
+void abandon_block();
+
 // The thread has ended: barriers and operations of its warp may have waited for nobody else.
 void thread_exits(Thread& thread);
 void lane_exits(const Thread& thread);  // of the warp only

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host_cuda/checks/checks.h"
+#include "host_cuda/counts/requests.h"
 #include "host_cuda/grid.h"
 
 namespace weft::host_cuda {
@@ -74,6 +75,7 @@ void wait_for_others() {
 void poll() {
   if (running == nullptr) return;
   const Unchecked here;
+  if (recording()) record_values(*running);
   polled = true;
   Fiber::suspend();
 }

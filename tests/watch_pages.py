@@ -48,10 +48,10 @@ def faults_of(page):
                 if what != 0:
                     continue
                 requests += 1
-                kind, array, size, transactions, least, together, offsets = row[8:]
+                kind, array, size, transactions, least, together, offsets, values = row[8:]
                 count = bin(lanes).count("1")
                 if not (0 < count and kind < 6 and array < len(run["arrays"]) and size > 0 and transactions > 0 and
-                        least > 0 and 1 <= together <= 32 and len(offsets) in (2, count)):
+                        least > 0 and 1 <= together <= 32 and len(offsets) in (2, count) and len(values) in (1, count)):
                     yield f"a request does not hang together: {row}"
         if requests == 0:
             yield "there is no request to memory"

@@ -84,6 +84,8 @@ struct KernelCounts {
   std::uint64_t barriers = 0;  // of a block, times blocks
   std::uint64_t warps = 0;
   std::uint64_t divergent_warps = 0;  // in which lanes parted at least once
+  std::uint64_t steps = 0;            // basic blocks of the code that warps have run
+  std::uint64_t lanes_of_steps = 0;   // that took part in them; at best 32 times as many
   AtomicCounts global_atomics, shared_atomics;
   std::vector<LineCounts> lines;
   std::vector<BranchCounts> branches;

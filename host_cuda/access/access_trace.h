@@ -22,7 +22,13 @@ struct TraceOptions {
 };
 
 struct TracedEvent {
-  enum class What : std::uint8_t { request, branch, barrier, product } what = What::request;
+  enum class What : std::uint8_t {
+    request,
+    branch,
+    barrier,
+    product,
+    finding  // of a check, at the access that it is about; its sentence is the message
+  } what = What::request;
   AccessKind kind = AccessKind::global_load;  // of a request
   std::uint32_t block = 0;                    // in its grid, x fastest
   std::uint32_t phase = 0;                    // barriers of the block before it
@@ -36,6 +42,16 @@ struct TracedEvent {
   std::vector<std::int64_t> offsets;   // in bytes from the array's start, of each lane of `lanes`
   std::vector<std::uint32_t> trips;    // of the loops around it, the outermost first, from 0
   std::vector<std::uint32_t> parting;  // of a branch: the lanes of each way
+  // What each lane of `lanes` has read, or what was there when it had written: of at most 8 bytes
+  // one word, little endian; of more two, the first 16 bytes.
+  std::vector<std::uint64_t> values;
+};
+
+// A kernel's argument that points to an array.
+struct TracedPointer {
+  std::uint32_t argument = 0;  // its number, from 0
+  std::uint32_t array = 0;     // a place in AccessTrace
+  std::uint64_t offset = 0;    // bytes from the array's start
 };
 
 struct TracedLaunch {
@@ -44,11 +60,12 @@ struct TracedLaunch {
   std::uint64_t shared_bytes = 0;                        // of dynamic shared memory
   std::uint32_t first_block = 0, blocks = 0, warps = 0;  // shown; `warps` of each block
   std::uint64_t left_out = 0;                            // events of the blocks that are shown
+  std::vector<TracedPointer> pointers;                   // to arrays that the events go to
   std::vector<TracedEvent> events;                       // by block; then in the order of time
 };
 
 struct TracedArray {
-  std::string name;         // "values" of shared memory, "global array 2"
+  std::string name;         // "values" of shared memory, "__device__ total", "global array 2"
   std::uint64_t bytes = 0;  // 0: not known
   bool shared = false;
 };

@@ -124,6 +124,17 @@ bool is_mapped(std::uintptr_t address) {
   return mincore(reinterpret_cast<void*>(address / kPage * kPage), 1, &page) == 0;
 }
 
+AccessKind shared_kind(Access access) {
+  return is_read(access)    ? AccessKind::shared_load
+         : is_write(access) ? AccessKind::shared_store
+                            : AccessKind::shared_atomic;
+}
+AccessKind global_kind(Access access) {
+  return is_read(access)    ? AccessKind::global_load
+         : is_write(access) ? AccessKind::global_store
+                            : AccessKind::global_atomic;
+}
+
 void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const void* site) {
   const auto call = reinterpret_cast<std::uintptr_t>(running_grid->call.get());
   if (is_read(access) && address - call < running_grid->call->bytes()) return;
@@ -159,18 +170,10 @@ void elsewhere(std::uintptr_t address, std::size_t bytes, Access access, const v
     return str(kind, ": ", where(*running), " ", verb(access), " ", bytes, " bytes at ", met,
                ", at ", source_line(site));
   });
+  if (recording() && !is_local) {
+    record_bad_access(*running, address, bytes, global_kind(access), site);
+  }
   if (!prepare_bad_access(*running, address, bytes, access)) lose_thread();
-}
-
-AccessKind shared_kind(Access access) {
-  return is_read(access)    ? AccessKind::shared_load
-         : is_write(access) ? AccessKind::shared_store
-                            : AccessKind::shared_atomic;
-}
-AccessKind global_kind(Access access) {
-  return is_read(access)    ? AccessKind::global_load
-         : is_write(access) ? AccessKind::global_store
-                            : AccessKind::global_atomic;
 }
 
 bool is_in_shared(const void* pointer) {

@@ -108,6 +108,8 @@ class Counter : public RequestListener {
   }
 
   void step(const Step& step) override {
+    ++current_->counts.steps;
+    current_->counts.lanes_of_steps += static_cast<std::uint64_t>(std::popcount(step.lanes));
     if (step.ways.empty()) return;
     Branch& branch = current_->branches[step.node];
     branch.site = step.branch_site;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "host_cuda/counts/flow.h"
 #include "host_cuda/grid.h"
@@ -24,8 +25,18 @@ Flow* flow = nullptr;                         // of the running one
 char* code_origin() {
   return reinterpret_cast<char*>(&record_launch);
 }
+std::uint32_t code_of(const void* site) {
+  return static_cast<std::uint32_t>(
+      static_cast<std::int32_t>(static_cast<const char*>(site) - code_origin()));
+}
 const void* instruction(std::uint32_t code) {
   return code_origin() + static_cast<std::int32_t>(code);
+}
+
+void read_value(Event& event) {
+  event.open = false;
+  std::memcpy(event.value.data(), reinterpret_cast<const void*>(event.address),
+              std::min<std::size_t>(event.bytes, sizeof event.value));
 }
 
 ThreadTrace& trace_of(Block& block, int id) {
@@ -143,6 +154,7 @@ class Merger {
     request.lanes |= 1u << lane;
     request.bytes = std::max<std::uint32_t>(request.bytes, event.bytes);
     request.address[lane] = event.address;
+    request.value[lane] = event.value;
     return at;
   }
 
@@ -183,6 +195,7 @@ void record_block_begin(Block& block) {
   for (int id = 0; id < block.threads; ++id) {
     ThreadTrace& trace = trace_of(block, id);
     trace.events.clear();
+    trace.open.clear();
     trace.calls.clear();
     trace.context = 0;
     trace.node = UINT32_MAX;
@@ -193,14 +206,53 @@ void record_block_begin(Block& block) {
 void record_access(Thread& thread, std::uintptr_t address, std::size_t bytes, AccessKind kind,
                    const void* site) {
   if (thread.trace.events.empty()) return;  // before its first basic block
-  const auto code = static_cast<std::int32_t>(static_cast<const char*>(site) - code_origin());
   const auto most = static_cast<std::uint16_t>(std::min<std::size_t>(bytes, UINT16_MAX));
-  thread.trace.events.push_back({address, static_cast<std::uint32_t>(code), most, kind});
+  ThreadTrace& trace = thread.trace;
+  const auto is_met = [&](std::size_t at) {
+    const Event& one = trace.events[at];
+    return one.address < address + bytes && address < one.address + one.bytes;
+  };
+  if (std::any_of(trace.open.begin(), trace.open.end(), is_met)) record_values(thread);
+  Event& made = trace.events.emplace_back();
+  made.address = address;
+  made.code = code_of(site);
+  made.bytes = most;
+  made.kind = kind;
+  made.open = kind != AccessKind::global_load && kind != AccessKind::shared_load;
+  if (made.open) {
+    trace.open.push_back(trace.events.size() - 1);
+  } else {
+    read_value(made);
+  }
+}
+
+void record_bad_access(Thread& thread, std::uintptr_t address, std::size_t bytes, AccessKind kind,
+                       const void* site) {
+  if (thread.trace.events.empty()) return;  // as above
+  Event& made = thread.trace.events.emplace_back();
+  made.address = address;
+  made.code = code_of(site);
+  made.bytes = static_cast<std::uint16_t>(std::min<std::size_t>(bytes, UINT16_MAX));
+  made.kind = kind;
+}
+
+void record_values(Thread& thread) {
+  for (const std::size_t at : thread.trace.open) read_value(thread.trace.events[at]);
+  thread.trace.open.clear();
+}
+
+void record_finding(const std::string& text, const void* site) {
+  for (RequestListener* one : listeners) one->finding(running, text, site);
 }
 
 void record_product(Thread& thread, std::uintptr_t op, const void* site) {
-  record_access(thread, op, 1, AccessKind::shared_load, site);
-  if (!thread.trace.events.empty()) thread.trace.events.back().product = true;
+  if (thread.trace.events.empty()) return;  // as above
+  Event& made = thread.trace.events.emplace_back();
+  made.address = op;
+  made.code = code_of(site);
+  made.bytes = 1;
+  made.kind = AccessKind::shared_load;
+  made.product = true;
 }
 
 void record_barrier(Block& block, std::uint32_t phase, const void* site) {
@@ -208,7 +260,8 @@ void record_barrier(Block& block, std::uint32_t phase, const void* site) {
   for (int id = 0; id < block.threads; ++id) {
     ThreadTrace& trace = trace_of(block, id);
     trace.events.clear();
-    if (trace.node != UINT32_MAX) trace.events.push_back({0, trace.node});
+    trace.open.clear();
+    if (trace.node != UINT32_MAX) trace.events.push_back({.code = trace.node});
   }
   for (RequestListener* one : listeners) one->barrier(block, site);
 }
@@ -226,11 +279,13 @@ using namespace weft::host_cuda;
 namespace weft::host_cuda {
 namespace {
 
-void enter_node(ThreadTrace& trace, const void* site) {
+void enter_node(Thread& thread, const void* site) {
+  record_values(thread);
+  ThreadTrace& trace = thread.trace;
   const std::uint32_t node = flow->node(site, trace.context);
   if (trace.node != UINT32_MAX) flow->edge(trace.node, node);
   trace.node = node;
-  trace.events.push_back({0, node});
+  trace.events.push_back({.code = node});
 }
 
 }  // namespace
@@ -243,7 +298,7 @@ extern "C" void __sanitizer_cov_trace_pc() {
   if (!recording()) return WEFT_IDLE(__sanitizer_cov_trace_pc);
   if (checked == nullptr) return;
   const Unchecked here;
-  enter_node(running->trace, __builtin_return_address(0));
+  enter_node(*running, __builtin_return_address(0));
 }
 extern "C" void __tsan_func_entry(void* call_site) {
   if (!recording()) return WEFT_IDLE(__tsan_func_entry);
@@ -263,6 +318,6 @@ extern "C" void __tsan_func_exit() {
   const ThreadTrace::Call call = trace.calls.back();
   trace.calls.pop_back();
   trace.context = call.context;
-  enter_node(trace, call.site);
+  enter_node(*running, call.site);
 }
 #endif

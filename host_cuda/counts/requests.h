@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "host_cuda/access/access_counts.h"
@@ -46,6 +47,8 @@ struct Step {
   std::span<const Way> ways;          // none where the lanes return or wait at a barrier
 };
 
+using Bytes = std::array<std::uint64_t, 2>;  // the first ones of an access
+
 // One instruction's access to memory by lanes of a warp, in one step.
 struct Request {
   const Place* place = nullptr;
@@ -54,7 +57,8 @@ struct Request {
   std::uint32_t bytes = 0;  // of one lane; where lanes differ, the most
   std::uint32_t lanes = 0;  // a bit each
   std::array<std::uintptr_t, 32> address{};
-  bool product = false;  // it is an mma.sync instead, and the address its WarpOp
+  std::array<Bytes, 32> value{};  // what a lane has read, or what was there when it had written
+  bool product = false;           // it is an mma.sync instead, and the address its WarpOp
 };
 
 // Hears of it all while it lives. The warps of a block are told one after another, each up to the
@@ -75,6 +79,10 @@ class RequestListener {
   virtual void product(const Request&) {}  // an mma.sync, in program order among the requests
   virtual void barrier(const Block&, const void* /*site*/) {}  // all threads of the block passed it
   virtual void block_end(const Block&) {}
+  // A check has found something, which is told at once, before the requests that have led to it.
+  // `thread` is null where the grid cannot go on; `site` is that of its access, or null.
+  virtual void finding(const Thread* /*thread*/, const std::string& /*text*/,
+                       const void* /*site*/) {}
 };
 
 // What follows is for the layer itself.
@@ -87,14 +95,17 @@ struct ThreadTrace {
     std::uint16_t bytes = 0;  // 0: a basic block begins
     AccessKind kind = AccessKind::global_load;
     bool product = false;  // an mma.sync, whose WarpOp the address is
+    bool open = false;     // a write, whose value is not there yet
+    Bytes value{};
   };
   struct Call {
     std::uint64_t context;
     const void* site;
   };
   std::vector<Event> events;
-  std::vector<Call> calls;    // of functions that are not inlined
-  std::uint64_t context = 0;  // stands for `calls`
+  std::vector<std::size_t> open;  // places among them
+  std::vector<Call> calls;        // of functions that are not inlined
+  std::uint64_t context = 0;      // stands for `calls`
   std::uint32_t node = UINT32_MAX;
 };
 
@@ -107,6 +118,12 @@ void record_launch(const Grid& grid);
 void record_block_begin(Block& block);
 void record_access(Thread& thread, std::uintptr_t address, std::size_t bytes, AccessKind kind,
                    const void* site);
+// The same of an access for which no memory is: it has no value.
+void record_bad_access(Thread& thread, std::uintptr_t address, std::size_t bytes, AccessKind kind,
+                       const void* site);
+// The thread is about to stop: what it has written is there.
+void record_values(Thread& thread);
+void record_finding(const std::string& text, const void* site);  // of the running thread
 void record_product(Thread& thread, std::uintptr_t op, const void* site);
 // All threads of the block have come to its barrier number `phase`, and none runs on yet.
 void record_barrier(Block& block, std::uint32_t phase, const void* site);

@@ -67,7 +67,7 @@ class Recorder : public RequestListener {
     }
     shape_ = grid.grid;
     now_ = &trace_.launches.emplace_back();
-    now_->kernel = function_name(grid.call->kernel());
+    now_->kernel = kernel_name(*grid.call);
     const dim3 shapes[] = {grid.grid, grid.block};
     std::uint32_t* const to[] = {now_->grid, now_->block};
     for (int i = 0; i < 2; ++i) {
@@ -82,6 +82,7 @@ class Recorder : public RequestListener {
     now_->first_block = static_cast<std::uint32_t>(first_);
     now_->blocks = static_cast<std::uint32_t>(blocks_);
     now_->warps = divide_up(grid.block.x * grid.block.y * grid.block.z, 32u);
+    arguments_ = grid.call->pointers();
   }
 
   void block_begin(const Block& block) override {
@@ -105,7 +106,58 @@ class Recorder : public RequestListener {
     const std::uintptr_t begin = begin_of_array(lowest, request.kind, *event);
     each_lane(request.lanes, [&](std::size_t lane) {
       event->offsets.push_back(static_cast<std::int64_t>(request.address[lane] - begin));
+      event->values.push_back(request.value[lane][0]);
+      if (request.bytes > 8) event->values.push_back(request.value[lane][1]);
     });
+    const auto is_here = [&](const Found& one) {
+      return one.site == request.site && one.warp == request.place->warp &&
+             one.phase == request.place->phase && (request.lanes & one.lanes) != 0;
+    };
+    const auto found = std::find_if(found_.begin(), found_.end(), is_here);
+    if (found == found_.end()) return;
+    add_found(*found, *request.place);
+    found_.erase(found);
+  }
+
+  // The requests of the block so far are told later.
+  void finding(const Thread* thread, const std::string& text, const void* site) override {
+    if (now_ == nullptr) return;
+    Found made{site, -1, 0, 0, text};
+    if (thread != nullptr) {
+      made.warp = thread->id / 32;
+      made.phase = thread->block->phase;
+      made.lanes = 1u << thread->id % 32;
+    }
+    found_.push_back(std::move(made));
+  }
+
+  // The events of a block that is not to be shown are kept where a finding is in it. Then this
+  // block is shown alone.
+  void block_end(const Block& block) override {
+    if (now_ == nullptr) return;
+    Place place;
+    place.block = block.index;
+    place.phase = block.phase;
+    const std::uint32_t number = number_of(block.index, shape_);
+    for (const Found& one : std::exchange(found_, {})) {
+      place.warp = std::max(one.warp, 0);
+      add_found(one, place);
+    }
+    if (number - first_ < blocks_) return;
+    const bool has_finding =
+        !has_found_ &&
+        std::any_of(now_->events.begin(), now_->events.end(), [&](const TracedEvent& one) {
+          return one.what == What::finding && one.block == number;
+        });
+    std::erase_if(now_->events,
+                  [&](const TracedEvent& one) { return (one.block == number) != has_finding; });
+    if (!has_finding) return;
+    has_found_ = true;
+    first_ = number;
+    blocks_ = 1;
+    now_->first_block = number;
+    now_->blocks = 1;
+    now_->left_out = 0;
   }
 
   void product(const Request& request) override {
@@ -156,7 +208,7 @@ class Recorder : public RequestListener {
  private:
   TracedEvent* add(What what, const Place& place, const void* site, std::uint32_t lanes) {
     const std::uint64_t block = number_of(place.block, shape_);
-    if (now_ == nullptr || block - first_ >= blocks_) return nullptr;
+    if (now_ == nullptr || (has_found_ && block - first_ >= blocks_)) return nullptr;
     // What is thinned out later has to be there, but not all of a launch that takes hours.
     if (now_->events.size() >= 20 * options_.launch_events) {
       ++now_->left_out;
@@ -173,6 +225,19 @@ class Recorder : public RequestListener {
     event.line = at->second;  // find_lines() makes a line of it
     event.trips.assign(place.trips.begin(), place.trips.end());
     return &event;
+  }
+
+  struct Found {
+    const void* site;
+    int warp;
+    std::uint32_t phase, lanes;
+    std::string text;
+  };
+  void add_found(const Found& one, const Place& place) {
+    TracedEvent* event = add(What::finding, place, one.site, one.lanes);
+    if (event == nullptr) return;
+    event->sentence = sentences_.place(one.text);
+    if (number_of(place.block, shape_) - first_ < blocks_) has_found_ = true;
   }
 
   // Where the array begins that `address` is in; sets event.array.
@@ -198,7 +263,10 @@ class Recorder : public RequestListener {
     const auto [at, fresh] =
         arrays_.try_emplace(key, static_cast<std::uint32_t>(trace_.arrays.size()));
     if (fresh) {
-      if (array.name.empty()) array.name = str("global array ", ++globals_);
+      if (array.name.empty()) {
+        array.name = allocation_at(key).name;
+        if (!array.name.starts_with("__device__")) array.name = str("global array ", ++globals_);
+      }
       trace_.arrays.push_back(std::move(array));
     }
     event.array = at->second;
@@ -222,7 +290,16 @@ class Recorder : public RequestListener {
       events.resize(most);
     }
     total_ += events.size();
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const auto address = reinterpret_cast<std::uintptr_t>(arguments_[i]);
+      const auto array = arrays_.find(allocation_of(address).first);
+      if (address == 0 || array == arrays_.end()) continue;
+      now_->pointers.push_back(
+          {static_cast<std::uint32_t>(i), array->second, address - array->first});
+    }
     now_ = nullptr;
+    has_found_ = false;
+    found_.clear();
     passed_.clear();
   }
 
@@ -261,6 +338,9 @@ class Recorder : public RequestListener {
   std::uint64_t first_ = 0, blocks_ = 0;
   std::size_t total_ = 0;  // events of the launches before
   std::uint32_t globals_ = 0;
+  std::vector<const void*> arguments_;  // of the launch
+  std::vector<Found> found_;  // in the running block, of which the request is not told yet
+  bool has_found_ = false;    // in a block that is shown
   std::unordered_map<std::uintptr_t, std::uint32_t> arrays_;   // by begin; dynamic shared memory: 0
   std::unordered_map<std::uint64_t, std::uint32_t> passed_;    // barriers, by block
   std::unordered_map<std::uint64_t, std::uintptr_t> dynamic_;  // shared memory, by block

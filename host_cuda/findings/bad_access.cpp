@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host_cuda/checks/report.h"
+#include "host_cuda/counts/requests.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/arena.h"
 
@@ -171,6 +172,7 @@ void settle_accesses(Thread& by) {
 }
 
 void settle_all_accesses(Thread& by) {
+  if (recording()) record_values(by);
   if (!by.has_pending) return;
   for (PendingAccess& one : by.pending) one.hooks_left = 1;
   settle_accesses(by);

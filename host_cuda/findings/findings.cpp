@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host_cuda/checks/report.h"
+#include "host_cuda/counts/requests.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/workers/unchecked.h"
@@ -102,6 +103,7 @@ void tell(const char* kind, const std::string& text, const void* site, const voi
   const Told& kept = remember({kind, name_of_kernel(), with_remedy(text), source_line(site)},
                               other == nullptr ? "" : source_line(other));
   if (runs_unchecked_blocks()) return forward(kind, text, site, other);
+  if (recording() && running != nullptr) record_finding(kept.text, site);
   listener.told(kept);
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "host_cuda/language/language.h"
 
@@ -140,7 +141,18 @@ class Call {
   virtual const void* kernel() const = 0;
   virtual const char* name() const { return nullptr; }  // where the address does not tell it
   virtual std::size_t bytes() const = 0;  // of this object: threads read their arguments in it
+  // This tells what each argument points to: null where it is no pointer.
+  virtual std::vector<const void*> pointers() const { return {}; }
 };
+
+template <class T>
+const void* pointer_in(const T& argument) {
+  if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>) {
+    return const_cast<const void*>(static_cast<const volatile void*>(argument));
+  } else {
+    return nullptr;
+  }
+}
 
 // Does a function take a T by the address of a copy, which constructors make? (Itanium C++ ABI,
 // "non-trivial for the purposes of calls")
@@ -164,6 +176,7 @@ struct Parameter {
   using Passed = T;
   explicit Parameter(T from) : value(static_cast<T>(from)) {}
   T pass() const { return static_cast<T>(value); }
+  const void* pointer() const { return pointer_in<std::remove_const_t<T>>(value); }
 
   std::remove_const_t<T> value;
 };
@@ -172,6 +185,7 @@ struct Parameter<T, true> {
   using Passed = void*;
   explicit Parameter(const T& from) { std::memcpy(bytes, &from, sizeof(T)); }
   void* pass() { return bytes; }
+  const void* pointer() const { return nullptr; }
 
   alignas(T) unsigned char bytes[sizeof(T)];
 };
@@ -191,6 +205,10 @@ class KernelCall : public Call {
   }
   const void* kernel() const override { return reinterpret_cast<const void*>(kernel_); }
   std::size_t bytes() const override { return sizeof(*this); }
+  std::vector<const void*> pointers() const override {
+    return std::apply([](const auto&... all) { return std::vector<const void*>{all.pointer()...}; },
+                      arguments_);
+  }
 
  private:
   void (*kernel_)(Parameters...);

@@ -180,9 +180,8 @@ bool unregister_host_memory(void* data) {
 bool kernels_share_memory() {
   const std::lock_guard lock(mutex);
   return memory_is_shared() && slabs.empty() &&
-         std::none_of(allocations.begin(), allocations.end(), [](const auto& one) {
-           return one.second.memory == Memory::registered;
-         });
+         std::none_of(allocations.begin(), allocations.end(),
+                      [](const auto& one) { return one.second.memory == Memory::registered; });
 }
 
 // Addresses are used once, as those of the arena, and have unused ones between.

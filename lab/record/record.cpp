@@ -15,12 +15,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineCounts, line, kind, requests, lanes, tran
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AtomicCounts, operations, addresses, most_on_an_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BranchCounts, line, executed, divergent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelCounts, kernel, launches, blocks, threads, barriers, warps,
-                                   divergent_warps, global_atomics, shared_atomics, lines, branches)
+                                   divergent_warps, steps, lanes_of_steps, global_atomics,
+                                   shared_atomics, lines, branches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TracedEvent, what, kind, block, phase, warp, lanes, line,
                                    sentence, array, bytes, transactions, least, together, offsets,
-                                   trips, parting)
+                                   trips, parting, values)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TracedPointer, argument, array, offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TracedLaunch, kernel, grid, block, shared_bytes, first_block,
-                                   blocks, warps, left_out, events)
+                                   blocks, warps, left_out, pointers, events)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TracedArray, name, bytes, shared)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AccessTrace, launches, launches_left_out, lines, sentences,
                                    arrays, sources)

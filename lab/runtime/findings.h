@@ -9,5 +9,8 @@ void begin_findings();
 // When the program has ended by itself: tells how often findings were met again, and ends it with 1
 // where there was one.
 void end_findings();
+// Where accesses are counted: ends the program with the code as soon as its record is written. Else
+// it returns.
+void leave_counting(int code);
 
 }  // namespace weft::host_cuda::lab

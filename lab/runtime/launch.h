@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "host_cuda/language/runtime_api.h"
 
@@ -43,6 +44,11 @@ class DeducedCall : public Call {
   const void* kernel() const override { return name_; }
   const char* name() const override { return name_; }
   std::size_t bytes() const override { return sizeof(*this); }
+  std::vector<const void*> pointers() const override {
+    return std::apply(
+        [](const auto&... all) { return std::vector<const void*>{pointer_in(all)...}; },
+        arguments_);
+  }
 
  private:
   const char* name_;

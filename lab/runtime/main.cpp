@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The main() of a program of `weft lab`, around the student's: the linker calls that one
 // __real_main. This file is a part of the library that such programs are linked with.
+#include <pthread.h>
+
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "host_cuda/grid.h"
 #include "lab/record/record.h"
 #include "lab/runtime/failures.h"
+#include "lab/runtime/findings.h"
 
 extern "C" {
 int __real_main(int argc, char** argv, char** environment);
@@ -16,7 +20,8 @@ int __real_main(int argc, char** argv, char** environment);
 
 namespace {
 
-bool counting = false;
+bool counting = false, ends_at_once = false;
+pthread_t counting_thread;
 int exit_code = 0;
 std::jmp_buf at_exit;
 
@@ -24,6 +29,7 @@ std::jmp_buf at_exit;
 std::vector<weft::KernelCounts> counts_of(int argc, char** argv, char** environment) {
   std::vector<weft::KernelCounts> kernels = weft::count_accesses([&] {
     counting = true;
+    counting_thread = pthread_self();
     if (setjmp(at_exit) == 0) exit_code = __real_main(argc, argv, environment);
     counting = false;
   });
@@ -51,7 +57,18 @@ extern "C" int __wrap_main(int argc, char** argv, char** environment) {
     weft::host_cuda::lab::print_error(error.what());
     return error.exit_code();
   }
+  if (ends_at_once) std::_Exit(exit_code);
   return exit_code;
+}
+
+// A finding ends the program: what was counted until then is kept.
+void weft::host_cuda::lab::leave_counting(int code) {
+  if (!counting || pthread_equal(pthread_self(), counting_thread) == 0) return;
+  counting = false;
+  ends_at_once = true;
+  exit_code = code;
+  abandon_block();
+  std::longjmp(at_exit, 1);
 }
 
 // exit() within main() ends the counting, not yet the program.

@@ -115,6 +115,58 @@ def breaking(page):
                                 "runs[0].root.querySelectorAll('.race').length >= 1"), "the race's lines are not marked")
 
 
+# Each thread reads two words past the end of `data` where it has none left; block 2 has the first of them.
+BROKEN = """__device__ int total;
+__global__ void shifted(const float* data, int n) {
+  extern __shared__ float tile[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = 0.5f * data[i + 2];
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(&total, (int)tile[1]);
+}
+int main() {
+  float h[96], *d;
+  for (int i = 0; i < 96; ++i) h[i] = i;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  shifted<<<3, 32, 32 * 4>>>(d, 96);
+  cudaDeviceSynchronize();
+}
+"""
+
+
+class LabPage(Page):
+    """The page of a program of the lab that ends with a finding."""
+    def __init__(self, browser, weft, folder):
+        self.browser, self.names = browser, ["broken.cu"]
+        (folder / "broken.cu").write_text(BROKEN)
+        done = subprocess.run([weft, "lab", "run", "--watch", "broken.html", "broken.cu"], cwd=folder, capture_output=True, text=True)
+        check(done.returncode == 1 and "out of bounds" in done.stderr, f"the program is not told of: {done.stderr}")
+        browser.call("Page.navigate", url=(folder / "broken.html").as_uri())
+        browser.wait_for("document.body && document.body.dataset.ready === 'yes'")
+
+
+def finding_and_values(page):
+    where, sentence, line = page.state()
+    check("block 2, warp 0" in where and sentence.startswith("out of bounds: kernel shifted, block (2, 0, 0), thread (30, 0, 0)") and
+          line == "broken.cu:5", f"the page does not begin at the finding: {where}, {sentence}, {line}")
+    check(page.browser.evaluate("runs[0].root.querySelectorAll('.source .race').length") == 1, "the finding's line is not marked")
+    page.keys("ArrowLeft")
+    memory = page.text("memory")
+    for piece in ("global load: data", "What each lane reads", "[66] 66", "[95] 95", "[96] 0"):
+        check(piece in memory, f"the access has no '{piece}': {memory}")
+    page.keys("ArrowRight", "ArrowRight")
+    check("tile" in page.text("memory") and "[3] 34.5" in page.text("memory"), f"no write of tile: {page.text('memory')}")
+    page.keys("End")
+    check("__device__ total" in page.text("memory"), f"no atomic of total: {page.text('memory')}")
+    page.browser.evaluate("runs[0].root.querySelector('[data-found]').click()")
+    check(page.sentence() == sentence, "a click on the finding does not lead there")
+    words = page.browser.evaluate("document.getElementById('words').textContent")
+    for word in ("sector", "bank conflict", "divergence", "occupancy", "costliest"):
+        check(word in words, f"the page does not explain {word}")
+    check("of the lanes are idle" in page.text("finding"), f"the headline tells of no idle lanes: {page.text('finding')}")
+
+
 def two_in_step(page):
     check(page.browser.evaluate("document.querySelector('.difference').textContent")
           .startswith("Against scan/kogge_stone, scan/brent_kung has "), "no sentence tells the difference")
@@ -150,6 +202,9 @@ def run(arguments, folder):
                 bank_conflicts(page)
             looks(page, name.replace("/", "-"), arguments.pictures)
             print(f"{name}: {page.text('where')}: {page.sentence()}")
+        page = LabPage(browser, weft, folder)
+        finding_and_values(page)
+        looks(page, "finding", arguments.pictures)
         page = Page(browser, weft, ["scan/kogge_stone", "scan/brent_kung"], folder)
         pictures_agree_with_counts(page)
         two_in_step(page)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/extent.h"
 #include "examples/weft/watch/page.h"
 
 namespace weft::cli {
@@ -18,6 +19,7 @@ struct Totals {
   Sum global, shared;
   std::uint64_t launches = 0, blocks = 0, barriers = 0, warps = 0, divergent_warps = 0;
   std::uint64_t atomics = 0, most_on_an_address = 0;
+  std::uint64_t threads = 0, steps = 0, lanes_of_steps = 0;
 };
 
 Totals totals_of(const std::vector<KernelCounts>& counts) {
@@ -28,6 +30,9 @@ Totals totals_of(const std::vector<KernelCounts>& counts) {
     sum.barriers += kernel.barriers;
     sum.warps += kernel.warps;
     sum.divergent_warps += kernel.divergent_warps;
+    sum.threads += kernel.threads;
+    sum.steps += kernel.steps;
+    sum.lanes_of_steps += kernel.lanes_of_steps;
     for (const AtomicCounts& atomics : {kernel.global_atomics, kernel.shared_atomics}) {
       sum.atomics += atomics.operations;
       sum.most_on_an_address = std::max(sum.most_on_an_address, atomics.most_on_an_address);
@@ -106,6 +111,107 @@ std::string shared_finding(const Watched& watched, const Sum& sum) {
                      worst_line(watched.counts, false));
 }
 
+double idle_share(const Totals& sum) {  // of the lanes in the steps of warps
+  if (sum.steps == 0) return 0;
+  return 1 - static_cast<double>(sum.lanes_of_steps) / (32 * static_cast<double>(sum.steps));
+}
+
+std::string idle_finding(const Watched& watched, const Totals& sum) {
+  constexpr double kLeftAlone = 0.02;
+  if (sum.steps == 0) return "";
+  if (idle_share(sum) < kLeftAlone) return "Nearly no lane is ever idle. ";
+  const BranchCounts* worst = nullptr;
+  for (const KernelCounts& kernel : watched.counts) {
+    for (const BranchCounts& one : kernel.branches) {
+      if (one.divergent > 0 && (worst == nullptr || one.divergent > worst->divergent)) worst = &one;
+    }
+  }
+  std::string text = fmt::format("{:.0f} % of the lanes are idle. ", 100 * idle_share(sum));
+  if (worst != nullptr) {
+    text += fmt::format("The lanes of {} of {} warps part, most often at {}. ",
+                        grouped(sum.divergent_warps), grouped(sum.warps), worst->line);
+  }
+  if (sum.threads < 32 * sum.warps) {
+    text += fmt::format(
+        "{} of {} lanes have no thread: a block fills its last warp only with a multiple of 32 "
+        "threads. ",
+        grouped(32 * sum.warps - sum.threads), grouped(32 * sum.warps));
+  }
+  return text;
+}
+
+std::string atomic_finding(const Totals& sum) {
+  constexpr std::uint64_t kFew = 32;
+  if (sum.atomics == 0) return "";
+  const std::string text = fmt::format("{} atomic operations", grouped(sum.atomics));
+  if (sum.most_on_an_address <= kFew) return text + " meet few others on their address. ";
+  return text + fmt::format(": up to {} on one address, and those go one after the other. ",
+                            grouped(sum.most_on_an_address));
+}
+
+// The warps of a block that can be on a multiprocessor of an A100 at once, and by what that is
+// limited. (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", 8.0)
+struct Occupancy {
+  std::uint64_t warps = 64;
+  std::string limit;
+};
+Occupancy occupancy_of(const TracedLaunch& launch, std::uint64_t static_bytes) {
+  constexpr std::uint64_t kWarps = 64, kBlocks = 32, kShared = 164 << 10, kOfSystem = 1 << 10;
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  const std::uint64_t warps = divide_up(threads, std::uint64_t{32}),
+                      shared = launch.shared_bytes + static_bytes;
+  const std::uint64_t by_warps = kWarps / warps, by_shared = kShared / (shared + kOfSystem);
+  const std::uint64_t blocks = std::min({by_warps, by_shared, kBlocks});
+  Occupancy found{blocks * warps, fmt::format("the {} threads of a block", threads)};
+  if (blocks == by_shared && by_shared < std::min(by_warps, kBlocks)) {
+    found.limit = fmt::format("the {} bytes of shared memory of a block", grouped(shared));
+  }
+  return found;
+}
+
+// The lowest one of the launches that are shown.
+Occupancy lowest_occupancy(const AccessTrace& trace) {
+  Occupancy lowest;
+  for (const TracedLaunch& launch : trace.launches) {
+    std::map<std::uint32_t, std::uint64_t> arrays;  // of shared memory that it uses
+    for (const TracedEvent& event : launch.events) {
+      if (event.what != TracedEvent::What::request || is_global(event.kind)) continue;
+      const TracedArray& array = trace.arrays[event.array];
+      if (array.name != "dynamic shared memory") arrays[event.array] = array.bytes;
+    }
+    std::uint64_t bytes = 0;
+    for (const auto& [number, size] : arrays) bytes += size;
+    const Occupancy one = occupancy_of(launch, bytes);
+    if (one.warps < lowest.warps) lowest = one;
+  }
+  return lowest;
+}
+
+std::string occupancy_finding(const Watched& watched) {
+  const Occupancy lowest = lowest_occupancy(watched.trace);
+  if (lowest.warps * 2 > 64) return "";
+  return fmt::format("Occupancy is low: {} limit an A100 to {} of 64 warps for a multiprocessor. ",
+                     lowest.limit, lowest.warps);
+}
+
+// What is lost, in cycles of an A100 by a rough model, which page.html tells in words.
+std::string costliest(const Totals& sum) {
+  const auto beyond = [](const Sum& of) {
+    return static_cast<double>(of.transactions - std::min(of.transactions, of.least));
+  };
+  const std::pair<double, const char*> costs[] = {
+      {beyond(sum.global) / 34, "sectors that are moved and not used"},
+      {beyond(sum.shared) / 108, "bank conflicts"},
+      {idle_share(sum) * static_cast<double>(sum.steps) / 54, "idle lanes"},
+      {sum.most_on_an_address > 32 ? static_cast<double>(sum.most_on_an_address) : 0,
+       "atomic operations on one address"},
+  };
+  const auto& most = *std::max_element(std::begin(costs), std::end(costs));
+  if (most.first < 1) return "";
+  return fmt::format("What costs most of all this, by a rough model of an A100, is {}. ",
+                     most.second);
+}
+
 }  // namespace
 
 std::string grouped(std::uint64_t number) {
@@ -133,6 +239,10 @@ std::vector<Figure> counted_figures(const std::vector<KernelCounts>& counts) {
                                                             static_cast<double>(sum.blocks)));
   add("divergence", fmt::format("lanes part in {} of {} warps", grouped(sum.divergent_warps),
                                 grouped(sum.warps)));
+  if (sum.steps > 0) {
+    add("idle lanes",
+        fmt::format("{:.1f} % of the lanes in the steps of all warps", 100 * idle_share(sum)));
+  }
   if (sum.atomics > 0) {
     add("atomics", fmt::format("{} operations of single threads, up to {} on one address",
                                grouped(sum.atomics), grouped(sum.most_on_an_address)));
@@ -142,7 +252,9 @@ std::vector<Figure> counted_figures(const std::vector<KernelCounts>& counts) {
 
 std::string finding(const Watched& watched) {
   const Totals sum = totals_of(watched.counts);
-  std::string text = global_finding(watched, sum.global) + shared_finding(watched, sum.shared);
+  std::string text = global_finding(watched, sum.global) + shared_finding(watched, sum.shared) +
+                     idle_finding(watched, sum) + atomic_finding(sum) + occupancy_finding(watched) +
+                     costliest(sum);
   if (!text.empty()) text.pop_back();
   return text;
 }

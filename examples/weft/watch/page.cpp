@@ -5,6 +5,7 @@
 
 #include "data/files/sha256.h"
 #include "engine/text.h"
+#include "examples/weft/watch/values.h"
 
 namespace weft::cli {
 namespace {
@@ -29,7 +30,7 @@ Json offsets_json(const TracedEvent& event) {
 }
 
 // Fields by position, because there are thousands; page.js names them.
-Json event_json(const TracedEvent& event) {
+Json event_json(const TracedEvent& event, Element element) {
   Json row = {static_cast<int>(event.what),
               event.block,
               event.phase,
@@ -46,11 +47,31 @@ Json event_json(const TracedEvent& event) {
       row.push_back(field);
     }
     row.push_back(offsets_json(event));
+    row.push_back(values_json(event, element));
   }
   return row;
 }
 
-Json launch_json(const TracedLaunch& launch) {
+// What each array of the trace holds: by the parameters that point to it, else by its values.
+std::vector<Element> elements_of(const AccessTrace& trace, Kernels& kernels) {
+  std::vector<Element> elements(trace.arrays.size(), Element::unknown);
+  std::vector<std::vector<const TracedEvent*>> requests(trace.arrays.size());
+  for (const TracedLaunch& launch : trace.launches) {
+    for (const auto& [array, name] : kernels.names_in(launch)) {
+      if (elements[array] == Element::unknown) elements[array] = name.element;
+    }
+    for (const TracedEvent& event : launch.events) {
+      if (event.what == TracedEvent::What::request) requests[event.array].push_back(&event);
+    }
+  }
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i] == Element::unknown) elements[i] = guessed(requests[i]);
+  }
+  return elements;
+}
+
+Json launch_json(const TracedLaunch& launch, const std::vector<Element>& elements,
+                 Kernels& kernels) {
   Json object = {{"kernel", launch.kernel},
                  {"grid", launch.grid},
                  {"block", launch.block},
@@ -59,8 +80,16 @@ Json launch_json(const TracedLaunch& launch) {
                  {"blocks", launch.blocks},
                  {"warps", launch.warps},
                  {"leftOut", launch.left_out},
+                 {"names", Json::object()},
                  {"events", Json::array()}};
-  for (const TracedEvent& event : launch.events) object["events"].push_back(event_json(event));
+  for (const auto& [array, name] : kernels.names_in(launch)) {
+    object["names"][std::to_string(array)] = name.name;
+  }
+  for (const TracedEvent& event : launch.events) {
+    const bool has_array = event.what == TracedEvent::What::request;
+    object["events"].push_back(
+        event_json(event, has_array ? elements[event.array] : Element::unknown));
+  }
   return object;
 }
 
@@ -96,8 +125,10 @@ Json run_json(const Watched& watched) {
                                   line.transactions, line.least});
     }
   }
+  Kernels kernels(watched.trace);
+  const std::vector<Element> elements = elements_of(watched.trace, kernels);
   for (const TracedLaunch& launch : watched.trace.launches) {
-    object["launches"].push_back(launch_json(launch));
+    object["launches"].push_back(launch_json(launch, elements, kernels));
   }
   return object;
 }

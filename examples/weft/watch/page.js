@@ -36,7 +36,7 @@ function start() {
     note.textContent = data.difference;
     root.append(note);
   }
-  root.append(holder);
+  root.append(holder, document.getElementById("words"));
   runs = data.runs.map(run => new Run(run, holder.appendChild(document.createElement("div"))));
   document.addEventListener("keydown", event => {
     if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -2,7 +2,7 @@
 // What the page holds: examples/weft/watch/page.cpp writes it.
 const data = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["global load", "global store", "shared load", "shared store", "global atomic", "shared atomic"];
-const WHATS = ["request", "branch", "barrier", "product"];
+const WHATS = ["request", "branch", "barrier", "product", "finding"];
 const LANES = [...Array(32).keys()];
 
 const has = (lanes, lane) => (lanes >>> lane & 1) === 1;
@@ -16,10 +16,11 @@ function eventOf(row, launch) {
   const event = {what: WHATS[what], launch, block, phase, warp, lanes, line, sentence, trips};
   if (event.what === "branch") event.parting = row[8];
   if (event.what === "request") {
-    const [kind, array, bytes, transactions, least, together, packed] = row.slice(8);
+    const [kind, array, bytes, transactions, least, together, packed, values] = row.slice(8);
     const active = lanesOf(lanes), offsets = new Map();
     active.forEach((lane, i) => offsets.set(lane,
       packed.length === 2 ? packed[0] + i * packed[1] : packed[0] + (i === 0 ? 0 : packed[i])));
+    event.values = new Map(active.map((lane, i) => [lane, values[values.length === 1 ? 0 : i]]));
     Object.assign(event, {kind: KINDS[kind], shared: KINDS[kind].startsWith("shared"), array, bytes, transactions,
                           least, together, offsets});
   }
@@ -129,6 +130,16 @@ function sectorPicture(event, marked) {
     y += 17;
   });
   return picture(left + 600, y + 2, `${sectors.size} sectors of global memory`, svg);
+}
+
+// What each lane has read or written: the place in the array, counted in its elements, and the value.
+function valueTable(event, marked) {
+  const cells = [...event.values].map(([lane, value]) => {
+    const list = Array.isArray(value) ? value : [value], place = event.offsets.get(lane) / (event.bytes / list.length);
+    return `<button class="value" data-lane="${lane}" aria-pressed="${lane === marked}" title="lane ${lane}">` +
+      `<span class="quiet">[${number(place)}]</span> ${list.map(one => escaped(String(one))).join(", ")}</button>`;
+  });
+  return `<div class="values">${cells.join("")}</div>`;
 }
 
 // Draws the lane that holds each element in mma.m16n8k8 and k16 (PTX ISA, "Matrix fragments").

@@ -5,7 +5,8 @@ class Run {
     this.frames = run.lines.map(framesOf);
     this.events = run.launches.flatMap((launch, i) => launch.events.map(row => eventOf(row, i)));
     this.costs = this.lineCosts();
-    this.follow(0);
+    this.found = this.events.filter(one => one.what === "finding");
+    this.follow(this.found.length ? this.found[0].warp : 0, this.found[0]);
     this.build();
   }
 
@@ -63,6 +64,12 @@ class Run {
     this.draw();
   }
 
+  goToEvent(event) {
+    this.shown = null;
+    this.follow(event.warp, event);
+    this.draw();
+  }
+
   // To the next time that a line ran; in another warp if this one never came there.
   goToLine(path, line) {
     const there = one => this.frames[one.line].some(frame => frame.path === path && frame.line === line);
@@ -81,12 +88,15 @@ class Run {
     const open = data.runs.length > 1 || innerWidth < 900 ? "" : " open";
     const figures = this.figures.map(([name, text, origin]) =>
       `<dt>${escaped(name)}</dt><dd>${escaped(text)} <span class="origin">${escaped(origin)}</span></dd>`).join("");
+    const found = this.found.map((one, i) => `<button data-found="${i}">${escaped(this.sentences[one.sentence])}</button>`).join("");
     const broken = this.broken.map(([line, text, what], i) => `<button data-broken="${i}" aria-pressed="false">
       <b>without ${escaped(what)} ${escaped(line)}</b><br>${escaped(text)}</button>`).join("");
     this.root.className = "run";
     this.root.innerHTML = `
       <section class="card about"><h1>${escaped(this.title)}</h1>
         <p>${escaped(this.summary)}</p><p class="quiet">${escaped(this.problem)}</p>
+        ${found && `<h2>What the checks have found <span class="quiet">choose one to see its access</span></h2>
+          <div class="broken found">${found}</div>`}
         <p class="finding">${escaped(this.finding)}</p>
         <details${open}><summary>The figures of this run</summary><dl>${figures}</dl></details><p class="quiet left-out">${escaped(this.leftOutText())}</p></section>
       <section class="card sourcecard"><h2>Source: click a line to see when it ran</h2><div class="chips"></div>
@@ -111,8 +121,10 @@ class Run {
     this.root.addEventListener("click", click => {
       const button = click.target.closest("[data-broken]");
       if (button) this.breakBarrier(Number(button.dataset.broken));
+      const found = click.target.closest("[data-found]");
+      if (found) this.goToEvent(this.found[Number(found.dataset.found)]);
     });
-    this.part("strip").addEventListener("click", click => {
+    for (const part of ["strip", "memory"]) this.part(part).addEventListener("click", click => {
       const lane = click.target.closest("[data-lane]");
       if (!lane) return;
       this.marked = this.marked === Number(lane.dataset.lane) ? -1 : Number(lane.dataset.lane);
@@ -183,7 +195,7 @@ class Run {
       (event.what === "barrier" ? "" : `warp ${event.warp}, `) + `phase ${event.phase + 1}` +
       (trip > 0 ? `, trip ${trip + 1} of a loop in this phase` : "");
     sentence.textContent = this.sentences[event.sentence];
-    sentence.classList.toggle("bad", event.transactions > event.least);
+    sentence.classList.toggle("bad", event.what === "finding" || event.transactions > event.least);
     this.part("strip").innerHTML = laneStrip(event, this.marked);
     this.drawMemory(event);
     this.drawWarps(event, launch);
@@ -196,14 +208,20 @@ class Run {
     let html = "";
     if (event.what === "request") {
       const array = this.arrays[event.array], size = array.bytes ? `, ${number(array.bytes)} bytes` : "";
-      html = `<h2>${event.kind}: ${escaped(array.name)}<span class="quiet">${size}</span></h2>` +
+      const name = this.nameOf(event);
+      html = `<h2>${event.kind}: ${escaped(name)}<span class="quiet">${size}</span></h2>` +
         (event.shared ? bankPicture(event, this.marked) : sectorPicture(event, this.marked)) +
         `<div class="legend"><span><i class="key used"></i> touched, with its lane</span><span>` +
         (event.shared ? `<i class="key serial"></i> serialised: waits for a pass of its own`
-                      : `<i class="key wasted"></i> moved, but wasted`) + "</span></div>";
+                      : `<i class="key wasted"></i> moved, but wasted`) + "</span></div>" +
+        `<h2>${event.kind.endsWith("load") ? "What each lane reads" : "What is there when each lane has written"}
+          <span class="quiet">place in ${escaped(name)}, and value</span></h2>` + valueTable(event, this.marked);
     } else if (event.what === "product") {
       html = "<h2>Fragments: the lane that holds each element</h2>" +
         fragmentPicture(this.sentences[event.sentence], this.marked);
+    } else if (event.what === "finding") {
+      html = "<h2>The checks have found this here</h2><p>The step before it is the access of the whole warp, and the marked " +
+        "lane is the thread that the sentence names. Where an access was out of bounds, a read gave 0 and a write changed nothing.</p>";
     } else if (event.what === "branch") {
       html = `<h2>A branch: the lanes part</h2><p>${event.parting.map((lanes, i) =>
         `${"ABCDEFGH"[i] || "+"}: ${lanesOf(lanes).length} lanes`).join(", ")}. While one way runs, the others wait.</p>`;
@@ -211,6 +229,11 @@ class Run {
       html = "<h2>A barrier: no memory is touched</h2>";
     }
     this.part("memory").innerHTML = html;
+  }
+
+  // An array has the name of the parameter that points to it in this launch.
+  nameOf(event) {
+    return this.launches[event.launch].names[event.array] || this.arrays[event.array].name;
   }
 
   drawWarps(event, launch) {
@@ -264,7 +287,8 @@ class Run {
       const comment = line.indexOf("//");
       const code = comment < 0 ? escaped(line)
         : `${escaped(line.slice(0, comment))}<span class="comment">${escaped(line.slice(comment))}</span>`;
-      return `<div data-line="${at}" class="${ran.has(at) ? "ran" : ""}${this.breakClass(path, at)}"${title}><span class="number">${at}</span>` +
+      const isFound = this.found.some(one => this.frames[one.line].some(frame => frame.path === path && frame.line === at));
+      return `<div data-line="${at}" class="${ran.has(at) ? "ran" : ""}${isFound ? " race" : this.breakClass(path, at)}"${title}><span class="number">${at}</span>` +
         `<span class="cost">${bars}</span><span>${code}</span></div>`;
     }).join("");
   }
@@ -292,6 +316,9 @@ class Run {
       if (one.what === "barrier") {
         context.fillStyle = colour("quiet");
         context.fillRect(x, 0, Math.min(1, step), height);
+      } else if (one.what === "finding") {
+        context.fillStyle = colour("serial");
+        context.fillRect(x, 0, Math.max(3, step), height);
       } else if (one.what === "request") {
         const wide = Math.max(0.6, step * 0.85);
         context.fillStyle = colour("serial");
