@@ -23,8 +23,8 @@ std::mutex host_mutex;                                   // guards the next thre
 [[gnu::init_priority(200)]] std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
 
 // Never destroyed: the last to ask for it may be behind all destructors.
-std::string& first_failure() {
-  static auto& failure = *new std::string;
+CallFailure& first_failure() {
+  static auto& failure = *new CallFailure;
   return failure;
 }
 
@@ -263,15 +263,15 @@ std::string caller_line() {
   return kUnknownLine;
 }
 
-void note_failure(const std::string& what) {
+void note_failure(const CallFailure& one) {
   const std::lock_guard lock(host_mutex);
-  first_failure() = what;
+  first_failure() = one;
 }
 void error_was_read() {
   const std::lock_guard lock(host_mutex);
-  first_failure().clear();
+  first_failure() = {};
 }
-std::string unread_failure() {
+CallFailure unread_failure() {
   const std::lock_guard lock(host_mutex);
   return first_failure();
 }

@@ -76,12 +76,15 @@ void host_reads_copied(std::uintptr_t address, std::size_t bytes, const void* si
 std::string caller_line();
 
 // Calls that fail, and whether the program ever asks for an error. unread_failure() is the first
-// since it asked, and empty where there is none.
-std::string unread_failure();
-void note_failure(const std::string& what);
-template <class Text>
-void call_failed(Text what) {
-  if (unread_failure().empty()) note_failure(what());
+// since it asked, and empty where there is none. `make` returns one.
+struct CallFailure {
+  std::string what, line;
+};
+CallFailure unread_failure();
+void note_failure(const CallFailure& one);
+template <class Make>
+void call_failed(Make make) {
+  if (unread_failure().what.empty()) note_failure(make());
 }
 void error_was_read();
 

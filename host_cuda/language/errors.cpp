@@ -8,6 +8,7 @@
 #include "host_cuda/checks/host.h"
 #include "host_cuda/findings/device_error.h"
 #include "host_cuda/language/runtime_api.h"
+#include "host_cuda/memory/symbols.h"
 
 namespace {
 
@@ -37,8 +38,11 @@ namespace weft::host_cuda {
 cudaError_t noted(cudaError_t code) {
   if (code != cudaSuccess) {
     last = code;
-    call_failed(
-        [&] { return str("the call at ", caller_line(), " failed: ", entry_of(code)->text); });
+    call_failed([&] {
+      const std::string line = caller_line();
+      return CallFailure{str("the call at ", line, " failed: ", entry_of(code)->text),
+                         line == kUnknownLine ? "" : line};
+    });
   }
   return code;
 }

@@ -185,7 +185,7 @@ bool kernels_share_memory() {
 }
 
 // Addresses are used once, as those of the arena, and have unused ones between.
-void* allocate_in_kernel(std::size_t bytes) {
+void* allocate_in_kernel(std::size_t bytes, const void* site) {
   constexpr std::size_t kAlignment = 16, kSlab = std::size_t{1} << 20;
   static char *next = nullptr, *end = nullptr;
   order_matters();
@@ -206,7 +206,7 @@ void* allocate_in_kernel(std::size_t bytes) {
   void* data = std::exchange(next, next + taken);
   fill_unwritten(data, bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  const Allocation made{begin, bytes, "memory of the heap of kernels", Memory::heap};
+  const Allocation made{begin, bytes, "memory of the heap of kernels", Memory::heap, site};
   allocations[begin] = made;
   ++made_allocations;
   known.insert(std::upper_bound(known.begin(), known.end(), begin, is_before), made);
@@ -235,12 +235,13 @@ bool is_in_heap(std::uintptr_t address) {
   return std::any_of(slabs.begin(), slabs.end(),
                      [&](const Bounds& one) { return address - one.begin < one.bytes; });
 }
-std::pair<std::size_t, std::size_t> left_in_heap() {
+Left left_in_heap() {
   const std::lock_guard lock(mutex);
-  const auto count = std::count_if(allocations.begin(), allocations.end(), [](const auto& one) {
-    return one.second.memory == Memory::heap;
-  });
-  return {static_cast<std::size_t>(count), heap_used};
+  Left left{0, heap_used};
+  for (const auto& [begin, one] : allocations) {
+    if (one.memory == Memory::heap && left.allocations++ == 0) left.site = one.site;
+  }
+  return left;
 }
 
 Allocation allocation_at(std::uintptr_t address) {

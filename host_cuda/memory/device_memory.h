@@ -22,6 +22,7 @@ struct Allocation {
   std::size_t bytes = 0;
   std::string name = "a device allocation";
   Memory memory = Memory::device;
+  const void* site = nullptr;  // where a kernel has allocated it
 };
 
 // Null when there is not enough. It is filled with bytes that make a NaN of every width: what still
@@ -42,11 +43,15 @@ bool host_finds_unwritten(std::uintptr_t address, std::size_t bytes);
 bool kernels_share_memory();
 
 // The heap of kernels. Null when it is full; false when there is no such allocation.
-void* allocate_in_kernel(std::size_t bytes);
+void* allocate_in_kernel(std::size_t bytes, const void* site);
 bool free_in_kernel(void* data);
 void set_heap_bytes(std::size_t bytes);
 bool is_in_heap(std::uintptr_t address);
-std::pair<std::size_t, std::size_t> left_in_heap();  // allocations and bytes
+struct Left {
+  std::size_t allocations = 0, bytes = 0;
+  const void* site = nullptr;  // of the first
+};
+Left left_in_heap();
 
 // The one that the address is in, of 0 bytes where it is in none; and in words. For host code.
 Allocation allocation_at(std::uintptr_t address);

@@ -71,7 +71,8 @@ std::vector<std::string> instrumentation(bool is_clang) {
                                     "-ftrivial-auto-var-init=pattern",
                                     "-fsanitize=thread",
                                     "-fsanitize=bounds",
-                                    "-fsanitize=alignment"};
+                                    "-fsanitize=alignment",
+                                    "-fsanitize=return"};
   const std::vector<std::string> gnu = {"-fsanitize-coverage=trace-pc",
                                         "-fno-tree-sra",
                                         "-fno-thread-jumps",

@@ -24,6 +24,7 @@ const std::vector<FindingKind>& finding_kinds() {
       {"wrong-mask", "A mask does not name the calling lane or the lane that it reads."},
       {"deadlock", "A thread waits for what no thread is left to change."},
       {"assertion-failed", "An assert() in a kernel failed."},
+      {"missing-return", "A function that has to return a value comes to its end."},
       {"trap", "A kernel stopped itself."},
       {"launch-in-a-kernel", "A kernel launches a kernel."},
       {"other-results", "The results depend on the order of the threads (--schedules)."},

@@ -22,22 +22,23 @@ namespace {
 
 // When the program has ended well, without having asked whether all went well.
 void look_back(int status, void*) {
-  if (const auto [count, bytes] = left_in_heap(); status == 0 && count > 0) {
+  if (const auto [count, bytes, site] = left_in_heap(); status == 0 && count > 0) {
     tell_at("leak",
             str("leak: kernels have allocated ", count, count == 1 ? " piece" : " pieces",
                 " of memory, ", bytes, " bytes, and not freed them"),
-            "", true);
+            site == nullptr ? "" : source_line(site), true);
   }
-  const std::string failure = unread_failure();
+  const auto [failure, line] = unread_failure();
   const std::deque<Told>& all = all_findings();
+  const std::string& told = failure;
   const bool is_told = std::any_of(all.begin(), all.end(), [&](const Told& one) {
-    return one.kind == "launch failed" && one.text.ends_with(failure);
+    return one.kind == "launch failed" && one.text.ends_with(told);
   });
   if (status == 0 && !failure.empty() && !is_told) {
     tell_at(
         "unread error",
         "unread error: " + failure + "; the program never asked for the error (cudaGetLastError)",
-        "", true);
+        line, true);
   }
   end_findings();
 }
@@ -80,8 +81,9 @@ cudaError_t missing(const char* function, const void* call) {
 cudaError_t launch_failed(const Configuration& at, const std::string& kernel, cudaError_t code) {
   const std::string failure = str("kernel ", kernel, ", launched at ", at.file, ":", at.line,
                                   ", did not start: ", reason(at, code));
-  tell_at("launch failed", "launch failed: " + failure, str(at.file, ":", at.line), true);
-  call_failed([&] { return failure; });
+  const std::string line = str(at.file, ":", at.line);
+  tell_at("launch failed", "launch failed: " + failure, line, true);
+  call_failed([&] { return CallFailure{failure, line}; });
   return noted(code);
 }
 

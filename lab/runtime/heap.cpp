@@ -39,13 +39,13 @@ void release(const char* name, void* data, const void* site) {
   if (!free_in_kernel(data)) wrong_free(name, data, site);
 }
 
-void* allocate(std::size_t bytes) {
+void* allocate(std::size_t bytes, const void* site) {
   if (in_kernel_code == nullptr) {
     if (void* data = __real_malloc(bytes == 0 ? 1 : bytes)) return data;
     throw std::bad_alloc();
   }
   const Unchecked here;
-  return allocate_in_kernel(bytes);
+  return allocate_in_kernel(bytes, site);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void* allocate(std::size_t bytes) {
 extern "C" void* __wrap_malloc(std::size_t bytes) {
   if (in_kernel_code == nullptr) return __real_malloc(bytes);
   const Unchecked here;
-  return allocate_in_kernel(bytes);
+  return allocate_in_kernel(bytes, WEFT_SITE);
 }
 extern "C" void __wrap_free(void* data) {
   release("free", data, WEFT_SITE);
@@ -63,10 +63,10 @@ extern "C" void __wrap_free(void* data) {
 
 // Null in a kernel whose heap is full, as CUDA has it.
 void* operator new(std::size_t bytes) {
-  return allocate(bytes);
+  return allocate(bytes, WEFT_SITE);
 }
 void* operator new[](std::size_t bytes) {
-  return allocate(bytes);
+  return allocate(bytes, WEFT_SITE);
 }
 void operator delete(void* data) noexcept {
   release("delete", data, WEFT_SITE);

@@ -127,7 +127,7 @@ Json one_json(std::uint64_t word, std::uint32_t bytes, Element element) {
   return whole_json(word, bytes, element == Element::whole || bytes < 8);
 }
 
-// Of one lane: one number, or as many as it has accessed at once.
+// A lane has one number, or as many as it has accessed at once.
 Json lane_json(const std::uint64_t* words, std::uint32_t bytes, Element element) {
   const std::uint32_t each = element == Element::real64 ? 8 : 4;
   if (bytes <= each || (bytes == 8 && element != Element::real)) {

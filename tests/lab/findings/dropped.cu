@@ -10,7 +10,7 @@
 // finding: host-pointer 36 1
 // finding: out-of-bounds 36 1
 // finding: null-pointer 39 1
-// note: unread-error 0 1
+// note: unread-error 52 1
 // prints: 18 0 1 2 3, 1 2 3 4
 #include <cstdio>
 #include <cstdlib>
