@@ -14,7 +14,7 @@ import tempfile
 import time
 
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
-MEMORY = 4 << 30  # bytes of a program and all that it has started
+MEMORY = 8 << 30  # bytes of a program and all that it has started
 WAITING = 10  # times its processor time, on a machine with other work
 PROGRAM = "program"  # what the lab calls a program that it has compiled
 OUTPUT = 1 << 30  # bytes that it writes into files and prints
@@ -28,7 +28,7 @@ CLASSES = {
     "compile": ("did not compile", -1),
     "link": ("did not link", -1),
     "crash": ("crashed", -1),
-    "memory": ("needed more than 4 GiB of memory or 1 GiB of files", -1),
+    "memory": ("needed more than 8 GiB of memory or 1 GiB of files", -1),
     "library": ("needs a library of NVIDIA's", 0),
     "texture": ("needs textures or CUDA arrays", 0),
     "dynamic": ("launches kernels from kernels", 0),
@@ -130,7 +130,7 @@ def apart() -> list[str]:
 
 
 def limited(words: list[str], folder: pathlib.Path, seconds: float) -> tuple[int | str, str, str]:
-    """The exit code, or slow or memory; stdout; stderr. It has `seconds` of processor time. Nothing that was started goes on."""
+    """The exit code, or slow or memory; stdout; stderr. It has `seconds` of two cores. Nothing that was started goes on."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([*apart(), "nice", "prlimit", "--core=0", *words], cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=err, start_new_session=True)

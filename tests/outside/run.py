@@ -18,7 +18,7 @@ With --resume, what is in FILE.csv already is not run again.
         [--page README.md] [--seconds N] [--nvcc NVCC] [--logs FOLDER]
 
 runs a list of programs with the columns repository, program, and flags and arguments. FOLDER has each repository as
-OWNER+NAME. Each program runs in a copy of its repository, without a network, for N seconds of processor time at most. The results have a
+OWNER+NAME. Each program runs in a copy of its repository, without a network, for N seconds on two cores at most (programs.py says how that is counted). The results have a
 class for each program, which a hash stands for. --before compares with results of another time, and --page puts the
 table into a page. The exit code is 1 when a program ends worse than before.
 """
@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--arguments", default="", help="where the list has a column for each input")
     parser.add_argument("--every", type=int, default=1, help="only each Nth program")
     parser.add_argument("--only", default="", help="programs whose path has this word")
-    parser.add_argument("--seconds", type=float, default=60, help="of processor time, for each program of a list of repositories")
+    parser.add_argument("--seconds", type=float, default=60, help="on two cores, for each program of a list of repositories")
     parser.add_argument("--before", type=pathlib.Path, help="results to compare with")
     parser.add_argument("--again", default="", help="with --resume: classes of outcomes that are run again")
     parser.add_argument("--page", type=pathlib.Path)
