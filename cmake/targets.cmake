@@ -161,7 +161,8 @@ function(weft_library folder)
   elseif(folder STREQUAL "data")
     add_library(weft_data_libraries INTERFACE)  # what its objects are linked with
     target_link_libraries(weft_data_libraries INTERFACE ZLIB::ZLIB $<$<BOOL:${WEFT_WEBP}>:${WEBP_LIBRARY}>
-                          $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>)
+                          $<$<BOOL:${WEFT_LIBDEFLATE}>:${LIBDEFLATE_LIBRARY}>
+                          $<$<BOOL:${WEFT_LIBARCHIVE}>:${LIBARCHIVE_LIBRARY}>)
     target_link_libraries(weft_data PRIVATE ZLIB::ZLIB fmt::fmt)
     target_include_directories(weft_data SYSTEM PRIVATE ${STB_INCLUDE_DIR})
     if(WEFT_WEBP)
@@ -170,6 +171,13 @@ function(weft_library folder)
       set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/webp.cpp PROPERTIES
         COMPILE_DEFINITIONS WEFT_WITH_WEBP)
       set(webp_version WEFT_WITH_WEBP)
+    endif()
+    if(WEFT_LIBARCHIVE)
+      target_include_directories(weft_data SYSTEM PRIVATE ${LIBARCHIVE_INCLUDE_DIR})
+      target_link_libraries(weft_data PRIVATE ${LIBARCHIVE_LIBRARY})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/archive.cpp PROPERTIES
+        COMPILE_DEFINITIONS WEFT_WITH_LIBARCHIVE)
+      set(libarchive_version WEFT_WITH_LIBARCHIVE)
     endif()
     if(WEFT_LIBDEFLATE)
       target_include_directories(weft_data SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE_DIR})
@@ -181,7 +189,7 @@ function(weft_library folder)
     file(STRINGS ${STB_INCLUDE_DIR}/stb_image.h stb_version LIMIT_COUNT 1)  # it has no macro for it
     string(REGEX MATCH "[0-9]+[.][0-9]+" stb_version "${stb_version}")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/files/library_versions.cpp PROPERTIES
-      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${libdeflate_version}")
+      COMPILE_DEFINITIONS "WEFT_STB_VERSION=\"${stb_version}\";${webp_version};${libdeflate_version};${libarchive_version}")
     # Where stb_image has no SIMD, its transforms of hostile coefficients overflow.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/data/picture/stb.cpp PROPERTIES
       COMPILE_OPTIONS -fwrapv SKIP_PRECOMPILE_HEADERS ON)

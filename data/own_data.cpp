@@ -2,74 +2,72 @@
 #include "data/own_data.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "data/folder/layout.h"
 #include "data/folder/links.h"
+#include "data/picture/image.h"
 #include "data/sets/cifar.h"
-#include "data/sets/idx.h"
-#include "data/sets/mnist_files.h"
-#include "data/sets/statistics.h"
+#include "data/tables/idx_files.h"
+#include "data/tables/tables.h"
 #include "engine/error.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
 namespace {
 
-ImageSet read_idx_set(const Located& found, FileRole images, FileRole labels) {
-  const auto file = [&](FileRole role) { return found.files[static_cast<std::size_t>(role)]; };
-  ImageSet set =
-      join_images_and_labels(read_idx(file(images), kImageRank), read_idx(file(labels), 1), 256);
-  if (set.height > kMaxDatasetSide || set.width > kMaxDatasetSide) {
-    throw Error(ErrorKind::data, str(file(images).string(), ": images of ", set.height, " x ",
-                                     set.width, ", expected at most ", kMaxDatasetSide, " a side"));
-  }
-  return set;
-}
-
-std::optional<Dataset> load_idx(const fs::path& folder) {
-  const FamilyMember& names = *find_member("mnist");
-  const Located found = look_in(names, folder);
-  if (found.empty()) return std::nullopt;
-  if (!found.complete()) {
-    throw Error(ErrorKind::data, str(folder.string(), ": no ", found.first_missing(names),
-                                     " (with or without .gz) beside the other IDX files"));
-  }
-  Dataset dataset;
-  dataset.train = read_idx_set(found, FileRole::train_images, FileRole::train_labels);
-  dataset.test = read_idx_set(found, FileRole::test_images, FileRole::test_labels);
-  const auto sizes = [](const ImageSet& set) {
-    return str(set.channels, " x ", set.height, " x ", set.width);
+// Are there pictures in a folder of the folder, or one further down? Then tables beside them are
+// not the data.
+bool has_folders_of_pictures(const fs::path& folder) {
+  const auto any_holds = [](const fs::path& in, const auto& holds) {
+    const std::vector<std::string> names = list_folder(in).folders;
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return holds(in / name); });
   };
-  if (sizes(dataset.train) != sizes(dataset.test)) {
-    throw Error(ErrorKind::data,
-                str(folder.string(), ": training images are ", sizes(dataset.train),
-                    ", but test images are ", sizes(dataset.test)));
-  }
-  std::int32_t largest = 0;
-  for (const ImageSet* set : {&dataset.train, &dataset.test}) {
-    largest = std::max(largest, *std::max_element(set->labels.begin(), set->labels.end()));
-  }
-  if (largest == 0) {
-    throw Error(ErrorKind::data, str(folder.string(), ": every label is 0, expected 2 classes"));
-  }
-  const std::set<std::int32_t> trained(dataset.train.labels.begin(), dataset.train.labels.end());
-  for (std::int32_t label = 0; label <= largest; ++label) {
-    if (!trained.contains(label)) {
-      throw Error(ErrorKind::data,
-                  str(found.files[static_cast<std::size_t>(FileRole::train_labels)].string(),
-                      ": no training image has label ", label, ", expected one at least of each ",
-                      "class from 0 to the largest label, ", largest));
-    }
-    dataset.class_names.push_back(std::to_string(label));
-  }
-  set_statistics(dataset);
-  return dataset;
+  const auto holds_pictures = [](const fs::path& in) { return has_pictures(list_folder(in)); };
+  return any_holds(folder, [&](const fs::path& in) {
+    return holds_pictures(in) || any_holds(in, holds_pictures);
+  });
 }
 
-std::optional<Dataset> load_files(const fs::path& folder) {
-  std::optional<Dataset> dataset = load_idx(folder);
-  return dataset ? std::move(dataset) : load_cifar(folder);
+std::optional<Dataset> load_files(const fs::path& path, const FolderOptions& options) {
+  if (std::optional<Dataset> dataset = load_idx_files(path)) return dataset;
+  std::error_code unknown;
+  if (!fs::is_directory(path, unknown)) return load_tables(path, options);
+  if (std::optional<Dataset> dataset = load_cifar(path)) return dataset;
+  if (!holds_tables(path) || has_folders_of_pictures(path)) return std::nullopt;
+  return load_tables(path, options);
+}
+
+// Files of other programs, by their endings.
+constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
+    {".parquet", "Parquet"},   {".mat", "MATLAB"},    {".h5", "HDF5"},    {".hdf5", "HDF5"},
+    {".tfrecord", "TFRecord"}, {".arff", "ARFF"},     {".7z", "7-Zip"},   {".rar", "RAR"},
+    {".pkl", "pickle"},        {".pickle", "pickle"}, {".pt", "PyTorch"}, {".feather", "Feather"}};
+
+void refuse_unread(const fs::path& path) {
+  const std::string file = path.filename().string();
+  for (const auto& [ending, format] : kUnread) {
+    if (!file.ends_with(ending) && !file.ends_with(std::string(ending) + ".gz")) continue;
+    throw Error(
+        ErrorKind::data,
+        str(path.string(), ": Weft reads no ", format, " files; save the images and labels ",
+            "with numpy.savez(\"data.npz\", x=images, y=labels), and give --data data.npz"));
+  }
+}
+
+// What a folder without any data set holds instead.
+void refuse_empty(const fs::path& folder) {
+  const Listing listing = list_folder(folder);
+  if (!listing.folders.empty() || listing.files.empty() || has_pictures(listing)) return;
+  for (const std::string& file : listing.files) refuse_unread(folder / file);
+  throw Error(ErrorKind::data,
+              str(folder.string(), " holds ", listing.files.front(),
+                  listing.files.size() == 1
+                      ? std::string(" alone")
+                      : str(" and ", listing.files.size() - 1, " more files, but no data"),
+                  ": expected a folder of pictures for each class, ", kTableFormats,
+                  ", or files of IDX or CIFAR"));
 }
 
 // "train", which has no other training set beside it; "mnist_train" alone is only a wrapping.
@@ -78,33 +76,43 @@ bool is_set_name(const std::string& folder) {
   return set && set->prefix.empty();
 }
 
-void check_shape(const ImageSet& set, const PictureShape& shape, const fs::path& folder) {
+void check_shape(const ImageSet& set, const PictureShape& shape, const fs::path& path) {
   if ((shape.channels == 0 || shape.channels == set.channels) &&
       (shape.height == 0 || (shape.height == set.height && shape.width == set.width))) {
     return;
   }
   throw Error(ErrorKind::usage,
-              str(folder.string(), " holds images of ", set.channels, " x ", set.height, " x ",
+              str(path.string(), " holds images of ", set.channels, " x ", set.height, " x ",
                   set.width, ", and only pictures in folders can get another size"));
 }
 
-std::string name_of_folder(const fs::path& folder) {
+// The name of the folder, or of the file without its endings.
+std::string name_of(const fs::path& path) {
   std::error_code unknown;
-  const fs::path path = fs::weakly_canonical(fs::absolute(folder, unknown), unknown);
-  const std::string name = path.filename().string();
-  return name.empty() ? "data" : name;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
+  const std::string name = whole.filename().string();
+  if (name.empty()) return "data";
+  return fs::is_directory(path, unknown) ? name : name.substr(0, name.find('.', 1));
 }
 
 }  // namespace
 
-Dataset load_own_data(const fs::path& folder, const FolderOptions& options) {
+Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
   std::error_code unknown;
-  if (!fs::is_directory(folder, unknown)) {
-    throw Error(ErrorKind::data, str("--data: there is no folder ", folder.string()));
+  const bool is_folder = fs::is_directory(path, unknown);
+  if (!is_folder && !fs::is_regular_file(path, unknown)) {
+    throw Error(ErrorKind::data,
+                str("--data: there is no folder ", path.string(), ", and no such file"));
   }
-  judge_links(folder, links_out_of(folder), options.links, options.log);
-  fs::path inner = folder;
-  std::optional<Dataset> dataset = load_files(inner);
+  if (!is_folder && has_picture_ending(path.string())) {
+    throw Error(ErrorKind::data,
+                str(path.string(), " is a picture: expected a folder with a folder ",
+                    "of pictures for each class, or a table"));
+  }
+  if (!is_folder) refuse_unread(path);
+  if (is_folder) judge_links(path, links_out_of(path), options.links, options.log);
+  fs::path inner = path;
+  std::optional<Dataset> dataset = load_files(inner, options);
   // An archive often unpacks into one folder, which holds all.
   constexpr int kMostWrappings = 8;  // a symbolic link may make them endless
   for (int i = 0; i < kMostWrappings && !dataset; ++i) {
@@ -113,15 +121,16 @@ Dataset load_own_data(const fs::path& folder, const FolderOptions& options) {
     const std::string passed_over = passed_over_line(list_folder(inner).passed_over);
     if (options.log && !passed_over.empty()) options.log(passed_over);
     if (options.log) options.log(str("entered ", *name, "/, the only folder in ", inner.string()));
-    dataset = load_files(inner /= *name);
+    dataset = load_files(inner /= *name, options);
   }
   if (!dataset) {
+    refuse_empty(inner);
     dataset = load_folder(inner, options);
   } else {
     check_shape(dataset->train, options.shape, inner);
   }
-  dataset->name = name_of_folder(folder);
-  dataset->source = folder.string();
+  dataset->name = name_of(path);
+  dataset->source = path.string();
   dataset->fit = options.shape.fit;
   dataset->own_data = true;
   return std::move(*dataset);

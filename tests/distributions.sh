@@ -11,7 +11,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 roots=${WEFT_ROOTS:-$(mktemp -d)}
 packages=g++,cmake,ninja-build,zlib1g-dev,libfmt-dev,libcli11-dev,nlohmann-json3-dev,libstb-dev,libwebp-dev
-packages+=,libdeflate-dev,libgtest-dev,libboost-context-dev,python3,python3-pip
+packages+=,libdeflate-dev,libarchive-dev,libgtest-dev,libboost-context-dev,python3,python3-pip
 
 build_and_test() {
   cd /weft

@@ -3,6 +3,9 @@
 
 #include <zlib.h>
 
+#ifdef WEFT_WITH_LIBARCHIVE
+#include <archive.h>
+#endif
 #ifdef WEFT_WITH_LIBDEFLATE
 #include <libdeflate.h>
 #endif
@@ -25,6 +28,9 @@ std::vector<LibraryVersion> library_versions() {
 #endif
 #ifdef WEFT_WITH_LIBDEFLATE
   all.push_back({"libdeflate", LIBDEFLATE_VERSION_STRING, "", "1.14"});
+#endif
+#ifdef WEFT_WITH_LIBARCHIVE
+  all.push_back({"libarchive", ARCHIVE_VERSION_ONLY_STRING, archive_version_string() + sizeof("libarchive"), "3.6.2"});
 #endif
   return all;
 }

@@ -14,7 +14,7 @@ struct LibraryVersion {
   std::string oldest;   // the oldest that the tests have passed with
 };
 
-// zlib, stb_image and, where it is built in, libwebp.
+// zlib, stb_image and, where they are built in, libwebp, libdeflate and libarchive.
 std::vector<LibraryVersion> library_versions();
 
 }  // namespace weft::data

@@ -35,6 +35,7 @@ struct PictureShape {
 struct FolderOptions {
   PictureShape shape;
   Holding holding = Holding::tenth;
+  std::string label_column;            // of a table (tables.h); empty: the table tells
   Links links = Links::followed;       // load_own_data() alone looks for them
   bool skip_broken = false;            // leave out pictures that cannot be read, and log each
   std::filesystem::path cache_folder;  // is made when needed; empty: no cache

@@ -48,38 +48,6 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-// "trainingSet_2" is training, set, 2.
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words;
-  bool begins = true;
-  char before = ' ';
-  for (const char c : name) {
-    const bool separates = c == '_' || c == '-' || c == ' ' || c == '.';
-    const auto is = [](int (*kind)(int), char of) {
-      return kind(static_cast<unsigned char>(of)) != 0;
-    };
-    if (separates || (is(std::islower, before) && is(std::isupper, c))) begins = true;
-    before = c;
-    if (separates) continue;
-    if (begins) words.emplace_back();
-    begins = false;
-    words.back() += c;
-  }
-  for (std::string& word : words) word = in_small_letters(word);
-  return words;
-}
-
-// The set that a word means, without the digits and the content at its end: "train2017", "testset".
-std::optional<Split> split_of(std::string_view word) {
-  while (!word.empty() && is_digit(word.back())) word.remove_suffix(1);
-  for (const auto& [name, split] : kSplitWords) {
-    if (!word.starts_with(name)) continue;
-    const std::string_view rest = word.substr(name.size());
-    if (rest.empty() || holds(kContents, rest)) return split;
-  }
-  return std::nullopt;
-}
-
 enum class Content { neither, pictures, folders };
 
 // A folder test/ that holds test/1.png alone has pictures: its inner folder test/ is no class.
@@ -164,6 +132,36 @@ void refuse_without_training(const fs::path& root, const Candidates& sets, bool 
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  bool begins = true;
+  char before = ' ';
+  for (const char c : name) {
+    const bool separates = c == '_' || c == '-' || c == ' ' || c == '.';
+    const auto is = [](int (*kind)(int), char of) {
+      return kind(static_cast<unsigned char>(of)) != 0;
+    };
+    if (separates || (is(std::islower, before) && is(std::isupper, c))) begins = true;
+    before = c;
+    if (separates) continue;
+    if (begins) words.emplace_back();
+    begins = false;
+    words.back() += c;
+  }
+  for (std::string& word : words) word = in_small_letters(word);
+  return words;
+}
+
+std::optional<Split> split_of(std::string_view word) {
+  while (!word.empty() && is_digit(word.back())) word.remove_suffix(1);
+  for (const auto& [name, split] : kSplitWords) {
+    if (!word.starts_with(name)) continue;
+    const std::string_view rest = word.substr(name.size());
+    if (rest.empty() || holds(kContents, rest)) return split;
+  }
+  return std::nullopt;
+}
 
 Listing list_folder(const fs::path& folder) {
   Listing listing;

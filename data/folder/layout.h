@@ -28,6 +28,13 @@ bool has_pictures(const Listing& listing);
 
 enum class Split { train, validation, test };
 
+// "trainingSet_2" is training, set, 2: the words of a name, in small letters.
+std::vector<std::string> words_of(std::string_view name);
+
+// The set that a word means: "train2017", "testset", "val". Digits and a word for the content may
+// end it.
+std::optional<Split> split_of(std::string_view word);
+
 struct SplitName {
   Split split;
   std::string prefix;  // "mnist" of "mnist_train"; small letters

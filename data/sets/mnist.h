@@ -11,7 +11,8 @@
 //   1. FindOptions::data_dir, if given: then nowhere else;
 //   2. $WEFT_DATA_DIR, if set;
 //   3. data/NAME/ below the current directory.
-// 1 and 2 may hold the files themselves or a folder NAME with them. fashion-mnist and kmnist share
+// 1 and 2 may hold the files themselves or a folder NAME with them, and all three what
+// torchvision.datasets makes (MNIST/raw, FashionMNIST/raw, ...). fashion-mnist and kmnist share
 // MNIST's file names, so a folder not called after them is taken only if it does not hold MNIST.
 //
 // MNIST's own files are used only when their SHA-256 is right. Pixels: 0 background, 255 ink.

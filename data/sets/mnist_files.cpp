@@ -23,6 +23,7 @@ constexpr std::array<FamilyMember, 4> kFamily = {{
     {"mnist",
      "MNIST: handwritten digits, 60000 + 10000",
      "https://ossci-datasets.s3.amazonaws.com/mnist/",
+     "MNIST/raw",
      kStems,
      {"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
       "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
@@ -35,6 +36,7 @@ constexpr std::array<FamilyMember, 4> kFamily = {{
     {"fashion-mnist",
      "Fashion-MNIST: articles of clothing, 60000 + 10000",
      "https://github.com/zalandoresearch/fashion-mnist",
+     "FashionMNIST/raw",
      kStems,
      {},
      {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
@@ -42,12 +44,14 @@ constexpr std::array<FamilyMember, 4> kFamily = {{
     {"kmnist",
      "Kuzushiji-MNIST: cursive Japanese characters, 60000 + 10000",
      "https://github.com/rois-codh/kmnist",
+     "KMNIST/raw",
      kStems,
      {},
      {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"}},
     {"emnist-digits",
      "EMNIST digits: handwritten digits, 240000 + 40000",
      "https://www.nist.gov/itl/products-and-services/emnist-dataset",
+     "EMNIST/raw",
      {"emnist-digits-train-images", "emnist-digits-train-labels", "emnist-digits-test-images",
       "emnist-digits-test-labels"},
      {},
@@ -131,12 +135,13 @@ Located look_in(const FamilyMember& member, const fs::path& folder) {
 
 std::vector<fs::path> search_folders(const FamilyMember& member, const FindOptions& options) {
   const auto with_subfolder = [&](const fs::path& folder) {
-    return std::vector<fs::path>{folder / member.name, folder};
+    return std::vector<fs::path>{folder / member.name, folder, folder / member.torchvision};
   };
   if (!options.data_dir.empty()) return with_subfolder(options.data_dir);
   std::vector<fs::path> folders;
   if (const char* folder = environment_folder()) folders = with_subfolder(folder);
   folders.push_back(fs::path("data") / member.name);
+  folders.push_back(fs::path("data") / member.torchvision);
   return folders;
 }
 

@@ -20,6 +20,7 @@ inline constexpr std::size_t kRoles = 4;
 // What is known about a member of the family.
 struct FamilyMember {
   std::string_view name, title, homepage;
+  std::string_view torchvision;                 // the folder that torchvision.datasets makes for it
   std::array<std::string_view, kRoles> stems;   // "train-images" of train-images-idx3-ubyte
   std::array<std::string_view, kRoles> sha256;  // of the inflated files; empty where not known
   std::array<std::string_view, 10> class_names;

@@ -19,9 +19,10 @@ namespace weft::models {
 
 // Data of the user's own (data/own_data.h).
 struct OwnData {
-  std::string path;  // of the folder; empty: `dataset` is one that Weft knows by name
+  std::string path;  // of the folder or file; empty: `dataset` is one that Weft knows by name
   data::PictureShape shape;
   bool skip_broken = false;
+  std::string label = {};  // the column of labels in a table; empty: the table tells
 };
 
 struct TrainConfig {

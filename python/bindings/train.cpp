@@ -14,6 +14,7 @@
 #include "data/sets/mnist.h"
 #include "data/sets/shapes.h"
 #include "data/sets/statistics.h"
+#include "data/tables/tables.h"
 #include "models/training/recipes.h"
 #include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
@@ -87,8 +88,8 @@ std::unique_ptr<data::Dataset> dataset_from_arrays(const Array& x, const Array& 
   return set;
 }
 
-// Pictures, IDX or CIFAR files of the user's own. The lines that `log` gets say what was passed
-// over.
+// Pictures, tables, arrays, IDX or CIFAR files of the user's own. The lines that `log` gets say
+// what was passed over.
 data::Dataset dataset_in(const std::string& folder, std::vector<std::string>& log) {
   data::FolderOptions options;
   options.cache_folder = data::default_cache_folder();
@@ -110,28 +111,29 @@ data::Dataset dataset_named(const std::string& name, const std::string& data_dir
   return data::load_dataset(name, options);
 }
 
-// Is this a folder, and no name of a data set? Throws data for a path where no folder is, and usage
-// for a name that is neither.
-bool is_own_folder(const std::string& name, bool is_path) {
+// Is this a folder or a file, and no name of a data set? Throws data for a path where neither is,
+// and usage for a name that is nothing.
+bool is_own_data(const std::string& name, bool is_path) {
   const auto names = data::dataset_names();
   if (!is_path && std::ranges::find(names, name) != names.end()) return false;
   std::error_code unknown;
   const auto status = std::filesystem::status(name, unknown);
-  if (std::filesystem::is_directory(status)) return true;
-  if (is_path || name.find('/') != std::string::npos || std::filesystem::exists(status)) {
-    throw Error(ErrorKind::data, str("data: ", name, " is ",
-                                     std::filesystem::exists(status) ? "a file" : "not there",
-                                     ", expected a folder of pictures, IDX or CIFAR files"));
+  if (std::filesystem::exists(status)) return true;
+  if (is_path || name.find('/') != std::string::npos) {
+    throw Error(ErrorKind::data,
+                str("data: ", name, " is not there, expected a folder of pictures, ",
+                    data::kTableFormats, ", or files of IDX or CIFAR"));
   }
   try {
     data::check_dataset_name(name);
   } catch (const Error& error) {
-    throw Error(error.kind(), str(error.what(), "; there is no folder of this name either"));
+    throw Error(error.kind(),
+                str(error.what(), "; there is no folder and no file of this name either"));
   }
   return false;
 }
 
-// `name`: of a data set, or, where `is_path` is set or there is none, a folder.
+// `name`: of a data set, or, where `is_path` is set or there is none, a folder or file.
 std::unique_ptr<data::Dataset> load_dataset(const std::string& name, bool is_path,
                                             const std::string& data_dir,
                                             std::optional<std::int64_t> limit) {
@@ -139,13 +141,14 @@ std::unique_ptr<data::Dataset> load_dataset(const std::string& name, bool is_pat
   std::unique_ptr<data::Dataset> dataset;
   {
     const nb::gil_scoped_release release;
-    const bool folder = is_own_folder(name, is_path);
-    if (folder && !data_dir.empty()) {
-      throw Error(ErrorKind::usage,
-                  str("data: ", name, " is a folder; data_dir goes with the name of a data set"));
+    const bool own = is_own_data(name, is_path);
+    if (own && !data_dir.empty()) {
+      throw Error(
+          ErrorKind::usage,
+          str("data: ", name, " is data of your own; data_dir goes with the name of a data set"));
     }
-    dataset = std::make_unique<data::Dataset>(folder ? dataset_in(name, log)
-                                                     : dataset_named(name, data_dir, limit));
+    dataset = std::make_unique<data::Dataset>(own ? dataset_in(name, log)
+                                                  : dataset_named(name, data_dir, limit));
   }
   constexpr int kCallerOfTheCaller = 3;
   for (const std::string& line : log) warn(line, kCallerOfTheCaller);

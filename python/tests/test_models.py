@@ -345,8 +345,8 @@ def test_places_that_are_no_data(folder, tmp_path):
     for data, words in [
         (tmp_path / "nothing", "nothing is not there, expected a folder"),
         (str(tmp_path / "nothing"), "is not there"),
-        (folder / "train/left/1.pgm", "is a file, expected a folder"),
-        ("minst", "mnist.*there is no folder of this name either"),
+        (folder / "train/left/1.pgm", "is a picture: expected a folder"),
+        ("minst", "mnist.*there is no folder and no file of this name either"),
         ("", "data is empty"),
     ]:
         with pytest.raises(ValueError, match=words):

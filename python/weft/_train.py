@@ -54,14 +54,14 @@ def train(
     """Trains a network, as `weft train` does: on the CPU the weights have the same bits.
 
     model: a built-in network, or the path of a .net file. data: the name of a data set ("digits", which
-    are drawn; "mnist", "fashion-mnist", ...), a folder, or arrays (x, y): uint8 images (n, height, width) or
+    are drawn; "mnist", "fashion-mnist", ...), a folder or file, or arrays (x, y): uint8 images (n, height, width) or
     (n, channels, height, width), and integer labels (n,), from 0. test: arrays likewise, with labels
     that `data` has; without them, the last tenth of `data`. layout: "channels_last" for images
     (n, height, width, channels), which are refused without it.
 
-    A folder has a folder of pictures for each class, or train/ and test/ with these, or IDX or CIFAR
-    files, as of `weft train --data`: few images are seen in more epochs, and a tenth of the training
-    images is held out for validation. A pathlib.Path is always a folder.
+    A folder has a folder of pictures for each class, or train/ and test/ with these, or tables, arrays,
+    IDX or CIFAR files, as of `weft train --data`: few images are seen in more epochs, and a tenth of the
+    training images is held out for validation. A pathlib.Path is always a folder or a file.
 
     Each setting of `weft train` is a keyword, and listed below; without it, or with None, it is what
     suits the network. settings: the same and all others by their names in a config.json, as
@@ -230,7 +230,7 @@ def data(
 ) -> Data:
     """A data set by its name: "digits" and "shapes", which are drawn, "mnist", "cifar10", ...
 
-    Or a folder, as of weft.train(), whose pictures are brought to one size.
+    Or a folder or file, as of weft.train(); pictures are brought to one size.
 
     limit: at most so many training images. data_dir: where its files are; without them they are
     downloaded.

@@ -193,11 +193,14 @@ TEST_F(OwnData, FoldersFromOutside) {
 TEST_F(OwnData, OddFoldersAreRefusedInOneLine) {
   expect_bad_folder("nowhere", "there is no folder nowhere");
   write("file", "text");
-  expect_bad_folder("file", "there is no folder file");
+  expect_bad_folder("file", "file: no rows below the header");
+  write("program", std::string("ELF\0", 4));
+  expect_bad_folder("program", "program: not text: expected CSV");
   make("empty");
   expect_bad_folder("empty", "empty: no folders in it");
   write("texts/a.txt", "text");
-  expect_bad_folder("texts", "no folders in it");
+  expect_bad_folder("texts",
+                    "texts holds a.txt alone: expected a folder of pictures for each class");
   write_class(folder() / "one/cat", 3);
   expect_bad_folder("one", "one class only, cat");
   write_class(folder() / "hollow/cat", 3);

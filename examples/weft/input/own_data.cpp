@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "data/picture/image.h"
+#include "data/tables/tables.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/output/terminal.h"
@@ -40,9 +41,14 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   app.add_option("--data", flags.path,
                  fmt::format("folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
                              "CLASS/ alone: then a tenth of each class is the test set. 2 to {} "
-                             "classes. {}. Or IDX or CIFAR files. More in docs/own-data.md",
-                             data::kMaxClasses, data::kPictureFormats))
-      ->type_name("DIR");
+                             "classes. {}. Or a file or folder of {}, IDX or CIFAR. More in "
+                             "docs/own-data.md",
+                             data::kMaxClasses, data::kPictureFormats, data::kTableFormats))
+      ->type_name("PATH");
+  app.add_option("--label", flags.label,
+                 "the column of labels in a CSV file: first, last or its name in the header. "
+                 "Default: the table tells")
+      ->type_name("COLUMN");
   if (shape) {
     app.add_option("--image-size", flags.image_size,
                    fmt::format("of the network's input. Default: that of the pictures when all "
@@ -84,6 +90,7 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
                        : flags.channels    ? "--channels"
                        : flags.fit         ? "--fit"
                        : flags.sample_bits ? "--sample-bits"
+                       : flags.label       ? "--label"
                        : flags.skip_broken ? "--skip-broken"
                        : flags.no_cache    ? "--no-cache"
                        : flags.no_links    ? "--no-links"
@@ -97,6 +104,7 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
   if (flags.channels) own.shape.channels = *flags.channels;
   if (flags.fit) own.shape.fit = data::parse_fit(*flags.fit);
   if (flags.sample_bits) own.shape.sample_bits = static_cast<int>(*flags.sample_bits);
+  own.label = flags.label.value_or(own.label);
   own.skip_broken = own.skip_broken || flags.skip_broken;
   return own;
 }
@@ -105,6 +113,7 @@ data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, da
                        const std::string& progress) {
   data::FolderOptions options;
   options.shape = own.shape;
+  options.label_column = own.label;
   options.holding = holding;
   options.skip_broken = own.skip_broken;
   if (flags.no_links) options.links = data::Links::refused;

@@ -16,14 +16,13 @@ class App;
 namespace weft::cli {
 
 struct OwnDataFlags {
-  std::optional<std::string> path, image_size, fit;
+  std::optional<std::string> path, label, image_size, fit;
   std::optional<std::int64_t> channels, sample_bits;
   bool skip_broken = false, no_cache = false, no_links = false;
 };
 
-// --data, --skip-broken, --no-cache and --no-links. With `shape` also --image-size, --channels,
-// --fit and
-// --sample-bits, which a trained model knows by itself.
+// --data, --label, --skip-broken, --no-cache and --no-links. With `shape` also --image-size,
+// --channels, --fit and --sample-bits, which a trained model knows by itself.
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
 
 // --sample-bits N; `otherwise` says what white is without it.

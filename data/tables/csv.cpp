@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "data/tables/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "data/arrays/number_fields.h"
+#include "data/folder/layout.h"
+#include "data/tables/csv_columns.h"
+#include "engine/error.h"
+#include "engine/text.h"
+
+namespace weft::data {
+namespace {
+
+bool is_blank_line(std::string_view line) {
+  return std::all_of(line.begin(), line.end(), is_blank);
+}
+
+// Takes the first line off the text.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
+// Rows from all parts of the text, for a table that is sorted by its labels shows one of them at
+// its beginning.
+std::vector<std::string_view> sample_of(std::string_view text) {
+  constexpr std::size_t kRows = 500;
+  std::vector<std::string_view> rows;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    std::size_t at = text.size() / kRows * i;
+    if (at > 0) at = text.find('\n', at - 1) + 1;
+    std::string_view rest = text.substr(std::min(at, text.size()));
+    const std::string_view line = take_line(rest);
+    if (is_blank_line(line) || (!rows.empty() && rows.back().data() == line.data())) continue;
+    rows.push_back(line);
+    if (at == 0 && text.size() < kRows) {  // a short table: all of it
+      while (!rest.empty()) {
+        const std::string_view next = take_line(rest);
+        if (!is_blank_line(next)) rows.push_back(next);
+      }
+      break;
+    }
+  }
+  return rows;
+}
+
+// Bytes as long as all values are such, floats from the first other one on.
+class Values {
+ public:
+  void add_byte(std::uint8_t value) {
+    has_floats_ ? floats_.push_back(value) : bytes_.push_back(value);
+  }
+  void add(float value) {
+    if (value >= 0 && value <= 255 && value == static_cast<float>(static_cast<int>(value))) {
+      return add_byte(static_cast<std::uint8_t>(value));
+    }
+    if (!has_floats_) {
+      floats_.assign(bytes_.begin(), bytes_.end());
+      bytes_.clear();
+      has_floats_ = true;
+    }
+    floats_.push_back(value);
+  }
+  std::size_t size() const { return has_floats_ ? floats_.size() : bytes_.size(); }
+  void move_to(LabelledValues& values) {
+    values.bytes = std::move(bytes_);
+    values.floats = std::move(floats_);
+  }
+
+ private:
+  Bytes bytes_;
+  std::vector<float> floats_;
+  bool has_floats_ = false;
+};
+
+class RowReader {
+ public:
+  RowReader(const TableColumns& columns, const std::string& where)
+      : columns_(columns), where_(where) {}
+
+  void read(std::string_view line, std::int64_t number) {
+    line_ = number;
+    std::size_t column = 0;
+    const char *at = line.data(), *const end = at + line.size();
+    while (true) {
+      while (columns_.delimiter == ' ' && at != end && is_blank(*at)) ++at;
+      if (column == columns_.uses.size() && at == end) break;
+      if (column == columns_.uses.size() || (columns_.delimiter == ' ' && at == end)) {
+        throw bad_count(line);
+      }
+      if (columns_.uses[column] == ColumnUse::value && plain_byte(at, end)) {
+        ++column;
+        continue;
+      }
+      if (at == end && column > 0 && line.back() != columns_.delimiter) throw bad_count(line);
+      const std::string_view field = next_field(at, end);
+      take(field, columns_.uses[column], column);
+      ++column;
+    }
+    const std::size_t found = values_.size() - before_;
+    if (per_row_ == 0) per_row_ = found;
+    if (found != per_row_) {
+      throw bad(str("expected ", per_row_, " values as in the first row, found ", found));
+    }
+    before_ = values_.size();
+    ++rows_;
+  }
+
+  CsvImages finish(const PictureShape& shape) {
+    if (rows_ == 0) throw Error(ErrorKind::data, str(where_, ": no rows below the header"));
+    const ImageExtents extents = extents_of(static_cast<std::int64_t>(per_row_), shape, where_);
+    LabelledValues& values = images_.values;
+    values.where = where_;
+    values.count = rows_;
+    values.channels = extents.channels;
+    values.height = extents.height;
+    values.width = extents.width;
+    values_.move_to(values);
+    separate_channels(values);
+    return std::move(images_);
+  }
+
+ private:
+  Error bad(const std::string& what) const {
+    return Error(ErrorKind::data, str(where_, ": line ", line_, ": ", what));
+  }
+  Error bad_count(std::string_view line) const {
+    return bad(str("expected ", columns_.uses.size(), " fields as in the first line, found ",
+                   fields_of(line, columns_.delimiter).size()));
+  }
+
+  // One to three digits up to the delimiter, which is nearly all that such a table holds.
+  bool plain_byte(const char*& at, const char* end) {
+    const char* p = at;
+    unsigned value = 0;
+    while (p != end && p - at < 3 && *p >= '0' && *p <= '9') {
+      value = 10 * value + static_cast<unsigned>(*p++ - '0');
+    }
+    if (p == at || value > 255 || (p != end && *p != columns_.delimiter)) return false;
+    if (p == end && columns_.delimiter == ' ') return false;
+    values_.add_byte(static_cast<std::uint8_t>(value));
+    at = p == end ? p : p + 1;
+    return true;
+  }
+
+  // Leaves `at` behind the delimiter. Blanks and one pair of double quotes around a field go.
+  std::string_view next_field(const char*& at, const char* end) const {
+    const auto delimits = [&](char c) {
+      return columns_.delimiter == ' ' ? is_blank(c) : c == columns_.delimiter;
+    };
+    while (at != end && is_blank(*at) && (columns_.delimiter == ' ' || !delimits(*at))) ++at;
+    const char* p = at;
+    if (p != end && *p == '"') {
+      const auto* quote =
+          static_cast<const char*>(std::memchr(p + 1, '"', static_cast<std::size_t>(end - p - 1)));
+      if (quote == nullptr) throw bad("a double quote has no end");
+      const std::string_view field(p + 1, static_cast<std::size_t>(quote - p - 1));
+      p = quote + 1;
+      while (p != end && is_blank(*p) && !delimits(*p)) ++p;
+      if (p != end && !delimits(*p)) throw bad("text behind a field in double quotes");
+      at = p == end ? p : p + 1;
+      return field;
+    }
+    while (p != end && !delimits(*p)) ++p;
+    std::string_view field(at, static_cast<std::size_t>(p - at));
+    at = p == end ? p : p + 1;
+    while (!field.empty() && is_blank(field.back())) field.remove_suffix(1);
+    return field;
+  }
+
+  void take(std::string_view field, ColumnUse use, std::size_t column) {
+    switch (use) {
+      case ColumnUse::value:
+        values_.add(number(field, column));
+        break;
+      case ColumnUse::values:
+        for (const std::string_view part : fields_of(field, ' ')) {
+          values_.add(number(part, column));
+        }
+        break;
+      case ColumnUse::label:
+        if (field.empty()) throw bad("an empty label");
+        images_.values.labels.emplace_back(field);
+        break;
+      case ColumnUse::set:
+        images_.sets.push_back(set_of(field));
+        break;
+      case ColumnUse::unused:
+        break;
+    }
+  }
+
+  float number(std::string_view field, std::size_t column) const {
+    float value = 0;
+    const char* end = field.data() + field.size();
+    const auto [stop, code] = std::from_chars(field.data(), end, value);
+    if (code != std::errc{} || stop != end) {
+      throw bad(str("column ", column + 1, ": expected a number, found ", shown(field)));
+    }
+    return value;
+  }
+
+  Split set_of(std::string_view field) const {
+    for (const std::string& word : words_of(field)) {
+      if (const std::optional<Split> set = split_of(word)) return *set;
+    }
+    throw bad(str("expected the name of a set, as training or test, found ", shown(field)));
+  }
+
+  const TableColumns& columns_;
+  const std::string& where_;
+  Values values_;
+  CsvImages images_;
+  std::int64_t line_ = 0, rows_ = 0;
+  std::size_t before_ = 0, per_row_ = 0;
+};
+
+}  // namespace
+
+CsvImages read_csv(std::string_view text, const std::string& label, const std::string& usual,
+                   const PictureShape& shape, const std::string& where) {
+  text = without_mark(text);
+  std::int64_t line = 0;
+  std::string_view rest = text, first;
+  while (is_blank_line(first) && !rest.empty()) {
+    text = rest;
+    first = take_line(rest);
+    ++line;
+  }
+  if (is_blank_line(first)) throw Error(ErrorKind::data, str(where, ": an empty table"));
+  const TableColumns columns = columns_of(first, sample_of(rest), label, usual, where);
+  constexpr auto kLeastPixels = 4;
+  const auto pixels = std::count(columns.uses.begin(), columns.uses.end(), ColumnUse::value);
+  if (pixels < kLeastPixels && !columns.has(ColumnUse::values)) return {};
+  if (columns.has_header) {
+    text = rest;
+  } else {
+    --line;
+  }
+  RowReader reader(columns, where);
+  while (!text.empty()) {
+    const std::string_view row = take_line(text);
+    ++line;
+    if (!is_blank_line(row)) reader.read(row, line);
+  }
+  CsvImages images = reader.finish(shape);
+  if (columns.uses.front() == ColumnUse::label) images.label = "first";
+  if (columns.uses.back() == ColumnUse::label) images.label = "last";
+  return images;
+}
+
+}  // namespace weft::data

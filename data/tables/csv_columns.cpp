@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "data/tables/csv_columns.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "data/arrays/number_fields.h"
+#include "data/folder/layout.h"
+#include "engine/error.h"
+#include "engine/text.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::string_view kLabelNames[] = {"label",  "labels",   "class",  "classes",
+                                            "target", "targets",  "digit",  "emotion",
+                                            "y",      "category", "letter", "species"};
+constexpr std::string_view kSetNames[] = {"usage", "split", "set", "subset"};
+constexpr std::string_view kUnusedNames[] = {"",   "id",  "index",      "idx",
+                                             "no", "row", "unnamed: 0", "image_id"};
+
+using Fields = std::vector<std::string_view>;
+
+template <class List, class Value>
+bool holds(const List& list, const Value& value) {
+  return std::find(std::begin(list), std::end(list), value) != std::end(list);
+}
+
+std::string small(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+char delimiter_of(std::string_view line) {
+  const std::string found = delimiters_in(line);
+  for (const char delimiter : {',', ';', '\t'}) {
+    if (found.find(delimiter) != std::string::npos) return delimiter;
+  }
+  return ' ';
+}
+
+bool is_square(std::size_t values) {
+  for (const std::size_t channels : {std::size_t{1}, std::size_t{3}}) {
+    const auto side = static_cast<std::size_t>(
+        std::llround(std::sqrt(static_cast<double>(values) / static_cast<double>(channels))));
+    if (side > 1 && channels * side * side == values) return true;
+  }
+  return false;
+}
+
+// What a sample says about one column.
+struct ColumnLook {
+  std::set<std::string_view> values;
+  bool is_text = false, is_whole = true;  // text: something in it is no number
+};
+
+ColumnLook look_at(const std::vector<Fields>& rows, std::size_t column) {
+  ColumnLook look;
+  for (const Fields& row : rows) {
+    if (column >= row.size()) continue;
+    const std::string_view field = row[column];
+    look.values.insert(field);
+    look.is_text = look.is_text || !is_number(field);
+    const std::size_t point = field.find('.');
+    look.is_whole = look.is_whole && (point == std::string_view::npos ||
+                                      field.find_first_not_of('0', point + 1) == field.npos);
+  }
+  return look;
+}
+
+class Chooser {
+ public:
+  Chooser(const Fields& header, const std::vector<Fields>& rows, const std::string& label,
+          const std::string& usual, const std::string& where)
+      : header_(header),
+        rows_(rows),
+        asked_(label),
+        usual_(usual),
+        where_(where),
+        columns_(rows.front().size()) {}
+
+  std::vector<ColumnUse> choose() {
+    uses_.assign(columns_, ColumnUse::value);
+    name_columns();
+    if (!asked_.empty()) {
+      uses_[asked_column()] = ColumnUse::label;
+    } else if (!holds(uses_, ColumnUse::label)) {
+      find_label();
+    }
+    return uses_;
+  }
+
+ private:
+  void name_columns() {
+    std::size_t label = columns_;
+    for (std::size_t i = 0; i < header_.size() && i < columns_; ++i) {
+      const std::string name = small(header_[i]);
+      if (holds(kUnusedNames, name)) uses_[i] = ColumnUse::unused;
+      if (holds(kSetNames, name)) uses_[i] = ColumnUse::set;
+      if (holds(kLabelNames, name) && label == columns_) label = i;
+    }
+    for (std::size_t i = 0; i < columns_; ++i) {
+      if (holds_two_numbers(rows_.front()[i])) uses_[i] = ColumnUse::values;
+    }
+    if (asked_.empty() && label < columns_) uses_[label] = ColumnUse::label;
+    if (!holds(uses_, ColumnUse::values)) return;
+    for (ColumnUse& use : uses_) {
+      if (use == ColumnUse::value) use = ColumnUse::unused;
+    }
+  }
+
+  std::size_t asked_column() const {
+    if (asked_ == "first") return 0;
+    if (asked_ == "last") return columns_ - 1;
+    const auto found = std::find(header_.begin(), header_.end(), std::string_view(asked_));
+    if (found == header_.end()) {
+      throw Error(ErrorKind::usage,
+                  str(where_, ": --label: there is no column ", shown(asked_),
+                      header_.empty() ? ", for the table has no header: expected first or last"
+                                      : " in the header"));
+    }
+    return static_cast<std::size_t>(found - header_.begin());
+  }
+
+  void find_label() {
+    const auto values =
+        static_cast<std::size_t>(std::count(uses_.begin(), uses_.end(), ColumnUse::value));
+    if (is_square(values) && !is_square(values - 1)) return;  // no column is left for a label
+    const ColumnLook first = look_at(rows_, 0), last = look_at(rows_, columns_ - 1);
+    const auto may_label = [](const ColumnLook& look) {
+      return look.is_text || (look.is_whole && look.values.size() > 1);
+    };
+    const bool first_may = may_label(first), last_may = may_label(last);
+    if (first.is_text != last.is_text) {
+      uses_[first.is_text ? 0 : columns_ - 1] = ColumnUse::label;
+    } else if (first_may != last_may) {
+      uses_[first_may ? 0 : columns_ - 1] = ColumnUse::label;
+    } else if (!usual_.empty()) {
+      uses_[usual_ == "first" ? 0 : columns_ - 1] = ColumnUse::label;
+    } else {
+      throw Error(ErrorKind::data,
+                  str(where_, ": which of its ", columns_, " columns is the label? ",
+                      "--label first, --label last or --label NAME says so"));
+    }
+  }
+
+  const Fields& header_;
+  const std::vector<Fields>& rows_;
+  const std::string &asked_, &usual_;
+  const std::string& where_;
+  std::size_t columns_;
+  std::vector<ColumnUse> uses_;
+};
+
+}  // namespace
+
+bool TableColumns::has(ColumnUse use) const {
+  return std::find(uses.begin(), uses.end(), use) != uses.end();
+}
+
+TableColumns columns_of(std::string_view first, const std::vector<std::string_view>& sample,
+                        const std::string& label, const std::string& usual,
+                        const std::string& where) {
+  TableColumns columns;
+  columns.delimiter = delimiter_of(first);
+  Fields header = fields_of(first, columns.delimiter);
+  columns.has_header =
+      are_names(header) || std::any_of(header.begin(), header.end(), [](std::string_view field) {
+        return field.size() > 1 && holds(kLabelNames, small(field));
+      });
+  if (!columns.has_header) header.clear();
+  std::vector<Fields> rows;
+  if (!columns.has_header) rows.push_back(fields_of(first, columns.delimiter));
+  for (const std::string_view line : sample) rows.push_back(fields_of(line, columns.delimiter));
+  if (rows.empty()) throw Error(ErrorKind::data, str(where, ": no rows below the header"));
+  if (columns.has_header && header.size() != rows.front().size()) {
+    throw Error(ErrorKind::data, str(where, ": ", header.size(), " names in the header, but ",
+                                     rows.front().size(), " columns"));
+  }
+  columns.uses = Chooser(header, rows, label, usual, where).choose();
+  return columns;
+}
+
+}  // namespace weft::data

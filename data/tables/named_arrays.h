@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// NumPy's arrays as images and labels: what they are is told by their names, as Keras, PyTorch,
+// MedMNIST and scikit-learn give them, and else by their shapes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/arrays/npy.h"
+#include "data/tables/labelled_values.h"
+
+namespace weft::data {
+
+struct NamedArray {
+  std::string name;   // "x_train"; of an .npy file its name
+  std::string where;  // for messages
+  NpyArray array;
+};
+
+// Images are (n, h, w), (n, h, w, c), (n, c, h, w) or (n, values), with 1 or 3 channels; labels
+// (n,), (n, 1), or (n, classes) with a single 1 in each row. A name tells the set (train, val,
+// test) and the kind (x, images, data; y, labels, targets): "x_train", "test_labels", "Xtrain",
+// "images". Arrays of one set whose names tell no kind are told apart by their shapes. Throws data
+// for images without labels and for labels without images, for two arrays that claim one place, and
+// for other shapes.
+LabelledSets labelled_sets(std::vector<NamedArray> arrays, const PictureShape& shape);
+
+}  // namespace weft::data

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "data/tables/tables.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "data/files/archive.h"
+#include "data/files/file_io.h"
+#include "data/files/host_memory.h"
+#include "data/folder/layout.h"
+#include "data/tables/csv.h"
+#include "data/tables/emnist.h"
+#include "data/tables/named_arrays.h"
+#include "engine/error.h"
+
+namespace weft::data {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kMostTableBytes = std::size_t{8} << 30;  // of a file, and of what is in it
+
+Error bad(const std::string& where, const std::string& what) {
+  return Error(ErrorKind::data, str(where, ": ", what));
+}
+
+enum class TableKind { none, csv, npy, npz, archive };
+
+std::string small(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+TableKind kind_of(std::string_view name) {
+  const std::string file = small(name);
+  const auto ends = [&](std::initializer_list<std::string_view> endings) {
+    return std::any_of(endings.begin(), endings.end(),
+                       [&](std::string_view ending) { return file.ends_with(ending); });
+  };
+  if (ends({".csv", ".tsv", ".csv.gz", ".tsv.gz"})) return TableKind::csv;
+  if (ends({".npy"})) return TableKind::npy;
+  if (ends({".npz"})) return TableKind::npz;
+  return ends({".zip", ".tar", ".tar.gz", ".tgz"}) ? TableKind::archive : TableKind::none;
+}
+
+// "mnist_train" of "archive/mnist_train.csv.gz"
+std::string stem_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return std::string(path.substr(0, path.find('.')));
+}
+
+std::optional<Split> set_of(const std::string& stem) {
+  for (const std::string& word : words_of(stem)) {
+    if (const std::optional<Split> set = split_of(word)) return set;
+  }
+  return std::nullopt;
+}
+
+struct Source {
+  std::string name, where;  // of the file; where it is, for messages
+  TableKind kind;
+  Bytes bytes = {};    // of a member of an archive
+  fs::path path = {};  // of a file
+
+  Bytes read() const {
+    Bytes whole = path.empty() ? bytes : read_file(path, kMostTableBytes);
+    return is_gzip(whole) ? inflate_gzip(whole, kMostTableBytes, where) : whole;
+  }
+};
+
+std::span<const std::byte> as_bytes_of(const Bytes& bytes) {
+  return std::as_bytes(std::span(bytes));
+}
+
+class TableLoader {
+ public:
+  explicit TableLoader(const FolderOptions& options) : options_(options) {}
+
+  void add(const Source& source) {
+    if (source.kind == TableKind::csv) {
+      add_csv(source);
+    } else if (source.kind == TableKind::npy) {
+      add_array(source.name, source.where, source.read());
+    } else {
+      add_npz(source);
+    }
+  }
+
+  // Nothing when no file holds images.
+  std::optional<Dataset> finish(const std::string& where) {
+    if (!tables_.empty() && !arrays_.empty()) {
+      throw bad(where, str(tables_.front().values.where, " and ", arrays_.front().where,
+                           " both hold images: --data with one of them says which"));
+    }
+    LabelledSets sets;
+    if (!arrays_.empty()) {
+      sets = labelled_sets(std::move(arrays_), options_.shape);
+    } else if (!tables_.empty()) {
+      sets = sets_of_tables(where);
+    } else {
+      return std::nullopt;
+    }
+    return dataset_of(std::move(sets), options_);
+  }
+
+ private:
+  struct Table {
+    LabelledValues values;
+    std::optional<Split> set;
+  };
+
+  void say(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
+
+  void add_csv(const Source& source) {
+    const Bytes bytes = source.read();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    CsvImages images =
+        read_csv(text, options_.label_column, usual_label_, options_.shape, source.where);
+    if (images.values.count == 0) {
+      return say(str("passed over ", source.where, ", which holds no images"));
+    }
+    if (images.values.labels.empty()) {
+      return say(str("passed over ", source.where, ", which has no labels"));
+    }
+    usual_label_ = images.label;
+    const std::string stem = stem_of(source.name);
+    if (is_emnist(stem)) turn_emnist(images.values, stem);
+    if (images.sets.empty()) {
+      tables_.push_back({std::move(images.values), set_of(stem)});
+      return;
+    }
+    for (const Split set : {Split::train, Split::validation, Split::test}) {
+      Table part{rows_of(images, set), set};
+      if (part.values.count > 0) tables_.push_back(std::move(part));
+    }
+  }
+
+  static LabelledValues rows_of(const CsvImages& images, Split set) {
+    const LabelledValues& all = images.values;
+    LabelledValues part{
+        .where = all.where, .channels = all.channels, .height = all.height, .width = all.width};
+    const auto pixels = all.channels * all.height * all.width;
+    for (std::int64_t row = 0; row < all.count; ++row) {
+      if (images.sets[static_cast<std::size_t>(row)] != set) continue;
+      const auto take = [&](const auto& from, auto& to) {
+        if (from.empty()) return;
+        to.insert(to.end(), from.begin() + row * pixels, from.begin() + (row + 1) * pixels);
+      };
+      take(all.bytes, part.bytes);
+      take(all.floats, part.floats);
+      part.labels.push_back(all.labels[static_cast<std::size_t>(row)]);
+      ++part.count;
+    }
+    return part;
+  }
+
+  void turn_emnist(LabelledValues& values, const std::string& stem) const {
+    say(str(values.where, " is EMNIST by its name: rows and columns are exchanged"));
+    const auto turn = [&](auto& of) {
+      auto turned = of;
+      const auto height = static_cast<std::size_t>(values.height);
+      const auto width = static_cast<std::size_t>(values.width);
+      for (std::size_t image = 0; image + height * width <= of.size(); image += height * width) {
+        for (std::size_t y = 0; y < height; ++y) {
+          for (std::size_t x = 0; x < width; ++x) {
+            turned[image + x * height + y] = of[image + y * width + x];
+          }
+        }
+      }
+      of = std::move(turned);
+    };
+    turn(values.bytes);
+    turn(values.floats);
+    std::swap(values.height, values.width);
+    for (std::string& label : values.labels) label = emnist_class(stem, label);
+  }
+
+  void add_array(const std::string& name, const std::string& where, const Bytes& bytes) {
+    arrays_.push_back({stem_of(name), where, parse_npy(as_bytes_of(bytes), where)});
+  }
+
+  void add_npz(const Source& source) {
+    const Bytes bytes = source.read();
+    const std::vector<ArchivedFile> members = read_archive(
+        bytes, kMostTableBytes, [](const std::string& name) { return name.ends_with(".npy"); },
+        source.where);
+    if (members.empty()) throw bad(source.where, "no arrays in it");
+    for (const ArchivedFile& member : members) {
+      const std::string name = stem_of(member.name);
+      const bool is_unnamed = name.starts_with("arr_");  // numpy.savez() without names
+      const bool tells_set = set_of(name).has_value();
+      // What the array does not say, the name of the file may: train.npz has x and y.
+      const std::string full = is_unnamed  ? stem_of(source.name)
+                               : tells_set ? name
+                                           : str(stem_of(source.name), "_", name);
+      add_array(full, str(source.where, ": ", member.name), member.bytes);
+    }
+  }
+
+  LabelledSets sets_of_tables(const std::string& where) {
+    LabelledSets sets;
+    for (Table& table : tables_) {
+      const Split set = table.set.value_or(Split::train);
+      std::optional<LabelledValues>& place = sets[static_cast<std::size_t>(set)];
+      if (place) {
+        throw bad(where, str(place->where, " and ", table.values.where, " would both be the ",
+                             set == Split::train  ? "training"
+                             : set == Split::test ? "test"
+                                                  : "validation",
+                             " set: --data with one of them says which"));
+      }
+      place = std::move(table.values);
+    }
+    return sets;
+  }
+
+  const FolderOptions& options_;
+  std::string usual_label_;
+  std::vector<Table> tables_;
+  std::vector<NamedArray> arrays_;
+};
+
+// What archives have beside their files.
+bool is_wanted(const std::string& name) {
+  const TableKind kind = kind_of(name);
+  const bool is_hidden = name.starts_with('.') || name.find("/.") != std::string::npos ||
+                         name.starts_with("__MACOSX/");
+  return !is_hidden && kind != TableKind::none && kind != TableKind::archive;
+}
+
+// A file without a known ending may be a table, and a picture or a program is none.
+void require_text(const fs::path& path) {
+  const InputFile file(path);
+  std::vector<std::byte> first(std::min<std::uint64_t>(file.size(), 4096));
+  file.read(first, 0);
+  const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(first.data()),
+                                            first.size());
+  if (is_gzip(bytes) || std::find(first.begin(), first.end(), std::byte{0}) == first.end()) return;
+  throw bad(path.string(), str("not text: expected ", kTableFormats, ", or a folder of pictures"));
+}
+
+std::vector<Source> sources_in(const fs::path& path) {
+  std::vector<Source> sources;
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) {
+    for (const std::string& name : list_folder(path).files) {
+      if (!is_wanted(name)) continue;
+      sources.push_back({name, (path / name).string(), kind_of(name), {}, path / name});
+    }
+    return sources;
+  }
+  const std::string name = path.filename().string();
+  const TableKind kind = kind_of(name);
+  if (kind == TableKind::none) require_text(path);
+  if (kind != TableKind::archive) {
+    return {{name, path.string(), kind == TableKind::none ? TableKind::csv : kind, {}, path}};
+  }
+  const Bytes archive = read_file(path, kMostTableBytes);
+  for (ArchivedFile& file : read_archive(archive, kMostTableBytes, is_wanted, path.string())) {
+    sources.push_back({file.name, str(path.string(), ": ", file.name), kind_of(file.name),
+                       std::move(file.bytes)});
+  }
+  if (sources.empty()) throw bad(path.string(), str("no ", kTableFormats, " in this archive"));
+  return sources;
+}
+
+}  // namespace
+
+bool holds_tables(const fs::path& folder) {
+  const std::vector<std::string> files = list_folder(folder).files;
+  return std::any_of(files.begin(), files.end(), is_wanted);
+}
+
+std::optional<Dataset> load_tables(const fs::path& path, const FolderOptions& options) {
+  TableLoader loader(options);
+  std::vector<Source> sources = sources_in(path);
+  // The training set tells more about its columns than a test set, which may be small.
+  std::stable_partition(sources.begin(), sources.end(), [](const Source& source) {
+    return set_of(stem_of(source.name)).value_or(Split::train) == Split::train;
+  });
+  for (const Source& source : sources) loader.add(source);
+  std::optional<Dataset> dataset = loader.finish(path.string());
+  std::error_code unknown;
+  if (!dataset && !fs::is_directory(path, unknown)) {
+    throw bad(path.string(), "it holds no labelled images");
+  }
+  return dataset;
+}
+
+}  // namespace weft::data

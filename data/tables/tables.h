@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Data sets in tables and arrays: CSV files, .npz and .npy files, and archives of them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "data/folder/folder.h"
+
+namespace weft::data {
+
+inline constexpr std::string_view kTableFormats = "CSV, .npy and .npz files";
+
+// Does the folder have files of these formats?
+bool holds_tables(const std::filesystem::path& folder);
+
+// What `path` holds: a file, an archive (.zip, .tar, .tar.gz) of such files, or a folder with them.
+//   x.csv, x.tsv, x.csv.gz   csv.h. Of several, their names tell the sets: mnist_train.csv and
+//                            mnist_test.csv. One without labels is passed over.
+//   x.npz                    its arrays (named_arrays.h); of several files, those of all of them.
+//   *.npy                    images and labels in pairs (named_arrays.h).
+// Nothing when `path` is a folder without such files. A file or an archive with none is refused. A
+// folder or an archive with both tables and arrays is refused too. EMNIST's tables, which their
+// names tell, have rows and columns exchanged, and are turned. Throws data, with the name of the
+// file.
+std::optional<Dataset> load_tables(const std::filesystem::path& path, const FolderOptions& options);
+
+}  // namespace weft::data

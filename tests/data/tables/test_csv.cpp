@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// CSV files of images as Kaggle, OpenML and UCI keep them.
+#include "tests/data/tables/tables_test.h"
+
+namespace weft::data {
+namespace {
+
+using Csv = test::TableFiles;
+
+TEST_F(Csv, NamesOfFilesTellTheSets) {
+  write("mnist_train.csv", rows(6));
+  write("mnist_test.csv", rows(3, 6));
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(dataset.train.height, 2);
+  EXPECT_EQ(dataset.train.width, 2);
+  EXPECT_EQ(Bytes(dataset.train.images.begin() + 4, dataset.train.images.begin() + 8),
+            (Bytes{10, 11, 12, 0}));
+  EXPECT_EQ(dataset.test.count, 3);
+  EXPECT_EQ(dataset.test.images[10], 82);
+  EXPECT_TRUE(said("6 images of 3 classes, 0 to 2, 2 x 2 grey, values 0 to 52")) << lines_;
+  EXPECT_EQ(dataset.validation.count, 0);
+}
+
+// Kaggle's digit recogniser: a header, test images without labels, and a table of answers.
+TEST_F(Csv, KagglesTestSetHasNoLabels) {
+  write("train.csv", "label,pixel0,pixel1,pixel2,pixel3\n" + rows(60));
+  write("test.csv", "pixel0,pixel1,pixel2,pixel3\n1,2,3,4\n");
+  write("sample_submission.csv", "ImageId,Label\n1,0\n2,0\n");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.train.count, 54);
+  EXPECT_EQ(dataset.test.count, 6) << "a tenth of each class";
+  EXPECT_TRUE(said("test.csv, which has no labels")) << lines_;
+  EXPECT_TRUE(said("sample_submission.csv, which holds no images")) << lines_;
+  // The rows that are held out do not change with rows behind them.
+  const Bytes held = dataset.test.images;
+  EXPECT_EQ(load().test.images, held);
+  FolderOptions all;
+  all.holding = Holding::nothing;
+  EXPECT_EQ(load("", all).test.count, 60);
+}
+
+TEST_F(Csv, TheLabelMayStandLastOrAnywhereInAHeader) {
+  write("last.csv", "0,1,2,33,cat\n0,5,6,7,dog\n0,9,8,7,cat\n0,4,4,4,dog\n");
+  const Dataset last = load("last.csv");
+  EXPECT_EQ(last.class_names, (std::vector<std::string>{"cat", "dog"}));
+  write("named.csv", "id,a,b,Class,c,d\n1,0,1,x,2,3\n2,0,5,y,6,7\n3,0,1,x,2,4\n4,0,5,y,6,8\n");
+  const Dataset named = load("named.csv");
+  EXPECT_EQ(named.class_names, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(named.train.width, 2) << "the column id is no pixel";
+
+  FolderOptions options;
+  options.label_column = "last";
+  write("open.csv", "1,2,3,40,0\n2,3,4,5,1\n1,2,3,9,0\n2,3,4,7,1\n");
+  expect_refused("open.csv", "which of its 5 columns is the label? --label first, --label last");
+  EXPECT_EQ(load("open.csv", options).class_names, (std::vector<std::string>{"0", "1"}));
+  options.label_column = "kind";
+  test::expect_error(ErrorKind::usage, {"there is no column 'kind'", "first or last"},
+                     [&] { load("open.csv", options); });
+}
+
+TEST_F(Csv, LabelsAreSortedAsNumbersAndMayHaveGaps) {
+  std::string text;
+  for (int i = 0; i < 24; ++i) text += row(i, std::to_string(i % 3 == 0 ? 10 : i % 3));
+  write("gaps.csv", text);
+  EXPECT_EQ(load("gaps.csv").class_names, (std::vector<std::string>{"1", "2", "10"}));
+}
+
+TEST_F(Csv, ValuesAreScaledAlikeToBytes) {
+  const auto pixels = [&](const std::string& text) {
+    write("scaled_train.csv", text);
+    write("scaled_test.csv", "1,0,0,0,1\n");
+    return load().train.images;
+  };
+  EXPECT_EQ(pixels("1,0.5,1,0,0\n2,0,0.2,1e-1,0\n"), (Bytes{128, 255, 0, 0, 0, 51, 26, 0}));
+  EXPECT_TRUE(said("values 0 to 1, where 0 is black and 1 is white")) << lines_;
+  EXPECT_EQ(pixels("1,16,8,0,0\n2,0,4,1,0\n"), (Bytes{255, 128, 0, 0, 0, 64, 16, 0}))
+      << "scikit-learn's digits";
+  EXPECT_EQ(pixels("1,-1,1,0,0\n2,-1,-1,1,0\n"), (Bytes{0, 255, 128, 128, 0, 0, 255, 128}));
+  EXPECT_EQ(pixels("1,0,65535,0,0\n2,0,0,257,0\n"), (Bytes{0, 255, 0, 0, 0, 0, 1, 0}));
+}
+
+TEST_F(Csv, OtherDelimitersQuotesAndLineEndings) {
+  write("a_train.csv",
+        "\xef\xbb\xbf\"label\";\"p0\";\"p1\";\"p2\";\"p3\"\r\n\"a b\";0;1;2;33\r\n"
+        "c;\"4\"; 5 ;6;7\r\n\r\n");
+  write("a_test.csv", "\"a b\";1;1;1;1\r\n");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"a b", "c"}));
+  EXPECT_EQ(dataset.train.images, (Bytes{0, 1, 2, 33, 4, 5, 6, 7}));
+  write("optdigits.tra", "0 1 2 33 7\n0 1 2 4 8\n0 1 2 5 7\n 0  1 2 6 8 \n");
+  EXPECT_EQ(load("optdigits.tra").class_names, (std::vector<std::string>{"7", "8"}));
+}
+
+// FER2013: a column of pixels, and one that tells the set.
+TEST_F(Csv, PixelsInOneColumnAndSetsInAnother) {
+  write("fer2013.csv",
+        "emotion,pixels,Usage\n0,1 2 3 44,Training\n1,5 6 7 8,Training\n0,9 9 9 9,PublicTest\n");
+  const Dataset dataset = load("fer2013.csv");
+  EXPECT_EQ(dataset.train.count, 2);
+  EXPECT_EQ(dataset.test.images, (Bytes{9, 9, 9, 9}));
+}
+
+TEST_F(Csv, EmnistIsTurnedUprightAndItsLettersHaveNames) {
+  write("emnist-letters-train.csv", "1,50,1,2,0\n2,0,5,6,0\n26,0,5,6,0\n");
+  write("emnist-letters-test.csv", "26,0,1,2,0\n");
+  const Dataset dataset = load();
+  EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"A", "B", "Z"}));
+  EXPECT_EQ(Bytes(dataset.train.images.begin(), dataset.train.images.begin() + 4),
+            (Bytes{50, 2, 1, 0}));
+  EXPECT_TRUE(said("is EMNIST by its name: rows and columns are exchanged")) << lines_;
+}
+
+TEST_F(Csv, ColoursStandTogether) {
+  std::string text = "1", other = "2";
+  for (int i = 0; i < 12; ++i) text += "," + std::to_string(i), other += i == 11 ? ",11" : ",200";
+  write("rgb_train.csv", text + "\n" + other + "\n");
+  write("rgb_test.csv", text + "\n");
+  FolderOptions options;
+  options.shape.channels = 3;
+  const Dataset dataset = load("", options);
+  EXPECT_EQ(dataset.train.channels, 3);
+  EXPECT_EQ(dataset.test.images, (Bytes{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11}));
+}
+
+TEST_F(Csv, WhatIsWrongIsToldWithItsLine) {
+  const auto refused = [&](const std::string& text, const std::string& part) {
+    write("bad.csv", text);
+    expect_refused("bad.csv", part);
+  };
+  refused(rows(5) + "1,0,2,0\n", "line 6: expected 5 fields as in the first line, found 4");
+  refused(rows(5) + "1,0,2,3,0,0\n", "line 6: expected 5 fields as in the first line, found 6");
+  refused(rows(5) + "1,0,x,3,0\n", "line 6: column 3: expected a number, found 'x'");
+  refused("label,a,b,c,d\n" + rows(3) + "1,0,,3,4\n", "line 5: column 3: expected a number");
+  refused(rows(5) + "1,0,nan,3,0\n", "a value is not finite");
+  refused(rows(5) + "1,0,-7,3,0\n", "values from -7 to");
+  refused(rows(5) + "1,0,70000,3,0\n", "values from 0 to 70000");
+  refused("", "an empty table");
+  refused("label,a,b,c,d\n", "no rows below the header");
+  refused("label,a,b,c\n1,2,3,4\n", "it holds no labelled images");
+  refused("label,a,b,c,d,e\n1,0,2,3,4,5\n2,0,2,3,4,5\n", "5 values of an image are no square");
+  refused("1,0,1,2,3\n2,0,1,2,4\n", "which of its 5 columns");
+  refused("label,a,b,c,d\n1,0,1,2,3\n1,0,1,2,4\n", "every label is 1, expected at least 2");
+  refused("label,a,b,c,d\n1,0,1,2,3\n2,0,1,2,4\n", "one image in each class");
+  refused("label,a,b,c,d\n1,0,1,2,3\n1,0,\"1,2,3\n", "line 3: a double quote has no end");
+  refused("label,a,b,c,d\n\xff,0,1,2,3\n2,0,1,2,3\n", "a label is not UTF-8");
+  write("one_train.csv", rows(6));
+  write("one_test.csv", "7,0,1,2,3\n");
+  std::filesystem::remove(path("bad.csv"));
+  expect_refused("", "image 1 has the label '7', which no training image has");
+  write("one_test.csv", "1,0,1,2,3,4,5,6,7,8\n");
+  expect_refused("", "images of 3 x 3 grey, but those in");
+  write("two_train.csv", rows(6));
+  std::filesystem::remove(path("one_test.csv"));
+  expect_refused("", "would both be the training set: --data with one of them says which");
+}
+
+TEST_F(Csv, AFolderOfPicturesKeepsItsTables) {
+  write("labels.csv", rows(6));
+  std::filesystem::create_directories(path("cat"));
+  std::filesystem::create_directories(path("dog"));
+  for (const char* name : {"cat/1.png", "cat/2.png", "dog/1.png", "dog/2.png"}) {
+    write(name, "no picture");
+  }
+  expect_refused("", "pictures cannot be read");
+}
+
+TEST_F(Csv, OtherFilesAreNamed) {
+  write("train.parquet", "PAR1");
+  expect_refused("", "Weft reads no Parquet files; save the images and labels with numpy.savez");
+  expect_refused("train.parquet", "Weft reads no Parquet files");
+  std::filesystem::remove(path("train.parquet"));
+  write("notes.txt", "hello");
+  expect_refused("", "holds notes.txt alone: expected a folder of pictures for each class, CSV");
+}
+
+}  // namespace
+}  // namespace weft::data
