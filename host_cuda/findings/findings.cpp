@@ -17,7 +17,7 @@
 namespace weft::host_cuda {
 namespace {
 
-FindingListener listener{nullptr, nullptr, nullptr};
+FindingListener listener{nullptr, nullptr, nullptr, nullptr};
 
 // By kind, kernel, line, and the line of a race's earlier access or nothing.
 using Lines = std::tuple<std::string, std::string, std::string, std::string>;
@@ -121,6 +121,10 @@ void tell_at(const char* kind, const std::string& text, const std::string& line,
 
 void launch_ended() {
   if (lists_findings() && std::exchange(known().in_this_launch, false)) listener.launch_ended();
+}
+
+void launch_with_finding_takes_long() {
+  if (lists_findings()) listener.takes_long();
 }
 
 void end_after_findings() {

@@ -24,6 +24,7 @@ struct FindingListener {
   void (*told)(const Told& one);  // may end the program
   void (*launch_ended)();         // of which at least one was told
   void (*end)();                  // ends the program, which cannot go on
+  void (*takes_long)();           // a launch with a finding has run for long; may end the program
 };
 void listen_to_findings(const FindingListener& listener);
 bool lists_findings();                   // is there a listener?
@@ -41,6 +42,7 @@ void tell_at(const char* kind, const std::string& text, const std::string& line,
 
 // The listener is told that the launch has ended, or that the program cannot go on.
 void launch_ended();
+void launch_with_finding_takes_long();
 [[noreturn]] void end_after_findings();
 
 }  // namespace weft::host_cuda

@@ -104,13 +104,19 @@ void Sample::take_time() {
   began_ = now;
 }
 
+bool Sample::has_long_finding() const {
+  if (times_found() == found_before_) return false;
+  if (used - used_before_ >= *budget * kOfLongLaunch) launch_with_finding_takes_long();
+  return true;
+}
+
 void Sample::block_begins(std::uint64_t place) {
   begun_ = place;
   if (!can_stop_ || !blocks_are_checked || is_worker()) return;
   const auto resident = static_cast<std::uint64_t>(kBlocksPerMultiprocessor * multiprocessors());
   if (place < kTimesResident * resident) return;
   take_time();
-  if (used < *budget || times_found() > found_before_) return;
+  if (used < *budget || has_long_finding()) return;
   const bool is_early = kernel_->launches <= kLaunches;
   if (is_early && used - used_before_ < *budget * kOfBudget) return;
   in_part_ = true;
@@ -124,7 +130,7 @@ void Sample::takes_long() {
   if (!blocks_are_checked || is_worker() || doubts_open) return;
   take_time();
   const Seconds here = used - used_before_;
-  if (used < *budget || here < *budget * kOfLongLaunch || times_found() > found_before_) return;
+  if (used < *budget || here < *budget * kOfLongLaunch || has_long_finding()) return;
   const Block& block = *running->block;
   const bool is_open = std::any_of(block.thread.begin(), block.thread.begin() + block.threads,
                                    [](const Thread& one) { return one.has_pending; });

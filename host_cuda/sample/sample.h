@@ -50,6 +50,9 @@ class Sample {
 
  private:
   void take_time();
+  // Has the launch a finding? Then all of it is checked, and where it takes long, the listener is
+  // told.
+  bool has_long_finding() const;
 
   KernelSample* kernel_ = nullptr;  // null: all is checked
   std::uint64_t blocks_ = 0, checked_blocks_ = 0;

@@ -108,6 +108,14 @@ void kernel_ended() {
   if (policy().stop == Policy::Stop::kernel && policy().findings > 0) end_program();
 }
 
+void takes_long() {
+  if (policy().stop != Policy::Stop::kernel || policy().findings == 0) return;
+  print_error(
+      "host-cuda: the program ends here: a kernel with a finding has run for long; --check all "
+      "lets it run to its end");
+  end_program();
+}
+
 }  // namespace
 
 void begin_findings() {
@@ -127,7 +135,7 @@ void begin_findings() {
     std::_Exit(static_cast<int>(ErrorKind::usage));
   }
   if (*seconds != weft::lab::kCheckAll) sample_checks(*seconds);
-  listen_to_findings({told, kernel_ended, end_program});
+  listen_to_findings({told, kernel_ended, end_program, takes_long});
 }
 
 void end_findings() {
