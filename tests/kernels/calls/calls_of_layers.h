@@ -4,6 +4,7 @@
 
 #include "kernels/activation/activation.h"
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/group_norm.h"
 #include "kernels/batch_norm/over_ranks.h"
 #include "kernels/conv/grouped.h"
 #include "kernels/conv/parts/validate.h"
@@ -177,6 +178,32 @@ inline Calls batch_norm_calls() {
                   in("inv_std", c), in("means", 2 * c)},
        .run = input_gradient(overwrite),
        .refused = {{"dx_mode", input_gradient(kNoMode)}}},
+  };
+}
+
+inline Calls group_norm_calls() {
+  static constexpr kernels::GroupNormDims d{2, 4, 8, 2};
+  constexpr std::int64_t n = 64, rows = 4;
+  const auto backward = [](GradientMode mode) {
+    return [=](CallOf a) {
+      group_norm_backward(a.at("dx"), a.at("dgamma"), a.at("dbeta"), a.at("dy"), a.at("x"),
+                          a.at("gamma"), a.at("mean"), a.at("inv_std"), d, mode, a.stream);
+    };
+  };
+  return {
+      {.function = "group_norm_forward",
+       .arrays = {out("y", n), out("mean", rows), out("inv_std", rows), in("x", n), in("gamma", 4),
+                  in("beta", 4)},
+       .run =
+           [](CallOf a) {
+             group_norm_forward(a.at("y"), a.at("mean"), a.at("inv_std"), a.at("x"), a.at("gamma"),
+                                a.at("beta"), 1e-5f, d, a.stream);
+           }},
+      {.function = "group_norm_backward",
+       .arrays = {out("dx", n).or_null(), out("dgamma", 4), out("dbeta", 4), in("dy", n),
+                  in("x", n), in("gamma", 4), in("mean", rows), in("inv_std", rows)},
+       .run = backward(GradientMode::overwrite),
+       .refused = {{"mode", backward(kNoMode)}}},
   };
 }
 

@@ -20,13 +20,14 @@ namespace {
 
 Calls all_calls() {
   Calls all;
-  for (Calls (*calls)() :
-       {activation_calls,  all_reduce_calls,   batch_calls,          batch_norm_calls,
-        conv_calls,        grouped_conv_calls, conv_relu_pool_calls, dropout_and_loss_calls,
-        fused_cnn_calls,   fused_mlp_calls,    gemm_calls,           histogram_calls,
-        image_calls,       memory_calls,       nbody_calls,          optimizer_calls,
-        other_array_calls, pool_calls,         reduce_calls,         scan_calls,
-        softmax_calls}) {
+  for (Calls (*calls)() : {activation_calls,   all_reduce_calls,     batch_calls,
+                           batch_norm_calls,   conv_calls,           group_norm_calls,
+                           grouped_conv_calls, conv_relu_pool_calls, dropout_and_loss_calls,
+                           fused_cnn_calls,    fused_mlp_calls,      gemm_calls,
+                           histogram_calls,    image_calls,          memory_calls,
+                           nbody_calls,        optimizer_calls,      other_array_calls,
+                           pool_calls,         reduce_calls,         scan_calls,
+                           softmax_calls}) {
     for (KernelCall& call : calls()) all.push_back(std::move(call));
   }
   return all;

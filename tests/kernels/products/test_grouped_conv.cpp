@@ -13,7 +13,7 @@ using kernels::GradientMode;
 using kernels::GroupedConvDims;
 
 // n, c, h, w, oc, kh, kw, strides, pads, dilations, groups
-constexpr GroupedConvDims kCases[] = {
+constexpr GroupedConvDims kGroupedCases[] = {
     {2, 4, 7, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 4},    // depthwise
     {3, 3, 8, 8, 6, 3, 3, 2, 2, 1, 1, 1, 1, 3},    // two filters for each channel
     {2, 6, 6, 5, 4, 3, 2, 1, 2, 0, 1, 1, 1, 2},    // groups of three channels
@@ -24,15 +24,15 @@ constexpr GroupedConvDims kCases[] = {
     {5, 33, 13, 17, 33, 5, 5, 1, 1, 2, 2, 1, 1, 33},
 };
 
-struct Arrays {
+struct GroupedArrays {
   std::vector<float> x, w, bias, dy;
 };
 
-Arrays arrays_of(const GroupedConvDims& d, bool integers) {
+GroupedArrays arrays_of(const GroupedConvDims& d, bool integers) {
   const std::int64_t y = d.n * d.oc * d.oh() * d.ow();
   const std::int64_t w = d.oc * d.group_channels() * d.kh * d.kw;
-  Arrays all{random_floats(d.n * d.c * d.h * d.w, 1), random_floats(w, 2), random_floats(d.oc, 3),
-             random_floats(y, 4)};
+  GroupedArrays all{random_floats(d.n * d.c * d.h * d.w, 1), random_floats(w, 2),
+                    random_floats(d.oc, 3), random_floats(y, 4)};
   if (!integers) return all;
   for (std::vector<float>* values : {&all.x, &all.w, &all.bias, &all.dy}) {
     for (float& value : *values) value = std::round(3 * value);
@@ -40,14 +40,14 @@ Arrays arrays_of(const GroupedConvDims& d, bool integers) {
   return all;
 }
 
-struct Results {
+struct GroupedResults {
   std::vector<double> y, dx, dw, db;
 };
 
-Results expected(const GroupedConvDims& d, const Arrays& a) {
+GroupedResults expected(const GroupedConvDims& d, const GroupedArrays& a) {
   const std::int64_t oh = d.oh(), ow = d.ow(), channels = d.group_channels();
-  Results all{std::vector<double>(a.dy.size()), std::vector<double>(a.x.size()),
-              std::vector<double>(a.w.size()), std::vector<double>(a.bias.size())};
+  GroupedResults all{std::vector<double>(a.dy.size()), std::vector<double>(a.x.size()),
+                     std::vector<double>(a.w.size()), std::vector<double>(a.bias.size())};
   for (std::int64_t at = 0; at < std::ssize(a.dy); ++at) {
     const std::int64_t q = at % ow, p = at / ow % oh, o = at / ow / oh % d.oc,
                        n = at / ow / oh / d.oc;
@@ -84,8 +84,8 @@ class GroupedConv : public DeviceTest {
  protected:
   void check(const GroupedConvDims& d, bool integers, bool add) {
     SCOPED_TRACE(name_of(d));
-    const Arrays a = arrays_of(d, integers);
-    const Results want = expected(d, a);
+    const GroupedArrays a = arrays_of(d, integers);
+    const GroupedResults want = expected(d, a);
     const GradientMode mode = add ? GradientMode::accumulate : GradientMode::overwrite;
     const double terms = static_cast<double>(d.n * d.oh() * d.ow() + d.oc * d.kh * d.kw);
     const Bound bound = integers ? Bound{0, 0} : Bound{4e-7 * terms, 1e-6};
@@ -117,20 +117,20 @@ class GroupedConv : public DeviceTest {
 };
 
 TEST_P(GroupedConv, MatchesTheFormula) {
-  for (const GroupedConvDims& d : kCases) {
+  for (const GroupedConvDims& d : kGroupedCases) {
     check(d, false, false);
     check(d, false, true);
   }
 }
 
 TEST_P(GroupedConv, IsExactOnIntegers) {
-  for (const GroupedConvDims& d : kCases) check(d, true, true);
+  for (const GroupedConvDims& d : kGroupedCases) check(d, true, true);
 }
 
 // With one group and no dilation it is the convolution of conv.h.
 TEST_P(GroupedConv, OfOneGroupIsAConvolution) {
   const GroupedConvDims d{2, 3, 8, 9, 4, 3, 3, 2, 1, 1, 1};
-  const Arrays a = arrays_of(d, true);
+  const GroupedArrays a = arrays_of(d, true);
   Guarded<float> x(a.x, stream()), w(a.w, stream()), bias(a.bias, stream());
   Guarded<float> y(std::ssize(a.dy), stream()), other(std::ssize(a.dy), stream());
   kernels::grouped_conv2d_forward(y.data(), x.data(), w.data(), bias.data(), d, Epilogue::none,
