@@ -8,6 +8,7 @@
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
+#include "layers/group_norm.h"
 #include "layers/linear.h"
 #include "layers/network/residual.h"
 #include "layers/pool2d.h"
@@ -56,6 +57,26 @@ std::deque<LayerRow> own_layer_rows() {
        .read = BatchNorm2d::read,
        .onnx = {{"BatchNormalization", BatchNorm2d::from_onnx}},
        .python = "batch_norm"},
+      {.type = "GroupNorm",
+       .word = "group_norm",
+       .arguments = "G | each [eps E]",
+       .example = "1 eps 0.001",
+       .summary = "normalises each image alone, its channels in G groups or each for itself",
+       .stem = "gn",
+       .input = LayerInput::image,
+       .read = GroupNorm::read,
+       .onnx = {{"GroupNormalization", GroupNorm::from_onnx},
+                {"InstanceNormalization", GroupNorm::from_instance_norm}},
+       .python = "group_norm"},
+      {.type = "LayerNorm",
+       .word = "layer_norm",
+       .arguments = "[eps E]",
+       .example = "eps 1e-06",
+       .summary = "normalises all values of each input",
+       .stem = "ln",
+       .read = LayerNorm::read,
+       .onnx = {{"LayerNormalization", LayerNorm::from_onnx}},
+       .python = "layer_norm"},
       activation<ReLU, kRelu>("ReLU", "max(x, 0)", "Relu"),
       activation<Sigmoid, kSigmoid>("Sigmoid", "1 / (1 + exp(-x))", "Sigmoid"),
       activation<Tanh, kTanh>("Tanh", "the hyperbolic tangent", "Tanh"),

@@ -42,6 +42,7 @@ struct OnnxNode {
   std::vector<OnnxInput> inputs = {};
   // The operators in front of this one, where a layer is several. They have none themselves.
   std::vector<OnnxNode> before = {};
+  std::int64_t opset = 0;  // the least set of operators that has it; 0: that of all files
 };
 
 // One node of a file. An attribute that the file does not have is `otherwise`; one that nobody asks

@@ -2,6 +2,7 @@
 // A Sequential as an ONNX graph: one node a layer, named as the layer is.
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "data/files/file_io.h"
@@ -13,7 +14,8 @@ namespace {
 
 using layers::Layer;
 
-constexpr std::int64_t kIrVersion = 8;  // that came with opset 17
+constexpr std::int64_t kIrVersion = 8;       // that came with opset 17
+constexpr std::int64_t kIrVersionOf21 = 10;  // that came with opset 21
 constexpr std::int64_t kMostFileBytes = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kMostGraphBytes = std::int64_t{16} << 20;  // the file without its tensors
 
@@ -44,6 +46,7 @@ class GraphWriter {
   // `input` is the shape in front of the layer.
   void add(const Layer& layer, const layers::Wires& wires, const Shape& input) {
     const layers::OnnxNode said = layer.onnx(input);
+    opset_ = std::max(opset_, said.opset);
     const std::string from = value(wires.input);
     values_.push_back(said.type.empty() ? from : layer.name());
     if (said.type.empty()) return;
@@ -57,6 +60,8 @@ class GraphWriter {
     }
     if (wires.other >= 0) node.add_input(value(wires.other));
   }
+
+  std::int64_t opset() const { return opset_; }  // that has all nodes
 
   void add_sigmoid() { add_node("Sigmoid", "sigmoid of each class", last()); }
 
@@ -131,6 +136,7 @@ class GraphWriter {
   onnx::GraphProto& graph_;
   std::string input_;
   std::vector<std::string> values_;  // that the layers so far make
+  std::int64_t opset_ = kOnnxOpset;
 };
 
 // The extents behind that of the batch.
@@ -171,9 +177,6 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
   onnx::ModelProto file;
   file.set_ir_version(kIrVersion);
   file.set_producer_name("weft");
-  onnx::OperatorSetIdProto& opset = *file.add_opset_import();
-  opset.set_domain("");
-  opset.set_version(kOnnxOpset);
   add_metadata(file, "weft", to_json(model.info));
   add_metadata(file, "definition", definition_of(model.info.network));
 
@@ -193,6 +196,10 @@ void write_onnx(const data::OutputPath& to, const Model& model) {
   }
   if (is_sigmoid) writer.add_sigmoid();
   writer.finish(output);
+  onnx::OperatorSetIdProto& opset = *file.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(writer.opset());
+  if (writer.opset() > kOnnxOpset) file.set_ir_version(kIrVersionOf21);
   {
     const SafeTensors content = model_content(model);
     for (const NamedTensor& tensor : content.tensors) add_initializer(graph, tensor);

@@ -70,7 +70,8 @@ for _name, _word, _example in weft._core.layer_names():
     _line = f"{_word} {_example}"
     _x = floats(4, 7) if _word == "linear" else IMAGE
     _tensors = {"conv": [floats(3, 3, 3, 2), floats(3)], "linear": [floats(5, 7), floats(5)],
-                "prelu": [floats(1)]}.get(_word, [])
+                "prelu": [floats(1)], "group_norm": [floats(3), floats(3, seed=1)],
+                "layer_norm": [floats(3, 6, 5), floats(3, 6, 5, seed=1)]}.get(_word, [])
     STEPS[_line] = ([_x, *_tensors], partial(layers.forward, _line),
                     lambda dy, y, *inputs, line=_line: layers.backward(line, dy, *inputs))
 

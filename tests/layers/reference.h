@@ -17,6 +17,7 @@
 #include "layers/conv2d.h"
 #include "layers/dropout.h"
 #include "layers/flatten.h"
+#include "layers/group_norm.h"
 #include "layers/grouped_conv2d.h"
 #include "layers/linear.h"
 #include "layers/network/residual.h"
@@ -288,6 +289,37 @@ inline ReferenceLayer batch_norm2d(const char* name, std::int64_t channels) {
               }
             }
           }};
+}
+
+// `groups` of each input are normalised alone; a weight has `inner` values.
+inline ReferenceFunction normalised(std::int64_t groups, std::int64_t inner, double eps) {
+  return [=](Values& y, const Values& x, const double* p) {
+    const std::int64_t rows = x.shape[0] * groups, values = x.shape.elements() / rows;
+    const std::int64_t weights = x.shape.elements() / x.shape[0] / inner;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double mean = 0, variance = 0;
+      for (std::int64_t i = 0; i < values; ++i) mean += x.at(row * values + i);
+      mean /= static_cast<double>(values);
+      for (std::int64_t i = 0; i < values; ++i) {
+        variance += std::pow(x.at(row * values + i) - mean, 2) / static_cast<double>(values);
+      }
+      for (std::int64_t i = row * values; i < (row + 1) * values; ++i) {
+        const std::int64_t c = i / inner % weights;
+        y.at(i) = p[c] * (x.at(i) - mean) / std::sqrt(variance + eps) + p[weights + c];
+      }
+    }
+  };
+}
+
+inline ReferenceLayer group_norm(const char* name, std::int64_t channels, std::int64_t groups,
+                                 std::int64_t plane) {
+  return {std::make_unique<layers::GroupNorm>(name, channels, groups),
+          normalised(groups, plane, static_cast<double>(1e-5f))};
+}
+
+inline ReferenceLayer layer_norm(const char* name, const Shape& values, float eps) {
+  return {std::make_unique<layers::LayerNorm>(name, values, eps),
+          normalised(1, 1, static_cast<double>(eps))};
 }
 
 inline ReferenceLayer softmax(const char* name) {

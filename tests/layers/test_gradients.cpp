@@ -173,6 +173,14 @@ TEST_P(Gradients, BatchNorm2d) {
   check_layer({7}, batch_norm2d("bn", 7), 5);
 }
 
+TEST_P(Gradients, GroupAndLayerNorm) {
+  check_layer({6, 4, 5}, group_norm("gn", 6, 2, 20));
+  check_layer({3, 3, 3}, group_norm("gn", 3, 3, 9), 1);
+  check_layer({4, 17, 19}, group_norm("gn", 4, 1, 323), 2);
+  check_layer({9}, layer_norm("ln", {9}, 1e-3f), 4);
+  check_layer({2, 3, 4}, layer_norm("ln", {2, 3, 4}, 1e-5f));
+}
+
 TEST_P(Gradients, Softmax) {
   check_layer({5}, softmax("softmax"));
   check_layer({3, 7}, softmax("softmax"));

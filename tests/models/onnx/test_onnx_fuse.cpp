@@ -105,6 +105,22 @@ TEST(OnnxFuse, PoolingAndNormalisationOfRowsAreReadAndWritten) {
   }
 }
 
+TEST(OnnxFuse, NormalisationsOfEachInputAreReadAndWritten) {
+  for (const char* line : {"group_norm 2", "group_norm each", "group_norm 4 eps 0.001",
+                           "layer_norm", "layer_norm eps 1e-06"}) {
+    SCOPED_TRACE(line);
+    const std::string text = "conv 8 3x3\n" + std::string(line) +
+                             "\nrelu\nflatten\nlinear 6\nlayer_norm\nrelu\nlinear classes\n";
+    const Model model = random_model(network_file(text));
+    onnx::ModelProto file = file_of(model);
+    file.clear_metadata_props();
+    EXPECT_EQ(definition_in(file), text);
+    EXPECT_EQ(logits_of(read(file).model), logits_of(model));
+    set_real(node_named(file, "ln1"), "epsilon", 0);
+    EXPECT_TRUE(throws(ErrorKind::data, "expected an epsilon above 0", [&] { read(file); }));
+  }
+}
+
 TEST(OnnxFuse, GroupsAreReadAndWritten) {
   for (const char* line : {"conv 4 3x3 pad 1 groups 2", "conv 6 3x2 stride 2 dilation 2x3 groups 2",
                            "conv 4 3x3 dilation 2 no_bias"}) {
