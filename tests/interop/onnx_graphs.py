@@ -271,9 +271,9 @@ def mobile():
     return g
 
 
-def pools():
+def windows():
     """Means that do not count padding, windows beyond the edge, and automatic padding of one side."""
-    g = Graph("pools")
+    g = Graph("windows")
     c = g.node("Relu", g.node("Conv", "x", g.drawn(4, 1, 3, 3), pads=[1] * 4))
     c = g.node("AveragePool", c, kernel_shape=[3, 3], strides=[1, 1], pads=[1] * 4)
     c = g.node("MaxPool", c, kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")
@@ -295,7 +295,7 @@ def all_graphs():
                 activations("bounds", 17, ("Clip", 0, 6, {}), ("Clip", -1, 2, {}), ("HardSigmoid", {"alpha": 0.3})),
                 activations("old-activations", 9, ("LeakyRelu", {}), ("Elu", {}), ("HardSigmoid", {}),
                             ("Clip", {"min": 0.0, "max": 6.0}), ("PRelu", [0.5], {})),
-                mobile(), pools(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
+                mobile(), windows(), gates("gates", 13, False), gates("gates-channels-last", 17, True))
 
 
 if __name__ == "__main__":
