@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <span>
 
 namespace weft::data {
 namespace {
@@ -185,6 +186,37 @@ constexpr StyleText kStyles[] = {
     {9, 1.0f, "90,30 74,4 32,6 6,34 22,60 62,52 88,24! 84,60 88,100"},
 };
 
+constexpr StyleText kRareStyles[] = {
+    // 0 with a slash, within the ring and beyond it.
+    {0, 1.0f, "52,0 20,14 4,50 18,88 50,100 82,86 96,50 82,14 50,0 / 78,14 50,50 22,86"},
+    {0, 0.5f, "52,0 20,14 4,50 18,88 50,100 82,86 96,50 82,14 50,0 / 100,0 50,50 0,100"},
+    {0, 0.5f, "52,0 20,14 4,50 18,88 50,100 82,86 96,50 82,14 50,0 / 20,16 50,50 80,84"},
+    // 1 with a long flag, straight or bent, with a foot, and without a stem's upper end.
+    {1, 2.0f, "4,52 30,28 58,0! 58,50 56,100"},
+    {1, 2.0f, "14,40 36,22 56,0! 58,50 60,100"},
+    {1, 1.0f, "0,66 28,40 60,0! 60,50 58,100"},
+    {1, 1.0f, "10,34 40,26 62,0! 54,50 46,100"},
+    {1, 1.0f, "12,46 34,26 54,0! 54,50 54,100 / 18,100 54,99 90,100"},
+    {1, 1.0f, "16,30 50,6 60,4 62,50 70,100"},
+    // 4 with a loop, open like a u, and with a stem that crosses low.
+    {4, 1.0f, "52,0 34,40 14,92 30,98 52,66 76,56 100,66 / 76,36 74,70 74,100"},
+    {4, 1.0f, "30,0 16,30 6,58! 40,58 96,54 / 74,20 68,60 62,100"},
+    {4, 1.0f, "20,0 10,36 24,56 50,54 76,30 82,0! 78,50 70,100"},
+    {4, 1.0f, "60,0 30,34 0,68! 50,64 100,60 / 66,30 60,66 52,100"},
+    // 7 with a wave and a bar, high or low, straight or slanting.
+    {7, 2.0f, "6,26 16,6 40,14 66,12 92,0! 62,50 38,100 / 18,58 54,52 92,50"},
+    {7, 2.0f, "10,22 18,4 44,14 84,2! 58,48 34,100 / 12,52 50,56 92,62"},
+    {7, 2.0f, "14,20 20,6 46,12 82,0! 50,54 22,100 / 8,66 48,68 96,84"},
+    {7, 1.0f, "10,8 50,6 90,4! 62,46 44,100 / 20,48 56,48 92,48"},
+    {7, 1.0f, "6,12 46,8 88,4! 60,46 30,100 / 28,60 54,54 84,44"},
+    {7, 1.0f, "30,18 36,6 56,14 80,0! 44,60 16,92 40,90 84,96 / 22,56 54,60"},
+    // 9 that is curled at its end, with a small ring, or like a g.
+    {9, 1.0f, "78,16 50,0 20,18 16,40 44,50 74,30 80,12! 86,54 70,90 40,100 10,90"},
+    {9, 1.0f, "64,18 44,12 30,24 46,34 68,18! 84,50 74,84 40,94 0,98"},
+    {9, 1.0f, "72,14 46,0 18,22 24,46 56,46 76,20! 84,60 64,94 30,98 22,84 40,70"},
+    {9, 1.0f, "60,10 40,4 26,20 44,34 66,16! 80,40 76,76 50,100"},
+};
+
 KeyStroke read_stroke(const char*& text) {
   KeyStroke stroke;
   while (*text != '\0' && *text != '/') {
@@ -201,9 +233,9 @@ KeyStroke read_stroke(const char*& text) {
   return stroke;
 }
 
-std::array<std::vector<DigitStyle>, 10> read_styles() {
+std::array<std::vector<DigitStyle>, 10> read_styles(std::span<const StyleText> table) {
   std::array<std::vector<DigitStyle>, 10> styles;
-  for (const StyleText& entry : kStyles) {
+  for (const StyleText& entry : table) {
     DigitStyle style;
     style.weight = entry.weight;
     for (const char* text = entry.strokes; *text != '\0';) {
@@ -222,7 +254,12 @@ std::array<std::vector<DigitStyle>, 10> read_styles() {
 }  // namespace
 
 const std::vector<DigitStyle>& styles_of(int digit) {
-  static const std::array<std::vector<DigitStyle>, 10> styles = read_styles();
+  static const std::array<std::vector<DigitStyle>, 10> styles = read_styles(kStyles);
+  return styles.at(static_cast<std::size_t>(digit));
+}
+
+const std::vector<DigitStyle>& rare_styles_of(int digit) {
+  static const std::array<std::vector<DigitStyle>, 10> styles = read_styles(kRareStyles);
   return styles.at(static_cast<std::size_t>(digit));
 }
 

@@ -21,4 +21,8 @@ struct DigitStyle {
 // The styles of `digit` (0..9). Their weights add up to 1.
 const std::vector<DigitStyle>& styles_of(int digit);
 
+// Styles that MNIST's writers hardly have, and other hands do: 1 with a long flag, 7 with a wave
+// and a bar, 0 with a slash, 4 with a loop, 9 that is curled at its end. None of some digits.
+const std::vector<DigitStyle>& rare_styles_of(int digit);
+
 }  // namespace weft::data

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "data/sets/digit_styles.h"
 #include "data/sets/drawn_set.h"
@@ -39,10 +40,10 @@ Point curve_at(Point a, Point b, Point c, Point d, float t) {
 // slant, and bends of second and third order.
 class Distortion {
  public:
-  Distortion(int digit, Draw& draw) {
+  Distortion(int digit, float slant, Draw& draw) {
     aspect_ = 1 + draw.bell(0.2f);
     turn_ = draw.bell(0.10f);
-    slant_ = kMeanSlant[static_cast<std::size_t>(digit)] + draw.bell(0.26f);
+    slant_ = kMeanSlant[static_cast<std::size_t>(digit)] + draw.bell(slant);
     for (float& bend : bends_) bend = draw.bell(0.13f);
   }
 
@@ -62,8 +63,7 @@ class Distortion {
   std::array<float, 8> bends_;
 };
 
-const DigitStyle& pick_style(int digit, Draw& draw) {
-  const std::vector<DigitStyle>& styles = styles_of(digit);
+const DigitStyle& pick_style(const std::vector<DigitStyle>& styles, Draw& draw) {
   float left = draw.uniform(0, 1);
   for (const DigitStyle& style : styles) {
     if (left < style.weight) return style;
@@ -73,9 +73,7 @@ const DigitStyle& pick_style(int digit, Draw& draw) {
 }
 
 // The pen's path in units of about -1..1, not yet placed.
-std::vector<InkPoint> write_digit(int digit, Draw& draw) {
-  const DigitStyle& style = pick_style(digit, draw);
-  const Distortion distort(digit, draw);
+std::vector<InkPoint> write_digit(const DigitStyle& style, const Distortion& distort, Draw& draw) {
   const float wobble = draw.uniform(0.03f, 0.14f);  // of key points
   const float drift = draw.uniform(0.0f, 0.08f);    // of whole strokes
   const float pressure = draw.bell(0.12f);          // change of width along a stroke
@@ -188,13 +186,8 @@ void place(const std::array<std::uint8_t, kSide * kSide>& drawn, std::uint8_t* i
   }
 }
 
-}  // namespace
-
-void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image) {
-  Draw draw(seed, index);
-  std::vector<InkPoint> path = write_digit(digit, draw);
-  const float mean_pen = digit == 1 ? 2.9f : 2.4f;
-  const float pen = std::clamp(mean_pen * (1 + draw.bell(0.3f)), 1.1f, 5.0f);
+// Inks the path with a pen of this width, in pixels.
+void ink_path(std::vector<InkPoint> path, float pen, Draw& draw, std::uint8_t* image) {
   fit_to_box(path, pen + 0.4f);
   const float softness = draw.uniform(0.9f, 1.5f);  // pixels over which the edge fades
   const Canvas depth = depth_of_ink(path, pen);
@@ -207,6 +200,28 @@ void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t
     }
   }
   place(drawn, image);
+}
+
+}  // namespace
+
+void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image) {
+  Draw draw(seed, index);
+  const DigitStyle& style = pick_style(styles_of(digit), draw);
+  const Distortion distort(digit, 0.26f, draw);
+  std::vector<InkPoint> path = write_digit(style, distort, draw);
+  const float mean_pen = digit == 1 ? 2.9f : 2.4f;
+  ink_path(std::move(path), std::clamp(mean_pen * (1 + draw.bell(0.3f)), 1.1f, 5.0f), draw, image);
+}
+
+void draw_rare_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image) {
+  Draw draw(seed, index);
+  const std::vector<DigitStyle>& rare = rare_styles_of(digit);
+  const DigitStyle& style =
+      pick_style(!rare.empty() && draw.chance(0.5f) ? rare : styles_of(digit), draw);
+  const Distortion distort(digit, 0.4f, draw);
+  std::vector<InkPoint> path = write_digit(style, distort, draw);
+  ink_path(std::move(path), draw.chance(0.5f) ? draw.uniform(1.2f, 2.6f) : draw.uniform(2.6f, 4.8f),
+           draw, image);
 }
 
 Dataset generate_digits(const DigitsOptions& options) {

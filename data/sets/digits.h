@@ -20,6 +20,10 @@ struct DigitsOptions {
 // The data set "digits": train and test never share an image. Uses every core for about a second.
 Dataset generate_digits(const DigitsOptions& options = {});
 
+// Draws one `digit` as other hands than MNIST's write: every second one in a rare style, with a pen
+// from a hairline to a thick marker, and up to twice the slant.
+void draw_rare_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image);
+
 // Draws one `digit` (0..9) into `image` (28, 28); `index` picks the handwriting.
 void draw_digit(int digit, std::uint64_t seed, std::uint64_t index, std::uint8_t* image);
 

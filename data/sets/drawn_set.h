@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What data sets that the program draws have in common: random numbers, and drawing on all cores.
-// Internal to digits.cpp and shapes.cpp.
+// Internal to this folder.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "data/sets/dataset.h"
 #include "engine/random.h"
@@ -39,6 +40,9 @@ class Draw {
   Random4 block_{};
   int used_ = 4;
 };
+
+// Calls work(i) once for each i below `count`, on all cores. It must not throw.
+void on_all_cores(std::int64_t count, const std::function<void(std::int64_t)>& work);
 
 // Draws an image of class `label` into `pixels`, which are those of one image; `index` picks which.
 using DrawImage = void(int label, std::uint64_t seed, std::uint64_t index, std::uint8_t* pixels);

@@ -9,6 +9,7 @@
 #include "data/files/gzip.h"
 #include "data/files/sha256.h"
 #include "data/sets/digits.h"
+#include "data/sets/hands.h"
 #include "data/sets/idx.h"
 #include "data/sets/mnist_files.h"
 #include "data/sets/shapes.h"
@@ -22,8 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kDigitsName = "digits", kShapesName = "shapes";
-constexpr std::array<std::string_view, 6> kNames = {"mnist",         "fashion-mnist", "kmnist",
-                                                    "emnist-digits", kDigitsName,     kShapesName};
+constexpr std::array<std::string_view, 7> kNames = {
+    "mnist", kHandsName, "fashion-mnist", "kmnist", "emnist-digits", kDigitsName, kShapesName};
 constexpr std::array<std::string_view, 2> kMirrors = {
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/"};
@@ -247,6 +248,10 @@ DatasetInfo describe_dataset(std::string_view name, const FindOptions& options) 
   const FamilyMember& member = *find_member(name);
   info.name = member.name;
   info.title = member.title;
+  if (name == kHandsName) {
+    info.name = kHandsName;
+    info.title = "MNIST and more hands: other pens and drawn digits, 160000 + 10000";
+  }
   info.homepage = member.homepage;
   info.downloadable = member.downloadable;
   if (const std::optional<Located> found = locate(member, options)) {
@@ -265,7 +270,12 @@ std::optional<Dataset> find_dataset(std::string_view name, const FindOptions& op
   const FamilyMember& member = *find_member(name);
   const std::optional<Located> found = locate_or_download(member, options);
   if (!found) return std::nullopt;
-  return load_files(*found, member, options.test_only);
+  Dataset dataset = load_files(*found, member, options.test_only);
+  if (name == kHandsName) {
+    dataset.name = kHandsName;
+    if (!options.test_only) add_hands(dataset);
+  }
+  return dataset;
 }
 
 Dataset load_dataset(std::string_view name, const FindOptions& options) {

@@ -3,6 +3,7 @@
 //
 //   mnist, fashion-mnist, kmnist   train-images-idx3-ubyte and three more files
 //   emnist-digits                  emnist-digits-train-images-idx3-ubyte ..., stored transposed
+//   mnist-hands                    MNIST's files, and more hands (hands.h)
 //   digits                         drawn by digits.h, no files
 //   shapes                         drawn by shapes.h, no files
 //

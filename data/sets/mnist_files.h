@@ -29,6 +29,9 @@ struct FamilyMember {
   std::optional<KnownStatistics> statistics = {};  // otherwise they are measured
 };
 
+// MNIST with more hands (hands.h).
+inline constexpr std::string_view kHandsName = "mnist-hands";
+
 std::span<const FamilyMember> mnist_family();
 const FamilyMember* find_member(std::string_view name);  // nullptr: not of the family
 

@@ -94,11 +94,11 @@ TEST_F(Data, InfoListsEveryDataSet) {
   const Outcome text = weft({"data", "info"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   for (const char* name :
-       {"mnist", "fashion-mnist", "kmnist", "emnist-digits", "digits", "shapes"}) {
+       {"mnist", "mnist-hands", "fashion-mnist", "kmnist", "emnist-digits", "digits", "shapes"}) {
     EXPECT_NE(text.out.find(name), std::string::npos) << name;
   }
   const std::vector<nlohmann::json> events = json_lines(weft({"data", "info", "--json"}).out);
-  ASSERT_EQ(events.size(), 6u);
+  ASSERT_EQ(events.size(), 7u);
   EXPECT_EQ(events[0].at("dataset"), "mnist");
   EXPECT_TRUE(events[0].at("complete").get<bool>());
 }

@@ -12,7 +12,9 @@
 
 #include "data/files/sha256.h"
 #include "data/sets/digit_styles.h"
+#include "data/sets/hands.h"
 #include "data/sets/statistics.h"
+#include "tests/support/folder.h"
 
 namespace weft::data {
 namespace {
@@ -134,6 +136,52 @@ TEST(Digits, StylesAreWellFormed) {
     }
     EXPECT_NEAR(total, 1, 1e-5);
   }
+}
+
+// The width of a bar that is 20 pixels high, in pixels of full ink.
+double bar_width(const std::array<std::uint8_t, kPixels>& image) {
+  double sum = 0;
+  for (const std::uint8_t pixel : image) sum += pixel;
+  return sum / 255 / 20;
+}
+
+TEST(Hands, AnotherPenMakesStrokesWiderOrNarrower) {
+  std::array<std::uint8_t, kPixels> bar{}, changed{};
+  for (int y = 4; y < 24; ++y) {
+    for (int x = 13; x < 16; ++x) bar[static_cast<std::size_t>(y * kSide + x)] = 255;
+  }
+  for (const double change : {-1.0, 0.0, 2.0}) {
+    change_pen(bar.data(), change, changed.data());
+    EXPECT_NEAR(bar_width(changed), (3 + change) * 20 / (20 + change), 0.6) << change;
+  }
+  change_pen(bar.data(), -5, changed.data());  // wider than the stroke, which stays
+  EXPECT_GE(bar_width(changed), 1);
+}
+
+TEST(Hands, AreAddedBehindTheImagesThatWereThere) {
+  const Dataset digits = generate_digits({300, 20, 3});
+  Dataset a = digits, b = digits, other = digits;
+  add_hands(a, 5);
+  add_hands(b, 5);
+  add_hands(other, 6);
+  ASSERT_EQ(a.train.count, 800);
+  ASSERT_EQ(a.train.images.size(), 800u * kPixels);
+  EXPECT_TRUE(
+      std::equal(digits.train.images.begin(), digits.train.images.end(), a.train.images.begin()));
+  for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(a.train.labels[300 + i], a.train.labels[i]);
+  std::array<int, 10> drawn{};
+  for (std::size_t i = 600; i < 800; ++i) ++drawn.at(static_cast<std::size_t>(a.train.labels[i]));
+  for (const int count : drawn) EXPECT_EQ(count, 20);
+  EXPECT_EQ(a.train.images, b.train.images);
+  EXPECT_NE(a.train.images, other.train.images);
+  EXPECT_EQ(a.test.images, digits.test.images);
+  EXPECT_EQ(a.mean, digits.mean);
+}
+
+TEST(Hands, WantDigits) {
+  Dataset letters = generate_digits({10, 0, 1});
+  letters.class_names.emplace_back("A");
+  EXPECT_TRUE(test::throws(ErrorKind::usage, "no digits of 28 x 28", [&] { add_hands(letters); }));
 }
 
 }  // namespace

@@ -126,6 +126,10 @@ models::TrainConfig start_of(const TrainFlags& flags, std::optional<std::string>
   models::TrainConfig config = flags.config   ? read_config(*flags.config, asked, dataset)
                                : flags.recipe ? unasked(models::recipe_config(*flags.recipe))
                                               : unasked(models::default_config(asked.name));
+  if (flags.recipe && !dataset && !flags.data.own.path &&
+      config.dataset != models::TrainConfig().dataset) {
+    dataset = config.dataset;
+  }
   if (flags.model) {
     config.network.name = asked.name;
     config.network.definition = asked.definition;
