@@ -61,11 +61,12 @@ Member member_of(const NpzArray& array, const std::string& where) {
     fits = fits && extent >= 0 &&
            !__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements);
   }
-  if (!fits || elements != array.values.size()) {
-    throw Error(ErrorKind::usage, str(where, ": ", array.values.size(), " values do not fill the ",
+  const std::size_t found = array.bytes.size() / npy_element_bytes(array.dtype);
+  if (!fits || elements != found) {
+    throw Error(ErrorKind::usage, str(where, ": ", found, " values do not fill the ",
                                       array.shape.size(), " dimensions of '", array.name, "'"));
   }
-  Member member{array.name + ".npy", npy_header("f4", array.shape), std::as_bytes(array.values)};
+  Member member{array.name + ".npy", npy_header(array.dtype, array.shape), array.bytes};
   const auto add = [&](const void* bytes, std::size_t size) {
     if (size == 0) return;  // zlib starts anew for a null pointer
     member.checksum = static_cast<std::uint32_t>(
@@ -84,7 +85,7 @@ std::vector<Member> members_of(std::span<const NpzArray> arrays, const std::stri
     if (!names.insert(array.name).second) {
       throw Error(ErrorKind::usage, str(where, ": two arrays are named '", array.name, "'"));
     }
-    bytes += array.values.size_bytes() + 2 * array.name.size() + 1024;  // with room for headers
+    bytes += array.bytes.size() + 2 * array.name.size() + 1024;  // with room for headers
     if (bytes > kMostBytes || array.name.size() > 1024 || names.size() > kMostArrays) {
       throw Error(ErrorKind::usage,
                   str(where, ": expected at most ", kMostArrays, " arrays of 4 GiB in all"));

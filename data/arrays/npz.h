@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/files/file_io.h"
@@ -13,9 +15,24 @@
 namespace weft::data {
 
 struct NpzArray {
-  std::string name;                 // numpy.load()[name]; the member is NAME.npy
-  std::vector<std::int64_t> shape;  // outermost first; empty: a scalar, one element
-  std::span<const float> values;    // in C order; written as "f4"
+  NpzArray(std::string called, std::vector<std::int64_t> extents, std::span<const float> values)
+      : NpzArray(std::move(called), std::move(extents), std::as_bytes(values), "f4") {}
+  NpzArray(std::string called, std::vector<std::int64_t> extents,
+           std::span<const std::uint8_t> values)
+      : NpzArray(std::move(called), std::move(extents), std::as_bytes(values), "u1") {}
+  NpzArray(std::string called, std::vector<std::int64_t> extents,
+           std::span<const std::int32_t> values)
+      : NpzArray(std::move(called), std::move(extents), std::as_bytes(values), "i4") {}
+
+  std::string name;                  // numpy.load()[name]; the member is NAME.npy
+  std::vector<std::int64_t> shape;   // outermost first; empty: a scalar, one element
+  std::span<const std::byte> bytes;  // of the values in C order, which outlive the array
+  std::string_view dtype;            // as NpyArray's
+
+ private:
+  NpzArray(std::string called, std::vector<std::int64_t> extents, std::span<const std::byte> values,
+           std::string_view type)
+      : name(std::move(called)), shape(std::move(extents)), bytes(values), dtype(type) {}
 };
 
 // Crash-safe as write_file_atomically() is. The same arrays give the same bytes. Throws usage for

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 
+#include "data/files/directory.h"
 #include "data/folder/links.h"
 #include "data/folder/tree.h"
 #include "data/picture/fit.h"
@@ -52,8 +53,13 @@ Dataset load_folder(const std::filesystem::path& folder, const FolderOptions& op
 // $XDG_CACHE_HOME/weft, or ~/.cache/weft; empty when neither variable is set.
 std::filesystem::path default_cache_folder();
 
-// Writes the training and the test images as DIR/train/CLASS/N.png and DIR/test/CLASS/N.png, so
-// that load_folder() reads the same pixels. Throws data when `folder` exists already, cannot be
+// Calls `write` with a new folder that gets its name when all is written. Throws data when there is
+// something of this name, or it cannot be written; then nothing is left there.
+void write_new_folder(const std::filesystem::path& folder,
+                      const std::function<void(const Directory&)>& write);
+
+// Writes the images as DIR/train/CLASS/N.png, DIR/test/CLASS/N.png and, where there are such,
+// DIR/val/CLASS/N.png, so that load_folder() reads the same pixels. Throws data when `folder` exists already, cannot be
 // written, or a class name is no name of a folder; then nothing is left there.
 void write_folder(const Dataset& dataset, const std::filesystem::path& folder);
 

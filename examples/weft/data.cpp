@@ -6,11 +6,13 @@
 #include <algorithm>
 
 #include "data/folder/folder.h"
+#include "data/tables/write.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
 #include "examples/weft/input/load_data.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
+#include "examples/weft/output/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -19,6 +21,12 @@ struct DataCommandFlags {
   DataFlags data;
   bool json = false;
   std::string name() const { return data.dataset.value_or(kDefaultDataset); }
+};
+
+struct DataConvertFlags {
+  std::string from, to;
+  std::optional<std::string> as;
+  OwnDataFlags own;
 };
 
 struct DataExportFlags {
@@ -51,6 +59,40 @@ int run_data_export(const DataExportFlags& flags) {
   write_out(fmt::format("{} training and {} test pictures are in {}\n",
                         format_count(dataset.train.count), format_count(dataset.test.count),
                         printable(flags.out)));
+  return 0;
+}
+
+// What a data set is written as when its place ends so.
+std::string format_of(const DataConvertFlags& flags) {
+  return flags.as.value_or(flags.to.ends_with(".npz") ? "npz" : "folders");
+}
+
+int run_convert(DataConvertFlags flags) {
+  flags.own.path = flags.from;
+  const data::Dataset dataset =
+      load_own(own_data_from(flags.own), flags.own, data::Holding::tenth, "auto");
+  const std::string format = format_of(flags);
+  if (format == "csv") {
+    data::write_csv(dataset, flags.to);
+  } else if (format == "npz") {
+    data::write_npz(dataset, flags.to);
+  } else if (format == "idx") {
+    data::write_idx(dataset, flags.to);
+  } else {
+    data::write_folder(dataset, flags.to);
+  }
+  const bool has_names = format == "csv" || format == "folders";
+  for (std::size_t label = 0; !has_names && label < dataset.class_names.size(); ++label) {
+    if (dataset.class_names[label] == std::to_string(label)) continue;
+    print_notice(
+        fmt::format("{} has numbers for classes: {} is {}, and so on in the order of `{} "
+                    "data info`",
+                    format, label, printable(dataset.class_names[label]), program_name()));
+    break;
+  }
+  write_out(fmt::format("{} training, {} validation and {} test images are in {}\n",
+                        format_count(dataset.train.count), format_count(dataset.validation.count),
+                        format_count(dataset.test.count), printable(flags.to)));
   return 0;
 }
 
@@ -182,6 +224,17 @@ void add_data(CLI::App& app, Action& action) {
   add("verify", "Check every file against its SHA-256", "mnist", run_verify);
   add("info", "List the data sets and where they were found, or what --data holds", "all",
       run_info);
+  auto convert = std::make_shared<DataConvertFlags>();
+  CLI::App* to = data->add_subcommand("convert", "Write data of your own in another format");
+  add_own_data_flags(*to, convert->own, true);
+  to->remove_option(to->get_option("--data"));
+  to->add_option("FROM", convert->from, "a file or folder, as of --data")
+      ->type_name("")
+      ->required();
+  to->add_option("TO", convert->to, "a new folder, or of npz a file")->type_name("")->required();
+  add_choice(*to, "--as", convert->as, {"folders", "csv", "npz", "idx"},
+             "default: npz where TO ends in .npz, else folders of pictures");
+  to->callback([convert, &action] { action.run = [convert] { return run_convert(*convert); }; });
   auto flags = std::make_shared<DataExportFlags>();
   CLI::App* sub = data->add_subcommand("export", "Write a data set as folders of PNG files");
   sub->add_option("NAME", flags->name, joined(data::dataset_names()))->type_name("")->required();
