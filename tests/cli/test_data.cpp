@@ -113,18 +113,18 @@ TEST_F(Data, VerifyTellsWrongFilesAndExitsThree) {
 }
 
 TEST_F(Data, ConvertWritesWhatInfoReads) {
-  ASSERT_EQ(weft({"data", "export", "digits", "--limit", "40", "--out", "drawn"}).exit_code, 0);
+  ASSERT_EQ(weft({"data", "export", "digits", "--limit", "200", "--out", "drawn"}).exit_code, 0);
   std::string from = "drawn";
   for (const std::string format : {"csv", "folders", "idx"}) {
     const Outcome converted = weft({"data", "convert", from, format, "--as", format});
     ASSERT_EQ(converted.exit_code, 0) << converted.err;
-    EXPECT_NE(converted.out.find("40 training, 0 validation and 40 test images are in " + format),
+    EXPECT_NE(converted.out.find("200 training, 0 validation and 200 test images are in " + format),
               std::string::npos)
         << converted.out;
     from = format;
   }
   const Outcome info = weft({"data", "info", "--data", "idx", "--json"});
-  EXPECT_EQ(json_lines(info.out).at(0).at("train_images"), 40);
+  EXPECT_EQ(json_lines(info.out).at(0).at("train_images"), 200);
   expect_error(weft({"data", "convert", "idx", "csv", "--as", "csv"}), 3, "it exists already");
   expect_error(weft({"data", "convert", "gone", "new"}), 3, "there is no folder gone");
   expect_error(weft({"data", "convert", "idx", "new", "--as", "tar"}), 2, "--as");
