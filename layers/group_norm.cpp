@@ -152,7 +152,7 @@ OnnxWords LayerNorm::from_onnx(OnnxReader& node) {
 }
 
 std::string LayerNorm::describe() const {
-  return str("LayerNorm(", values_, eps_text(eps()), ")");
+  return str("LayerNorm", values_, eps_text(eps()));  // "LayerNorm(8, 26, 26), eps 1e-06"
 }
 
 Shape LayerNorm::do_output_shape(const Shape& input) const {

@@ -19,7 +19,7 @@ namespace {
 using onnx::NodeProto;
 using Function = std::function<double(double)>;
 
-constexpr std::size_t kMostNodes = 24;  // of one activation
+constexpr std::size_t kMostSteps = 24;  // of one activation
 constexpr double kTolerance = 1e-6;     // of max(1, |y|): the constants are floats
 
 const std::vector<double>& points() {
@@ -205,7 +205,7 @@ class Activations {
     std::map<std::size_t, Step> steps;  // by the places of their nodes
     std::set<std::string, std::less<>> open = {last.output(0)};
     bool bends = false;  // a sum of products of constants is no function
-    while (steps.size() < kMostNodes) {
+    while (steps.size() < kMostSteps) {
       const NodeProto* next = latest_maker(open);
       const Known* as = next == nullptr ? nullptr : known(*next);
       if (as == nullptr) break;
