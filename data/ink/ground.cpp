@@ -55,6 +55,41 @@ Plane mean_where(const Plane& weights, const Plane& values, std::int64_t window,
   return result;
 }
 
+// Does the ink, which is at most as bright as `threshold`, come to all four sides, as the smaller
+// part of them? It fades at its edge.
+bool comes_to_all_sides(const Plane& picture, float threshold) {
+  const std::int64_t depth =
+      std::max<std::int64_t>(1, std::min(picture.width, picture.height) / 20);
+  const auto share = [&](const InkBox& side) {
+    std::int64_t dark = 0;
+    for (std::int64_t y = side.top; y < side.bottom(); ++y) {
+      for (std::int64_t x = side.left; x < side.right(); ++x) {
+        dark += picture.at(x, y) <= threshold ? 1 : 0;
+      }
+    }
+    return static_cast<double>(dark) / static_cast<double>(side.width * side.height);
+  };
+  const InkBox sides[] = {{0, 0, picture.width, depth},
+                          {0, picture.height - depth, picture.width, depth},
+                          {0, 0, depth, picture.height},
+                          {picture.width - depth, 0, depth, picture.height}};
+  constexpr double kLeastInk = 0.1, kMostInk = 0.65;  // of the picture
+  constexpr double kMostOfSides = 0.5, kMostOfOneSide = 0.97;
+  const double ink_share = share({0, 0, picture.width, picture.height});
+  if (ink_share < kLeastInk || ink_share > kMostInk) return false;
+  double dark[4], total = 0;  // above, below, left and right
+  for (int i = 0; i < 4; ++i) {
+    dark[i] = share(sides[i]);
+    if (dark[i] == 0 || dark[i] > kMostOfOneSide) return false;
+    total += dark[i] / 4;
+  }
+  if (total > kMostOfSides) return false;
+  // A table lies along two sides that meet, which no digit fills.
+  constexpr double kTable = 0.6;
+  if (std::max(dark[0], dark[1]) > kTable && std::max(dark[2], dark[3]) > kTable) return false;
+  return true;
+}
+
 }  // namespace
 
 float percentile(std::vector<float> values, double share) {
@@ -152,28 +187,10 @@ std::optional<float> ground_of_crop(const Plane& picture) {
       ground = high;
     }
   }
-  constexpr double kTwoLevels = 0.85;  // of the variance lies between the levels
+  constexpr double kTwoLevels = 0.77;  // of the variance lies between the levels
   constexpr double kContrast = 40;     // grey levels
   if (ground - ink < kContrast || most < kTwoLevels * (square - sum * sum / all)) return {};
-  // The ink comes to all four sides, and takes the smaller part of them.
-  const auto dark_share = [&](std::int64_t x, std::int64_t y, std::int64_t dx, std::int64_t dy) {
-    double dark = 0, length = 0;
-    for (; x < picture.width && y < picture.height; x += dx, y += dy) {
-      dark += picture.at(x, y) <= static_cast<float>(threshold) ? 1 : 0;
-      ++length;
-    }
-    return dark / length;
-  };
-  const double sides[] = {dark_share(0, 0, 1, 0), dark_share(0, picture.height - 1, 1, 0),
-                          dark_share(0, 0, 0, 1), dark_share(picture.width - 1, 0, 0, 1)};
-  double longest = 0, total = 0;
-  for (const double side : sides) {
-    if (side == 0) return {};
-    longest = std::max(longest, side);
-    total += side / 4;
-  }
-  constexpr double kMostOfSides = 0.5, kMostOfOneSide = 0.97;
-  if (total > kMostOfSides || longest > kMostOfOneSide) return {};
+  if (!comes_to_all_sides(picture, static_cast<float>(threshold))) return {};
   // Strokes are narrow; a shadow is not.
   Plane dark(picture.width, picture.height);
   for (std::size_t i = 0; i < dark.values.size(); ++i) {

@@ -123,8 +123,8 @@ inline constexpr struct {
                   {PageKind::edge, "dark edge of the sheet", 95},
                   {PageKind::stacked, "one above the other", 80},
                   {PageKind::unlike, "small digits beside tall ones"},
-                  {PageKind::tight, "crop at the edge of the ink", 50},
-                  {PageKind::tight_thick, "thick ink, crop at its edge", 15}};
+                  {PageKind::tight, "crop at the edge of the ink", 90},
+                  {PageKind::tight_thick, "thick ink, crop at its edge", 75}};
 
 namespace page_kinds {
 
