@@ -68,15 +68,22 @@ InkBox united(const InkBox& a, const InkBox& b) {
   return {left, top, std::max(a.right(), b.right()) - left, std::max(a.bottom(), b.bottom()) - top};
 }
 
+// As high to its width as most digits are, and not as thin as a piece of a stroke.
+bool is_upright(const InkBox& box) {
+  return 10 * box.height >= 12 * box.width && 10 * box.width >= 3 * box.height;
+}
+
 // Are these parts of one character? A part is short, as the bar of a 5, or lies above or below the
-// other one, as the halves of a broken 8. Together they are at most `most` high, and the characters
-// about `height`.
+// other one, as the halves of a broken 8, which are hardly higher than wide. Together they are at
+// most `most` high, and the characters about `height`.
 bool is_one_character(const Piece& a, const Piece& b, double height, double most) {
   if (static_cast<double>(united(a.box, b.box).height) > most) return false;
   const double across = gap_across(a.box, b.box), down = gap_down(a.box, b.box);
   const auto shorter = static_cast<double>(std::min(a.box.height, b.box.height));
   const auto narrower = static_cast<double>(std::min(a.box.width, b.box.width));
-  const bool is_stacked = across < -0.5 * narrower && down < 0.1 * height;
+  const bool is_above = across < -0.5 * narrower;
+  if (is_above && is_upright(a.box) && is_upright(b.box)) return false;
+  const bool is_stacked = is_above && down < 0.1 * height;
   const bool is_diagonal = -down < 0.5 * shorter && down < 0.15 * height && across < 0.1 * height;
   const bool is_short = shorter < 0.6 * height && down < 0.25 * height && across < 0.08 * height;
   return is_stacked || is_diagonal || is_short;

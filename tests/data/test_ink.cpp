@@ -282,5 +282,15 @@ TEST(Ink, ASmallRingBesideTallMarksIsWriting) {
   expect_box(marks[4].box, {330, 124, 20, 26}, 1);
 }
 
+TEST(Ink, DigitsAboveEachOtherAreTwoAndTheHalvesOfAnEightAreOne) {
+  Plane digits = sheet(200, 200), halves = digits;
+  outline(digits, {80, 30, 40, 60}, 6);
+  outline(digits, {80, 94, 40, 60}, 6);
+  EXPECT_EQ(find_marks(digits, true).size(), 2u);
+  outline(halves, {75, 50, 50, 46}, 6);
+  outline(halves, {75, 99, 50, 46}, 6);
+  EXPECT_EQ(find_marks(halves, true).size(), 1u);
+}
+
 }  // namespace
 }  // namespace weft::data

@@ -121,7 +121,7 @@ inline constexpr struct {
                   {PageKind::soft_shadow, "soft shadow"},
                   {PageKind::small, "small writing"},
                   {PageKind::edge, "dark edge of the sheet", 95},
-                  {PageKind::stacked, "one above the other", 80},
+                  {PageKind::stacked, "one above the other", 90},
                   {PageKind::unlike, "small digits beside tall ones"},
                   {PageKind::tight, "crop at the edge of the ink", 90},
                   {PageKind::tight_thick, "thick ink, crop at its edge", 75}};
