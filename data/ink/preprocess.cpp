@@ -180,10 +180,10 @@ Finding find_in(const GreyImage& image, Invert invert, const std::string& name) 
   return found;
 }
 
-// The mark with strokes as wide as MNIST's, where they would be hairlines in a box of this size and
-// fade between its pixels.
+// The mark with wider strokes, where they would be hairlines in a box of this size and fade between
+// its pixels. Strokes as wide as MNIST's would make letters, too, look familiar to a network.
 Plane without_hairlines(const Plane& ink, PictureSize box) {
-  constexpr double kHairline = 1.6, kStroke = 2;  // pixels of the box
+  constexpr double kHairline = 0.9, kStroke = 1.4;  // pixels of the box
   const double scale = std::min(static_cast<double>(box.width) / static_cast<double>(ink.width),
                                 static_cast<double>(box.height) / static_cast<double>(ink.height));
   const double width = scale * stroke_width(ink);
