@@ -8,7 +8,6 @@
 #include "data/folder/links.h"
 #include "data/picture/image.h"
 #include "data/sets/cifar.h"
-#include "data/sets/doubts.h"
 #include "data/tables/idx_files.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
@@ -134,9 +133,6 @@ Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
   dataset->source = path.string();
   dataset->fit = options.shape.fit;
   dataset->own_data = true;
-  for (const std::string& line : doubts_about(*dataset)) {
-    if (options.log && dataset->train.count > 0) options.log(line);
-  }
   return std::move(*dataset);
 }
 

@@ -16,7 +16,7 @@ namespace weft::data {
 //     (tables/tables.h).
 //   A folder of pictures for each class (folder/folder.h).
 // When it is none of them and only wraps another folder, that one is read, with a line that says
-// so, and so are doubts about the images (sets/doubts.h). A file is a table, an archive of them, or
+// so. A file is a table, an archive of them, or
 // one of four IDX files. The name of the data set is that of the outer folder or the file. A line
 // says how many symbolic links lead out of the folder (links.h). Throws data when `path` is neither
 // folder nor file or for what the readers refuse, and usage when the images have another shape than

@@ -139,6 +139,7 @@ std::string state_of(const data::DatasetInfo& info) {
 int run_own_info(const DataCommandFlags& flags) {
   const data::Dataset dataset = load_own(own_data_from(flags.data.own), flags.data.own,
                                          data::Holding::tenth, flags.json ? "off" : "auto");
+  tell_doubts(dataset);
   const data::ImageSet* sets[] = {&dataset.train, &dataset.validation, &dataset.test};
   std::vector<std::vector<std::int64_t>> counts(dataset.class_names.size(), {0, 0, 0});
   for (std::size_t set = 0; set < std::size(sets); ++set) {

@@ -223,6 +223,7 @@ int run_train(TrainFlags flags, models::TrainConfig config) {
                dataset, device);
     return 0;
   }
+  if (dataset.own_data && ranks.is_first()) tell_doubts(dataset);
   return with_memory_plan(config, dataset, device, [&] {
     models::Trainer trainer(config, dataset, run_dir, stream, device_data_limit(flags.device),
                             ranks, std::move(loaded.prepared));

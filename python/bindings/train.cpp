@@ -11,6 +11,7 @@
 
 #include "data/own_data.h"
 #include "data/sets/digits.h"
+#include "data/sets/doubts.h"
 #include "data/sets/mnist.h"
 #include "data/sets/shapes.h"
 #include "data/sets/statistics.h"
@@ -94,7 +95,9 @@ data::Dataset dataset_in(const std::string& folder, std::vector<std::string>& lo
   data::FolderOptions options;
   options.cache_folder = data::default_cache_folder();
   options.log = [&](const std::string& line) { log.push_back(line); };
-  return data::load_own_data(folder, options);
+  data::Dataset dataset = data::load_own_data(folder, options);
+  for (const std::string& line : data::doubts_about(dataset)) log.push_back(line);
+  return dataset;
 }
 
 data::Dataset dataset_named(const std::string& name, const std::string& data_dir,

@@ -165,7 +165,8 @@ TEST_F(OwnData, SetsAndWrappingsOfOthersAreRead) {
   EXPECT_EQ(event.at("test_images"), 12);
   EXPECT_EQ(info.err,
             "weft: passed over the folder __MACOSX, which is hidden or a program's own\n"
-            "weft: entered photos/, the only folder in zip\n");
+            "weft: entered photos/, the only folder in zip\n"
+            "weft: 2 of 2 classes have fewer than 10 training images: cat 6, dog 6\n");
 }
 
 // Folders that others gave, where they are at hand.
@@ -187,6 +188,20 @@ TEST_F(OwnData, FoldersFromOutside) {
     EXPECT_EQ(event.at("classes").at(1).at("class"), "dog");
     EXPECT_EQ(event.at("train_images"), counts[0]);
     EXPECT_EQ(event.at("test_images"), counts[1]);
+  }
+  const std::vector<std::pair<const char*, std::array<int, 3>>> files = {
+      {"data-csv-kaggle", {18, 2, 2}},
+      {"data-npz-keras", {20, 6, 2}},
+      {"data-emnist-letters", {26, 26, 26}},
+      {"data-torchvision-root", {20, 6, 2}}};
+  for (const auto& [name, counts] : files) {
+    SCOPED_TRACE(name);
+    const Outcome info = weft({"data", "info", "--data", (cases / name).string(), "--json"});
+    ASSERT_EQ(info.exit_code, 0) << info.err;
+    const nlohmann::json event = json_lines(info.out).at(0);
+    EXPECT_EQ(event.at("train_images"), counts[0]);
+    EXPECT_EQ(event.at("test_images"), counts[1]);
+    EXPECT_EQ(event.at("classes").size(), counts[2]);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "data/picture/image.h"
+#include "data/sets/doubts.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
@@ -107,6 +108,10 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
   own.label = flags.label.value_or(own.label);
   own.skip_broken = own.skip_broken || flags.skip_broken;
   return own;
+}
+
+void tell_doubts(const data::Dataset& dataset) {
+  for (const std::string& line : data::doubts_about(dataset)) print_notice(line);
 }
 
 data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, data::Holding holding,

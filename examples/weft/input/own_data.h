@@ -33,6 +33,9 @@ void add_sample_bits(CLI::App& app, std::optional<std::int64_t>& bits,
 // need --data and have none.
 models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own = {});
 
+// Doubts about the images (data/sets/doubts.h), a line each on stderr, before they train a network.
+void tell_doubts(const data::Dataset& dataset);
+
 // Reads it with a progress bar; `progress` is auto, on or off.
 data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, data::Holding holding,
                        const std::string& progress);
