@@ -30,7 +30,8 @@ std::vector<LibraryVersion> library_versions() {
   all.push_back({"libdeflate", LIBDEFLATE_VERSION_STRING, "", "1.14"});
 #endif
 #ifdef WEFT_WITH_LIBARCHIVE
-  all.push_back({"libarchive", ARCHIVE_VERSION_ONLY_STRING, archive_version_string() + sizeof("libarchive"), "3.6.2"});
+  all.push_back({"libarchive", ARCHIVE_VERSION_ONLY_STRING,
+                 archive_version_string() + sizeof("libarchive"), "3.6.2"});
 #endif
   return all;
 }

@@ -59,8 +59,9 @@ void write_new_folder(const std::filesystem::path& folder,
                       const std::function<void(const Directory&)>& write);
 
 // Writes the images as DIR/train/CLASS/N.png, DIR/test/CLASS/N.png and, where there are such,
-// DIR/val/CLASS/N.png, so that load_folder() reads the same pixels. Throws data when `folder` exists already, cannot be
-// written, or a class name is no name of a folder; then nothing is left there.
+// DIR/val/CLASS/N.png, so that load_folder() reads the same pixels. Throws data when `folder`
+// exists already, cannot be written, or a class name is no name of a folder; then nothing is left
+// there.
 void write_folder(const Dataset& dataset, const std::filesystem::path& folder);
 
 }  // namespace weft::data

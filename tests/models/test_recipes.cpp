@@ -20,7 +20,8 @@ TEST(Recipes, AreValidAndNameTheirNetwork) {
     EXPECT_GT(make_network(config.network)->parameter_count(), 0) << info.name;
     EXPECT_FALSE(config.limit_train) << info.name;
   }
-  EXPECT_TRUE(test::throws(ErrorKind::usage, "unknown recipe 'slow'; known: fast, accurate, photographs",
+  EXPECT_TRUE(test::throws(ErrorKind::usage,
+                           "unknown recipe 'slow'; known: fast, accurate, photographs",
                            [] { recipe_config("slow"); }));
 }
 
