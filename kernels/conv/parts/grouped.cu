@@ -17,6 +17,7 @@ namespace weft::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kLeastBlocks = 4;  // of a multiprocessor; without it sm_80 spills 16 bytes
 
 // The extents of a plane fit in 31 bits; the number of planes need not.
 struct Shape {
@@ -60,7 +61,7 @@ struct Place {
 };
 
 template <class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kLeastBlocks)
     forward_kernel(float* __restrict__ y, const float* __restrict__ x, const float* __restrict__ w,
                    const float* __restrict__ bias, Shape d, Index count, bool relu) {
   const Index step = static_cast<Index>(device::grid_threads());
