@@ -272,8 +272,7 @@ TEST_F(Photographs, PagesOfEveryKindAreRead) {
       wrong += std::min(written[i].size(), edits(written[i], found[i]));
     }
     std::printf("%zu of %zu digits  %s\n", all - wrong, all, drawn.name);
-    EXPECT_LE(100 * wrong, static_cast<std::size_t>(100 - drawn.least) * all)
-        << drawn.name;
+    EXPECT_LE(100 * wrong, static_cast<std::size_t>(100 - drawn.least) * all) << drawn.name;
   }
 }
 
