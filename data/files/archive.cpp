@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #ifdef WEFT_WITH_LIBARCHIVE
 #include <archive.h>
 #include <archive_entry.h>
@@ -32,9 +33,8 @@ using Reader = std::unique_ptr<archive, Closer>;
 
 Error bad_archive(const std::string& where, archive* reader) {
   const char* why = archive_error_string(reader);
-  return Error(
-      ErrorKind::data,
-      str(where, ": the archive cannot be read: ", why == nullptr ? "it is damaged" : why));
+  return Error(ErrorKind::data, str(where, ": the archive cannot be read: ",
+                                    why == nullptr ? "it is damaged" : printable(why)));
 }
 
 // A damaged part is an error, and so is what libarchive could only read with a warning.
@@ -81,7 +81,7 @@ std::vector<ArchivedFile> read_archive(std::span<const std::uint8_t> bytes, std:
     const char* path = archive_entry_pathname(entry);
     if (path == nullptr || archive_entry_filetype(entry) != AE_IFREG || !wanted(path)) continue;
     ArchivedFile file{path, {}};
-    file.bytes = read_entry(reader.get(), limit, str(where, "/", file.name));
+    file.bytes = read_entry(reader.get(), limit, str(where, "/", printable(file.name)));
     limit -= file.bytes.size();
     files.push_back(std::move(file));
   }

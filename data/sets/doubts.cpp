@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace {
@@ -19,7 +20,8 @@ std::string few_images_line(const Dataset& dataset) {
   std::size_t few = 0;
   for (std::size_t label = 0; label < counts.size(); ++label) {
     if (counts[label] >= kFewImages || ++few > kMostNames) continue;
-    names += str(names.empty() ? "" : ", ", dataset.class_names[label], " ", counts[label]);
+    names +=
+        str(names.empty() ? "" : ", ", printable(dataset.class_names[label]), " ", counts[label]);
   }
   if (few == 0) return "";
   return str(few, " of ", counts.size(), few == 1 ? " classes has" : " classes have",

@@ -50,8 +50,8 @@ std::map<std::string, std::int32_t> classes_of(const LabelledValues& training,
     }
   }
   if (classes.size() < 2) {
-    throw bad(training.where,
-              str("every label is ", classes.begin()->first, ", expected at least 2 classes"));
+    throw bad(training.where, str("every label is ", printable(classes.begin()->first),
+                                  ", expected at least 2 classes"));
   }
   for (const auto& [name, label] : classes) names.push_back(name);
   if (std::all_of(names.begin(), names.end(), [](const auto& name) { return number_of(name); })) {
@@ -180,8 +180,8 @@ std::string found_text(const LabelledValues& values, const std::vector<std::stri
           ? ""
           : fmt::format(", where {:g} is black and {:g} is white", scale.black, scale.white);
   return fmt::format("{} images of {} classes, {} to {}, {}, values {:g} to {:g}{}, in {}",
-                     values.count, names.size(), names.front(), names.back(), shape_text(values),
-                     range.low, range.high, scaling, values.where);
+                     values.count, names.size(), printable(names.front()), printable(names.back()),
+                     shape_text(values), range.low, range.high, scaling, values.where);
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ struct Pair {
   void take(NamedArray array, Kind kind) {
     std::optional<NamedArray>& place = kind == Kind::images ? images : labels;
     if (place) {
-      throw bad(array.where, str("'", array.name, "' and '", place->name, "' are both the ",
+      throw bad(array.where, str(shown(array.name), " and ", shown(place->name), " are both the ",
                                  kind == Kind::images ? "images" : "labels", " of one set"));
     }
     place = std::move(array);

@@ -13,6 +13,7 @@
 #include "data/tables/emnist.h"
 #include "data/tables/named_arrays.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -197,7 +198,7 @@ class TableLoader {
       const std::string full = is_unnamed  ? stem_of(source.name)
                                : tells_set ? name
                                            : str(stem_of(source.name), "_", name);
-      add_array(full, str(source.where, ": ", member.name), member.bytes);
+      add_array(full, str(source.where, ": ", printable(member.name)), member.bytes);
     }
   }
 
@@ -261,8 +262,8 @@ std::vector<Source> sources_in(const fs::path& path) {
   }
   const Bytes archive = read_file(path, kMostTableBytes);
   for (ArchivedFile& file : read_archive(archive, kMostTableBytes, is_wanted, path.string())) {
-    sources.push_back({file.name, str(path.string(), ": ", file.name), kind_of(file.name),
-                       std::move(file.bytes)});
+    sources.push_back({file.name, str(path.string(), ": ", printable(file.name)),
+                       kind_of(file.name), std::move(file.bytes)});
   }
   if (sources.empty()) throw bad(path.string(), str("no ", kTableFormats, " in this archive"));
   return sources;
