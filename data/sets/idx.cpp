@@ -116,6 +116,7 @@ ImageSet join_images_and_labels(IdxArray images, IdxArray labels, int classes) {
 }
 
 void transpose_images(ImageSet& set) {
+  if (set.images.empty()) return;
   const std::size_t height = static_cast<std::size_t>(set.height);
   const std::size_t width = static_cast<std::size_t>(set.width);
   Bytes swapped(height * width);

@@ -255,8 +255,8 @@ CsvImages read_csv(std::string_view text, const std::string& label, const std::s
     if (!is_blank_line(row)) reader.read(row, line);
   }
   CsvImages images = reader.finish(shape);
-  if (columns.uses.front() == ColumnUse::label) images.label = "first";
-  if (columns.uses.back() == ColumnUse::label) images.label = "last";
+  if (columns.uses[first_used(columns.uses)] == ColumnUse::label) images.label = "first";
+  if (columns.uses[last_used(columns.uses)] == ColumnUse::label) images.label = "last";
   return images;
 }
 

@@ -51,6 +51,20 @@ bool is_square(std::size_t values) {
   return false;
 }
 
+// 0, 1, 2, ... as pandas writes above columns without names, behind an empty field where it writes
+// the numbers of the rows too.
+bool counts_columns(const Fields& header) {
+  const std::size_t begin = !header.empty() && header.front().empty() ? 1 : 0;
+  for (std::size_t i = begin; i < header.size(); ++i) {
+    if (header[i] != std::to_string(i - begin)) return false;
+  }
+  return header.size() > begin + 1;
+}
+
+bool is_used(ColumnUse use) {
+  return use != ColumnUse::unused && use != ColumnUse::set;
+}
+
 // What a sample says about one column.
 struct ColumnLook {
   std::set<std::string_view> values;
@@ -113,8 +127,8 @@ class Chooser {
   }
 
   std::size_t asked_column() const {
-    if (asked_ == "first") return 0;
-    if (asked_ == "last") return columns_ - 1;
+    if (asked_ == "first") return first_used(uses_);
+    if (asked_ == "last") return last_used(uses_);
     const auto found = std::find(header_.begin(), header_.end(), std::string_view(asked_));
     if (found == header_.end()) {
       throw Error(ErrorKind::usage,
@@ -129,17 +143,18 @@ class Chooser {
     const auto values =
         static_cast<std::size_t>(std::count(uses_.begin(), uses_.end(), ColumnUse::value));
     if (is_square(values) && !is_square(values - 1)) return;  // no column is left for a label
-    const ColumnLook first = look_at(rows_, 0), last = look_at(rows_, columns_ - 1);
+    const std::size_t front = first_used(uses_), back = last_used(uses_);
+    const ColumnLook first = look_at(rows_, front), last = look_at(rows_, back);
     const auto may_label = [](const ColumnLook& look) {
       return look.is_text || (look.is_whole && look.values.size() > 1);
     };
     const bool first_may = may_label(first), last_may = may_label(last);
     if (first.is_text != last.is_text) {
-      uses_[first.is_text ? 0 : columns_ - 1] = ColumnUse::label;
+      uses_[first.is_text ? front : back] = ColumnUse::label;
     } else if (first_may != last_may) {
-      uses_[first_may ? 0 : columns_ - 1] = ColumnUse::label;
+      uses_[first_may ? front : back] = ColumnUse::label;
     } else if (!usual_.empty()) {
-      uses_[usual_ == "first" ? 0 : columns_ - 1] = ColumnUse::label;
+      uses_[usual_ == "first" ? front : back] = ColumnUse::label;
     } else {
       throw Error(ErrorKind::data,
                   str(where_, ": which of its ", columns_, " columns is the label? ",
@@ -157,6 +172,16 @@ class Chooser {
 
 }  // namespace
 
+std::size_t first_used(const std::vector<ColumnUse>& uses) {
+  const auto found = std::find_if(uses.begin(), uses.end(), is_used);
+  return found == uses.end() ? 0 : static_cast<std::size_t>(found - uses.begin());
+}
+
+std::size_t last_used(const std::vector<ColumnUse>& uses) {
+  const auto found = std::find_if(uses.rbegin(), uses.rend(), is_used);
+  return static_cast<std::size_t>(uses.rend() - found) - (found == uses.rend() ? 0 : 1);
+}
+
 bool TableColumns::has(ColumnUse use) const {
   return std::find(uses.begin(), uses.end(), use) != uses.end();
 }
@@ -167,10 +192,10 @@ TableColumns columns_of(std::string_view first, const std::vector<std::string_vi
   TableColumns columns;
   columns.delimiter = delimiter_of(first);
   Fields header = fields_of(first, columns.delimiter);
-  columns.has_header =
-      are_names(header) || std::any_of(header.begin(), header.end(), [](std::string_view field) {
-        return field.size() > 1 && holds(kLabelNames, small(field));
-      });
+  columns.has_header = are_names(header) || counts_columns(header) ||
+                       std::any_of(header.begin(), header.end(), [](std::string_view field) {
+                         return field.size() > 1 && holds(kLabelNames, small(field));
+                       });
   if (!columns.has_header) header.clear();
   std::vector<Fields> rows;
   if (!columns.has_header) rows.push_back(fields_of(first, columns.delimiter));

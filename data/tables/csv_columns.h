@@ -17,6 +17,10 @@ enum class ColumnUse : std::uint8_t {
   unused  // a number or a name of the row
 };
 
+// The first and the last column that holds pixels or the label.
+std::size_t first_used(const std::vector<ColumnUse>& uses);
+std::size_t last_used(const std::vector<ColumnUse>& uses);
+
 struct TableColumns {
   char delimiter = ',';
   bool has_header = false;
@@ -28,11 +32,12 @@ struct TableColumns {
 // From the first line and a sample of those below it. `label` is "first", "last", a name in the
 // header, or empty. `usual` is "first", "last" or empty: where the label stands in a table beside
 // this one, which decides where this one does not tell. Names in a header tell by themselves:
-// label, class, target or the like; Usage or split; id or index. Without a header the label stands
-// in the first or the last column: in the one that holds text, or whole numbers of 2 values or more
-// where the other one has a single value, as the corner of a picture has. Where as many columns as
-// a square of pixels has are left without a label, there is none. Throws data, with `where`, when
-// the columns cannot be told, and usage when the table has no such `label`.
+// label, class, target or the like; Usage or split; id or index. Numbers from 0 on are a header,
+// too: pandas writes such. Without a name for it the label stands in the first or the last column:
+// in the one that holds text, or whole numbers of 2 values or more where the other one has a single
+// value, as the corner of a picture has. Where as many columns as a square of pixels has are left
+// without a label, there is none. Throws data, with `where`, when the columns cannot be told, and
+// usage when the table has no such `label`.
 TableColumns columns_of(std::string_view first, const std::vector<std::string_view>& sample,
                         const std::string& label, const std::string& usual,
                         const std::string& where);

@@ -44,8 +44,9 @@ void separate_channels(LabelledValues& values);
 // is taken for 1, up to 16 for 16, up to 255 for 255, up to 65535 for 65535. From -1 to 1, -1 is
 // black. Without a test set the validation set is one, or else a tenth of each class is, always of
 // the same rows; with Holding::nothing all rows are the test set. Lines tell what was found. Throws
-// data for labels that the training set lacks, for sets of other shapes, for fewer than 2 or more
-// than kMaxClasses classes, and for values that are not finite or outside of these ranges.
+// data for labels that the training set lacks, and for sets of other shapes. It does so too for
+// fewer than 2 or more than kMaxClasses classes, and for values that are not finite or outside of
+// these ranges.
 Dataset dataset_of(LabelledSets sets, const FolderOptions& options);
 
 }  // namespace weft::data

@@ -7,8 +7,8 @@
 
 #include "data/files/archive.h"
 #include "data/files/file_io.h"
-#include "data/files/host_memory.h"
 #include "data/folder/layout.h"
+#include "data/sets/idx.h"
 #include "data/tables/csv.h"
 #include "data/tables/emnist.h"
 #include "data/tables/named_arrays.h"
@@ -103,7 +103,13 @@ class TableLoader {
     } else {
       return std::nullopt;
     }
-    return dataset_of(std::move(sets), options_);
+    Dataset dataset = dataset_of(std::move(sets), options_);
+    if (is_emnist_) {
+      for (ImageSet* set : {&dataset.train, &dataset.validation, &dataset.test}) {
+        transpose_images(*set);
+      }
+    }
+    return dataset;
   }
 
  private:
@@ -129,7 +135,11 @@ class TableLoader {
     }
     usual_label_ = images.label;
     const std::string stem = stem_of(source.name);
-    if (is_emnist(stem)) turn_emnist(images.values, stem);
+    if (is_emnist(stem)) {
+      say(str(source.where, " is EMNIST by its name: rows and columns are exchanged"));
+      is_emnist_ = true;
+      for (std::string& label : images.values.labels) label = emnist_class(stem, label);
+    }
     if (images.sets.empty()) {
       tables_.push_back({std::move(images.values), set_of(stem)});
       return;
@@ -157,27 +167,6 @@ class TableLoader {
       ++part.count;
     }
     return part;
-  }
-
-  void turn_emnist(LabelledValues& values, const std::string& stem) const {
-    say(str(values.where, " is EMNIST by its name: rows and columns are exchanged"));
-    const auto turn = [&](auto& of) {
-      auto turned = of;
-      const auto height = static_cast<std::size_t>(values.height);
-      const auto width = static_cast<std::size_t>(values.width);
-      for (std::size_t image = 0; image + height * width <= of.size(); image += height * width) {
-        for (std::size_t y = 0; y < height; ++y) {
-          for (std::size_t x = 0; x < width; ++x) {
-            turned[image + x * height + y] = of[image + y * width + x];
-          }
-        }
-      }
-      of = std::move(turned);
-    };
-    turn(values.bytes);
-    turn(values.floats);
-    std::swap(values.height, values.width);
-    for (std::string& label : values.labels) label = emnist_class(stem, label);
   }
 
   void add_array(const std::string& name, const std::string& where, const Bytes& bytes) {
@@ -221,6 +210,7 @@ class TableLoader {
 
   const FolderOptions& options_;
   std::string usual_label_;
+  bool is_emnist_ = false;
   std::vector<Table> tables_;
   std::vector<NamedArray> arrays_;
 };

@@ -60,6 +60,24 @@ TEST_F(Csv, TheLabelMayStandLastOrAnywhereInAHeader) {
                      [&] { load("open.csv", options); });
 }
 
+// DataFrame.to_csv() with its defaults: a header of numbers, and the numbers of the rows in front.
+TEST_F(Csv, PandasWritesNumbersAboveAndBeside) {
+  std::string plain = "0,1,2,3,4\n", numbered = ",0,1,2,3,4\n";
+  for (int i = 0; i < 12; ++i) {
+    plain += row(i + 2, std::to_string(i % 3));
+    numbered += std::to_string(i) + "," + row(i + 2, std::to_string(i % 3));
+  }
+  write("plain.csv", plain);
+  write("numbered.csv", numbered);
+  for (const char* name : {"plain.csv", "numbered.csv"}) {
+    const Dataset dataset = load(name);
+    EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"0", "1", "2"})) << name;
+    EXPECT_EQ(dataset.train.count + dataset.test.count, 12) << name;
+    EXPECT_EQ(dataset.train.pixels(), 4) << name;
+    EXPECT_TRUE(said("values 0 to 132")) << lines_;
+  }
+}
+
 TEST_F(Csv, LabelsAreSortedAsNumbersAndMayHaveGaps) {
   std::string text;
   for (int i = 0; i < 24; ++i) text += row(i, std::to_string(i % 3 == 0 ? 10 : i % 3));
