@@ -124,9 +124,13 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& where) {
   const std::span<const std::byte> text = file.subspan(range.begin, range.size);
   const NpyHeader header =
       parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
-  const std::span<const std::byte> data = file.subspan(range.begin + range.size);
-  check_length(header, data.size(), where);
-  NpyArray array{header.dtype, header.shape, {data.begin(), data.end()}};
+  return npy_array(header, file.subspan(range.begin + range.size), where);
+}
+
+NpyArray npy_array(const NpyHeader& header, std::span<const std::byte> elements,
+                   const std::string& where) {
+  check_length(header, elements.size(), where);
+  NpyArray array{header.dtype, header.shape, {elements.begin(), elements.end()}};
   finish(array, header);
   return array;
 }

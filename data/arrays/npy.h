@@ -35,6 +35,9 @@ std::size_t npy_element_bytes(std::string_view dtype);
 NpyArray read_npy(const std::string& path);
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& where);
 bool is_npy(std::span<const std::byte> file);  // by its magic number
+// The same of elements that lie elsewhere than behind their header.
+NpyArray npy_array(const struct NpyHeader& header, std::span<const std::byte> elements,
+                   const std::string& where);
 
 // Version 1, aligned to 64 bytes as NumPy does it; crash-safe as write_file_atomically() is. Throws
 // usage when the bytes are not as many as dtype and shape say.

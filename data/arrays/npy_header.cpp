@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstring>
 
 #include "data/arrays/npy.h"
 #include "engine/error.h"
@@ -17,6 +16,42 @@ namespace {
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", what));
+}
+
+Error bad_header(const std::string& where, const std::string& what) {
+  return bad(where, "npy header: " + what);
+}
+
+void set_npy_type(NpyHeader& header, std::string_view descr, const std::string& where) {
+  std::string_view type = descr;
+  const bool has_order =
+      !type.empty() && std::string_view("<>=|").find(type[0]) != std::string_view::npos;
+  header.big_endian = has_order && type[0] == '>';
+  if (has_order) type.remove_prefix(1);
+  if (type == "b1") type = "u1";
+  header.half = type == "f2";
+  if (header.half) type = "u2";
+  constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4",
+                                         "i8", "u1", "u2", "u4", "u8"};
+  const auto* const known = std::find(std::begin(kKnown), std::end(kKnown), type);
+  if (known == std::end(kKnown)) {
+    throw bad_header(where, str("elements of type ", shown(descr),
+                                " are not supported (expected integers, f2, f4 or f8)"));
+  }
+  header.dtype = *known;
+}
+
+void set_data_bytes(NpyHeader& header, const std::string& where) {
+  std::size_t bytes = npy_element_bytes(header.dtype);
+  const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
+  for (const std::int64_t extent : header.shape) {
+    if (empty) break;
+    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) ||
+        bytes > static_cast<std::size_t>(INT64_MAX)) {
+      throw bad_header(where, "shape asks for more than 2^63 bytes");
+    }
+  }
+  header.data_bytes = empty ? 0 : bytes;
 }
 
 class HeaderReader {
@@ -50,22 +85,12 @@ class HeaderReader {
     if (!has_descr_ || !has_order_ || !has_shape_) {
       throw fail("descr, fortran_order and shape are not all there");
     }
-    std::size_t bytes = npy_element_bytes(header_.dtype);
-    const bool empty =
-        std::find(header_.shape.begin(), header_.shape.end(), 0) != header_.shape.end();
-    for (const std::int64_t extent : header_.shape) {
-      if (empty) break;
-      if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes) ||
-          bytes > static_cast<std::size_t>(INT64_MAX)) {
-        throw fail("shape asks for more than 2^63 bytes");
-      }
-    }
-    header_.data_bytes = empty ? 0 : bytes;
+    set_data_bytes(header_, where_);
     return std::move(header_);
   }
 
  private:
-  Error fail(const std::string& what) const { return bad(where_, "npy header: " + what); }
+  Error fail(const std::string& what) const { return bad_header(where_, what); }
   std::string rest() const {
     return at_ < text_.size() ? shown(text_.substr(at_)) : std::string("its end");
   }
@@ -115,21 +140,7 @@ class HeaderReader {
       throw fail("records of several fields are not supported, save one field of them");
     }
     const std::string descr = string();
-    std::string_view type = descr;
-    const bool has_order = !type.empty() && std::strchr("<>=|", type[0]) != nullptr;
-    header_.big_endian = has_order && type[0] == '>';
-    if (has_order) type.remove_prefix(1);
-    if (type == "b1") type = "u1";
-    header_.half = type == "f2";
-    if (header_.half) type = "u2";
-    constexpr std::string_view kKnown[] = {"f4", "f8", "i1", "i2", "i4",
-                                           "i8", "u1", "u2", "u4", "u8"};
-    const auto* const known = std::find(std::begin(kKnown), std::end(kKnown), type);
-    if (known == std::end(kKnown)) {
-      throw fail(str("elements of type ", shown(descr),
-                     " are not supported (expected integers, f2, f4 or f8)"));
-    }
-    header_.dtype = *known;
+    set_npy_type(header_, descr, where_);
   }
 
   void set_shape() {
@@ -192,6 +203,16 @@ NpyTextRange find_npy_header(std::span<const std::byte> first, std::uint64_t fil
 
 NpyHeader parse_npy_header(std::string_view text, const std::string& where) {
   return HeaderReader(text, where).read();
+}
+
+NpyHeader npy_header_of(std::string_view descr, bool fortran_order, std::vector<std::int64_t> shape,
+                        const std::string& where) {
+  NpyHeader header;
+  set_npy_type(header, descr, where);
+  header.fortran_order = fortran_order;
+  header.shape = std::move(shape);
+  set_data_bytes(header, where);
+  return header;
 }
 
 }  // namespace weft::data

@@ -32,5 +32,9 @@ struct NpyTextRange {
 NpyTextRange find_npy_header(std::span<const std::byte> first, std::uint64_t file_bytes,
                              const std::string& where);
 NpyHeader parse_npy_header(std::string_view text, const std::string& where);
+// The header of an array whose type, order and shape are told elsewhere. `descr` is written as in
+// the dictionary.
+NpyHeader npy_header_of(std::string_view descr, bool fortran_order, std::vector<std::int64_t> shape,
+                        const std::string& where);
 
 }  // namespace weft::data
