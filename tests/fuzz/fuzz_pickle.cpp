@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "data/files/pickle.h"
+#include "data/pickle/pickle.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pickles of Python 2 and 3 in every protocol, those of NumPy and PyTorch, and what is refused.
-#include "data/files/pickle.h"
+#include "data/pickle/pickle.h"
 
 #include "data/files/file_io.h"
 #include "data/files/gzip.h"

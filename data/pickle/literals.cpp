@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "data/files/pickle/values.h"
+#include "data/pickle/values.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

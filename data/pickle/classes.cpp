@@ -5,7 +5,7 @@
 #include <array>
 
 #include "data/arrays/npy_header.h"
-#include "data/files/pickle/values.h"
+#include "data/pickle/values.h"
 #include "engine/error.h"
 #include "engine/text.h"
 

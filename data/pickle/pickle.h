@@ -3,7 +3,7 @@
 //
 // A pickle is a program for a small machine that can call any function of Python. This reader
 // runs none of them: it knows the operations that build values, and a list of harmless classes
-// whose values it makes itself (pickle/classes.cpp). Any other operation or class is refused by its
+// whose values it makes itself (classes.cpp). Any other operation or class is refused by its
 // name. The format is described in CPython's Lib/pickletools.py, and what PyTorch writes in
 // torch/serialization.py and torch/_utils.py.
 #pragma once

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "data/files/pickle.h"
+#include "data/pickle/pickle.h"
 
 namespace weft::data::pickle {
 
