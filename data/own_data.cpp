@@ -11,6 +11,7 @@
 #include "data/tables/idx_files.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::data {
 namespace fs = std::filesystem;
@@ -18,25 +19,32 @@ namespace {
 
 // Are there pictures in a folder of the folder, or one further down? Then tables beside them are
 // not the data.
-bool has_folders_of_pictures(const fs::path& folder) {
-  const auto any_holds = [](const fs::path& in, const auto& holds) {
+bool has_folders_of_pictures(const TreePath& folder) {
+  const auto any_holds = [](const TreePath& in, const auto& holds) {
     const std::vector<std::string> names = list_folder(in).folders;
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return holds(in / name); });
   };
-  const auto holds_pictures = [](const fs::path& in) { return has_pictures(list_folder(in)); };
-  return any_holds(folder, [&](const fs::path& in) {
+  const auto holds_pictures = [](const TreePath& in) { return has_pictures(list_folder(in)); };
+  return any_holds(folder, [&](const TreePath& in) {
     return holds_pictures(in) || any_holds(in, holds_pictures);
   });
 }
 
-std::optional<Dataset> load_files(const fs::path& path, const FolderOptions& options) {
-  if (std::optional<Dataset> dataset = load_idx_files(path)) return dataset;
-  std::error_code unknown;
-  if (!fs::is_directory(path, unknown)) return load_tables(path, options);
-  if (std::optional<Dataset> dataset = load_cifar(path)) return dataset;
-  if (!holds_tables(path) || has_folders_of_pictures(path)) return std::nullopt;
-  return load_tables(path, options);
+// What the folder, or the root of an archive, holds beside folders of pictures.
+std::optional<Dataset> load_files(const TreePath& folder, const FolderOptions& options) {
+  if (std::optional<Dataset> dataset = load_idx_files(folder)) return dataset;
+  if (std::optional<Dataset> dataset = load_cifar(folder)) return dataset;
+  if (!holds_tables(folder) || has_folders_of_pictures(folder)) return std::nullopt;
+  return load_tables(folder, options);
+}
+
+// A file is one of four IDX files, or a table.
+std::optional<Dataset> load_file(const fs::path& file, const FolderOptions& options) {
+  const std::string name = file.filename().string();
+  if (!is_idx_name(name)) return load_tables(file, options);
+  const fs::path folder = file.parent_path();
+  return load_idx_files(folder.empty() ? "." : folder, name);
 }
 
 // Files of other programs, by their endings.
@@ -57,12 +65,19 @@ void refuse_unread(const fs::path& path) {
 }
 
 // What a folder without any data set holds instead.
-void refuse_empty(const fs::path& folder) {
+void refuse_empty(const TreePath& folder) {
   const Listing listing = list_folder(folder);
   if (!listing.folders.empty() || listing.files.empty() || has_pictures(listing)) return;
-  for (const std::string& file : listing.files) refuse_unread(folder / file);
+  for (const std::string& file : listing.files) {
+    refuse_unread((folder / file).string());
+    if (has_archive_ending(file)) {
+      throw Error(ErrorKind::data, str((folder / file).string(),
+                                       ": an archive in another one, or in a folder: give --data ",
+                                       "the inner one"));
+    }
+  }
   throw Error(ErrorKind::data,
-              str(folder.string(), " holds ", listing.files.front(),
+              str(folder.string(), " holds ", printable(listing.files.front()),
                   listing.files.size() == 1
                       ? std::string(" alone")
                       : str(" and ", listing.files.size() - 1, " more files, but no data"),
@@ -76,7 +91,7 @@ bool is_set_name(const std::string& folder) {
   return set && set->prefix.empty();
 }
 
-void check_shape(const ImageSet& set, const PictureShape& shape, const fs::path& path) {
+void check_shape(const ImageSet& set, const PictureShape& shape, const TreePath& path) {
   if ((shape.channels == 0 || shape.channels == set.channels) &&
       (shape.height == 0 || (shape.height == set.height && shape.width == set.width))) {
     return;
@@ -109,10 +124,12 @@ Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
                 str(path.string(), " is a picture: expected a folder with a folder ",
                     "of pictures for each class, or a table"));
   }
+  const bool is_archive = !is_folder && has_archive_ending(path);
   if (!is_folder) refuse_unread(path);
   if (is_folder) judge_links(path, links_out_of(path), options.links, options.log);
-  fs::path inner = path;
-  std::optional<Dataset> dataset = load_files(inner, options);
+  const bool is_tree = is_folder || is_archive;
+  TreePath inner = is_archive ? open_archive(path) : TreePath(path);
+  std::optional<Dataset> dataset = is_tree ? load_files(inner, options) : load_file(path, options);
   // An archive often unpacks into one folder, which holds all.
   constexpr int kMostWrappings = 8;  // a symbolic link may make them endless
   for (int i = 0; i < kMostWrappings && !dataset; ++i) {
@@ -121,7 +138,8 @@ Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
     const std::string passed_over = passed_over_line(list_folder(inner).passed_over);
     if (options.log && !passed_over.empty()) options.log(passed_over);
     if (options.log) options.log(str("entered ", *name, "/, the only folder in ", inner.string()));
-    dataset = load_files(inner /= *name, options);
+    inner = inner / *name;
+    dataset = load_files(inner, options);
   }
   if (!dataset) {
     refuse_empty(inner);

@@ -9,15 +9,15 @@
 
 namespace weft::data {
 
-// Reads the folder as the first of these that it is:
+// Reads a folder as the first of these that it is:
 //   IDX files of any size, without a checksum (tables/idx_files.h).
 //   CIFAR-10 or CIFAR-100 (sets/cifar.h).
 //   Tables and arrays: CSV, .npy and .npz files, where no folder in it holds pictures
 //     (tables/tables.h).
 //   A folder of pictures for each class (folder/folder.h).
 // When it is none of them and only wraps another folder, that one is read, with a line that says
-// so. A file is a table, an archive of them, or
-// one of four IDX files. The name of the data set is that of the outer folder or the file. A line
+// so. An archive (trees/file_tree.h) is read as a folder is. Another file is a table or one of four
+// IDX files. The name of the data set is that of the outer folder or the file. A line
 // says how many symbolic links lead out of the folder (links.h). Throws data when `path` is neither
 // folder nor file or for what the readers refuse, and usage when the images have another shape than
 // the one asked for.

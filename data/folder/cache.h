@@ -31,7 +31,7 @@ struct CacheEntry {
 
 // The place and the key of this folder with these options. The place depends on the folder and the
 // options, so that a folder which changed replaces its old file.
-CacheEntry cache_entry(const std::filesystem::path& folder, const PictureTree& tree,
+CacheEntry cache_entry(const TreePath& folder, const PictureTree& tree,
                        const FolderOptions& options);
 
 // Nothing when the file is missing, has another key, is damaged or is too large for memory.

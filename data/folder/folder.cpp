@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -43,16 +44,20 @@ std::vector<const PictureFile*> all_of(const PictureTree& tree) {
   return files;
 }
 
-// Runs work(i) for 0 <= i < count on every core. The caller's thread reports how many are done.
+// Runs work(file) for all files of a stream on every core. The caller's thread reports how many are
+// done.
 template <class Work>
-void on_all_cores(std::size_t count, const FolderOptions& options, Work work) {
-  std::atomic<std::size_t> next{0}, done{0};
+void on_all_cores(FileStream& stream, std::size_t count, const FolderOptions& options, Work work) {
+  std::atomic<std::size_t> done{0};
+  std::atomic<bool> ends{false};
   std::exception_ptr failure;
   std::mutex guard;
   const auto run = [&](bool reports) {
     try {
-      for (std::size_t i; (i = next++) < count; ++done) {
-        work(i);
+      for (; !ends; ++done) {
+        const std::optional<FileStream::File> file = stream.next();
+        if (!file) return;
+        work(*file);
         if (reports && options.progress) {
           options.progress(static_cast<std::int64_t>(done) + 1, static_cast<std::int64_t>(count));
         }
@@ -60,7 +65,7 @@ void on_all_cores(std::size_t count, const FolderOptions& options, Work work) {
     } catch (...) {
       const std::lock_guard lock(guard);
       failure = std::current_exception();
-      next = count;
+      ends = true;
     }
   };
   std::vector<std::thread> helpers;
@@ -119,7 +124,7 @@ PictureShape shape_for(const PictureShape& wanted, const std::vector<Look>& look
 
 class Decoder {
  public:
-  Decoder(const fs::path& folder, const PictureTree& tree, const FolderOptions& options)
+  Decoder(const TreePath& folder, const PictureTree& tree, const FolderOptions& options)
       : folder_(folder),
         options_(options),
         files_(all_of(tree)),
@@ -144,26 +149,50 @@ class Decoder {
     constexpr std::size_t kLooks = 32;
     if (options_.shape.channels > 0 && options_.shape.height > 0) return options_.shape;
     const std::size_t count = std::min(kLooks, files_.size());
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < count; ++i) chosen.push_back(i * files_.size() / count);
     std::vector<Look> looks(count);
-    on_all_cores(count, {}, [&](std::size_t i) {
-      Bytes ignored;
-      looks[i] = read(*files_[i * files_.size() / count], {3, 1, 1}, ignored);
-    });
+    read(chosen, {3, 1, 1}, {}, [&](std::size_t i, Look look, const Bytes&) { looks[i] = look; });
     return shape_for(options_.shape, looks, 0);
   }
 
-  // `shape` has all its extents.
-  Look read(const PictureFile& file, const PictureShape& shape, Bytes& planes) const {
+  // Calls take(i, look, planes) for each of the chosen files, chosen[i], on every core. `shape` has
+  // all its extents.
+  template <class Take>
+  void read(const std::vector<std::size_t>& chosen, const PictureShape& shape,
+            const FolderOptions& options, Take take) const {
+    std::vector<std::size_t> places;
+    std::vector<std::string> paths;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const PictureFile& file = *files_[chosen[i]];
+      if (!file.problem.empty()) {
+        Look broken;
+        broken.problem = file.problem;
+        take(i, broken, {});
+        continue;
+      }
+      places.push_back(i);
+      paths.push_back(file.path);
+    }
+    const std::unique_ptr<FileStream> stream = folder_.open(std::move(paths), kMaxImageFileBytes);
+    on_all_cores(*stream, places.size(), options, [&](const FileStream::File& file) {
+      const std::size_t place = places[file.index];
+      Bytes planes;
+      const Look look = decode(file, *files_[chosen[place]], shape, planes);
+      take(place, look, planes);
+    });
+  }
+
+  Look decode(const FileStream::File& file, const PictureFile& picture, const PictureShape& shape,
+              Bytes& planes) const {
     Look broken;
     broken.problem = file.problem;
-    if (!broken.problem.empty()) return broken;
+    broken.has_bytes = file.problem.empty();
+    if (!broken.has_bytes) return broken;
     try {
-      const fs::path path = folder_ / file.path;
-      broken.has_bytes = false;
-      const Bytes bytes = read_file(path, kMaxImageFileBytes);
-      broken.has_bytes = true;
-      FittedFile fitted = decode_fitted(bytes, path.string(), shape.channels, shape.height,
-                                        shape.width, shape.fit, shape.sample_bits);
+      FittedFile fitted =
+          decode_fitted(file.bytes, (folder_ / picture.path).string(), shape.channels, shape.height,
+                        shape.width, shape.fit, shape.sample_bits);
       planes = std::move(fitted.planes);
       return {fitted.width, fitted.height, fitted.has_colour, fitted.depth};
     } catch (const Error& error) {
@@ -180,12 +209,14 @@ class Decoder {
                    options_.memory > 0 ? options_.memory : available_memory(),
                    "choose a smaller --image-size, or fewer pictures");
     pixels_.resize(files_.size() * bytes);
-    on_all_cores(files_.size(), options_, [&](std::size_t i) {
-      Bytes planes;
-      looks_[i] = read(*files_[i], shape, planes);
-      if (looks_[i].width == 0) return;
-      std::copy(planes.begin(), planes.end(),
-                pixels_.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+    std::vector<std::size_t> all(files_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    read(all, shape, options_, [&](std::size_t i, Look look, const Bytes& planes) {
+      if (look.width != 0) {
+        std::copy(planes.begin(), planes.end(),
+                  pixels_.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+      }
+      looks_[i] = std::move(look);
     });
   }
 
@@ -223,7 +254,7 @@ class Decoder {
     return result;
   }
 
-  const fs::path& folder_;
+  const TreePath& folder_;
   const FolderOptions& options_;
   std::vector<const PictureFile*> files_;
   std::size_t training_;
@@ -236,7 +267,7 @@ void say(const FolderOptions& options, const std::string& line) {
   if (options.log) options.log(line);
 }
 
-DecodedPictures decode_or_recall(const fs::path& folder, const PictureTree& tree,
+DecodedPictures decode_or_recall(const TreePath& folder, const PictureTree& tree,
                                  const FolderOptions& options) {
   if (options.cache_folder.empty()) return Decoder(folder, tree, options).decode();
   const CacheEntry entry = cache_entry(folder, tree, options);
@@ -252,7 +283,7 @@ DecodedPictures decode_or_recall(const fs::path& folder, const PictureTree& tree
 }
 
 // Broken pictures are an error, or are left out when that was asked for.
-void report_broken(const fs::path& folder, const DecodedPictures& pictures,
+void report_broken(const TreePath& folder, const DecodedPictures& pictures,
                    const FolderOptions& options) {
   const std::size_t broken = pictures.skipped.size();
   if (broken == 0) return;
@@ -296,7 +327,7 @@ void report_layout(const PictureTree& tree, const FolderOptions& options) {
 
 }  // namespace
 
-Dataset load_folder(const fs::path& folder, const FolderOptions& options) {
+Dataset load_folder(const TreePath& folder, const FolderOptions& options) {
   const PictureTree tree = list_pictures(folder, options.holding);
   report_layout(tree, options);
   DecodedPictures pictures = decode_or_recall(folder, tree, options);

@@ -48,7 +48,7 @@ struct FolderOptions {
 // Throws data for what list_pictures() refuses, for pictures that cannot be read (all of them are
 // logged, and the error counts them), and when the pixels would not fit into memory, before they
 // are decoded. A cache that cannot be written is logged; one that is damaged is not used.
-Dataset load_folder(const std::filesystem::path& folder, const FolderOptions& options);
+Dataset load_folder(const TreePath& folder, const FolderOptions& options);
 
 // $XDG_CACHE_HOME/weft, or ~/.cache/weft; empty when neither variable is set.
 std::filesystem::path default_cache_folder();

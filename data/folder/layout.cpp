@@ -7,9 +7,9 @@
 
 #include "data/picture/image.h"
 #include "engine/error.h"
+#include "engine/text.h"
 
 namespace weft::data {
-namespace fs = std::filesystem;
 namespace {
 
 struct SplitWord {
@@ -27,11 +27,6 @@ constexpr SplitWord kSplitWords[] = {
 constexpr std::string_view kContents[] = {
     "set", "sets", "data",    "dataset",  "datasets", "image",  "images", "img",   "imgs",
     "pic", "pics", "picture", "pictures", "photo",    "photos", "folder", "split", "samples"};
-
-constexpr std::string_view kProgramFolders[] = {
-    "__MACOSX", "__pycache__", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found"};
-
-constexpr std::string_view kSystemFiles[] = {"thumbs.db", "ehthumbs.db", "desktop.ini"};
 
 template <class List>
 bool holds(const List& list, std::string_view value) {
@@ -51,7 +46,7 @@ std::string in_small_letters(std::string_view text) {
 enum class Content { neither, pictures, folders };
 
 // A folder test/ that holds test/1.png alone has pictures: its inner folder test/ is no class.
-Content content_of(const fs::path& folder) {
+Content content_of(const TreePath& folder) {
   const Listing listing = list_folder(folder);
   if (listing.folders.empty()) {
     return has_pictures(listing) ? Content::pictures : Content::neither;
@@ -84,11 +79,11 @@ bool has_two_sets(const Candidates& candidates) {
              [&](const Candidate& folder) { return folder.split != candidates.front().split; });
 }
 
-Error bad(const fs::path& where, const std::string& what) {
-  return Error(ErrorKind::data, str(where.string(), ": ", what));
+Error bad(const TreePath& where, const std::string& what) {
+  return Error(ErrorKind::data, str(where.string(), ": ", printable(what)));
 }
 
-SplitFolders folders_of(const fs::path& root, const Candidates& sets) {
+SplitFolders folders_of(const TreePath& root, const Candidates& sets) {
   constexpr std::string_view kWhat[] = {"training", "validation", "test"};
   SplitFolders result;
   for (const Candidate& folder : sets) {
@@ -104,13 +99,13 @@ SplitFolders folders_of(const fs::path& root, const Candidates& sets) {
 }
 
 // Are all folders in `folder` named as folders in `neighbours` are?
-bool has_the_classes_of(const fs::path& folder, const std::vector<std::string>& neighbours) {
+bool has_the_classes_of(const TreePath& folder, const std::vector<std::string>& neighbours) {
   const std::vector<std::string> classes = list_folder(folder).folders;
   return std::includes(neighbours.begin(), neighbours.end(), classes.begin(), classes.end());
 }
 
 // `sets` have no training set with folders. `is_all`: they alone hold pictures in the root.
-void refuse_without_training(const fs::path& root, const Candidates& sets, bool is_all,
+void refuse_without_training(const TreePath& root, const Candidates& sets, bool is_all,
                              const std::vector<std::string>& in_root) {
   const auto has_folders = [](const Candidate& folder) {
     return folder.content == Content::folders;
@@ -163,28 +158,6 @@ std::optional<Split> split_of(std::string_view word) {
   return std::nullopt;
 }
 
-Listing list_folder(const fs::path& folder) {
-  Listing listing;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    const bool is_hidden = name.starts_with('.');
-    std::error_code unknown;
-    const bool is_folder = entry->is_directory(unknown);
-    const bool is_own = !is_hidden && (is_folder ? !holds(kProgramFolders, name)
-                                                 : !holds(kSystemFiles, in_small_letters(name)));
-    if (is_own) (is_folder ? listing.folders : listing.files).push_back(name);
-    if (is_own && entry->is_symlink(unknown)) listing.links.push_back(name);
-    if (!is_own && is_folder) listing.passed_over.push_back(name);
-  }
-  if (code) throw bad(folder, "cannot be listed: " + code.message());
-  for (auto* names : {&listing.folders, &listing.files, &listing.passed_over, &listing.links}) {
-    std::sort(names->begin(), names->end());
-  }
-  return listing;
-}
-
 bool has_pictures(const Listing& listing) {
   return std::any_of(listing.files.begin(), listing.files.end(),
                      [](const std::string& name) { return has_picture_ending(name); });
@@ -205,7 +178,7 @@ std::optional<SplitName> split_name(std::string_view folder) {
   return SplitName{*split, prefix};
 }
 
-std::optional<SplitFolders> find_split(const fs::path& root, std::vector<std::string>& notes) {
+std::optional<SplitFolders> find_split(const TreePath& root, std::vector<std::string>& notes) {
   std::map<std::string, Candidates> by_prefix;  // the plain names come first
   std::vector<std::string> others;
   const Listing listing = list_folder(root);
@@ -235,7 +208,7 @@ std::optional<SplitFolders> find_split(const fs::path& root, std::vector<std::st
   return std::nullopt;
 }
 
-std::string sets_in_classes_line(const fs::path& root, const std::vector<std::string>& classes) {
+std::string sets_in_classes_line(const TreePath& root, const std::vector<std::string>& classes) {
   Candidates sets;
   for (const std::string& name : list_folder(root / classes.front()).folders) {
     const std::optional<SplitName> found = split_name(name);
@@ -247,7 +220,7 @@ std::string sets_in_classes_line(const fs::path& root, const std::vector<std::st
              "/ as well; a split is train/CLASS/ and test/CLASS/");
 }
 
-std::optional<std::string> wrapped_folder(const fs::path& folder) {
+std::optional<std::string> wrapped_folder(const TreePath& folder) {
   const Listing listing = list_folder(folder);
   if (listing.folders.size() != 1 || has_pictures(listing)) return std::nullopt;
   const std::string& name = listing.folders.front();

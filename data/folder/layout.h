@@ -4,24 +4,14 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/trees/file_tree.h"
+
 namespace weft::data {
-
-// The names in a folder, each list in byte order. Hidden files and those that systems write beside
-// pictures (Thumbs.db, desktop.ini) are in none.
-struct Listing {
-  std::vector<std::string> folders, files;
-  std::vector<std::string> passed_over;  // folders that are hidden, or a program's (__MACOSX)
-  std::vector<std::string> links;        // those of folders and files that are symbolic links
-};
-
-// Throws data when the folder cannot be listed.
-Listing list_folder(const std::filesystem::path& folder);
 
 // True when one of the files has the ending of a picture.
 bool has_pictures(const Listing& listing);
@@ -50,17 +40,15 @@ using SplitFolders = std::array<std::string, 3>;
 // Nothing when the folders of `root` are classes. `notes` gets a line when a folder has the name of
 // a training set and is taken for a class. Throws data when the folders look like a split that
 // cannot be read: two folders of one set, or sets without a training set that has folders.
-std::optional<SplitFolders> find_split(const std::filesystem::path& root,
-                                       std::vector<std::string>& notes);
+std::optional<SplitFolders> find_split(const TreePath& root, std::vector<std::string>& notes);
 
 // A line when the classes, folders in `root`, hold sets of their own, as in cat/train/ and
 // cat/test/; else "". They are not told apart.
-std::string sets_in_classes_line(const std::filesystem::path& root,
-                                 const std::vector<std::string>& classes);
+std::string sets_in_classes_line(const TreePath& root, const std::vector<std::string>& classes);
 
 // The name of the one folder in `folder`, when neither it nor `folder` holds pictures: then it only
 // wraps what is below it.
-std::optional<std::string> wrapped_folder(const std::filesystem::path& folder);
+std::optional<std::string> wrapped_folder(const TreePath& folder);
 
 // "passed over the folder __MACOSX, which is hidden or a program's own"; "" for none.
 std::string passed_over_line(const std::vector<std::string>& folders);

@@ -19,7 +19,7 @@ bool lies_in(const fs::path& folder, const fs::path& path) {
 void find_links(const fs::path& root, const std::string& below, std::vector<std::string>& found) {
   Listing listing;
   try {
-    listing = list_folder(root / below);
+    listing = list_folder(TreePath(root / below));
   } catch (const Error&) {
     return;  // what cannot be listed is not read either
   }

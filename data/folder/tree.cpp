@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "data/folder/tree.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -16,11 +12,10 @@
 #include "engine/text.h"
 
 namespace weft::data {
-namespace fs = std::filesystem;
 namespace {
 
-Error bad(const fs::path& where, const std::string& what) {
-  return Error(ErrorKind::data, str(where.string(), ": ", what));
+Error bad(const TreePath& where, const std::string& what) {
+  return Error(ErrorKind::data, str(where.string(), ": ", printable(what)));
 }
 
 // FNV-1a, then the finaliser of SplitMix64 (Steele, Lea and Flood 2014), so that every bit counts.
@@ -47,7 +42,7 @@ void mix(std::vector<PictureFile>& files) {
 
 class Lister {
  public:
-  Lister(const fs::path& root, PictureTree& tree) : root_(root), tree_(tree) {}
+  Lister(const TreePath& root, PictureTree& tree) : root_(root), tree_(tree) {}
 
   // Reports what lies beside the sets of a split.
   void pass_over_others(const SplitFolders& sets) {
@@ -79,7 +74,7 @@ class Lister {
   // The folders in `below`, each a class with its pictures.
   std::map<std::string, std::vector<PictureFile>> classes(const std::string& below) {
     std::map<std::string, std::vector<PictureFile>> found;
-    const fs::path folder = below.empty() ? root_ : root_ / below;
+    const TreePath folder = below.empty() ? root_ : root_ / below;
     const std::string before = below.empty() ? "" : below + "/";
     const Listing listing = list(folder, before);
     for (const std::string& name : listing.files) tree_.left_out.push_back(before + name);
@@ -95,49 +90,47 @@ class Lister {
   }
 
  private:
-  Listing list(const fs::path& folder, const std::string& before) {
+  Listing list(const TreePath& folder, const std::string& before) {
     Listing listing = list_folder(folder);
     for (const std::string& name : listing.passed_over) tree_.passed_over.push_back(before + name);
     return listing;
   }
 
   void walk(const std::string& below, std::vector<PictureFile>& files) {
-    struct stat status {};
-    if (::stat((root_ / below).c_str(), &status) != 0) {
-      throw bad(root_ / below, str("cannot be listed: ", std::strerror(errno)));
+    const FileStatus status = (root_ / below).status();
+    if (!status.problem.empty()) {
+      throw bad(root_ / below, "cannot be listed: " + status.problem);
     }
-    if (!entered_.emplace(status.st_dev, status.st_ino).second) return;  // by a symbolic link
+    const bool is_on_disk = status.identity != std::pair<dev_t, ino_t>();
+    if (is_on_disk && !entered_.insert(status.identity).second) return;  // by a symbolic link
     const Listing listing = list(root_ / below, below + "/");
     for (const std::string& name : listing.folders) walk(below + "/" + name, files);
     for (const std::string& name : listing.files) add(below + "/" + name, files);
   }
 
   void add(const std::string& path, std::vector<PictureFile>& files) {
-    struct stat status {};
-    const int code = ::stat((root_ / path).c_str(), &status) == 0 ? 0 : errno;
     if (!has_picture_ending(path)) {
       tree_.left_out.push_back(path);
       return;
     }
-    PictureFile file{path, 0, static_cast<std::uint64_t>(status.st_size),
-                     std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec,
-                     ""};
-    if (code != 0) {
-      file.problem = str((root_ / path).string(), ": cannot be opened (", std::strerror(code), ")");
-    } else if (!S_ISREG(status.st_mode)) {
+    const FileStatus status = (root_ / path).status();
+    PictureFile file{path, 0, status.bytes, status.modified, ""};
+    if (!status.problem.empty()) {
+      file.problem = str((root_ / path).string(), ": cannot be opened (", status.problem, ")");
+    } else if (status.kind != FileStatus::Kind::file) {
       file.problem = str((root_ / path).string(), ": expected a regular file");
     }
     files.push_back(std::move(file));
   }
 
-  const fs::path& root_;
+  const TreePath& root_;
   PictureTree& tree_;
   std::set<std::pair<dev_t, ino_t>> entered_;
 };
 
 using Classes = std::map<std::string, std::vector<PictureFile>>;
 
-void name_classes(const Classes& classes, const fs::path& where, PictureTree& tree) {
+void name_classes(const Classes& classes, const TreePath& where, PictureTree& tree) {
   if (classes.empty()) throw bad(where, "no folders in it, expected one for each class");
   if (classes.size() == 1) {
     throw bad(where, str("one class only, ", classes.begin()->first,
@@ -150,7 +143,7 @@ void name_classes(const Classes& classes, const fs::path& where, PictureTree& tr
 }
 
 // `training` is the folder that the classes were found in.
-std::int32_t label_of(const std::string& name, const PictureTree& tree, const fs::path& where,
+std::int32_t label_of(const std::string& name, const PictureTree& tree, const TreePath& where,
                       const std::string& training) {
   const auto found = std::lower_bound(tree.class_names.begin(), tree.class_names.end(), name);
   if (found == tree.class_names.end() || *found != name) {
@@ -159,7 +152,7 @@ std::int32_t label_of(const std::string& name, const PictureTree& tree, const fs
   return static_cast<std::int32_t>(found - tree.class_names.begin());
 }
 
-std::vector<PictureFile> joined(Classes classes, const PictureTree& tree, const fs::path& where,
+std::vector<PictureFile> joined(Classes classes, const PictureTree& tree, const TreePath& where,
                                 const std::string& training) {
   std::vector<PictureFile> all;
   for (auto& [name, files] : classes) {
@@ -193,7 +186,7 @@ void hold_out(PictureTree& tree) {
 
 }  // namespace
 
-PictureTree list_pictures(const fs::path& folder, Holding holding) {
+PictureTree list_pictures(const TreePath& folder, Holding holding) {
   PictureTree tree;
   Lister lister(folder, tree);
   const std::optional<SplitFolders> split = find_split(folder, tree.notes);
@@ -202,7 +195,7 @@ PictureTree list_pictures(const fs::path& folder, Holding holding) {
   };
   if (split) lister.pass_over_others(*split);
   const std::string below = split ? lister.unwrapped(name_of(Split::train)) : "";
-  const fs::path where = split ? folder / below : folder;
+  const TreePath where = split ? folder / below : folder;
   Classes training = lister.classes(below);
   name_classes(training, where, tree);
   tree.train = joined(std::move(training), tree, where, below);

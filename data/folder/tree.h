@@ -11,9 +11,10 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "data/trees/file_tree.h"
 
 namespace weft::data {
 
@@ -47,6 +48,6 @@ enum class Holding {
 // fewer than 2 or more than kMaxClasses classes, and for a class name that is not UTF-8. A class
 // without training pictures, a class that only test/ or val/ has, a set without pictures, and what
 // find_split() refuses are refused in the same way.
-PictureTree list_pictures(const std::filesystem::path& folder, Holding holding = Holding::tenth);
+PictureTree list_pictures(const TreePath& folder, Holding holding = Holding::tenth);
 
 }  // namespace weft::data

@@ -10,7 +10,6 @@
 #include "engine/error.h"
 
 namespace weft::data {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kSide = 32, kPixels = 3 * kSide * kSide;
@@ -31,12 +30,13 @@ const Kind kKinds[] = {{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.b
                         10},
                        {{"train.bin"}, "test.bin", "fine_label_names.txt", 2, 100}};
 
-Error bad(const fs::path& path, const std::string& what) {
+Error bad(const TreePath& path, const std::string& what) {
   return Error(ErrorKind::data, str(path.string(), ": ", what));
 }
 
-void append_file(const fs::path& path, const Kind& kind, ImageSet& set) {
-  const Bytes bytes = read_file_inflated(path, kMostBytes);
+void append_file(const TreePath& path, const Kind& kind, ImageSet& set) {
+  Bytes bytes = path.read(kMostBytes);
+  if (is_gzip(bytes)) bytes = inflate_gzip(bytes, kMostBytes, path.string());
   const std::int64_t record = kind.labels + kPixels;
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (size == 0 || size % record != 0) {
@@ -55,20 +55,19 @@ void append_file(const fs::path& path, const Kind& kind, ImageSet& set) {
   }
 }
 
-ImageSet read_set(const fs::path& folder, const std::vector<std::string>& names, const Kind& kind) {
+ImageSet read_set(const TreePath& folder, const std::vector<std::string>& names, const Kind& kind) {
   ImageSet set{.channels = 3, .height = kSide, .width = kSide};
   for (const std::string& name : names) append_file(folder / name, kind, set);
   return set;
 }
 
-std::vector<std::string> class_names(const fs::path& path, std::size_t classes) {
+std::vector<std::string> class_names(const TreePath& path, std::size_t classes) {
   std::vector<std::string> names;
-  std::error_code unknown;
-  if (!fs::exists(path, unknown)) {
+  if (!path.is_file()) {
     for (std::size_t label = 0; label < classes; ++label) names.push_back(std::to_string(label));
     return names;
   }
-  const Bytes bytes = read_file(path, 1 << 16);
+  const Bytes bytes = path.read(1 << 16);
   std::istringstream lines(std::string(bytes.begin(), bytes.end()));
   for (std::string line; std::getline(lines, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
@@ -82,10 +81,9 @@ std::vector<std::string> class_names(const fs::path& path, std::size_t classes) 
 
 }  // namespace
 
-std::optional<Dataset> load_cifar(const fs::path& folder) {
+std::optional<Dataset> load_cifar(const TreePath& folder) {
   const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& candidate) {
-    std::error_code unknown;
-    return fs::exists(folder / candidate.train.front(), unknown);
+    return (folder / candidate.train.front()).is_file();
   });
   if (kind == std::end(kKinds)) return std::nullopt;
   Dataset dataset;

@@ -6,10 +6,10 @@
 // from tiny images", and the page that comes with the files. A file may be gzip.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 
 #include "data/sets/dataset.h"
+#include "data/trees/file_tree.h"
 
 namespace weft::data {
 
@@ -18,6 +18,6 @@ namespace weft::data {
 // fine_label_names.txt. Without a file of names, the classes are called "0", "1", ... Nothing when
 // the folder holds neither data_batch_1.bin nor train.bin. Throws data when a file is missing or
 // damaged.
-std::optional<Dataset> load_cifar(const std::filesystem::path& folder);
+std::optional<Dataset> load_cifar(const TreePath& folder);
 
 }  // namespace weft::data

@@ -69,9 +69,9 @@ IdxArray parse_idx(Bytes bytes, int rank, const std::string& name) {
   return {.extents = std::move(header.extents), .values = std::move(bytes), .name = name};
 }
 
-Bytes read_idx_bytes(const std::filesystem::path& path, int rank) {
+Bytes read_idx_bytes(const TreePath& path, int rank) {
   constexpr std::size_t kLongestHeader = 20;
-  Bytes bytes = read_file(path, kMaxIdxBytes);
+  Bytes bytes = path.read(kMaxIdxBytes);
   if (!is_gzip(bytes)) return bytes;
   const std::string name = path.string();
   const Header header = read_header(inflate_gzip_front(bytes, kLongestHeader, name), rank, name);
@@ -81,7 +81,7 @@ Bytes read_idx_bytes(const std::filesystem::path& path, int rank) {
   return inflated;
 }
 
-IdxArray read_idx(const std::filesystem::path& path, int rank) {
+IdxArray read_idx(const TreePath& path, int rank) {
   return parse_idx(read_idx_bytes(path, rank), rank, path.string());
 }
 

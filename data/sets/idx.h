@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "data/files/gzip.h"
 #include "data/sets/dataset.h"
+#include "data/trees/file_tree.h"
 
 namespace weft::data {
 
@@ -28,10 +28,10 @@ inline constexpr int kImageRank = 0;
 
 // `rank` is what the caller expects: 3 or kImageRank for images, 1 for labels.
 IdxArray parse_idx(Bytes bytes, int rank, const std::string& name);
-IdxArray read_idx(const std::filesystem::path& path, int rank);
+IdxArray read_idx(const TreePath& path, int rank);
 // The bytes of the file. A gzip is inflated no further than the header of the IDX file in it says,
 // and refused when there is more.
-Bytes read_idx_bytes(const std::filesystem::path& path, int rank);
+Bytes read_idx_bytes(const TreePath& path, int rank);
 
 // Joins images (count, height, width) or (count, channels, height, width) and labels (count,).
 // Throws data when the counts differ, are zero, a label is not below `classes`, or there are other

@@ -15,10 +15,9 @@
 #include "engine/error.h"
 
 namespace weft::data {
-namespace fs = std::filesystem;
 namespace {
 
-Error bad(const fs::path& path, const std::string& what) {
+Error bad(const TreePath& path, const std::string& what) {
   return Error(ErrorKind::data, str(path.string(), ": ", what));
 }
 
@@ -50,24 +49,24 @@ std::optional<IdxName> name_of(const std::string& file) {
 }
 
 // A set has four: training images, training labels, test images, test labels.
-using Files = std::array<fs::path, 4>;
+using Files = std::array<std::string, 4>;
 constexpr std::array<std::string_view, 4> kFiles = {
     "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte"};
 
-std::map<std::string, Files> files_in(const fs::path& folder) {
+std::map<std::string, Files> files_in(const TreePath& folder) {
   std::map<std::string, Files> sets;
   for (const std::string& file : list_folder(folder).files) {
     const std::optional<IdxName> name = name_of(file);
     if (!name) continue;
-    fs::path& place = sets[name->prefix][2 * std::size_t{name->tests} + name->labels];
+    std::string& place = sets[name->prefix][2 * std::size_t{name->tests} + name->labels];
     const bool is_unpacked = !file.ends_with(".gz");  // beside its .gz it is the one to read
-    if (place.empty() || is_unpacked) place = folder / file;
+    if (place.empty() || is_unpacked) place = file;
   }
   return sets;
 }
 
-ImageSet read_set(const fs::path& images, const fs::path& labels) {
+ImageSet read_set(const TreePath& images, const TreePath& labels) {
   ImageSet set = join_images_and_labels(read_idx(images, kImageRank), read_idx(labels, 1), 256);
   if (set.height > kMaxDatasetSide || set.width > kMaxDatasetSide) {
     throw bad(images, str("images of ", set.height, " x ", set.width, ", expected at most ",
@@ -77,7 +76,8 @@ ImageSet read_set(const fs::path& images, const fs::path& labels) {
 }
 
 // The labels become 0, 1, 2, ... where a set begins at 1.
-void name_classes(Dataset& dataset, const std::string& prefix, const fs::path& labels) {
+void name_classes(Dataset& dataset, const std::string& prefix, const TreePath& folder,
+                  const std::string& labels) {
   std::int32_t largest = 0, least = 255;
   for (const ImageSet* set : {&dataset.train, &dataset.test}) {
     const auto [low, high] = std::minmax_element(set->labels.begin(), set->labels.end());
@@ -86,13 +86,14 @@ void name_classes(Dataset& dataset, const std::string& prefix, const fs::path& l
   }
   const std::int32_t first = is_emnist(prefix) ? std::min(least, 1) : 0;
   if (largest == first) {
-    throw bad(labels.parent_path(), str("every label is ", largest, ", expected 2 classes"));
+    throw bad(folder, str("every label is ", largest, ", expected 2 classes"));
   }
   const std::set<std::int32_t> trained(dataset.train.labels.begin(), dataset.train.labels.end());
   for (std::int32_t label = first; label <= largest; ++label) {
     if (!trained.contains(label)) {
-      throw bad(labels, str("no training image has label ", label, ", expected one at least of ",
-                            "each class from ", first, " to the largest label, ", largest));
+      throw bad(folder / labels,
+                str("no training image has label ", label, ", expected one at least of ",
+                    "each class from ", first, " to the largest label, ", largest));
     }
     dataset.class_names.push_back(emnist_class(prefix, std::to_string(label)));
   }
@@ -101,32 +102,32 @@ void name_classes(Dataset& dataset, const std::string& prefix, const fs::path& l
   }
 }
 
-std::pair<std::string, Files> choose(const fs::path& path,
+std::pair<std::string, Files> choose(const TreePath& folder, const std::string& file,
                                      const std::map<std::string, Files>& sets) {
   if (sets.size() == 1) return *sets.begin();
-  const std::optional<IdxName> asked = name_of(path.filename().string());
+  const std::optional<IdxName> asked = name_of(file);
   const auto found = asked ? sets.find(asked->prefix) : sets.end();
   if (found != sets.end()) return *found;
   std::string names;
   for (const auto& [prefix, files] : sets) {
     const auto first = std::find_if(files.begin(), files.end(),
-                                    [](const fs::path& file) { return !file.empty(); });
-    names += str(names.empty() ? "" : ", ", first->filename().string());
+                                    [](const std::string& name) { return !name.empty(); });
+    names += str(names.empty() ? "" : ", ", *first);
   }
-  throw bad(path, str("IDX files of several sets (", names, "): --data with one of these files ",
-                      "chooses its set"));
+  throw bad(folder, str("IDX files of several sets (", names, "): --data with one of these files ",
+                        "chooses its set"));
 }
 
 }  // namespace
 
-std::optional<Dataset> load_idx_files(const fs::path& path) {
-  std::error_code unknown;
-  const bool is_folder = fs::is_directory(path, unknown);
-  if (!is_folder && !name_of(path.filename().string())) return std::nullopt;
-  const fs::path folder = is_folder ? path : path.parent_path();
-  const std::map<std::string, Files> sets = files_in(folder.empty() ? "." : folder);
+bool is_idx_name(const std::string& file) {
+  return name_of(file).has_value();
+}
+
+std::optional<Dataset> load_idx_files(const TreePath& folder, const std::string& file) {
+  const std::map<std::string, Files> sets = files_in(folder);
   if (sets.empty()) return std::nullopt;
-  const auto [prefix, files] = choose(path, sets);
+  const auto [prefix, files] = choose(folder, file, sets);
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty()) {
       throw bad(folder, str("no ", prefix.empty() ? "" : str(prefix, "... "), kFiles[i],
@@ -134,8 +135,8 @@ std::optional<Dataset> load_idx_files(const fs::path& path) {
     }
   }
   Dataset dataset;
-  dataset.train = read_set(files[0], files[1]);
-  dataset.test = read_set(files[2], files[3]);
+  dataset.train = read_set(folder / files[0], folder / files[1]);
+  dataset.test = read_set(folder / files[2], folder / files[3]);
   const auto sizes = [](const ImageSet& set) {
     return str(set.channels, " x ", set.height, " x ", set.width);
   };
@@ -147,7 +148,7 @@ std::optional<Dataset> load_idx_files(const fs::path& path) {
     transpose_images(dataset.train);
     transpose_images(dataset.test);
   }
-  name_classes(dataset, prefix, files[1]);
+  name_classes(dataset, prefix, folder, files[1]);
   set_statistics(dataset);
   return dataset;
 }

@@ -7,6 +7,7 @@
 
 #include "data/files/archive.h"
 #include "data/files/file_io.h"
+#include "data/files/host_memory.h"
 #include "data/folder/layout.h"
 #include "data/sets/idx.h"
 #include "data/tables/csv.h"
@@ -16,16 +17,18 @@
 #include "engine/text.h"
 
 namespace weft::data {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostTableBytes = std::size_t{8} << 30;  // of a file, and of what is in it
+constexpr std::size_t kMostTables = 1000;                      // in a folder
+// A table is in memory as text, as values and as images.
+constexpr int kTableCopies = 3;
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", what));
 }
 
-enum class TableKind { none, csv, npy, npz, archive };
+enum class TableKind { none, csv, npy, npz };
 
 std::string small(std::string_view text) {
   std::string result(text);
@@ -41,8 +44,7 @@ TableKind kind_of(std::string_view name) {
   };
   if (ends({".csv", ".tsv", ".csv.gz", ".tsv.gz"})) return TableKind::csv;
   if (ends({".npy"})) return TableKind::npy;
-  if (ends({".npz"})) return TableKind::npz;
-  return ends({".zip", ".tar", ".tar.gz", ".tgz"}) ? TableKind::archive : TableKind::none;
+  return ends({".npz"}) ? TableKind::npz : TableKind::none;
 }
 
 // "mnist_train" of "archive/mnist_train.csv.gz"
@@ -62,12 +64,27 @@ std::optional<Split> set_of(const std::string& stem) {
 struct Source {
   std::string name, where;  // of the file; where it is, for messages
   TableKind kind;
-  Bytes bytes = {};    // of a member of an archive
-  fs::path path = {};  // of a file
+  TreePath path;
 
-  Bytes read() const {
-    Bytes whole = path.empty() ? bytes : read_file(path, kMostTableBytes);
-    return is_gzip(whole) ? inflate_gzip(whole, kMostTableBytes, where) : whole;
+  // What the file holds, inflated, after a look at the memory that is free.
+  Bytes read(std::uint64_t memory) const {
+    const auto require = [&](std::uint64_t bytes) {
+      require_memory(where, bytes, kTableCopies, memory, "free some, or take a part of the rows");
+    };
+    require(path.status().bytes);
+    Bytes whole = path.read(kMostTableBytes);
+    if (!is_gzip(whole)) return whole;
+    const std::size_t room = room_in(memory);
+    if (room == kMostTableBytes) return inflate_gzip(whole, room, where);
+    Bytes inflated = inflate_gzip_front(whole, room + 1, where);
+    require(inflated.size());
+    return inflated;
+  }
+
+  // The most bytes that a table may have. 0 memory is an unknown one.
+  static std::size_t room_in(std::uint64_t memory) {
+    const std::uint64_t room = memory / kTableCopies;
+    return memory == 0 ? kMostTableBytes : std::min<std::uint64_t>(kMostTableBytes, room);
   }
 };
 
@@ -77,13 +94,14 @@ std::span<const std::byte> as_bytes_of(const Bytes& bytes) {
 
 class TableLoader {
  public:
-  explicit TableLoader(const FolderOptions& options) : options_(options) {}
+  explicit TableLoader(const FolderOptions& options)
+      : options_(options), memory_(options.memory > 0 ? options.memory : available_memory()) {}
 
   void add(const Source& source) {
     if (source.kind == TableKind::csv) {
       add_csv(source);
     } else if (source.kind == TableKind::npy) {
-      add_array(source.name, source.where, source.read());
+      add_array(source.name, source.where, source.read(memory_));
     } else {
       add_npz(source);
     }
@@ -123,7 +141,7 @@ class TableLoader {
   }
 
   void add_csv(const Source& source) {
-    const Bytes bytes = source.read();
+    const Bytes bytes = source.read(memory_);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     CsvImages images =
         read_csv(text, options_.label_column, usual_label_, options_.shape, source.where);
@@ -174,10 +192,10 @@ class TableLoader {
   }
 
   void add_npz(const Source& source) {
-    const Bytes bytes = source.read();
+    const Bytes bytes = source.read(memory_);
     const std::vector<ArchivedFile> members = read_archive(
-        bytes, kMostTableBytes, [](const std::string& name) { return name.ends_with(".npy"); },
-        source.where);
+        bytes, Source::room_in(memory_),
+        [](const std::string& name) { return name.ends_with(".npy"); }, source.where);
     if (members.empty()) throw bad(source.where, "no arrays in it");
     for (const ArchivedFile& member : members) {
       const std::string name = stem_of(member.name);
@@ -209,64 +227,52 @@ class TableLoader {
   }
 
   const FolderOptions& options_;
+  const std::uint64_t memory_;  // in bytes that are free; 0: unknown
   std::string usual_label_;
   bool is_emnist_ = false;
   std::vector<Table> tables_;
   std::vector<NamedArray> arrays_;
 };
 
-// What archives have beside their files.
-bool is_wanted(const std::string& name) {
-  const TableKind kind = kind_of(name);
-  const bool is_hidden = name.starts_with('.') || name.find("/.") != std::string::npos ||
-                         name.starts_with("__MACOSX/");
-  return !is_hidden && kind != TableKind::none && kind != TableKind::archive;
+bool is_table(const std::string& name) {
+  return kind_of(name) != TableKind::none;
 }
 
-// A file without a known ending may be a table, and a picture or a program is none.
-void require_text(const fs::path& path) {
-  const InputFile file(path);
-  std::vector<std::byte> first(std::min<std::uint64_t>(file.size(), 4096));
-  file.read(first, 0);
-  const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(first.data()),
-                                            first.size());
-  if (is_gzip(bytes) || std::find(first.begin(), first.end(), std::byte{0}) == first.end()) return;
+// A file without a known ending, which lies on disk, may be a table, and a picture or a program is
+// none.
+void require_text(const TreePath& path) {
+  const InputFile file(path.string());
+  Bytes first(std::min<std::uint64_t>(file.size(), 4096));
+  file.read(std::as_writable_bytes(std::span(first)), 0);
+  if (is_gzip(first) || std::find(first.begin(), first.end(), 0) == first.end()) return;
   throw bad(path.string(), str("not text: expected ", kTableFormats, ", or a folder of pictures"));
 }
 
-std::vector<Source> sources_in(const fs::path& path) {
+std::vector<Source> sources_in(const TreePath& path) {
+  if (!path.is_folder()) {
+    const TableKind kind = kind_of(path.name());
+    if (kind == TableKind::none) require_text(path);
+    return {{path.name(), path.string(), kind == TableKind::none ? TableKind::csv : kind, path}};
+  }
   std::vector<Source> sources;
-  std::error_code unknown;
-  if (fs::is_directory(path, unknown)) {
-    for (const std::string& name : list_folder(path).files) {
-      if (!is_wanted(name)) continue;
-      sources.push_back({name, (path / name).string(), kind_of(name), {}, path / name});
+  for (const std::string& name : list_folder(path).files) {
+    if (!is_table(name)) continue;
+    if (sources.size() == kMostTables) {
+      throw bad(path.string(), str("more than ", kMostTables, " ", kTableFormats));
     }
-    return sources;
+    sources.push_back({name, (path / name).string(), kind_of(name), path / name});
   }
-  const std::string name = path.filename().string();
-  const TableKind kind = kind_of(name);
-  if (kind == TableKind::none) require_text(path);
-  if (kind != TableKind::archive) {
-    return {{name, path.string(), kind == TableKind::none ? TableKind::csv : kind, {}, path}};
-  }
-  const Bytes archive = read_file(path, kMostTableBytes);
-  for (ArchivedFile& file : read_archive(archive, kMostTableBytes, is_wanted, path.string())) {
-    sources.push_back({file.name, str(path.string(), ": ", printable(file.name)),
-                       kind_of(file.name), std::move(file.bytes)});
-  }
-  if (sources.empty()) throw bad(path.string(), str("no ", kTableFormats, " in this archive"));
   return sources;
 }
 
 }  // namespace
 
-bool holds_tables(const fs::path& folder) {
+bool holds_tables(const TreePath& folder) {
   const std::vector<std::string> files = list_folder(folder).files;
-  return std::any_of(files.begin(), files.end(), is_wanted);
+  return std::any_of(files.begin(), files.end(), is_table);
 }
 
-std::optional<Dataset> load_tables(const fs::path& path, const FolderOptions& options) {
+std::optional<Dataset> load_tables(const TreePath& path, const FolderOptions& options) {
   TableLoader loader(options);
   std::vector<Source> sources = sources_in(path);
   // The training set tells more about its columns than a test set, which may be small.
@@ -275,8 +281,7 @@ std::optional<Dataset> load_tables(const fs::path& path, const FolderOptions& op
   });
   for (const Source& source : sources) loader.add(source);
   std::optional<Dataset> dataset = loader.finish(path.string());
-  std::error_code unknown;
-  if (!dataset && !fs::is_directory(path, unknown)) {
+  if (!dataset && !path.is_folder()) {
     throw bad(path.string(), "it holds no labelled images");
   }
   return dataset;

@@ -2,7 +2,6 @@
 // Data sets in tables and arrays: CSV files, .npz and .npy files, and archives of them.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -13,17 +12,17 @@ namespace weft::data {
 inline constexpr std::string_view kTableFormats = "CSV, .npy and .npz files";
 
 // Does the folder have files of these formats?
-bool holds_tables(const std::filesystem::path& folder);
+bool holds_tables(const TreePath& folder);
 
-// What `path` holds: a file, an archive (.zip, .tar, .tar.gz) of such files, or a folder with them.
+// What `path` holds: a file, or a folder with such files.
 //   x.csv, x.tsv, x.csv.gz   csv.h. Of several, their names tell the sets: mnist_train.csv and
 //                            mnist_test.csv. One without labels is passed over.
 //   x.npz                    its arrays (named_arrays.h); of several files, those of all of them.
 //   *.npy                    images and labels in pairs (named_arrays.h).
-// Nothing when `path` is a folder without such files. A file or an archive with none is refused. A
-// folder or an archive with both tables and arrays is refused too. EMNIST's tables, which their
-// names tell, have rows and columns exchanged, and are turned. Throws data, with the name of the
-// file.
-std::optional<Dataset> load_tables(const std::filesystem::path& path, const FolderOptions& options);
+// Nothing when `path` is a folder without such files. A file with none is refused, and so is a
+// folder with both tables and arrays, and what needs more memory than there is. EMNIST's tables,
+// which their names tell, have rows and columns exchanged, and are turned. Throws data, with the
+// name of the file.
+std::optional<Dataset> load_tables(const TreePath& path, const FolderOptions& options);
 
 }  // namespace weft::data

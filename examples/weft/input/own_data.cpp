@@ -42,8 +42,8 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   app.add_option("--data", flags.path,
                  fmt::format("folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
                              "CLASS/ alone: then a tenth of each class is the test set. 2 to {} "
-                             "classes. {}. Or a file or folder of {}, IDX or CIFAR. More in "
-                             "docs/own-data.md",
+                             "classes. {}. Or a file or folder of {}, IDX or CIFAR. Or a .zip "
+                             "or .tar of these. More in docs/own-data.md",
                              data::kMaxClasses, data::kPictureFormats, data::kTableFormats))
       ->type_name("PATH");
   app.add_option("--label", flags.label,
