@@ -70,7 +70,7 @@ OnnxWords BatchNorm2d::from_onnx(OnnxReader& node) {
   const float epsilon = node.real("epsilon", kEps);
   if (!(epsilon >= 0 && epsilon <= 1)) node.fail("expected an epsilon from 0 to 1");
   said.tensors[0].epsilon = epsilon;
-  if (epsilon != kEps) said.tensors[0].variance = 4;
+  said.tensors[0].variance = 4;
   node.require("training_mode", 0);
   node.require("spatial", 1);
   node.ignore("momentum");

@@ -82,8 +82,8 @@ class OnnxReader {
 struct OnnxSource {
   int index = 0;
   bool transposed = false;  // the file has (in, out) for Weft's (out, in)
-  // The input with the variance of a batch normalisation, and the epsilon of the file where it is
-  // not Weft's. The weight takes the factor between the two roots of variance + epsilon.
+  // The input with the variance of a batch normalisation, and the epsilon of the file. The weight
+  // takes the factor between the roots of variance + epsilon here and there.
   int variance = 0;
   double epsilon = 0;
 };

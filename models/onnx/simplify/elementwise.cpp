@@ -204,8 +204,14 @@ bool Writer::write_binary(const NodeProto& node) {
     emit(std::move(copy), like(*a));
     return true;
   }
-  if (!same(*a->extents, *b->extents)) return false;
   Seen made{.extents = a->extents};
+  if (a->rank() != b->rank()) return false;
+  for (std::size_t i = 0; i < a->rank(); ++i) {
+    const Extent &of_a = (*a->extents)[i], &of_b = (*b->extents)[i];
+    if (same(of_a, of_b) || of_b.is(1)) continue;
+    if (!of_a.is(1)) return false;
+    (*made.extents)[i] = of_b;
+  }
   for (int i = 0; i < 2; ++i) copy.set_input(i, plain(node.input(i)));
   emit(std::move(copy), std::move(made));
   return true;

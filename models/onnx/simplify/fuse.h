@@ -10,6 +10,9 @@ namespace weft::models::simplify {
 // x sigmoid(x) is a Swish, and x (1 + erf(x / sqrt(2))) / 2 a Gelu.
 void fuse_activations(Graph& graph);
 
+// A normalisation that is written as several nodes becomes one, and takes the factors behind it.
+void fuse_norms(Graph& graph);
+
 // A Pad by zeros becomes padding of the layer behind it, which may be more on one side.
 void fuse_pads(Graph& graph);
 

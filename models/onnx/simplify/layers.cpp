@@ -234,10 +234,25 @@ bool Writer::write_global_pool(const NodeProto& node) {
   return true;
 }
 
+// A mean of other axes is a part of a normalisation.
+bool Writer::write_mean(const NodeProto& node, const Numbers& axes) {
+  Seen made{.extents = seen(node, 0)->extents};
+  for (const std::int64_t said : axes) {
+    const auto axis = axis_of(said, made.extents->size());
+    if (!axis) return false;
+    (*made.extents)[*axis] = Extent::number(1);
+  }
+  NodeProto copy = node;
+  copy.set_input(0, plain(node.input(0)));
+  if (has_input(node, 1)) copy.set_input(1, resolved(node.input(1)));
+  emit(std::move(copy), std::move(made));
+  return true;
+}
+
 // A mean or maximum of the rows and columns, wherever the file has them.
 bool Writer::write_reduce(const NodeProto& node) {
   const Seen* from = seen(node, 0);
-  if (from == nullptr || from->rank() != 4) return false;
+  if (from == nullptr || !from->extents) return false;
   const Attributes attributes(node, graph_.where);
   std::optional<Numbers> axes = attributes.integers("axes");
   if (!axes && has_input(node, 1)) {
@@ -246,25 +261,31 @@ bool Writer::write_reduce(const NodeProto& node) {
     axes.emplace();
     for (const Extent& axis : *said) axes->push_back(axis.value);
   }
-  if (!axes || axes->size() != 2) return false;
   const std::int64_t keeps = attributes.integer("keepdims", 1);
-  if (keeps != 0 && keeps != 1) return false;
+  if (!axes || (keeps != 0 && keeps != 1)) return false;
+  if (write_pool_of_planes(node, *axes, keeps == 1)) return true;
+  return keeps == 1 && node.op_type() == "ReduceMean" && write_mean(node, *axes);
+}
+
+bool Writer::write_pool_of_planes(const NodeProto& node, const Numbers& axes, bool keeps) {
+  const Seen* from = seen(node, 0);
+  if (from->rank() != 4 || axes.size() != 2) return false;
   Seen made = like(*from);
   std::vector<bool> is_reduced(4, false);
-  for (const std::int64_t said : *axes) {
+  for (const std::int64_t said : axes) {
     const auto axis = axis_of(said, 4);
     if (!axis) return false;
     (*made.extents)[*axis] = Extent::number(1);
     is_reduced[from->order.empty() ? *axis : static_cast<std::size_t>(from->order[*axis])] = true;
   }
   if (!is_reduced[2] || !is_reduced[3]) return false;
-  attributes.require_only({"axes", "keepdims", "noop_with_empty_axes"});
+  Attributes(node, graph_.where).require_only({"axes", "keepdims", "noop_with_empty_axes"});
   NodeProto copy;
   copy.set_name(node.name());
   copy.set_op_type(node.op_type() == "ReduceMean" ? "GlobalAveragePool" : "GlobalMaxPool");
   copy.add_input(from->name);
   copy.add_output(node.output(0));
-  if (keeps == 1) {
+  if (keeps) {
     emit(std::move(copy), std::move(made));
     return true;
   }

@@ -20,7 +20,7 @@ namespace weft::models {
 // - What depends on constants, or on the shape of a value, is computed. The number of images may be
 //   open. `image`, channels first, tells extents that the file leaves open.
 // - Nodes that do nothing are gone, and a Transpose is moved into the weights behind it.
-// - Nodes that together compute an activation become its operator.
+// - Nodes that together compute an activation or a normalisation become its operator.
 // - Padding is written in numbers, the same on both sides, and a Pad becomes a part of the layer
 //   behind it.
 // - Factors, sums and normalisations of channels become a part of the layer in front of them or

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
 #include "engine/extent.h"
+#include "models/onnx/graph.h"
 
 namespace weft::models::simplify {
 
@@ -54,7 +56,11 @@ std::optional<Windows> windows_of(const onnx::NodeProto& node, const std::string
     return std::nullopt;
   }
   Windows found;
-  found.rounds_up = attributes.integer("ceil_mode", 0) == 1;
+  const std::int64_t ceil = attributes.integer("ceil_mode", 0);
+  if (ceil != 0 && ceil != 1) {
+    refuse_node(node, where, str("expected ceil_mode 0 or 1, found ", ceil));
+  }
+  found.rounds_up = ceil == 1;
   bool rounds = false;
   for (std::size_t i = 0; i < 2; ++i) {
     AxisWindow& axis = found.axes[i];

@@ -101,7 +101,8 @@ void Writer::write_node(const NodeProto& node) {
 void Writer::write_other(const NodeProto& node) {
   // Operators that keep the extents of what they read.
   constexpr std::string_view kKeepExtents[] = {"GroupNormalization", "InstanceNormalization",
-                                               "LayerNormalization", "LRN", "LpNormalization"};
+                                               "LayerNormalization", "LRN",
+                                               "LpNormalization",    "MeanVarianceNormalization"};
   NodeProto copy = node;
   for (std::string& input : *copy.mutable_input()) input = plain(input);
   for (const std::string& output : node.output()) {

@@ -77,6 +77,9 @@ class Writer {
   bool write_pool(const onnx::NodeProto& node);
   bool write_global_pool(const onnx::NodeProto& node);
   bool write_reduce(const onnx::NodeProto& node);
+  bool write_pool_of_planes(const onnx::NodeProto& node, const std::vector<std::int64_t>& axes,
+                            bool keeps);
+  bool write_mean(const onnx::NodeProto& node, const std::vector<std::int64_t>& axes);
   bool write_norm(const onnx::NodeProto& node);
   bool write_norm_of_row(const onnx::NodeProto& node, const Seen& from);
 
