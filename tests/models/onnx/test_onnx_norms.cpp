@@ -155,7 +155,7 @@ TEST(OnnxNorms, ANormOfOtherAxesIsRefused) {
   EXPECT_TRUE(throws(ErrorKind::data, "(\"Sub\"): reads several values", [&] { read(file); }));
 }
 
-// Of rows and columns it is an instance norm.
+// One of rows and columns is an instance norm.
 TEST(OnnxNorms, AMeanVarianceNormalization) {
   const onnx::ModelProto before = plain_file(with_norm("group_norm each eps 1e-18"));
   onnx::ModelProto file = without_norm(before, "InstanceNormalization", {4, 1, 1});
