@@ -46,13 +46,17 @@ struct FileSource {
   InputFile file;
   std::uint64_t at = 0;
   std::vector<std::byte> part = std::vector<std::byte>(std::size_t{1} << 18);
+  std::size_t next = kFirst;  // how much is read at once: more and more, until a jump
+
+  static constexpr std::size_t kFirst = std::size_t{1} << 12;
 
   static FileSource& of(void* source) { return *static_cast<FileSource*>(source); }
 
   static la_ssize_t read(archive* reader, void* opened, const void** out) {
     FileSource& source = of(opened);
     const std::uint64_t left = source.file.size() - std::min(source.at, source.file.size());
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, source.part.size()));
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, source.next));
+    source.next = std::min(2 * source.next, source.part.size());
     try {
       source.file.read(std::span(source.part).first(count), source.at);
     } catch (const Error& error) {  // may not pass through a library of C
@@ -68,6 +72,7 @@ struct FileSource {
     const std::uint64_t left = source.file.size() - std::min(source.at, source.file.size());
     const std::uint64_t skipped = std::min(left, static_cast<std::uint64_t>(count));
     source.at += skipped;
+    source.next = kFirst;
     return static_cast<la_int64_t>(skipped);
   }
   static la_int64_t seek(archive*, void* opened, la_int64_t offset, int whence) {
@@ -77,6 +82,7 @@ struct FileSource {
                             : whence == SEEK_CUR ? static_cast<la_int64_t>(source.at)
                                                  : size;
     source.at = static_cast<std::uint64_t>(std::clamp<la_int64_t>(base + offset, 0, size));
+    source.next = kFirst;
     return static_cast<la_int64_t>(source.at);
   }
 };
@@ -85,19 +91,18 @@ struct FileSource {
 // those that it cannot convert. Where there is no such locale, they are dropped.
 class Utf8Names {
  public:
-  Utf8Names() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{})) {
-    if (utf8_ != locale_t{}) before_ = uselocale(utf8_);
+  Utf8Names() {
+    static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{});  // reads files
+    if (utf8 != locale_t{}) before_ = uselocale(utf8);
   }
   Utf8Names(const Utf8Names&) = delete;
   Utf8Names& operator=(const Utf8Names&) = delete;
   ~Utf8Names() {
-    if (utf8_ == locale_t{}) return;
-    uselocale(before_);
-    freelocale(utf8_);
+    if (before_ != locale_t{}) uselocale(before_);
   }
 
  private:
-  locale_t utf8_, before_ = {};
+  locale_t before_ = {};
 };
 
 // UTF-8 where the archive says so, or where its bytes are that; else its bytes.
@@ -201,7 +206,7 @@ Bytes ArchiveReader::read(std::size_t limit) {
       throw bad(where, str("the files in it are larger than allowed (", limit >> 20,
                            " MiB are left for this one)"));
     }
-    if (got == 0) return bytes;
+    if (static_cast<std::size_t>(got) < part) return bytes;
     part = kPart;
   }
 }
