@@ -9,6 +9,7 @@
 #include "data/picture/image.h"
 #include "data/sets/cifar.h"
 #include "data/tables/idx_files.h"
+#include "data/tables/picture_labels.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
 #include "engine/text.h"
@@ -33,8 +34,15 @@ bool has_folders_of_pictures(const TreePath& folder) {
 
 // What the folder, or the root of an archive, holds beside folders of pictures.
 std::optional<Dataset> load_files(const TreePath& folder, const FolderOptions& options) {
+  if (!options.label_pattern.empty()) {
+    const PictureTree tree = pictures_by_pattern(folder, options.label_pattern, options.holding);
+    return load_pictures(folder, tree, options);
+  }
   if (std::optional<Dataset> dataset = load_idx_files(folder)) return dataset;
   if (std::optional<Dataset> dataset = load_cifar(folder)) return dataset;
+  if (const std::optional<PictureTree> tree = pictures_by_table(folder, options)) {
+    return load_pictures(folder, *tree, options);
+  }
   if (!holds_tables(folder) || has_folders_of_pictures(folder)) return std::nullopt;
   return load_tables(folder, options);
 }
@@ -67,7 +75,14 @@ void refuse_unread(const fs::path& path) {
 // What a folder without any data set holds instead.
 void refuse_empty(const TreePath& folder) {
   const Listing listing = list_folder(folder);
-  if (!listing.folders.empty() || listing.files.empty() || has_pictures(listing)) return;
+  if (listing.folders.empty() && has_pictures(listing)) {
+    throw Error(
+        ErrorKind::data,
+        str(folder.string(), " holds pictures, and nothing says what they show: expected a ",
+            "folder for each class, a table of labels such as labels.csv, or ",
+            "--label-pattern for labels in their names"));
+  }
+  if (!listing.folders.empty() || listing.files.empty()) return;
   for (const std::string& file : listing.files) {
     refuse_unread((folder / file).string());
     if (has_archive_ending(file)) {

@@ -328,7 +328,11 @@ void report_layout(const PictureTree& tree, const FolderOptions& options) {
 }  // namespace
 
 Dataset load_folder(const TreePath& folder, const FolderOptions& options) {
-  const PictureTree tree = list_pictures(folder, options.holding);
+  return load_pictures(folder, list_pictures(folder, options.holding), options);
+}
+
+Dataset load_pictures(const TreePath& folder, const PictureTree& tree,
+                      const FolderOptions& options) {
   report_layout(tree, options);
   DecodedPictures pictures = decode_or_recall(folder, tree, options);
   report_depths(pictures, options);

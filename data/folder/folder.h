@@ -37,6 +37,7 @@ struct FolderOptions {
   PictureShape shape;
   Holding holding = Holding::tenth;
   std::string label_column;            // of a table (tables.h); empty: the table tells
+  std::string label_pattern;           // of file names (picture_labels.h); empty: folders tell
   Links links = Links::followed;       // load_own_data() alone looks for them
   bool skip_broken = false;            // leave out pictures that cannot be read, and log each
   std::filesystem::path cache_folder;  // is made when needed; empty: no cache
@@ -49,6 +50,9 @@ struct FolderOptions {
 // logged, and the error counts them), and when the pixels would not fit into memory, before they
 // are decoded. A cache that cannot be written is logged; one that is damaged is not used.
 Dataset load_folder(const TreePath& folder, const FolderOptions& options);
+// The same for pictures of the folder that are listed already.
+Dataset load_pictures(const TreePath& folder, const PictureTree& tree,
+                      const FolderOptions& options);
 
 // $XDG_CACHE_HOME/weft, or ~/.cache/weft; empty when neither variable is set.
 std::filesystem::path default_cache_folder();

@@ -71,6 +71,14 @@ class Lister {
     return below + "/" + *name;
   }
 
+  std::vector<PictureFile> all() {
+    std::vector<PictureFile> files;
+    const Listing listing = list(root_, "");
+    for (const std::string& name : listing.folders) walk(name, files);
+    for (const std::string& name : listing.files) add(name, files);
+    return files;
+  }
+
   // The folders in `below`, each a class with its pictures.
   std::map<std::string, std::vector<PictureFile>> classes(const std::string& below) {
     std::map<std::string, std::vector<PictureFile>> found;
@@ -185,6 +193,21 @@ void hold_out(PictureTree& tree) {
 }
 
 }  // namespace
+
+std::vector<PictureFile> pictures_below(const TreePath& folder, PictureTree& tree) {
+  return Lister(folder, tree).all();
+}
+
+void arrange(PictureTree& tree, Holding holding) {
+  for (auto* set : {&tree.train, &tree.validation, &tree.test}) mix(*set);
+  if (tree.test.empty()) tree.test = std::exchange(tree.validation, {});
+  if (!tree.test.empty()) return;
+  if (holding == Holding::nothing) {
+    tree.test = std::exchange(tree.train, {});
+  } else {
+    hold_out(tree);
+  }
+}
 
 PictureTree list_pictures(const TreePath& folder, Holding holding) {
   PictureTree tree;

@@ -50,4 +50,12 @@ enum class Holding {
 // find_split() refuses are refused in the same way.
 PictureTree list_pictures(const TreePath& folder, Holding holding = Holding::tenth);
 
+// Every picture below the folder, in the order of the folders. The tree gets what was passed over.
+std::vector<PictureFile> pictures_below(const TreePath& folder, PictureTree& tree);
+
+// Puts the pictures of each set, which are all training pictures where no set is told, into an
+// order that mixes the classes. Where there is no test set, the validation set becomes it, or else
+// a tenth of each class; with Holding::nothing and no set told, all are the test set.
+void arrange(PictureTree& tree, Holding holding);
+
 }  // namespace weft::data

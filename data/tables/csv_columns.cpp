@@ -34,14 +34,6 @@ std::string small(std::string_view text) {
   return result;
 }
 
-char delimiter_of(std::string_view line) {
-  const std::string found = delimiters_in(line);
-  for (const char delimiter : {',', ';', '\t'}) {
-    if (found.find(delimiter) != std::string::npos) return delimiter;
-  }
-  return ' ';
-}
-
 bool is_square(std::size_t values) {
   for (const std::size_t channels : {std::size_t{1}, std::size_t{3}}) {
     const auto side = static_cast<std::size_t>(
@@ -111,10 +103,9 @@ class Chooser {
   void name_columns() {
     std::size_t label = columns_;
     for (std::size_t i = 0; i < header_.size() && i < columns_; ++i) {
-      const std::string name = small(header_[i]);
-      if (holds(kUnusedNames, name)) uses_[i] = ColumnUse::unused;
-      if (holds(kSetNames, name)) uses_[i] = ColumnUse::set;
-      if (holds(kLabelNames, name) && label == columns_) label = i;
+      if (is_unused_column(header_[i])) uses_[i] = ColumnUse::unused;
+      if (is_set_column(header_[i])) uses_[i] = ColumnUse::set;
+      if (is_label_column(header_[i]) && label == columns_) label = i;
     }
     for (std::size_t i = 0; i < columns_; ++i) {
       if (holds_two_numbers(rows_.front()[i])) uses_[i] = ColumnUse::values;
@@ -171,6 +162,26 @@ class Chooser {
 };
 
 }  // namespace
+
+bool is_label_column(std::string_view name) {
+  return holds(kLabelNames, small(name));
+}
+
+bool is_set_column(std::string_view name) {
+  return holds(kSetNames, small(name));
+}
+
+bool is_unused_column(std::string_view name) {
+  return holds(kUnusedNames, small(name));
+}
+
+char delimiter_of(std::string_view line) {
+  const std::string found = delimiters_in(line);
+  for (const char delimiter : {',', ';', '\t'}) {
+    if (found.find(delimiter) != std::string::npos) return delimiter;
+  }
+  return ' ';
+}
 
 std::size_t first_used(const std::vector<ColumnUse>& uses) {
   const auto found = std::find_if(uses.begin(), uses.end(), is_used);

@@ -17,6 +17,14 @@ enum class ColumnUse : std::uint8_t {
   unused  // a number or a name of the row
 };
 
+// What the name of a column in a header says, in any case of letters.
+bool is_label_column(std::string_view name);
+bool is_set_column(std::string_view name);     // "Usage", "split"
+bool is_unused_column(std::string_view name);  // "id", "index", ""
+
+// The comma, semicolon or tab that parts the fields of the line, or a blank.
+char delimiter_of(std::string_view line);
+
 // The first and the last column that holds pixels or the label.
 std::size_t first_used(const std::vector<ColumnUse>& uses);
 std::size_t last_used(const std::vector<ColumnUse>& uses);

@@ -29,14 +29,6 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-// "3.0" and "3" are one class.
-std::string class_name(std::string_view label) {
-  const std::optional<double> value = number_of(label);
-  return value && *value == std::round(*value) && std::fabs(*value) < 1e15
-             ? fmt::format("{:.0f}", *value + 0.0)
-             : std::string(label);
-}
-
 // Numbers in their order, and anything else in the order of its bytes.
 std::map<std::string, std::int32_t> classes_of(const LabelledValues& training,
                                                std::vector<std::string>& names) {
@@ -54,11 +46,7 @@ std::map<std::string, std::int32_t> classes_of(const LabelledValues& training,
                                   ", expected at least 2 classes"));
   }
   for (const auto& [name, label] : classes) names.push_back(name);
-  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return number_of(name); })) {
-    std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-      return *number_of(a) < *number_of(b);
-    });
-  }
+  sort_classes(names);
   for (std::size_t i = 0; i < names.size(); ++i) classes[names[i]] = static_cast<std::int32_t>(i);
   return classes;
 }
@@ -185,6 +173,22 @@ std::string found_text(const LabelledValues& values, const std::vector<std::stri
 }
 
 }  // namespace
+
+std::string class_name(std::string_view label) {
+  const std::optional<double> value = number_of(label);
+  return value && *value == std::round(*value) && std::fabs(*value) < 1e15
+             ? fmt::format("{:.0f}", *value + 0.0)
+             : std::string(label);
+}
+
+void sort_classes(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return number_of(name); })) {
+    std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+      return *number_of(a) < *number_of(b);
+    });
+  }
+}
 
 ImageExtents extents_of(std::int64_t values, const PictureShape& shape, const std::string& where) {
   if (shape.height > 0) {

@@ -27,6 +27,11 @@ struct LabelledValues {
 // The values, by Split; nothing where there is no such set.
 using LabelledSets = std::array<std::optional<LabelledValues>, 3>;
 
+// The name of a label's class: "3.0" and "3" are one.
+std::string class_name(std::string_view label);
+// In the order of their numbers, or of their bytes where one is no number.
+void sort_classes(std::vector<std::string>& names);
+
 // How many pixels a value can be: those of an image whose shape is not stated. The options' shape
 // decides where it is given. Otherwise `values` is the square of a side, in grey, or three times
 // one, in colour. Throws data, with `where`, when it is neither, and usage when the options do not

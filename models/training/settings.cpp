@@ -91,6 +91,8 @@ std::vector<Setting> make_table() {
   table.add_unlisted<&Config::own_data, &OwnData::path>(
       "own_data.path", {}, "--data", {.may_resume = true, .written = Written::with_object});
   table.add_unlisted<&Config::own_data, &OwnData::label>("own_data.label", {}, "--label");
+  table.add_unlisted<&Config::own_data, &OwnData::label_pattern>("own_data.label_pattern", {},
+                                                                 "--label-pattern");
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::channels>(
       "own_data.channels", {0, 3}, "--channels", kOfOwnData);
   table.add_unlisted<&Config::own_data, &OwnData::shape, &data::PictureShape::height>(

@@ -22,7 +22,8 @@ struct OwnData {
   std::string path;  // of the folder or file; empty: `dataset` is one that Weft knows by name
   data::PictureShape shape;
   bool skip_broken = false;
-  std::string label = {};  // the column of labels in a table; empty: the table tells
+  std::string label = {};          // the column of labels in a table; empty: the table tells
+  std::string label_pattern = {};  // of file names; empty: folders tell
 };
 
 struct TrainConfig {

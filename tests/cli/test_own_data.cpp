@@ -291,6 +291,7 @@ TEST_F(OwnData, OddFlagsAreUsage) {
        {"28", "0x5", "5x0", "5x", "x5", "5X5", "5x5x5", "-1x5", "1025x5", "5x5 "}) {
     expect_refused(training("d", {"--image-size", size}), 2, "--image-size");
   }
+  expect_refused(training("d", {"--label-pattern", "*.png"}), 2, "with LABEL once");
   expect_refused(training("d", {"--channels", "2"}), 2, "expected 1 or 3, found '2'");
   expect_refused(training("d", {"--fit", "squeeze"}), 2, "--fit");
   expect_refused(training("d", {"--dataset", "digits"}), 2, "--data is for data of your own");
@@ -298,6 +299,7 @@ TEST_F(OwnData, OddFlagsAreUsage) {
   for (const std::vector<std::string>& flags :
        std::vector<std::vector<std::string>>{{"--image-size", "8x8"},
                                              {"--channels", "1"},
+                                             {"--label-pattern", "LABEL.*"},
                                              {"--fit", "crop"},
                                              {"--skip-broken"},
                                              {"--no-cache"},

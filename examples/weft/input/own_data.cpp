@@ -8,6 +8,7 @@
 
 #include "data/picture/image.h"
 #include "data/sets/doubts.h"
+#include "data/tables/picture_labels.h"
 #include "data/tables/tables.h"
 #include "engine/error.h"
 #include "examples/weft/input/flags.h"
@@ -50,6 +51,10 @@ void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
                  "the column of labels in a CSV file: first, last or its name in the header. "
                  "Default: the table tells")
       ->type_name("COLUMN");
+  app.add_option("--label-pattern", flags.label_pattern,
+                 "pictures whose names hold their labels: LABEL.#.* for cat.12.jpg, where LABEL is "
+                 "the label, # digits and * anything")
+      ->type_name("PATTERN");
   if (shape) {
     app.add_option("--image-size", flags.image_size,
                    fmt::format("of the network's input. Default: that of the pictures when all "
@@ -87,15 +92,16 @@ void add_sample_bits(CLI::App& app, std::optional<std::int64_t>& bits,
 models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
   own.path = flags.path.value_or(own.path);
   if (own.path.empty()) {
-    const char* flag = flags.image_size    ? "--image-size"
-                       : flags.channels    ? "--channels"
-                       : flags.fit         ? "--fit"
-                       : flags.sample_bits ? "--sample-bits"
-                       : flags.label       ? "--label"
-                       : flags.skip_broken ? "--skip-broken"
-                       : flags.no_cache    ? "--no-cache"
-                       : flags.no_links    ? "--no-links"
-                                           : nullptr;
+    const char* flag = flags.image_size      ? "--image-size"
+                       : flags.channels      ? "--channels"
+                       : flags.fit           ? "--fit"
+                       : flags.sample_bits   ? "--sample-bits"
+                       : flags.label         ? "--label"
+                       : flags.label_pattern ? "--label-pattern"
+                       : flags.skip_broken   ? "--skip-broken"
+                       : flags.no_cache      ? "--no-cache"
+                       : flags.no_links      ? "--no-links"
+                                             : nullptr;
     if (flag != nullptr) {
       throw Error(ErrorKind::usage, fmt::format("{} goes with --data DIR only", flag));
     }
@@ -106,6 +112,8 @@ models::OwnData own_data_from(const OwnDataFlags& flags, models::OwnData own) {
   if (flags.fit) own.shape.fit = data::parse_fit(*flags.fit);
   if (flags.sample_bits) own.shape.sample_bits = static_cast<int>(*flags.sample_bits);
   own.label = flags.label.value_or(own.label);
+  if (flags.label_pattern) data::check_label_pattern(*flags.label_pattern);
+  own.label_pattern = flags.label_pattern.value_or(own.label_pattern);
   own.skip_broken = own.skip_broken || flags.skip_broken;
   return own;
 }
@@ -119,6 +127,7 @@ data::Dataset load_own(const models::OwnData& own, const OwnDataFlags& flags, da
   data::FolderOptions options;
   options.shape = own.shape;
   options.label_column = own.label;
+  options.label_pattern = own.label_pattern;
   options.holding = holding;
   options.skip_broken = own.skip_broken;
   if (flags.no_links) options.links = data::Links::refused;

@@ -16,12 +16,13 @@ class App;
 namespace weft::cli {
 
 struct OwnDataFlags {
-  std::optional<std::string> path, label, image_size, fit;
+  std::optional<std::string> path, label, label_pattern, image_size, fit;
   std::optional<std::int64_t> channels, sample_bits;
   bool skip_broken = false, no_cache = false, no_links = false;
 };
 
-// --data, --label, --skip-broken, --no-cache and --no-links. With `shape` also --image-size,
+// --data, --label, --label-pattern, --skip-broken, --no-cache and --no-links. With `shape` also
+// --image-size,
 // --channels, --fit and --sample-bits, which a trained model knows by itself.
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape);
 
