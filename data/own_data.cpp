@@ -57,9 +57,9 @@ std::optional<Dataset> load_file(const fs::path& file, const FolderOptions& opti
 
 // Files of other programs, by their endings.
 constexpr std::pair<std::string_view, std::string_view> kUnread[] = {
-    {".parquet", "Parquet"},   {".mat", "MATLAB"},    {".h5", "HDF5"},    {".hdf5", "HDF5"},
-    {".tfrecord", "TFRecord"}, {".arff", "ARFF"},     {".7z", "7-Zip"},   {".rar", "RAR"},
-    {".pkl", "pickle"},        {".pickle", "pickle"}, {".pt", "PyTorch"}, {".feather", "Feather"}};
+    {".parquet", "Parquet"},   {".mat", "MATLAB"},     {".h5", "HDF5"},  {".hdf5", "HDF5"},
+    {".tfrecord", "TFRecord"}, {".arff", "ARFF"},      {".7z", "7-Zip"}, {".rar", "RAR"},
+    {".pt", "PyTorch"},        {".feather", "Feather"}};
 
 void refuse_unread(const fs::path& path) {
   const std::string file = path.filename().string();

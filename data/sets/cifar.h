@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CIFAR-10 and CIFAR-100 in their binary format, from files that the user has.
+// CIFAR-10 and CIFAR-100 in their binary and their Python format, from files that the user has.
 //
 // A record is one label byte in CIFAR-10, a coarse and a fine one in CIFAR-100, and 3 planes of
 // 32 x 32 bytes: red, green, blue. Source: Krizhevsky 2009, "Learning multiple layers of features
@@ -15,9 +15,10 @@ namespace weft::data {
 
 // CIFAR-10 from data_batch_1.bin to data_batch_5.bin and test_batch.bin, with the names of
 // batches.meta.txt; CIFAR-100 with its fine labels from train.bin and test.bin, with the names of
-// fine_label_names.txt. Without a file of names, the classes are called "0", "1", ... Nothing when
-// the folder holds neither data_batch_1.bin nor train.bin. Throws data when a file is missing or
-// damaged.
+// fine_label_names.txt. Or both from the pickles of the Python format: data_batch_1 to
+// data_batch_5, test_batch and batches.meta, or train, test and meta. Without a text file of
+// names, the classes are called "0", "1", ... Nothing when the folder holds none of their first files. Throws
+// data when a file is missing or damaged.
 std::optional<Dataset> load_cifar(const TreePath& folder);
 
 }  // namespace weft::data

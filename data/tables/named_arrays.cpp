@@ -183,8 +183,10 @@ struct Pair {
 
   bool empty() const { return !images && !labels && unnamed.empty(); }
 
-  // Two arrays, of which one alone can be images: they have more values.
+  // Two arrays, of which one alone can be images: they have more values. Beside images and labels
+  // that say so, other arrays are something else.
   void tell_by_shape() {
+    if (images && labels) unnamed.clear();
     for (NamedArray& array : unnamed) {
       const bool is_flat = array.array.shape.size() <= 1 ||
                            (array.array.shape.size() == 2 && array.array.shape[1] == 1);

@@ -21,9 +21,9 @@ struct NamedArray {
 // Images are (n, h, w), (n, h, w, c), (n, c, h, w) or (n, values), with 1 or 3 channels; labels
 // (n,), (n, 1), or (n, classes) with a single 1 in each row. A name tells the set (train, val,
 // test) and the kind (x, images, data; y, labels, targets): "x_train", "test_labels", "Xtrain",
-// "images". Arrays of one set whose names tell no kind are told apart by their shapes. Throws data
-// for images without labels and for labels without images, for two arrays that claim one place, and
-// for other shapes.
+// "images". Arrays of one set whose names tell no kind are told apart by their shapes, or are left
+// out where others tell that they are images and labels. Throws data for images without labels and
+// for labels without images, for two arrays that claim one place, and for other shapes.
 LabelledSets labelled_sets(std::vector<NamedArray> arrays, const PictureShape& shape);
 
 }  // namespace weft::data

@@ -13,6 +13,7 @@
 #include "data/tables/csv.h"
 #include "data/tables/emnist.h"
 #include "data/tables/named_arrays.h"
+#include "data/tables/pickled_arrays.h"
 #include "engine/error.h"
 #include "engine/text.h"
 
@@ -28,7 +29,7 @@ Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorKind::data, str(where, ": ", what));
 }
 
-enum class TableKind { none, csv, npy, npz };
+enum class TableKind { none, csv, npy, npz, pickle };
 
 std::string small(std::string_view text) {
   std::string result(text);
@@ -44,7 +45,9 @@ TableKind kind_of(std::string_view name) {
   };
   if (ends({".csv", ".tsv", ".csv.gz", ".tsv.gz"})) return TableKind::csv;
   if (ends({".npy"})) return TableKind::npy;
-  return ends({".npz"}) ? TableKind::npz : TableKind::none;
+  if (ends({".npz"})) return TableKind::npz;
+  const bool is_pickle = ends({".pkl", ".pickle", ".p", ".pkl.gz", ".pickle.gz"});
+  return is_pickle ? TableKind::pickle : TableKind::none;
 }
 
 // "mnist_train" of "archive/mnist_train.csv.gz"
@@ -102,8 +105,13 @@ class TableLoader {
       add_csv(source);
     } else if (source.kind == TableKind::npy) {
       add_array(source.name, source.where, source.read(memory_));
-    } else {
+    } else if (source.kind == TableKind::npz) {
       add_npz(source);
+    } else {
+      const Pickle pickle = read_pickle(source.read(memory_), source.where);
+      for (NamedArray& array : pickled_arrays(pickle, stem_of(source.name), source.where)) {
+        arrays_.push_back(std::move(array));
+      }
     }
   }
 

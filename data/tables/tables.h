@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data sets in tables and arrays: CSV files, .npz and .npy files, and archives of them.
+// Data sets in tables and arrays: CSV files, .npz and .npy files, and pickles of arrays.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace weft::data {
 
-inline constexpr std::string_view kTableFormats = "CSV, .npy and .npz files";
+inline constexpr std::string_view kTableFormats = "CSV, .npy, .npz and .pkl files";
 
 // Does the folder have files of these formats?
 bool holds_tables(const TreePath& folder);
@@ -19,6 +19,7 @@ bool holds_tables(const TreePath& folder);
 //                            mnist_test.csv. One without labels is passed over.
 //   x.npz                    its arrays (named_arrays.h); of several files, those of all of them.
 //   *.npy                    images and labels in pairs (named_arrays.h).
+//   *.pkl, *.pickle, *.p     arrays in a Python pickle (pickled_arrays.h), gzip or not.
 // Nothing when `path` is a folder without such files. A file with none is refused, and so is a
 // folder with both tables and arrays, and what needs more memory than there is. EMNIST's tables,
 // which their names tell, have rows and columns exchanged, and are turned. Throws data, with the

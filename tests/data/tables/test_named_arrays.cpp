@@ -95,10 +95,27 @@ TEST_F(NamedArrays, WhatIsWrongIsToldWithItsFile) {
   expect_refused("", "not an .npy file");
 }
 
-#ifdef WEFT_WITH_LIBARCHIVE
-
 // Made by numpy.savez_compressed() and by a zip program: see make.py there.
 const std::filesystem::path kFiles = std::filesystem::path(WEFT_TESTS_DIR) / "data/tables/files";
+
+TEST_F(NamedArrays, PicklesOfArrays) {
+  const Dataset mnist = load_own_data(kFiles / "mnist.pkl.gz", {});
+  EXPECT_EQ(mnist.name, "mnist");
+  EXPECT_EQ(mnist.train.count, 6);
+  EXPECT_EQ(mnist.validation.count, 3);
+  EXPECT_EQ(mnist.test.count, 3);
+  EXPECT_EQ(mnist.train.images.at(23), 255);
+  EXPECT_EQ(mnist.train.labels, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2}));
+  std::filesystem::copy(kFiles / "signs.p", path("train.p"));
+  std::filesystem::copy(kFiles / "signs.p", path("test.p"));
+  EXPECT_EQ(load().test.images, counted(24));
+  write("cut.pkl", std::string("\x80\x04", 2));
+  expect_refused("cut.pkl", "cut.pkl");
+  write("none.pkl", std::string("\x80\x02]q\0.", 6));
+  expect_refused("none.pkl", "no arrays in it");
+}
+
+#ifdef WEFT_WITH_LIBARCHIVE
 
 TEST_F(NamedArrays, KerasFile) {
   const Dataset dataset = load_own_data(kFiles / "keras.npz", {});
@@ -121,6 +138,16 @@ TEST_F(NamedArrays, AnArchiveOfTablesIsReadAsItIs) {
     EXPECT_EQ(dataset.train.count, 3) << name;
     EXPECT_EQ(dataset.test.count, 3) << name;
   }
+}
+
+TEST_F(NamedArrays, CifarsPythonBatchesInTheirArchive) {
+  const Dataset dataset = load_own_data(kFiles / "cifar-10-python.tar.gz", {});
+  EXPECT_EQ(dataset.class_names.at(3), "class 3");
+  EXPECT_EQ(dataset.train.labels, (std::vector<std::int32_t>{0, 9, 1, 8, 2, 7, 3, 6, 4, 5}));
+  EXPECT_EQ(dataset.test.labels, (std::vector<std::int32_t>{5, 4}));
+  EXPECT_EQ(dataset.test.images.at(0), 50);
+  EXPECT_EQ(dataset.test.images.at(1024), 1);
+  EXPECT_EQ(dataset.test.images.at(2048), 2);
 }
 
 TEST_F(NamedArrays, DamagedArchivesAreRefused) {

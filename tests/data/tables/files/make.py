@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Makes the files beside it, with NumPy and as zip and tar programs do: python3 make.py FOLDER."""
+import gzip
 import io
 import pathlib
+import pickle
 import sys
 import tarfile
 import zipfile
@@ -24,3 +26,25 @@ with tarfile.open(folder / "tables.tar.gz", "w:gz") as archive:
         member = tarfile.TarInfo(name)
         member.size = len(text)
         archive.addfile(member, io.BytesIO(text.encode("latin-1")))
+
+
+def add(archive, name, content):
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    archive.addfile(member, io.BytesIO(content))
+
+
+# The layout of deeplearning.net's mnist.pkl.gz, of traffic-signs' train.p, and of CIFAR's Python version.
+floats = (images.reshape(6, 4) / 23).astype(numpy.float32)
+sets = ((floats, labels), (floats[:3], labels[:3]), (floats[:3], labels[:3]))
+(folder / "mnist.pkl.gz").write_bytes(gzip.compress(pickle.dumps(sets, protocol=2), mtime=0))
+signs = {"coords": numpy.zeros((6, 4)), "labels": labels, "features": images, "sizes": numpy.ones((6, 2))}
+(folder / "signs.p").write_bytes(pickle.dumps(signs))
+with tarfile.open(folder / "cifar-10-python.tar.gz", "w:gz") as archive:
+    names = [f"class {i}" for i in range(10)]
+    add(archive, "cifar-10-batches-py/batches.meta", pickle.dumps({"label_names": names}, protocol=2))
+    for i, name in enumerate([f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]):
+        pixels = numpy.repeat(numpy.array([[10 * i, 1, 2]], numpy.uint8), 1024, axis=1).repeat(2, axis=0)
+        batch = {b"batch_label": b"a batch", b"labels": [i, 9 - i], b"data": pixels, b"filenames": [b"a.png", b"b.png"]}
+        add(archive, f"cifar-10-batches-py/{name}", pickle.dumps(batch, protocol=2))
+    add(archive, "cifar-10-batches-py/readme.html", b"<html>")
