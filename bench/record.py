@@ -112,7 +112,7 @@ def measure(weft, goal, seeds, device, threads, more):
         print(f"seed {seed}: {100 * accuracy:.2f} %, {steps:.4f} s of steps, {process:.3f} s from exec to exit",
               file=sys.stderr, flush=True)
     kept = ("model", "parameters", "train_images", "held_out_images", "test_images", "epochs", "batch_size", "lr", "lr_schedule",
-            "optimizer", "precision", "device_name", "threads")
+            "optimizer", "precision", "device_name", "threads", "step")
     return {"command": " ".join(["weft", *command[1:]]), "settings": {key: start.get(key) for key in kept}, "runs": rows}
 
 

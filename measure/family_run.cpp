@@ -50,8 +50,8 @@ std::string_view l2_state(const Work& work) {
 // which no ratio uses, has a third of the seconds.
 std::vector<double> take_turn(Contender& one, const TimingOptions& options,
                               const GpuMonitor& monitor) {
-  const auto samples = [&](Sampler& of, double seconds, GpuStates* states) {
-    if (of.once() < 0.01 || options.warm_up > 0) of.warm_up(options.warm_up);
+  const auto samples = [&](Sampler& of, double seconds, double heat, GpuStates* states) {
+    if (of.once() < 0.01 || heat > 0) of.warm_up(heat);
     const double wanted = seconds / options.rounds;
     const double room = 4 * wanted / (of.once() * of.calls());
     const int least =
@@ -70,9 +70,11 @@ std::vector<double> take_turn(Contender& one, const TimingOptions& options,
     } while (total < wanted && wall.seconds() < 4 * wanted);
     return taken;
   };
-  std::vector<double> seconds = samples(*one.sampler, options.seconds, &one.row.gpu);
+  std::vector<double> seconds =
+      samples(*one.sampler, options.seconds, options.warm_up, &one.row.gpu);
   if (one.warm != nullptr) {
-    one.warm_turns.push_back(timing_of(samples(*one.warm, options.seconds / 3, nullptr)).median);
+    // The clock is still that of the cold calls.
+    one.warm_turns.push_back(timing_of(samples(*one.warm, options.seconds / 3, 0, nullptr)).median);
   }
   return seconds;
 }

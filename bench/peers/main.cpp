@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
 #endif
 #ifdef WEFT_WITH_CUDNN
       add(weft::measure::cudnn_peers());
+      add(weft::measure::cudnn_graph_peers());
       add(weft::measure::cudnn_layer_peers());
 #endif
     }

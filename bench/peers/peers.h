@@ -11,6 +11,7 @@ namespace weft::measure {
 std::vector<Peer> cublas_peers();
 std::vector<Peer> cub_peers();
 std::vector<Peer> cudnn_peers();
+std::vector<Peer> cudnn_graph_peers();
 std::vector<Peer> cudnn_layer_peers();
 
 }  // namespace weft::measure

@@ -46,31 +46,52 @@ constexpr Format kFormats[] = {
      }},
 };
 
+// By --format, or else by the ending of --out. Throws usage where they contradict each other.
+const Format& format_of(const ExportFlags& flags) {
+  const Format* by_ending = nullptr;
+  for (const Format& format : kFormats) {
+    if (fs::path(flags.out).extension() == "." + std::string(format.name)) by_ending = &format;
+  }
+  if (!flags.format.empty()) {
+    const Format& asked = row_named(kFormats, "format", flags.format);
+    if (by_ending == nullptr || by_ending == &asked) return asked;
+    throw Error(ErrorKind::usage, fmt::format("--out {} has the ending of {}, but --format is {}",
+                                              flags.out, by_ending->name, asked.name));
+  }
+  if (by_ending != nullptr) return *by_ending;
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--format is required, one of {}{}", joined(names_of(kFormats)),
+                  flags.out.empty() ? std::string()
+                                    : fmt::format(": {} has none of these endings", flags.out)));
+}
+
 // model.onnx in the run, or beside the file.
-fs::path output_path(const ExportFlags& flags) {
+fs::path output_path(const ExportFlags& flags, std::string_view format) {
   if (!flags.out.empty()) return flags.out;
-  if (flags.format == "safetensors") {
+  if (format == "safetensors") {
     throw Error(ErrorKind::usage, "--format safetensors copies the model: say where to with --out");
   }
   std::error_code ignored;
   fs::path path = flags.model;
   if (fs::is_directory(path, ignored)) path /= "model";
-  return path.replace_extension(flags.format);
+  return path.replace_extension(format);
 }
 
 int run_export(const ExportFlags& flags) {
-  const fs::path out = output_path(flags);
+  const Format& format = format_of(flags);
+  const fs::path out = output_path(flags, format.name);
   require_folder_of("--out", out.string());
   const models::Model model = models::load_model(flags.model);
   // What is not named here stands in a folder that may come from a stranger.
   const data::OutputPath to = flags.out.empty()
                                   ? data::Directory(out.parent_path()) / out.filename().string()
                                   : data::OutputPath(out);
-  row_named(kFormats, "format", flags.format).write(to, model);
+  format.write(to, model);
   if (data::is_stream(to)) return 0;  // its reader expects nothing else
   if (flags.json) {
     print_event("export",
-                {{"format", flags.format}, {"file", out.string()}, {"bytes", fs::file_size(out)}});
+                {{"format", format.name}, {"file", out.string()}, {"bytes", fs::file_size(out)}});
     return 0;
   }
   write_out(fmt::format("{} has {}, {}\n", printable(out.string()),
@@ -85,9 +106,10 @@ void add_export(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExportFlags>();
   CLI::App* sub = app.add_subcommand("export", "Write a model as ONNX, npz or safetensors");
   add_model(*sub, flags->model);
-  add_choice(*sub, "--format", flags->format, names_of(kFormats),
-             "onnx: for other programs; npz: the tensors for NumPy; safetensors: a copy")
-      ->required();
+  add_choice(
+      *sub, "--format", flags->format, names_of(kFormats),
+      "onnx: for other programs; npz: the tensors for NumPy; safetensors: a copy; default: by "
+      "the ending of --out");
   sub->add_option("--out", flags->out, "default model.onnx or model.npz, beside the model")
       ->type_name("FILE");
   sub->add_flag("--json", flags->json, "one JSON object instead of text");

@@ -198,10 +198,12 @@ std::string memory_table(const std::vector<PlanMemory>& memory, const Terminal& 
                        {"cache"},
                        {"total"}},
                       cells, terminal) +
-         fmt::format(
-             "In training the weights stand there with their gradients and what the "
-             "optimizer keeps: {}.\nThe column gradients is those of the activations.\n",
-             joined(Names(keeps)));
+         wrapped(fmt::format("In training the weights stand there with their gradients and what "
+                             "the optimizer keeps: {}. The column gradients is those of the "
+                             "activations.",
+                             joined(Names(keeps))),
+                 terminal.width, 0) +
+         "\n";
 }
 
 // A model file, or else a network that is not trained: a FILE.net, or a built-in one by its name.

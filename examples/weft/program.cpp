@@ -48,6 +48,22 @@ void rewrite_help(std::vector<std::string>& arguments) {
   arguments.push_back("--help");
 }
 
+// --help after a command that is none: without it CLI11 says so, and with it prints its parent's.
+void drop_help_of_nothing(const CLI::App& app, std::vector<std::string>& arguments) {
+  const CLI::App* command = &app;
+  for (const std::string& word : arguments) {
+    if (word.starts_with('-')) return;
+    const auto every = [](const CLI::App*) { return true; };
+    if (command->get_subcommands(every).empty() || command->get_prefix_command()) return;
+    const auto found =
+        command->get_subcommands([&](const CLI::App* sub) { return sub->check_name(word); });
+    if (found.empty()) break;
+    command = found.front();
+  }
+  std::erase_if(arguments,
+                [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
 // Parts of one name, such as those of several epochs, are added up.
 void print_timings() {
   struct Row {
@@ -83,7 +99,8 @@ void print_timings() {
   write_log(format_table({{"begins, s"}, {"takes, s"}, {"part", Align::left}}, cells, terminal));
 }
 
-constexpr int kHelpColumn = 34;  // where what an option does begins
+constexpr std::size_t kHelpColumn = 34;         // where what an option does begins
+constexpr int kNarrow = 60, kNarrowIndent = 6;  // below so many columns it stands under the option
 
 std::string wrapped_help(const std::string& help) {
   const int width = detect_terminal(kStdout).width;
@@ -91,9 +108,17 @@ std::string wrapped_help(const std::string& help) {
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) {
     const bool is_option = line.starts_with("  ") && line.size() > kHelpColumn;
-    const std::size_t begin = is_option ? kHelpColumn : 0;
-    out += line.substr(0, begin) +
-           wrapped(std::string_view(line).substr(begin), width, static_cast<int>(begin)) + "\n";
+    std::string names = line.substr(0, is_option ? kHelpColumn : 0);
+    std::size_t indent = names.size();
+    if (is_option && width < kNarrow) {
+      indent = kNarrowIndent;
+      names.erase(names.find_last_not_of(' ') + 1);
+      names += (names.empty() ? "" : "\n") + std::string(indent, ' ');
+    }
+    out += names +
+           wrapped(std::string_view(line).substr(is_option ? kHelpColumn : 0), width,
+                   static_cast<int>(indent)) +
+           "\n";
   }
   return out;
 }
@@ -117,6 +142,7 @@ int run(std::vector<std::string> arguments) {
   add_commands(app, action);
   app.footer("weft COMMAND --help says more.");
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
+  drop_help_of_nothing(app, arguments);
   require_values(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
@@ -124,7 +150,7 @@ int run(std::vector<std::string> arguments) {
   } catch (const CLI::Success& success) {
     const bool version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
     write_out(version ? std::string(success.what()) + "\n"
-                      : fmt::format("{}\n{}", wrapped_help(app.help()), kExitCodes));
+                      : wrapped_help(fmt::format("{}\n{}", app.help(), kExitCodes)));
     return 0;
   } catch (const CLI::ParseError& error) {
     print_error(explain(app, error));

@@ -70,6 +70,7 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
                          trainer.images_of_epoch_done(),
                          ranks,
                          data_arguments(flags.data, config.own_data),
+                         trainer.step(),
                          trainer.streams()};
   TrainReport report(flags.json);
   report.start(facts);

@@ -25,12 +25,10 @@ void classifier_forward_backward(const ClassifierOutputs& outputs, const float* 
   checked_elements("classifier", {dims.rows, dims.in});
   checked_elements("classifier", {dims.rows, dims.classes});
   if (dims.rows > 0 && dims.classes == 0) refuse(" has rows without classes");
-  if (!(options.smoothing >= 0 && options.smoothing < 1)) {
-    refuse(": expects 0 <= smoothing < 1, found ", options.smoothing);
-  }
   if (!classifier_fits(dims, stream.device())) {
     refuse(" has no kernel of its own on ", stream.device());
   }
+  check_smoothing("classifier", options.smoothing);
   check_finite("classifier", "scale", options.scale);
   if (dims.rows == 0) return;
   const std::int64_t rows = dims.rows, n = rows * dims.in, logits = rows * dims.classes;

@@ -153,10 +153,7 @@ void softmax_cross_entropy(float* loss, float* dx, std::int32_t* prediction, con
                            const std::int32_t* labels, float scale, float smoothing,
                            std::int64_t rows, std::int64_t cols, std::string_view variant,
                            const Stream& stream) {
-  if (!(smoothing >= 0 && smoothing < 1)) {
-    throw Error(ErrorKind::usage,
-                str("softmax_cross_entropy: expected 0 <= smoothing < 1, found ", smoothing));
-  }
+  check_smoothing("softmax_cross_entropy", smoothing);
   check_finite("softmax_cross_entropy", "scale", scale);
   const auto* row = checked_row("softmax_cross_entropy", rows, cols, variant, stream.device());
   if (row == nullptr) return;

@@ -89,9 +89,14 @@ class ConvWork final : public ProblemWork<problems::Conv> {
                               : p.pass == ConvPass::backward_data ? x_
                                                                   : w_;
     const std::vector<float> found = out.found(set);
-    for (const std::int64_t at : sample_indices(out.size(), samples, seed())) {
-      visit(static_cast<double>(found[static_cast<std::size_t>(at)]),
-            p.expected(at, x_.host.data(), y_.host.data(), w_.host.data()));
+    const std::vector<std::int64_t> sample = sample_indices(out.size(), samples, seed());
+    std::vector<problems::Terms> terms(sample.size());
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      terms[i] = p.expected(sample[i], x_.host.data(), y_.host.data(), w_.host.data());
+    }
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      visit(static_cast<double>(found[static_cast<std::size_t>(sample[i])]), terms[i]);
     }
   }
   Array<float>& tensor(std::string_view name, std::int64_t n, ConvPass writes, std::uint64_t more) {

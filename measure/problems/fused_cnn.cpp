@@ -71,10 +71,11 @@ class TrainWork final : public NetworkWork {
     const std::vector<double> rates(1);
     kernels::MetricTotals totals;
     std::int64_t step = 0;
-    kernels::cpu::fused_cnn_train<double>(
-        parameters.data(), velocity.data(), &totals, &step, images_.host.data(),
-        labels_.host.data(), rates.data(), p.rows, 1, kDims, options_.order, options_.augmentation,
-        kernels::draw::line_of(kNormalization), options_.sgd, bytes_of.data());
+    kernels::cpu::fused_cnn_train<double>(parameters.data(), velocity.data(), &totals, &step,
+                                          images_.host.data(), labels_.host.data(), rates.data(),
+                                          p.rows, 1, kDims, options_.order, options_.augmentation,
+                                          kernels::draw::line_of(kNormalization), options_.sgd,
+                                          options_.label_smoothing, bytes_of.data());
     gradient.assign(memory.gradients, memory.gradients + parameters.size());
     return totals.loss_sum;
   }

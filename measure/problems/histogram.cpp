@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Histograms of bytes (256 bins) and of floats (even bins).
 #include <algorithm>
+#include <functional>
 
 #include "engine/extent.h"
 #include "engine/random.h"
@@ -63,7 +64,14 @@ class HistogramWork final : public ProblemWork<problems::Histogram> {
   }
   std::vector<std::int64_t> counted() const {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(p.bins));
-    for (const T value : x_.host) ++counts[p.bin(value)];
+#pragma omp parallel
+    {
+      std::vector<std::int64_t> own(counts.size());
+#pragma omp for schedule(static) nowait
+      for (std::int64_t i = 0; i < p.n; ++i) ++own[p.bin(x_.host[static_cast<std::size_t>(i)])];
+#pragma omp critical
+      std::ranges::transform(counts, own, counts.begin(), std::plus());
+    }
     return counts;
   }
   void compare(Comparison& comparison, int set, Arithmetic) override {

@@ -2,7 +2,8 @@
 // The memory kernels, and the tables "bandwidth by offset" and "by stride" of the courses.
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <map>
+#include <memory>
 
 #include "kernels/memory/problem.h"
 #include "measure/problem_work.h"
@@ -163,13 +164,13 @@ class TransferWork final : public ProblemWork<problems::Transfer> {
   }
   void call(std::string_view variant, int set) override {
     const std::size_t count = there_.bytes(set).count;
-    if (variant_ != variant) prepare(variant, count);
-    kernels::transfer_to_device(there_[set], *from_, count, context.stream);
-    kernels::transfer_to_host(*to_, there_[set], count, context.stream);
+    last_ = &ends_of(kernels::memory_traits(variant).memory, count);
+    kernels::transfer_to_device(there_[set], last_->from, count, context.stream);
+    kernels::transfer_to_host(last_->to, there_[set], count, context.stream);
   }
   void reset() override {
     ProblemWork::reset();
-    if (to_) std::memset(to_->data(), 0xff, to_->bytes());
+    for (const auto& [kind, ends] : ends_) std::memset(ends->to.data(), 0xff, ends->to.bytes());
   }
   // check() reads what came back to the host.
   std::vector<Bytes> written(int) override { return {}; }
@@ -177,26 +178,30 @@ class TransferWork final : public ProblemWork<problems::Transfer> {
  private:
   void compare(Comparison& comparison, int, Arithmetic) override {
     context.stream.synchronize();
-    const float* found = to_ ? static_cast<const float*>(to_->data()) : nullptr;
+    const float* found = last_ != nullptr ? static_cast<const float*>(last_->to.data()) : nullptr;
     for (std::size_t i = 0; found != nullptr && i < x_.size(); ++i) {
       comparison.add(found[i], x_[i], 0);
     }
   }
-  // Host memory of the kind that the variant is about, in place of the kind before.
-  void prepare(std::string_view variant, std::size_t count) {
-    const kernels::HostMemory kind = kernels::memory_traits(variant).memory;
-    context.stream.synchronize();
-    from_.emplace(count, kind, device());
-    to_.emplace(count, kind, device());
-    std::memcpy(from_->data(), x_.data(), count);
-    std::memset(to_->data(), 0xff, count);
-    variant_ = variant;
+  // Where a transfer begins and where it ends.
+  struct Ends {
+    kernels::HostBuffer from, to;
+  };
+  // Those of a kind stay: a graph that was recorded with them may be replayed at any time.
+  Ends& ends_of(kernels::HostMemory kind, std::size_t count) {
+    std::unique_ptr<Ends>& ends = ends_[kind];
+    if (ends == nullptr) {
+      ends = std::make_unique<Ends>(Ends{{count, kind, device()}, {count, kind, device()}});
+      std::memcpy(ends->from.data(), x_.data(), count);
+      std::memset(ends->to.data(), 0xff, count);
+    }
+    return *ends;
   }
 
   const std::vector<float> x_ = random_values(p.n, seed());
   Array<float>& there_ = output("device", p.n);
-  std::string variant_;
-  std::optional<kernels::HostBuffer> from_, to_;
+  std::map<kernels::HostMemory, std::unique_ptr<Ends>> ends_;
+  const Ends* last_ = nullptr;  // of the last call
 };
 
 constexpr int kSharedBlocks = 1056, kSharedRounds = 512;  // eight blocks for each SM of an H200

@@ -176,6 +176,7 @@ class LayerStep final : public TrainStep {
     one_ = std::make_unique<Graph>(stream, [this, stream] { queue(stream); });
   }
 
+  std::string_view name() const override { return "layers"; }
   void launch(std::int64_t steps) override {
     auto& streamed = memory_.images.streamed;
     for (; streamed && steps > 0; --steps) {
@@ -250,7 +251,7 @@ class FusedCnnStep final : public TrainStep {
       : dims_(dims),
         memory_(memory),
         options_{options.order, options.augmentation, options.normalization.front(),
-                 sgd_options(options)},
+                 sgd_options(options), options.label_smoothing},
         velocity_(velocity_of(memory, options)),
         rows_(share.count),
         workspace_(kernels::fused_cnn_workspace_bytes(dims, share.count, stream.device()), stream),
@@ -261,6 +262,7 @@ class FusedCnnStep final : public TrainStep {
     options_.global_rows = rows;
   }
 
+  std::string_view name() const override { return "fused_cnn"; }
   void launch(std::int64_t steps) override {
     const DeviceImages& images = memory_.images;
     kernels::fused_cnn_train(memory_.weights.parameters.data<float>(), velocity_,
@@ -307,6 +309,7 @@ class FusedMlpStep final : public TrainStep {
     }
   }
 
+  std::string_view name() const override { return "fused_mlp"; }
   void launch(std::int64_t steps) override {
     prepare();
     for (const Recorded& recorded : graphs_) {
@@ -357,7 +360,7 @@ std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainM
   const bool fits = !options.augmentation.edits() && options.optimizer->in_one_kernel &&
                     options.clip_norm == 0 && !memory.average && !memory.images.streamed;
   const auto dims = fused_cnn_dims(net, options.kernels, stream.device());
-  if (dims && fits && options.label_smoothing == 0) {
+  if (dims && fits) {
     if (ranks.size() > 1 && !memory.peers) {
       memory.peers = ranks.open_peers(stream, net.parameter_count());
     }

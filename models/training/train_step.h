@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "distributed/communicator.h"
@@ -55,6 +56,8 @@ struct StepOptions : TrainConfig {
 class TrainStep {
  public:
   virtual ~TrainStep() = default;
+  // What computes a step: layers, fused_cnn or fused_mlp.
+  virtual std::string_view name() const = 0;
   // Queues so many steps, one after the other.
   virtual void launch(std::int64_t steps) = 0;
 };
@@ -62,9 +65,9 @@ class TrainStep {
 // The network by kernels of its own where there are such kernels (fused_cnn.h, fused_mlp.h),
 // options.kernels allows it, all images are on the device, nothing but the warp augments, the
 // optimizer is one that they compute, without clipping and nothing is averaged; else layer by
-// layer. The kernel of a CNN smooths no labels, and its ranks are GPUs that reach each other; that
-// of an MLP has one rank. On a GPU this runs a step on whatever is in memory, because the first
-// launch of a kernel loads it, which must not happen during a capture; write the state afterwards.
+// layer. The ranks of a CNN's kernel are GPUs that reach each other; an MLP's kernels have one
+// rank. On a GPU this runs a step on whatever is in memory, because the first launch of a kernel
+// loads it, which must not happen during a capture; write the state afterwards.
 std::unique_ptr<TrainStep> make_train_step(const layers::Sequential& net, TrainMemory& memory,
                                            const StepOptions& options, std::int64_t rows,
                                            distributed::Communicator& ranks, const Stream& stream);

@@ -365,6 +365,9 @@ std::int64_t Trainer::images_of_epoch_done() const {
 std::size_t Trainer::device_bytes() const {
   return state_->stream.peak_bytes();
 }
+std::string_view Trainer::step() const {
+  return (state_->full_step ? state_->full_step : state_->tail_step)->name();
+}
 bool Trainer::streams() const {
   return state_->memory->images.streamed.has_value();
 }

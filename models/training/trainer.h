@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "data/files/directory.h"
@@ -99,6 +100,7 @@ class Trainer {
   std::int64_t images_of_epoch_done() const;        // of the epoch that was interrupted, else 0
   Model model() const;                              // a copy of the current weights on the host
   std::size_t device_bytes() const;                 // memory of the stream, at its peak
+  std::string_view step() const;                    // what computes one: TrainStep::name()
   bool streams() const;                             // are the images brought batch by batch?
   // The open folder of the run; none where nothing is written.
   std::optional<data::Directory> run_directory() const;

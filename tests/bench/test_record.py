@@ -56,7 +56,7 @@ class Rules(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "weft"
             start = json.dumps({"event": "start", "dataset": dataset, "epochs": epochs, "test_images": 10000, "train_images": 57000,
-                                "held_out_images": 3000, "device_name": "a CPU"})
+                                "held_out_images": 3000, "device_name": "a CPU", "step": "layers"})
             program.write_text(f"#!/bin/sh\necho \"$*\" >>{folder}/asked\necho '{start}'\n"
                                "echo '{\"event\": \"epoch\", \"seconds\": 0.5}'\n"
                                f"echo '{{\"event\": \"end\", \"test_accuracy\": 0.991}}'\nexit {code}\n")
@@ -75,6 +75,7 @@ class Rules(unittest.TestCase):
         self.assertEqual([run["seed"] for run in result["runs"]], [1, 2, 3])
         self.assertEqual([run["steps_seconds"] for run in result["runs"]], [0.5] * 3)
         self.assertEqual(result["settings"]["held_out_images"], 3000)
+        self.assertEqual(result["settings"]["step"], "layers")
         for seed, line in enumerate(asked, 1):
             self.assertTrue(line.startswith(f"train --recipe fast --epochs 1 --seed {seed} --device cpu --json"), line)
         self.assertIn("`weft train --recipe fast --epochs 1`", record.page([result]))

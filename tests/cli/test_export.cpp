@@ -35,6 +35,13 @@ TEST_F(Export, WritesNextToTheModelOrWhereToldTo) {
   EXPECT_EQ(read("m.npz"), read("run/model.npz"));
 }
 
+TEST_F(Export, TheEndingIsTheFormat) {
+  EXPECT_EQ(weft({"export", "run", "--out", "m.npz"}).exit_code, 0);
+  EXPECT_EQ(weft({"export", "run", "--format", "npz", "--out", "m.any"}).exit_code, 0);
+  EXPECT_EQ(read("m.npz").substr(0, 2), "PK");
+  EXPECT_EQ(read("m.any"), read("m.npz"));
+}
+
 TEST_F(Export, SafetensorsIsACopy) {
   expect_error(weft({"export", "run", "--format", "safetensors"}), 2, "--out");
   EXPECT_EQ(weft({"export", "run", "--format", "safetensors", "--out", "c.safetensors"}).exit_code,
@@ -43,7 +50,10 @@ TEST_F(Export, SafetensorsIsACopy) {
 }
 
 TEST_F(Export, RefusesInOneLine) {
-  expect_error(weft({"export", "run"}), 2, "--format");
+  expect_error(weft({"export", "run"}), 2, "--format is required, one of onnx, npz, safetensors");
+  expect_error(weft({"export", "run", "--out", "m.txt"}), 2, "m.txt has none of these endings");
+  expect_error(weft({"export", "run", "--out", "m.npz", "--format", "onnx"}), 2,
+               "--out m.npz has the ending of npz, but --format is onnx");
   expect_error(weft({"export", "run", "--format", "onyx"}), 2, "onnx");
   expect_error(weft({"export", "gone", "--format", "npz", "--out", "m.npz"}), 3, "gone");
   expect_error(weft({"export", "run", "--format", "npz", "--out", "gone/m.npz"}), 3, "gone");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 
 #include "data/picture/image.h"
 #include "engine/error.h"
@@ -28,12 +29,12 @@ class OnTerminal : public ProgramTest {
     environment_["TERM"] = "xterm-256color";
   }
 
-  // What the program writes to a terminal of 100 columns. `seen` is called with all of it so far.
+  // What the program writes to a terminal of columns_. `seen` is called with all of it so far.
   std::string run(const std::vector<std::string>& arguments,
                   const std::function<void(int, const std::string&)>& seen = {}) {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     EXPECT_TRUE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    set_columns(terminal, 100);
+    set_columns(terminal, columns_);
     const std::string program = tested_program();
     const ExecArguments exec(program, arguments, environment_);
     const std::string name = ptsname(terminal);
@@ -58,6 +59,7 @@ class OnTerminal : public ProgramTest {
     return text;
   }
 
+  int columns_ = 100;
   const std::vector<std::string> kTraining = {"train", "--dataset", "digits", "--limit-train",
                                               "6000",  "--epochs",  "1",      "--device",
                                               "cpu",   "--out",     "run"};
@@ -78,6 +80,23 @@ std::size_t columns_of(const std::string& text) {
     }
   }
   return columns;
+}
+
+TEST_F(OnTerminal, HelpAndTablesFitANarrowOne) {
+  write_untrained_model(folder() / "model.safetensors");
+  columns_ = 40;
+  environment_["WEFT_PROGRAM"] = "weft";
+  const std::string help = run({"train", "--help"});
+  EXPECT_NE(help.find("  --epochs N\r\n      "), std::string::npos) << help;
+  const std::string table = run({"inspect", "model.safetensors"});
+  for (const std::string& text : {help, table, run({"kernel", "list"})}) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.ends_with('\r')) line.pop_back();
+      const bool is_word = line.find(' ', line.find_first_not_of(' ')) == line.npos;
+      EXPECT_TRUE(is_word || columns_of(line) <= 40) << line;
+    }
+  }
 }
 
 TEST_F(OnTerminal, ABarIsRemovedWhenTheTerminalBecomesNarrow) {

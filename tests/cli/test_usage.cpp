@@ -215,6 +215,17 @@ TEST_F(Usage, EveryHelpEndsWithTheExitCodes) {
   EXPECT_EQ(weft({"bench", "--help"}).out.find("host-cuda"), std::string::npos);
 }
 
+TEST_F(Usage, HelpOfNothingIsAnError) {
+  expect_error(weft({"help", "trian"}), 2, "unknown command 'trian'; did you mean 'train'?");
+  expect_error(weft({"nosuch", "--help"}), 2, "unknown command 'nosuch'; known: train");
+  expect_error(weft({"help", "kernel", "shwo"}), 2, "unknown command 'shwo'; did you mean 'show'?");
+  expect_error(weft({"data", "nosuch", "-h"}), 2, "unknown command 'nosuch'");
+}
+
+TEST_F(Usage, ARequiredChoiceNamesItsWords) {
+  expect_error(weft({"completion"}), 2, "SHELL is required, one of bash, zsh, fish");
+}
+
 TEST_F(Usage, BenchSaysAtOnceThatItCannotWrite) {
   for (const std::string flag : {"--report", "--json"}) {
     const Outcome outcome = weft({"bench", "scan", flag, "nowhere/x", "--device", "cpu"});

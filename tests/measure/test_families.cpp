@@ -13,6 +13,7 @@
 #include <string>
 
 #include "kernels/catalogue.h"
+#include "measure/machine/sampler.h"
 #include "measure/run.h"
 #include "tests/support/device_test.h"
 
@@ -105,6 +106,30 @@ TEST_P(FamilyChecks, FailWhenNothingWasWritten) {
     work.reset();
     EXPECT_FALSE(checked(work, variant).ok) << "after a call whose result was forgotten";
   });
+}
+
+// As a bench does it: all variants are recorded, and then take turns with what each recorded.
+TEST_P(FamilyChecks, WhatIsRecordedOutlivesTheCallsOfOthers) {
+  for (const FamilyBench* family : family_benches()) {
+    std::set<std::string> problems;
+    for (const kernels::Rung& info : kernels::find_family(family->family)->rungs()) {
+      Context context{stream()};
+      context.variant = info.name;
+      const std::unique_ptr<Work> work = family->sized(small_size(family->family), context);
+      if (!problems.insert(work->problem).second) continue;
+      SCOPED_TRACE(str(family->family, ", ", work->problem));
+      const std::vector<Variant> variants = runnable_variants(family->family, *work);
+      std::vector<std::unique_ptr<Sampler>> samplers;
+      work->reset();
+      for (const Variant& variant : variants) work->call(variant.name, 0);  // grows scratch memory
+      for (const Variant& variant : variants) {
+        samplers.push_back(std::make_unique<Sampler>(
+            [&work, name = variant.name](int set) { work->call(name, set); }, 1,
+            TimingOptions{0, 1}, stream()));
+      }
+      for (const auto& sampler : samplers) EXPECT_EQ(sampler->take(1).size(), 1u);
+    }
+  }
 }
 
 TEST_P(FamilyChecks, FailWhenOneValueIsWrongOrUnwritten) {

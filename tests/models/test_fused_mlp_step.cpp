@@ -32,6 +32,7 @@ class FusedMlpStep : public test::DeviceTest {
     config_.epochs = 4;
     config_.batch_size = 100;
     config_.schedule.peak = 0.05f;
+    config_.label_smoothing = 0.1f;
   }
   void SetUp() override {
     test::DeviceTest::SetUp();

@@ -108,7 +108,7 @@ Device select_device(const DeviceFlags& flags) {
 }
 
 void announce_device(const DeviceFlags& flags, Device device) {
-  if (flags.device == "auto" && device.is_cpu()) {
+  if (flags.device == "auto" && device.is_cpu() && detect_terminal(kStderr).interactive) {
     print_notice(fmt::format("running on the CPU: {}", cuda_status().reason));
   }
 }

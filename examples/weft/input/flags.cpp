@@ -212,6 +212,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("unexpected argument '{}' of {}{}", word, full_name(sub), see);
   }
   std::string text = error.what();
+  for (const CLI::Option* option : sub->get_options()) {  // "--format is required"
+    const std::string type = option->get_type_name();
+    if (!text.starts_with(option->get_name() + " is required") || type.find('|') == type.npos) {
+      continue;
+    }
+    text += ", one of ";
+    for (const char c : type) text += c == '|' ? std::string(", ") : std::string{c};
+  }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
       !subcommand_names(sub).empty()) {
     text = fmt::format("{} needs one of: {}", full_name(sub), joined(subcommand_names(sub)));

@@ -124,7 +124,7 @@ std::uint64_t device_data_limit(const DeviceFlags& flags);
 void hand_over_to_host_cuda(const CLI::App& app, const Action& action);
 // Sets the number of OpenMP threads and returns the device.
 Device select_device(const DeviceFlags& flags);
-// One line on stderr when auto found no GPU, with the reason.
+// One line on a terminal when auto found no GPU, with the reason.
 void announce_device(const DeviceFlags& flags, Device device);
 // The choice of --precision, --impl and --batch-invariant, which change single settings of
 // `choice`.

@@ -42,9 +42,11 @@ void check_runs_here(const KernelName& name, const measure::Work& work) {
   const Device device = work.context.stream.device();
   const kernels::Rung& info = *name.variant;
   if (device.is_cpu() && !info.on_cpu) {
-    const std::string& reason = cuda_status().reason;
-    throw Error(ErrorKind::usage, fmt::format("{}/{} runs on a GPU only{}", name.family->name,
-                                              info.name, reason.empty() ? "" : ": " + reason));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}/{} runs on a GPU only{}", name.family->name, info.name,
+                            info.on_host_cuda()
+                                ? "; --device host-cuda runs its source on this CPU, and checks it"
+                                : ""));
   }
   if (device.is_cuda() && !info.on_cuda) {
     throw Error(ErrorKind::usage, fmt::format("{}/{} runs on the CPU only; use --device cpu",

@@ -16,6 +16,26 @@ std::string padded(std::string_view text, Align align, int width) {
   return align == Align::left ? std::string(text) + fill : fill + std::string(text);
 }
 
+std::string row_by_row(const std::vector<Column>& columns, const std::vector<Cells>& rows,
+                       const Terminal& terminal) {
+  int width = 0;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    width = std::max(width, display_width(columns[i].heading));
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < columns.size() && i < row.size(); ++i) {
+      if (i == 0) {
+        text += paint(terminal, "1", wrapped(shown(row[i], {}), terminal.width, 0)) + "\n";
+      } else if (!row[i].text.empty()) {
+        text += "  " + paint(terminal, "2", padded(columns[i].heading, Align::left, width)) + "  " +
+                wrapped(shown(row[i], terminal), terminal.width, width + 4) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string counted(std::int64_t n, std::string_view what) {
@@ -56,6 +76,11 @@ std::string format_table(std::vector<Column> columns, const std::vector<Cells>& 
       columns[i].width = std::max(columns[i].width, display_width(printable(row[i].text)));
     }
   }
+  int width = -2;
+  for (const Column& column : columns) {
+    width += std::max(column.width, display_width(column.heading)) + 2;
+  }
+  if (terminal.interactive && width > terminal.width) return row_by_row(columns, rows, terminal);
   std::string text = format_heading(columns, terminal);
   for (const Cells& row : rows) text += format_row(columns, row, terminal);
   return text;

@@ -37,6 +37,8 @@ struct Column {
 std::string format_row(const std::vector<Column>& columns, const Cells& cells,
                        const Terminal& terminal = {});
 std::string format_heading(const std::vector<Column>& columns, const Terminal& terminal);
+// A table that is wider than a terminal is shown row by row: the first cell, and below it a line
+// with heading and value for each other cell. In a pipe a table stays one.
 std::string format_table(std::vector<Column> columns, const std::vector<Cells>& rows,
                          const Terminal& terminal);
 

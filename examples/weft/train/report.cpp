@@ -62,6 +62,7 @@ void TrainReport::start(const TrainFacts& facts) {
                              {"device_name", device_properties(facts.device).name},
                              {"threads", omp_get_max_threads()},
                              {"ranks", facts.ranks.size()},
+                             {"step", facts.step},
                              {"streams_images", facts.streams},
                              {"epochs_before", facts.epochs_before},
                              {"images_before", facts.images_before},

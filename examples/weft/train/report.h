@@ -24,6 +24,7 @@ struct TrainFacts {
   bool has_work() const { return epochs_before < config.epochs; }
   const distributed::Communicator& ranks;
   std::string data_arguments;  // for the commands to try next: " --data-dir DIR" or ""
+  std::string_view step = {};  // what computes one: layers, or the kernels of a whole network
   bool streams = false;        // the images come from host memory, batch by batch
 };
 

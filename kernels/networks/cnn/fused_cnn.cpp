@@ -176,6 +176,7 @@ void check_training(const float* velocity, std::int64_t rows, const FusedCnnOpti
   }
   check_finite("fused_cnn", "momentum", options.sgd.momentum);
   check_finite("fused_cnn", "weight_decay", options.sgd.weight_decay);
+  check_smoothing("fused_cnn", options.label_smoothing);
   check_line(options.normalization);
 }
 
@@ -246,6 +247,7 @@ fused_cnn::Training training_of(float* parameters, float* velocity, MetricTotals
   training.image_blocks = fused_cnn::image_blocks(rows, device);
   const std::int64_t all_rows = options.peers != nullptr ? options.global_rows : rows;
   training.gradient_scale = 1.0f / static_cast<float>(all_rows);
+  training.label_smoothing = options.label_smoothing;
   return training;
 }
 
@@ -277,7 +279,8 @@ void fused_cnn_train(float* parameters, float* velocity, MetricTotals* totals, s
   }
   select_fused_cnn_cpu().train(parameters, velocity, totals, step, images, labels, lr, rows, steps,
                                dims, options.order, options.augmentation,
-                               draw::line_of(options.normalization), options.sgd, workspace.data);
+                               draw::line_of(options.normalization), options.sgd,
+                               options.label_smoothing, workspace.data);
 }
 
 void fused_cnn_train_timed(long long* cycles, float* parameters, float* velocity,

@@ -55,6 +55,7 @@ struct FusedCnnOptions {
   Augmentation augmentation;  // only its warp
   Normalization normalization;
   SgdOptions sgd;
+  float label_smoothing = 0;              // as in softmax.h
   std::string_view variant = kAutomatic;  // of those that train
   const PeerGroup* peers = nullptr;       // this rank and the others, on GPUs (all_reduce.h)
   std::int64_t global_rows = 0;           // with peers: the rows of all ranks
@@ -79,8 +80,9 @@ std::size_t fused_cnn_workspace_bytes(const FusedCnnDims& dims, std::int64_t row
 // is dims.parameters() or more. Rank 0 and a kernel without peers agree to rounding, and a group of
 // one to the bit.
 // usage: dims that are not supported here, an augmentation besides the warp, rows > order.batch,
-// momentum without a velocity, parameters that are not aligned to 16 bytes, a workspace that is too
-// small; peers on a CPU, with two_kernels, or with more parameters than words.
+// label_smoothing outside [0, 1), momentum without a velocity, parameters that are not aligned to
+// 16 bytes, a workspace that is too small; peers on a CPU, with two_kernels, or with more
+// parameters than words.
 void fused_cnn_train(float* parameters,           // (dims.parameters(),)
                      float* velocity,             // the same, or null when momentum == 0
                      MetricTotals* totals,        // or null

@@ -152,11 +152,11 @@ void check(std::string_view where, const FusedMlpState& state, std::int64_t rows
   }
   for (const auto& [name, value] : {std::pair{"momentum", options.sgd.momentum},
                                     {"weight_decay", options.sgd.weight_decay},
-                                    {"label_smoothing", options.label_smoothing},
                                     {"mean", options.normalization.mean},
                                     {"standard deviation", options.normalization.stddev}}) {
     check_finite(where, name, value);
   }
+  check_smoothing(where, options.label_smoothing);
   const std::size_t needed = fused_mlp_workspace_bytes(dims, rows, device);
   if (workspace.bytes < needed) {
     throw Error(ErrorKind::usage,

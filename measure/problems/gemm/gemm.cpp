@@ -160,13 +160,15 @@ class GemmWork final : public ProblemWork<problems::Gemm> {
     std::vector<std::int64_t> sample = sample_indices(p.dims.m * p.dims.n, 1024, seed());
     // So that the first word is compared as a whole.
     if (p.bf16() && p.dims.n > 1) sample.push_back(1);
-    for (const std::int64_t at : sample) {
-      Terms terms;
+    exact_.resize(sample.size());
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      Sample& one = exact_[i];
+      one.at = sample[i];
       for (std::int64_t k = 0; k < p.dims.k; ++k) {
-        terms.add(value(a_.host, p.at_a(at / p.dims.n, k)) *
-                  value(b_.host, p.at_b(k, at % p.dims.n)));
+        one.terms.add(value(a_.host, p.at_a(one.at / p.dims.n, k)) *
+                      value(b_.host, p.at_b(k, one.at % p.dims.n)));
       }
-      exact_.push_back({at, terms});
     }
     return exact_;
   }
@@ -188,7 +190,9 @@ class GemmWork final : public ProblemWork<problems::Gemm> {
       return Exact{terms.sum, terms.bound(unit)};
     });
   }
-  std::int64_t of_layer(std::int64_t n) const { return p.is_layer() ? n : 0; }
+  std::int64_t of_layer(std::int64_t n) const {
+    return p.is_layer() ? n : 0;
+  }
 
   Array<std::uint8_t>& a_ = input("a", matrix(p.dims.m* p.dims.k, 0));
   Array<std::uint8_t>& b_ = input("b", matrix(p.dims.k* p.dims.n, 1));

@@ -349,7 +349,7 @@ inline Calls fused_mlp_calls() {
                       }),
                  call("fused_mlp_train", train(0.9f))};
   calls[1].refused = {{"momentum", train(kNan)},
-                      {"label_smoothing", train(0.9f, kNan)},
+                      {"smoothing", train(0.9f, kNan)},
                       {"mode", [=](CallOf a) {
                          kernels::FusedMlpDims none = dims;
                          none.mode = kernels::ComputeMode(7);

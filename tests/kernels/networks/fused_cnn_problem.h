@@ -213,7 +213,8 @@ class FusedCnnProblem {
     kernels::cpu::fused_cnn_train<double>(
         parameters.data(), velocity.data(), &expected, &step, pixels_.data(), labels_.data(),
         rates.data(), rows, 1, dims_, options_.order, options_.augmentation,
-        kernels::draw::line_of(options_.normalization), options_.sgd, oracle.workspace());
+        kernels::draw::line_of(options_.normalization), options_.sgd, options_.label_smoothing,
+        oracle.workspace());
     train(rows, 1);
     // The gradient passes seven layers, the longest sums have `length` terms, and their errors grow
     // like its root.

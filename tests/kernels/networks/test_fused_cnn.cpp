@@ -96,6 +96,16 @@ TEST_P(FusedCnn, FollowsTheOracleOnDistortedImages) {
   }
 }
 
+TEST_P(FusedCnn, FollowsTheOracleOfSmoothedLabels) {
+  for (const std::string_view variant : kVariants) {
+    FusedCnnOptions options = options_of(9, 9, kNesterov, variant);
+    options.label_smoothing = 0.1f;
+    FusedCnnProblem problem(kSmallCnn, options, kRates, stream());
+    problem.clear_up(7);
+    problem.expect_step(7, str(variant, ", smoothed labels"));
+  }
+}
+
 // Windows of one colour tie exactly; the first position wins, as in the oracle.
 TEST_P(FusedCnn, TiesGoToTheFirst) {
   for (const std::string_view variant : kVariants) {
@@ -228,6 +238,10 @@ TEST_P(FusedCnn, RefusesWhatItCannotDo) {
   options.augmentation.cutout = 3;
   EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), 6, kSmallCnn, enough), "only the warp");
   options.augmentation.cutout = 0;
+  options.label_smoothing = 1;
+  EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), 6, kSmallCnn, enough),
+                     "0 <= smoothing < 1");
+  options.label_smoothing = 0;
   EXPECT_USAGE_ERROR(train(memory.data(), memory.data(), -1, kSmallCnn, enough), "negative");
   EXPECT_FALSE(kernels::fused_cnn_supports(none, device()));
   FusedCnnDims other = kSmallCnn;

@@ -14,7 +14,7 @@ struct FusedCnnCpu {
                 const std::uint8_t* images, const std::int32_t* labels, const float* lr,
                 std::int64_t rows, std::int64_t steps, const FusedCnnDims& dims,
                 const BatchOrder& order, const Augmentation& augmentation, draw::Line line,
-                const SgdOptions& sgd, void* workspace);
+                const SgdOptions& sgd, float label_smoothing, void* workspace);
   void (*infer)(float* logits, std::int32_t* predictions, MetricTotals* totals,
                 const float* parameters, const std::uint8_t* images, const std::int32_t* labels,
                 std::int64_t rows, const FusedCnnDims& dims, draw::Line line, void* workspace);

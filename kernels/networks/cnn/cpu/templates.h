@@ -126,7 +126,7 @@ void fused_cnn_train(T* parameters, T* velocity, MetricTotals* totals, std::int6
                      const std::uint8_t* images, const std::int32_t* labels, const T* lr,
                      std::int64_t rows, std::int64_t steps, const FusedCnnDims& d,
                      const BatchOrder& order, const Augmentation& augmentation, draw::Line line,
-                     const SgdOptions& sgd, void* workspace) {
+                     const SgdOptions& sgd, float label_smoothing, void* workspace) {
   FusedCnnMemory<T> m;
   m.cut(workspace, d, rows);
   for (std::int64_t i = 0; i < steps; ++i, ++*step) {
@@ -134,7 +134,8 @@ void fused_cnn_train(T* parameters, T* velocity, MetricTotals* totals, std::int6
                  {1, d.height, d.width}, step, order, augmentation, {{line}});
     fused_cnn_forward(m, static_cast<const T*>(parameters), d, rows);
     softmax_cross_entropy(m.loss, m.dlogits, m.predictions, m.logits, m.labels,
-                          T(1) / static_cast<T>(rows), rows, d.classes);
+                          T(1) / static_cast<T>(rows), rows, d.classes,
+                          static_cast<T>(label_smoothing));
     fused_cnn_backward(m, static_cast<const T*>(parameters), d, rows);
     if (totals != nullptr) accumulate_totals(totals, m.loss, m.predictions, m.labels, rows);
     sgd_update(parameters, velocity, m.gradients, d.parameters(), lr, step, sgd);

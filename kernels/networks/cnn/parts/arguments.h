@@ -39,6 +39,7 @@ struct Training {
   int classes;
   int image_blocks;      // blocks that have images
   float gradient_scale;  // one over the rows of all ranks
+  float label_smoothing;
 };
 
 struct Inference {

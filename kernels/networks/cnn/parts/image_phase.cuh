@@ -159,7 +159,7 @@ class ImagePhase {
   }
 
   // Loss, prediction and the gradient of the logits, a warp for an image.
-  __device__ __forceinline__ void compare(const Draw* draws, float scale) {
+  __device__ __forceinline__ void compare(const Draw* draws, float scale, float smoothing) {
     const int image = warp_id();
     if (image < kImages) {
       cuda::WarpGroup warp;
@@ -167,7 +167,8 @@ class ImagePhase {
       const Draw& drawn = draws[image];
       if (drawn.there) {
         cuda::cross_entropy_row<1>(&shared_.loss[image], gradient, &shared_.prediction[image],
-                                   shared_.logits[image], drawn.label, scale, classes_, warp);
+                                   shared_.logits[image], drawn.label, scale, classes_, warp,
+                                   smoothing);
       }
       if (!drawn.there || lane_id() >= classes_) gradient[lane_id()] = 0.0f;
     }

@@ -95,7 +95,7 @@ class Rounds {
     phase_.wait_for_fc1();
     clock_.mark(Part::waiting);
     phase_.classify(record_input);
-    phase_.compare(draws, t_.gradient_scale);
+    phase_.compare(draws, t_.gradient_scale, t_.label_smoothing);
     if (threadIdx.x == 0) {
       for (int image = 0; image < kImages; ++image) {
         if (!draws[image].there) continue;

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused_cnn_infer_kernel(Inference 
       if (more) pixels.fetch(next, t.source);
       if (round == 0) phase.wait_for_fc1();
       phase.classify([](int, int, float) {});
-      phase.compare(draws, 1.0f);
+      phase.compare(draws, 1.0f, 0.0f);
       if (more) pixels.put(shared.x, next, t.source);
       const int image = warp_id();
       const std::int64_t row = first_row<kImages>(round) + image;
