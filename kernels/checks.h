@@ -157,7 +157,7 @@ inline void check_finite(std::string_view function, const char* name, double val
   if (!__builtin_isfinite(value)) throw_not_finite(function, name, value);
 }
 
-// Of labels: the share of the target that is spread over all classes.
+// `value` is the share of a label that is spread over all classes. Throws usage outside [0, 1).
 inline void check_smoothing(std::string_view function, double value) {
   if (value >= 0 && value < 1) return;
   throw Error(ErrorKind::usage, str(function, ": expected 0 <= smoothing < 1, found ", value));

@@ -187,7 +187,7 @@ class TransferWork final : public ProblemWork<problems::Transfer> {
   struct Ends {
     kernels::HostBuffer from, to;
   };
-  // Those of a kind stay: a graph that was recorded with them may be replayed at any time.
+  // The buffers of a kind stay: a graph that was recorded with them may be replayed at any time.
   Ends& ends_of(kernels::HostMemory kind, std::size_t count) {
     std::unique_ptr<Ends>& ends = ends_[kind];
     if (ends == nullptr) {
