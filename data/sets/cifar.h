@@ -17,8 +17,8 @@ namespace weft::data {
 // batches.meta.txt; CIFAR-100 with its fine labels from train.bin and test.bin, with the names of
 // fine_label_names.txt. Or both from the pickles of the Python format: data_batch_1 to
 // data_batch_5, test_batch and batches.meta, or train, test and meta. Without a text file of
-// names, the classes are called "0", "1", ... Nothing when the folder holds none of their first files. Throws
-// data when a file is missing or damaged.
+// names, the classes are called "0", "1", ... Nothing when the folder holds none of their first
+// files. Throws data when a file is missing or damaged.
 std::optional<Dataset> load_cifar(const TreePath& folder);
 
 }  // namespace weft::data
