@@ -71,7 +71,8 @@ int train(models::Trainer& trainer, const TrainFlags& flags, data::Dataset& data
                          ranks,
                          data_arguments(flags.data, config.own_data),
                          trainer.step(),
-                         trainer.streams()};
+                         trainer.streams(),
+                         trainer.train_images()};
   TrainReport report(flags.json);
   report.start(facts);
   const int last = std::min(flags.stop_after.value_or(config.epochs), config.epochs);

@@ -86,6 +86,9 @@ std::vector<Setting> make_table() {
       "calibration_split", {0, 0.9}, "--calibration-split",
       "share held out to learn when to be unsure, without --val-split",
       {.fallback = "0.05, 0: none"});
+  table.add<&Config::balance>(
+      "balance", {}, "--balance",
+      "repeat training images of rare classes until each has as many as the largest");
 
   table.group = "Your own data";
   table.add_unlisted<&Config::own_data, &OwnData::path>(

@@ -48,6 +48,7 @@ struct TrainConfig {
   std::uint64_t seed = 1;
   double validation_split = 0;   // share of the training images held out, 0..0.9
   double calibration_split = 0;  // the same without choosing the best epoch; for the Calibration
+  bool balance = false;          // repeat images of rare classes (balance_classes())
   std::optional<std::int64_t> limit_train;  // use only the first so many training images
   std::optional<std::int64_t> limit_test;   // the same of the test images
   std::int64_t log_every = 100;             // steps at least between two rows of metrics.csv

@@ -118,7 +118,7 @@ Trainer::State::State(Checkpoint start, std::unique_ptr<layers::Sequential> netw
                       config().kernels, config().network.classes, stream, streams, keeps_logits);
   };
   has_validation = dataset.validation.count > 0 || config().validation_split > 0;
-  if (split) {
+  if (split && split->validation.count > 0) {
     prepare(held_out, split->validation, true);
     const data::ImageSet& held = split->validation;
     held_out_labels = held.labels;
@@ -358,6 +358,9 @@ const std::vector<EpochRecord>& Trainer::history() const {
 }
 const std::vector<StepRecord>& Trainer::log() const {
   return state_->checkpoint.state.log;
+}
+std::int64_t Trainer::train_images() const {
+  return state_->options.order.count;
 }
 std::int64_t Trainer::images_of_epoch_done() const {
   return state_->checkpoint.state.totals.rows;

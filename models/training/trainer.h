@@ -97,6 +97,7 @@ class Trainer {
   const TrainConfig& config() const;
   const std::vector<EpochRecord>& history() const;  // including epochs before a resume
   const std::vector<StepRecord>& log() const;       // a record at most every log_every steps
+  std::int64_t train_images() const;                // that an epoch shows
   std::int64_t images_of_epoch_done() const;        // of the epoch that was interrupted, else 0
   Model model() const;                              // a copy of the current weights on the host
   std::size_t device_bytes() const;                 // memory of the stream, at its peak

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "models/training/runs/fingerprint.h"
 #include "models/training/split.h"
@@ -67,6 +68,56 @@ TEST(Split, DependsOnTheSeedAlone) {
             split_images(all, 100, 0.1, 3).validation.labels);
   EXPECT_NE(split_images(all, 100, 0.1, 3).validation.labels,
             split_images(all, 100, 0.1, 4).validation.labels);
+}
+
+// 70 images of class 0, 20 of class 5 and 10 of class 9.
+data::ImageSet uneven() {
+  data::ImageSet set = numbered(100);
+  for (std::size_t i = 0; i < 100; ++i) set.labels[i] = i < 70 ? 0 : i < 90 ? 5 : 9;
+  return set;
+}
+
+std::map<std::int32_t, int> counts_of(const data::ImageSet& set) {
+  std::map<std::int32_t, int> counts;
+  for (const std::int32_t label : set.labels) ++counts[label];
+  return counts;
+}
+
+using Counts = std::map<std::int32_t, int>;
+
+TEST(Split, TakesTheSameShareOfEachClass) {
+  const TrainSplit tenth = split_images(uneven(), 100, 0.1, 3, true);
+  EXPECT_EQ(counts_of(tenth.validation), (Counts{{0, 7}, {5, 2}, {9, 1}}));
+  EXPECT_EQ(counts_of(tenth.train), (Counts{{0, 63}, {5, 18}, {9, 9}}));
+  const TrainSplit odd = split_images(uneven(), 100, 0.25, 3, true);  // 17.5, 5 and 2.5 images
+  EXPECT_EQ(odd.validation.count, 25);
+  const Counts counts = counts_of(odd.validation);
+  EXPECT_TRUE(counts == (Counts{{0, 18}, {5, 5}, {9, 2}}) ||
+              counts == (Counts{{0, 17}, {5, 5}, {9, 3}}));
+  EXPECT_NE(odd.validation.images, split_images(uneven(), 100, 0.25, 4, true).validation.images);
+}
+
+TEST(Split, BalancedClassesHaveAsManyImagesAsTheLargest) {
+  data::Dataset dataset;
+  dataset.train = uneven();
+  TrainConfig config;
+  config.balance = true;
+  const std::optional<TrainSplit> whole = split_of(dataset, config);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->validation.count, 0);
+  EXPECT_EQ(counts_of(whole->train), (Counts{{0, 70}, {5, 70}, {9, 70}}));
+  ASSERT_EQ(std::ssize(whole->train.images), 2 * whole->train.count);
+  for (std::int64_t i = 0; i < whole->train.count; ++i) {  // an image keeps its label
+    const int number = whole->train.image(i).front();
+    EXPECT_EQ(whole->train.labels[static_cast<std::size_t>(i)], number < 70   ? 0
+                                                                : number < 90 ? 5
+                                                                              : 9);
+  }
+  config.validation_split = 0.1;
+  dataset.own_data = true;
+  const std::optional<TrainSplit> split = split_of(dataset, config);
+  EXPECT_EQ(counts_of(split->train), (Counts{{0, 63}, {5, 63}, {9, 63}}));
+  EXPECT_EQ(counts_of(split->validation), (Counts{{0, 7}, {5, 2}, {9, 1}}));
 }
 
 TEST(Split, EmptyPartIsUsageError) {

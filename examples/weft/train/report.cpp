@@ -48,7 +48,7 @@ void TrainReport::start(const TrainFacts& facts) {
   validation_ = config.validation_split > 0 || given > 0;
   const std::int64_t used = models::images_used(facts.dataset, config);
   const std::int64_t held_out = given > 0 ? given : models::held_out_images(config, used);
-  const std::int64_t training = given > 0 ? used : used - held_out;
+  const std::int64_t training = facts.train_images;
   if (json_) {
     nlohmann::ordered_json event =
         json_event("start", {{"model", config.network.name},

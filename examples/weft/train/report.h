@@ -23,9 +23,10 @@ struct TrainFacts {
   std::int64_t images_before = 0;  // and of the epoch that it goes on in
   bool has_work() const { return epochs_before < config.epochs; }
   const distributed::Communicator& ranks;
-  std::string data_arguments;  // for the commands to try next: " --data-dir DIR" or ""
-  std::string_view step = {};  // what computes one: layers, or the kernels of a whole network
-  bool streams = false;        // the images come from host memory, batch by batch
+  std::string data_arguments;     // for the commands to try next: " --data-dir DIR" or ""
+  std::string_view step = {};     // what computes one: layers, or the kernels of a whole network
+  bool streams = false;           // the images come from host memory, batch by batch
+  std::int64_t train_images = 0;  // that an epoch shows
 };
 
 class TrainReport {
