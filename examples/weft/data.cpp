@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "data/folder/folder.h"
 #include "data/tables/write.h"
@@ -69,9 +70,14 @@ std::string format_of(const DataConvertFlags& flags) {
 
 int run_convert(DataConvertFlags flags) {
   flags.own.path = flags.from;
+  const std::string format = format_of(flags);
+  std::error_code unknown;
+  const auto status = std::filesystem::symlink_status(flags.to, unknown);
+  if (format != "npz" && std::filesystem::exists(status)) {  // before all is read
+    throw Error(ErrorKind::data, fmt::format("could not write {}: it exists already", flags.to));
+  }
   const data::Dataset dataset =
       load_own(own_data_from(flags.own), flags.own, data::Holding::tenth, "auto");
-  const std::string format = format_of(flags);
   if (format == "csv") {
     data::write_csv(dataset, flags.to);
   } else if (format == "npz") {
