@@ -65,6 +65,11 @@ void refuse_unread(const fs::path& path) {
   const std::string file = path.filename().string();
   for (const auto& [ending, format] : kUnread) {
     if (!file.ends_with(ending) && !file.ends_with(std::string(ending) + ".gz")) continue;
+    if (ending == ".parquet") {
+      throw Error(ErrorKind::data,
+                  str(path.string(), ": Weft reads no Parquet files; docs/own-data.md has five ",
+                      "lines of Python that write its images as folders of pictures"));
+    }
     throw Error(
         ErrorKind::data,
         str(path.string(), ": Weft reads no ", format, " files; save the images and labels ",

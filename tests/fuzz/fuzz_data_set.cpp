@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any files in a folder are a data set or one line of error.
+// Any files in a folder are a data set or one line of error. A single archive is read as a folder.
 //
 // The input is a list of files: a path that ends with its line, then the number of bytes as two
 // bytes, the low one first, then the bytes.
@@ -10,6 +10,7 @@
 #include <random>
 
 #include "data/own_data.h"
+#include "data/trees/file_tree.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -43,6 +44,15 @@ void write_files(const fs::path& folder, std::string_view input) {
     fs::create_directories((folder / path).parent_path(), ignored);
     std::ofstream(folder / path, std::ios::binary) << content;
   }
+}
+
+// The file in the folder when it is alone and an archive or a table by its ending, else the folder.
+fs::path data_in(const fs::path& folder) {
+  const fs::directory_iterator files(folder);
+  const bool is_alone = std::distance(fs::begin(files), fs::end(files)) == 1;
+  const fs::path first = is_alone ? fs::directory_iterator(folder)->path() : folder;
+  const bool is_archive = weft::data::has_archive_ending(first) || first.extension() == ".pkl";
+  return is_alone && is_archive && fs::is_regular_file(first) ? first : folder;
 }
 
 void check_set(const weft::data::ImageSet& set, const weft::data::Dataset& dataset) {
@@ -84,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (const bool skips : {false, true}) {
     options.skip_broken = skips;
     try {
-      check(weft::data::load_own_data(folder, options));
+      check(weft::data::load_own_data(data_in(folder), options));
     } catch (const weft::Error& error) {
       const std::string_view line = error.what();
       require(error.kind() == weft::ErrorKind::data, "an error of another kind");

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "data/layouts.h"
+
+namespace weft::data {
+namespace {
+
+constexpr ReadLayout kLayouts[] = {
+    {"pictures", "`CLASS/*.png`", "torchvision's ImageFolder, Keras' image_dataset_from_directory"},
+    {"pictures", "`train/CLASS/`, `test/CLASS/`", "many"},
+    {"pictures", "`train/CLASS/`, `valid/CLASS/`", "fastai"},
+    {"pictures", "`train/CLASS/`, `val/CLASS/`, `test/CLASS/`", "ImageNet, many"},
+    {"pictures", "`Training/`, `Testing/`; `trainingSet/`, `testSet/`; `seg_train/`, `seg_test/`",
+     "Kaggle"},
+    {"pictures", "`NAME/NAME/train/`, beside `__MACOSX/`", "unpacked archives"},
+    {"labels in a table", "`labels.csv`, pictures in any folder", "Kaggle, fastai's from_csv"},
+    {"labels in a table", "`train.csv`, `train/`, `test/`, `sample_submission.csv`", "Kaggle"},
+    {"labels in a table", "a column `split` or `is_valid`", "fastai, many"},
+    {"labels in names", "`cat.0.jpg`, `7_00012.png`, by `--label-pattern`",
+     "fastai's from_name_re"},
+    {"tables", "`mnist_train.csv`, `mnist_test.csv`, with or without a header", "Kaggle, pjreddie"},
+    {"tables", "`train.csv` with `label`, `test.csv` without", "Kaggle's digit-recognizer"},
+    {"tables", "`.tsv`, `;`, tabs or blanks, `.csv.gz`, quoted fields", "pandas, spreadsheets"},
+    {"tables", "`emotion,pixels,Usage`", "FER2013"},
+    {"tables", "`emnist-letters-train.csv`, `emnist-letters-test.csv`", "EMNIST on Kaggle"},
+    {"arrays", "`mnist.npz` with `x_train`, `y_train`, `x_test`, `y_test`", "Keras"},
+    {"arrays", "`.npz` with `train_images`, `train_labels`, `val_images`, ...", "MedMNIST"},
+    {"arrays", "`.npz` with `data`, `target`; `x`, `y`; `arr_0`, `arr_1`",
+     "scikit-learn, numpy.savez"},
+    {"arrays", "`train.npz`, `test.npz`", "numpy.savez"},
+    {"arrays", "`X_train.npy`, `y_train.npy`, ...", "numpy.save"},
+    {"arrays", "`mnist.pkl.gz`", "deeplearning.net"},
+    {"arrays", "`train.p`, `valid.p`, `test.p` with `features`, `labels`", "traffic signs"},
+    {"arrays", "`.pkl` with dicts, tuples and lists of arrays", "pickle.dump"},
+    {"IDX", "`train-images-idx3-ubyte`, `t10k-labels-idx1-ubyte`, ..., `.gz` or not",
+     "MNIST, Fashion-MNIST, KMNIST"},
+    {"IDX", "`emnist-letters-train-images-idx3-ubyte.gz`, ...", "EMNIST"},
+    {"IDX", "`MNIST/raw/`", "torchvision"},
+    {"CIFAR", "`data_batch_1.bin`, ..., `train.bin`", "CIFAR's binary version"},
+    {"CIFAR", "`data_batch_1`, ..., `train`, `meta`", "CIFAR's Python version"},
+    {"archives", "`.zip`, `.tar`, `.tar.gz` and `.tgz` of any of these",
+     "Kaggle, GitHub, macOS, Windows"},
+};
+
+}  // namespace
+
+std::span<const ReadLayout> read_layouts() {
+  return kLayouts;
+}
+
+}  // namespace weft::data
