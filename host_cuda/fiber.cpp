@@ -16,14 +16,9 @@
 namespace weft::host_cuda {
 namespace {
 
-using boost::context::detail::jump_fcontext;
-using boost::context::detail::make_fcontext;
-using boost::context::detail::transfer_t;
-
 constexpr std::size_t kGuardBytes = 4096;  // below the stack: an overflow stops the program
 
 void* host_context = nullptr;
-Fiber* current = nullptr;  // it runs; null: the host does
 
 // AddressSanitizer has to know which stack is in use.
 #ifdef __SANITIZE_ADDRESS__
@@ -57,21 +52,51 @@ void forget_frames(const char*) {}
 
 void (*next_entry)() = nullptr;
 
+#ifdef WEFT_OWN_SWITCH
+// The first switch to a stack comes here by a jump, with the stack as a call leaves it.
+void begin() {
+  next_entry();
+}
+void* new_context(char* top) {
+  auto* const end = reinterpret_cast<void**>(top) - 2;  // aligned to 16 bytes
+  end[1] = nullptr;                                     // no caller
+  end[0] = reinterpret_cast<void*>(begin);
+  return end;
+}
+#else
+using boost::context::detail::jump_fcontext;
+using boost::context::detail::make_fcontext;
+using boost::context::detail::transfer_t;
+
 void** left = nullptr;  // where the context of the one that ran before belongs
 
-// From the running stack to another one, until somebody comes back to it.
-void jump(void** from, Fiber* to, void* context) {
-  left = from;
-  current = to;
-  *left = jump_fcontext(context, nullptr).fctx;
-}
 void begin(transfer_t from) {
   *left = from.fctx;
   back_on_fiber(nullptr);
   next_entry();
 }
+#endif
 
 }  // namespace
+
+Fiber* Fiber::current = nullptr;
+
+#ifndef WEFT_OWN_SWITCH
+// From the running stack to another one, until somebody comes back to it.
+void Fiber::jump(void** from, Fiber* to, void* context) {
+  left = from;
+  current = to;
+  *left = jump_fcontext(context, nullptr).fctx;
+}
+void Fiber::pass_to(Fiber& next) {
+#ifdef __SANITIZE_ADDRESS__
+  static_cast<void>(next);
+  suspend();
+#else
+  jump(&context_, &next, next.context_);
+#endif
+}
+#endif
 
 Fiber::Fiber(Fiber&& other) noexcept
     : stack_(std::exchange(other.stack_, nullptr)),
@@ -95,7 +120,11 @@ void Fiber::start(void (*entry)()) {
   // Frames at the same place of every stack would compete for the same lines of the cache.
   const std::size_t number = reinterpret_cast<std::uintptr_t>(stack_) / (kStackBytes + kGuardBytes);
   const std::size_t unused = number % 64 * 64;
+#ifdef WEFT_OWN_SWITCH
+  context_ = new_context(stack_ + kStackBytes - unused);
+#else
   context_ = make_fcontext(stack_ + kStackBytes - unused, kStackBytes - unused, begin);
+#endif
 }
 
 void Fiber::resume() {
@@ -107,15 +136,6 @@ void Fiber::resume() {
 void Fiber::hand_over(Fiber& next) {
   std::swap(stack_, next.stack_);
   current = &next;
-}
-
-void Fiber::pass_to(Fiber& next) {
-#ifdef __SANITIZE_ADDRESS__
-  static_cast<void>(next);
-  suspend();
-#else
-  jump(&context_, &next, next.context_);
-#endif
 }
 
 void Fiber::suspend(bool for_ever) {

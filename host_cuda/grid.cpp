@@ -131,7 +131,9 @@ class Runner {
       if (grid_.cooperative) release_grid_barrier();
       patience_ = moved ? kPatience : patience_ - 1;
       for (std::unique_ptr<Block>& block : blocks_) {
-        if (patience_ <= 0 || stuck(*block)) {
+        const bool is_stuck = stuck(*block);
+        if ((!moved || is_stuck) && release_active_masks(*block)) continue;
+        if (patience_ <= 0 || is_stuck) {
           if (!resolve_doubts(*block)) explain_stuck(*block);
           if (!failure.text.empty()) return;
           patience_ = kPatience;

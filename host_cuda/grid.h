@@ -49,7 +49,8 @@ struct AsyncCopy {
   std::uint32_t group;
 };
 
-struct Thread {
+// What a barrier looks at is in the first line of the cache.
+struct alignas(64) Thread {
   Fiber fiber;
   Block* block = nullptr;
   int id = 0;  // in the block, x fastest; lane id % 32 of warp id / 32
@@ -59,10 +60,10 @@ struct Thread {
   bool lost = false;  // a finding has ended it, and the grid goes on
   Wait wait = Wait::nothing;
   bool has_pending = false;         // accesses that bad_access.h has to settle
-  const void* last_look = nullptr;  // the address of the last strong access
   const void* site = nullptr;       // of the barrier that it waits at, or of what it polls
-  std::uint64_t result = 0;         // of the warp operation or the barrier's vote
   std::uintptr_t last_read = 0;     // the address of the last plain read, and its place
+  std::uint64_t result = 0;         // of the warp operation
+  const void* last_look = nullptr;  // the address of the last strong access
   std::vector<AsyncCopy> copies;    // not waited for
   WarpCall call{};                  // while it waits for its warp
   std::array<Segment, 32> seen{};   // before which each lane of the warp is known to be done
@@ -111,6 +112,7 @@ struct Block {
   bool has_lost = false;       // is one of them lost?
   int finished = 0, waiting_block = 0, waiting_grid = 0, waiting_warp = 0;
   int vote = 0;                 // of the barrier that is being gathered
+  int last_vote = 0;            // of the one before
   std::uint32_t phase = 0;      // barriers of the block passed
   std::uint32_t number = 0;     // in the grid, x fastest
   Segment ordered = 0;          // all threads know what all did before this segment
@@ -173,8 +175,9 @@ void abandon_block();
 void thread_exits(Thread& thread);
 void lane_exits(const Thread& thread);  // of the warp only
 
-// The running thread waits for others, until one of them has ended its wait.
-void wait_for_others();
+// No thread of the block can go on: those that ask which lanes are with them are told. False where
+// none does.
+bool release_active_masks(Block& block);
 
 // Completes an operation of tensor_core.h; each lane's address is what it has brought.
 void warp_matrix(WarpOp op, const std::array<void*, 32>& lanes);

@@ -16,27 +16,11 @@ namespace {
 void end_thread() {
   in_kernel_code = checked = nullptr;
   Thread& thread = *running;
-  settle_all_accesses(thread);
+  if (thread.has_pending || recording()) settle_all_accesses(thread);
   thread.finished = true;
-  ++thread.block->finished;
-  thread_exits(thread);
-}
-
-// The thread behind the running one, where it can run now. Else the host has to look for one.
-Thread* next_in_turn() {
-  Thread& self = *running;
-  if (!in_turn || self.id + 1 >= self.block->threads || has_failed()) return nullptr;
-  Thread& next = *(&self + 1);
-  return next.finished || next.wait != Wait::nothing ? nullptr : &next;
-}
-
-// Does not come back where the running thread has ended.
-void go_on_with(Thread& next) {
-  Thread& self = *running;
-  running = &next;
-  thread_index = next.index;
-  if (!std::exchange(next.started, true)) next.fiber.start(thread_main);
-  self.fiber.pass_to(next.fiber);
+  Block& block = *thread.block;
+  ++block.finished;
+  if (block.waiting_block > 0 || block.waiting_warp > 0) thread_exits(thread);
 }
 
 }  // namespace
@@ -64,12 +48,6 @@ void lose_thread() {
   end_thread();
   Fiber::suspend(true);
   __builtin_unreachable();
-}
-
-void wait_for_others() {
-  Thread* const next = next_in_turn();
-  if (next == nullptr) return Fiber::suspend();
-  go_on_with(*next);
 }
 
 void poll() {

@@ -10,6 +10,7 @@
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/symbols.h"
 #include "host_cuda/printing.h"
+#include "host_cuda/turns.h"
 
 extern "C" char weft_shared_begin[], weft_shared_end[];
 
@@ -62,9 +63,9 @@ void release_barrier(Block& block) {
     if (thread.finished) continue;
     waiting = &thread;
     thread.wait = Wait::nothing;
-    thread.result = static_cast<std::uint64_t>(block.vote);
   }
   if (block.finished > 0 && !block.has_lost) note_of_exited(block, *waiting);
+  block.last_vote = block.vote;
   block.waiting_block = block.vote = 0;
   ++block.phase;
   order_block(block);
@@ -88,11 +89,12 @@ struct LeftOut {
 LeftOut* left_out = nullptr;
 
 // Waits for all threads of the block that have not exited; returns the sum of their values.
-int block_barrier(int value, const void* site) {
+// Inlined for the sake of wait_for_others().
+[[gnu::always_inline]] inline int block_barrier(int value, const void* site) {
   const Unchecked here;
   Thread& self = *running;
   Block& block = *self.block;
-  settle_all_accesses(self);
+  if (self.has_pending || recording()) settle_all_accesses(self);
   self.site = site;
   self.wait = Wait::block;
   self.last_read = 0;
@@ -100,11 +102,11 @@ int block_barrier(int value, const void* site) {
   ++block.waiting_block;
   if (!all_are_at_the_barrier(block)) {
     wait_for_others();
-    return static_cast<int>(self.result);
+    return block.last_vote;
   }
   release_barrier(block);
   if (recording()) Fiber::suspend();  // listeners are told before a thread runs on
-  return static_cast<int>(self.result);
+  return block.last_vote;
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ int last_kernel() {
 std::size_t device_memory_bytes() {
   static const int mib = from_environment("WEFT_HOST_CUDA_MEMORY", kNever, kNever);
   if (mib != kNever) return static_cast<std::size_t>(mib) << 20;
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+  constexpr std::size_t kPart = 4;
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) / kPart *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -6,7 +6,8 @@
 
 namespace weft::host_cuda {
 
-// WEFT_HOST_CUDA_MEMORY=MIB: so much memory the device has. Otherwise as much as the machine.
+// WEFT_HOST_CUDA_MEMORY=MIB: so much memory the device has. Otherwise a quarter of the machine's:
+// a program has its arrays on the host, too, and the checks remember what was done to each.
 std::size_t device_memory_bytes();
 
 // WEFT_HOST_CUDA_LOST_AFTER=N: the device is lost when N kernels have run. From then on nothing

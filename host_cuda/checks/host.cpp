@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -21,6 +22,16 @@ namespace {
 std::mutex host_mutex;                                   // guards the next three
 [[gnu::init_priority(200)]] std::string running_kernel;  // and where it was launched
 [[gnu::init_priority(200)]] std::map<std::uintptr_t, std::string> copying;  // by pinned allocation
+
+// Changes with all that host_access() looks at but the memory's contents.
+std::atomic<std::uint64_t> host_state{1};
+// Pinned or managed memory that was the host's to use.
+struct OfHost {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  std::uint64_t state = 0;
+};
+thread_local OfHost recent_of_host;
 
 // Never destroyed: the last to ask for it may be behind all destructors.
 CallFailure& first_failure() {
@@ -141,6 +152,7 @@ bool check_free(const HostCall& call, void* data, Memory expected) {
 
 void kernel_runs(const std::string& kernel, const std::string& line) {
   const std::lock_guard lock(host_mutex);
+  ++host_state;
   running_kernel = str("kernel ", kernel, ", launched at ", line, ",");
 }
 void copy_runs(const HostCall& call, const void* to, const void* from) {
@@ -148,6 +160,7 @@ void copy_runs(const HostCall& call, const void* to, const void* from) {
     const Allocation at = allocation_at(number(side));
     if (at.bytes == 0 || at.memory != Memory::pinned) continue;
     const std::lock_guard lock(host_mutex);
+    ++host_state;
     copying[at.begin] = text_of(call);
   }
 }
@@ -157,7 +170,17 @@ void host_waits() {
   copying.clear();
 }
 
+void allocations_change() {
+  ++host_state;
+}
+
 void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site) {
+  const std::uint64_t now = host_state;
+  if (recent_of_host.state == now && address - recent_of_host.begin < recent_of_host.bytes &&
+      bytes <= recent_of_host.bytes - (address - recent_of_host.begin) &&
+      (!reads || !looks_unwritten(address, bytes))) {
+    return;
+  }
   const Allocation at = allocation_at(address);
   const auto where = [&] {
     return str("host code ", reads ? "reads" : "writes", " ", describe_host_address(address),
@@ -179,7 +202,10 @@ void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const vo
   const std::lock_guard lock(host_mutex);
   const auto copy = copying.find(at.begin);
   const bool waits = at.memory == Memory::managed ? running_kernel.empty() : copy == copying.end();
-  if (waits) return;
+  if (waits) {
+    recent_of_host = {at.begin, at.bytes, now};
+    return;
+  }
   host_mistake("not synchronised", site, [&] {
     return str("not synchronised: ", where(), "; ",
                at.memory == Memory::managed ? running_kernel : copy->second,

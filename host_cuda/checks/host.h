@@ -55,6 +55,8 @@ void kernel_runs(const std::string& kernel, const std::string& line);
 void copy_runs(const HostCall& call, const void* to, const void* from);
 void host_waits();
 
+// Memory of the arena has been freed.
+void allocations_change();
 // An access of host code to memory of the arena.
 void host_access(std::uintptr_t address, std::size_t bytes, bool reads, const void* site);
 

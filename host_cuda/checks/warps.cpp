@@ -7,6 +7,7 @@
 #include "host_cuda/checks/report.h"
 #include "host_cuda/grid.h"
 #include "host_cuda/memory/symbols.h"
+#include "host_cuda/turns.h"
 
 namespace weft::host_cuda {
 namespace {
@@ -54,6 +55,8 @@ std::uint64_t combined(const Block& block, int warp, const WarpCall& call, unsig
   switch (call.op) {
     case WarpOp::sync:
       return 0;
+    case WarpOp::active:
+      return mask;
     case WarpOp::shuffle:
       return value(static_cast<unsigned>(
           block.thread[static_cast<std::size_t>(warp * 32 + lane)].call.source));
@@ -136,6 +139,7 @@ bool complete(Block& block, int warp, const WarpCall& call) {
                        lane_of(block, id).call.op == call.op &&
                        lane_of(block, id).call.mask == call.mask;
     if (!there) return false;
+    if (call.op == WarpOp::active && lane_of(block, id).call.site != call.site) return false;
   }
   if (is_matrix) complete_matrix(block, warp, call.op);
   for (int l = 0; l < 32; ++l) {
@@ -148,7 +152,7 @@ bool complete(Block& block, int warp, const WarpCall& call) {
     if ((lanes >> l & 1u) != 0) lane_of(block, warp * 32 + l).wait = Wait::nothing;
   }
   const unsigned all = existing(block, warp, call.mask);
-  if (lanes != all && !block.has_lost) {
+  if (lanes != all && !block.has_lost && call.op != WarpOp::active) {
     note("warp without all lanes", call.site, nullptr, [&] {
       const int left_out = __builtin_ctz(all & ~lanes);
       return str("warp without all lanes: kernel ", kernel_name(*running_grid->call), ": ",
@@ -187,6 +191,36 @@ int shuffle_xor_source(int width, int lane_mask) {
   return source < segment(width) + width ? source : lane();
 }
 
+unsigned active_mask(const void* site) {
+  constexpr unsigned kAll = 0xffffffff;
+  return static_cast<unsigned>(warp_operation({WarpOp::active, kAll, 0, 0, "__activemask", site}));
+}
+
+bool release_active_masks(Block& block) {
+  bool released = false;
+  for (int id = 0; id < block.threads && block.waiting_warp > 0; ++id) {
+    const Thread& first = lane_of(block, id);
+    if (first.finished || first.wait != Wait::warp || first.call.op != WarpOp::active) continue;
+    unsigned mask = 0;
+    const int warp = id / 32 * 32, end = std::min(warp + 32, block.threads);
+    const auto is_there = [&](const Thread& one) {
+      return !one.finished && one.wait == Wait::warp && one.call.op == WarpOp::active &&
+             one.call.site == first.call.site;
+    };
+    for (int l = id; l < end; ++l) {
+      if (is_there(lane_of(block, l))) mask |= 1u << (l - warp);
+    }
+    for (int l = end - 1; l >= id; --l) {  // `first` is asked for until the end
+      Thread& one = lane_of(block, l);
+      if (!is_there(one)) continue;
+      one.result = mask;
+      one.wait = Wait::nothing;
+    }
+    released = true;
+  }
+  return released;
+}
+
 std::uint64_t warp_operation(const WarpCall& call) {
   const Unchecked here;
   Thread& self = *running;
@@ -204,7 +238,7 @@ std::uint64_t warp_operation(const WarpCall& call) {
                  " reads lane ", call.source, ", which its mask does not name");
     });
   }
-  settle_all_accesses(self);
+  if (self.has_pending || recording()) settle_all_accesses(self);
   self.call = call;
   self.wait = Wait::warp;
   self.last_read = 0;  // what comes next is not right behind it

@@ -196,9 +196,8 @@ class coalesced_group {
   unsigned mask_;
   unsigned rank_ = 0, groups_ = 1;  // of those that one partition has made
 };
-// The threads that are at the same place may be any; here each is by itself, which is one of them.
-inline coalesced_group coalesced_threads() {
-  return coalesced_group(1u << weft::host_cuda::lane());
+WEFT_DEVICE_CALL inline coalesced_group coalesced_threads() {
+  return coalesced_group(weft::host_cuda::active_mask(__builtin_return_address(0)));
 }
 
 // The lanes of `mask` whose label is that of this one. Groups are numbered by their first lanes.

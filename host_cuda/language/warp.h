@@ -25,6 +25,7 @@ enum class WarpOp : std::uint8_t {
   bit_and,
   bit_or,
   bit_xor,
+  active,       // which lanes are here
   mma_tf32_k8,  // these are tensor_core.cpp's: the value is the address of what a lane brings
   mma_bf16_k8,
   mma_bf16_k16,
@@ -45,6 +46,10 @@ struct WarpCall {
 std::uint64_t warp_operation(const WarpCall& call);
 
 int lane();
+
+// The lanes that are at the same place of the source, `site`, when no other lane of the warp can go
+// on: as many as a warp can bring together. Lanes that have exited, or wait elsewhere, are none.
+unsigned active_mask(const void* site);
 
 // Lanes are counted within their segment of `width`; out of it a lane reads itself.
 int shuffle_source(int width, int lane_in_segment);
@@ -135,8 +140,8 @@ WEFT_WARP_REDUCE(__reduce_and_sync, unsigned, bit_and)
 WEFT_WARP_REDUCE(__reduce_or_sync, unsigned, bit_or)
 WEFT_WARP_REDUCE(__reduce_xor_sync, unsigned, bit_xor)
 
-inline unsigned __activemask() {
-  return 1u << weft::host_cuda::lane();  // threads run one at a time
+WEFT_DEVICE_CALL inline unsigned __activemask() {
+  return weft::host_cuda::active_mask(WEFT_SITE);
 }
 
 #undef WEFT_WARP_REDUCE

@@ -12,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/extent.h"
 #include "host_cuda/checks/failures.h"
+#include "host_cuda/checks/host.h"
 #include "host_cuda/checks/order.h"
 #include "host_cuda/checks/stream_order.h"
 #include "host_cuda/grid.h"
@@ -28,8 +29,7 @@ namespace {
 // grid that uses more, races of accesses that are far apart are missed.
 constexpr std::size_t kMostCells = std::size_t{1} << 24;
 
-std::mutex mutex;            // guards the next six
-std::size_t live_bytes = 0;  // of device memory
+std::mutex mutex;  // guards the next five
 std::uint64_t made_allocations = 0;
 [[gnu::init_priority(200)]] std::map<std::uintptr_t, Allocation> allocations;
 [[gnu::init_priority(200)]] std::vector<Allocation> freed;  // since the last grid
@@ -129,12 +129,11 @@ std::vector<Stretch> unwritten_in(const void* data, std::size_t bytes) {
 void* allocate_device_memory(std::size_t bytes, Memory memory) {
   const std::lock_guard lock(mutex);
   const bool counts = memory == Memory::device;
-  if (counts && (bytes > device_memory_bytes() || live_bytes > device_memory_bytes() - bytes)) {
-    return nullptr;
-  }
+  const std::size_t all = device_memory_bytes();
+  if (counts && (bytes > all || device_bytes_in_use > all - bytes)) return nullptr;
   void* data = take_from_arena(bytes);
   if (data == nullptr) return nullptr;
-  if (counts) live_bytes += bytes;
+  if (counts) device_bytes_in_use += bytes;
   fill_unwritten(data, bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   Allocation& made = allocations[begin] = {begin, bytes};
@@ -151,11 +150,12 @@ bool free_device_memory(void* data) {
   const std::lock_guard lock(mutex);
   const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == allocations.end()) return false;
-  if (found->second.memory == Memory::device) live_bytes -= found->second.bytes;
+  if (found->second.memory == Memory::device) device_bytes_in_use -= found->second.bytes;
   freed.push_back(found->second);
   mark_unwritten(found->first, found->first + found->second.bytes);
   give_back_to_arena(data, found->second.bytes);
   allocations.erase(found);
+  allocations_change();
   return true;
 }
 
@@ -174,6 +174,7 @@ bool unregister_host_memory(void* data) {
   freed.push_back(found->second);
   mark_unwritten(found->first, found->first + found->second.bytes);
   allocations.erase(found);
+  allocations_change();
   return true;
 }
 
@@ -225,6 +226,7 @@ bool free_in_kernel(void* data) {
   known[static_cast<std::size_t>(nearest(found->first) - known.data())].bytes = 0;
   recent_allocations.fill({});
   allocations.erase(found);
+  allocations_change();
   return true;
 }
 void set_heap_bytes(std::size_t bytes) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,6 +29,7 @@ struct Allocation {
 // Null when there is not enough. It is filled with bytes that make a NaN of every width: what still
 // has them, and no copy or fill has covered, nobody has written.
 void* allocate_device_memory(std::size_t bytes, Memory memory = Memory::device);
+inline std::atomic<std::size_t> device_bytes_in_use = 0;   // of Memory::device
 bool free_device_memory(void* data);                       // false when there is no such allocation
 bool register_host_memory(void* data, std::size_t bytes);  // false where it is known already
 bool unregister_host_memory(void* data);

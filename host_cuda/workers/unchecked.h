@@ -27,7 +27,7 @@ class UncheckedShare {
  private:
   const void* kernel_;
   std::uint64_t first_ = 0;  // of the blocks that this process has run without checks
-  std::int64_t began_ = 0;   // ns
+  std::int64_t began_ = 0, began_on_core_ = 0;  // ns
 };
 
 // What follows is for such a process.

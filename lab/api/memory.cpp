@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "lab/api/memory.h"
 
-#include <unistd.h>
-
 #include "engine/extent.h"
+#include "host_cuda/checks/failures.h"
 #include "host_cuda/checks/host.h"
 #include "host_cuda/checks/stream_order.h"
+#include "host_cuda/memory/device_memory.h"
 
 using namespace weft::host_cuda;
 
@@ -70,9 +70,8 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  *free_bytes = static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
-  *total_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  *total_bytes = device_memory_bytes();
+  *free_bytes = *total_bytes - device_bytes_in_use;
   return cudaSuccess;
 }
 

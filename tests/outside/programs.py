@@ -206,7 +206,10 @@ def outcome(weft: str, folder: pathlib.Path, row: dict, seconds: float, nvcc: st
         # There is nothing on its stdin, and no more arguments than the list has.
         text = (copy / row["program"]).read_text(errors="replace")
         asked = [int(number) for number in re.findall(r"\bargv\s*\[\s*(\d+)\s*\]", text)]
-        if kind == "crash" and max(asked, default=0) > len(words) - 1 - words.index("--"):
+        lacks = max(asked, default=0) > len(words) - 1 - words.index("--")
+        # Without a look at their number it reads arguments that nobody has given: it would crash when it comes so far.
+        lacks_surely = lacks and len(re.findall(r"\bargc\b", text)) == 1
+        if (kind == "crash" and lacks) or (kind in ("slow", "memory") and lacks_surely):
             kind, detail = "needs", "arguments"
         elif (kind in ("crash", "finding", "slow") or (kind == "ran" and code != 0)) and re.search(r"^[^/\n]*\b(scanf\s*\(|cin\s*>>)", text, re.M):
             kind, detail = "needs", "input"

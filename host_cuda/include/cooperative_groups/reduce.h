@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cooperative_groups::reduce of the threads of a tile.
+// cooperative_groups::reduce of the threads of a tile, or of some lanes of a warp.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -29,8 +29,12 @@ T reduce(const thread_block_tile<kSize, Parent>& tile, T value, Operation operat
   return value;
 }
 template <class T, class Operation>
-T reduce(const coalesced_group&, T value, Operation) {
-  return value;
+T reduce(const coalesced_group& group, T value, Operation operation) {
+  T total = group.shfl(value, 0);
+  for (unsigned rank = 1; rank < group.size(); ++rank) {
+    total = operation(total, group.shfl(value, rank));
+  }
+  return total;
 }
 
 }  // namespace cooperative_groups
