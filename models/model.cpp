@@ -7,6 +7,7 @@
 #include "data/sets/mnist.h"
 #include "engine/names.h"
 #include "engine/text.h"
+#include "models/files/foreign.h"
 #include "models/files/state_dict.h"
 
 namespace weft::models {
@@ -79,7 +80,9 @@ ModelInfo recognise(const SafeTensors& content, const std::string& where) {
                                   : "such as " + in_quotes(content.tensors.front().name);
     throw Error(ErrorKind::data,
                 str(where, ": ", content.tensors.size(), " tensors (", first,
-                    ") are not those of a built-in network: ", joined(names_of(networks()))));
+                    ") are not those of a built-in network: ", joined(names_of(networks())),
+                    "; `weft import ", shell_word(where), " --model FILE.net --out RUN` makes a ",
+                    "model of another"));
   }
   ModelInfo info;
   info.network = by_shape.value_or(*by_name);
@@ -141,6 +144,7 @@ Model load_model(const fs::path& path) {
   if (is_folder && !fs::exists(file, ignored)) {
     throw Error(ErrorKind::data, str(path.string(), ": holds no model.safetensors"));
   }
+  if (const auto format = foreign_format(file)) throw not_a_model(file, *format);
   const SafeTensors content = read_safetensors(file);
   if (content.metadata.contains("weft_run")) {
     throw Error(ErrorKind::data, str(where, ": holds the state of a training run; the model is ",

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
+#include "data/arrays/half.h"
 #include "data/arrays/npy_header.h"
 #include "engine/error.h"
 #include "engine/extent.h"
@@ -53,15 +53,6 @@ void bring_in_order(NpyArray& array, const NpyHeader& header) {
                                        [](std::int64_t extent) { return extent > 1; });
   if (header.fortran_order && long_axes > 1)
     array.bytes = to_c_order<Word>(array.bytes, array.shape);
-}
-
-// Of 5 bits of exponent and 10 of fraction; exact.
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                  : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? HUGE_VALF : NAN;
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
 void widen_halves(NpyArray& array) {
@@ -182,6 +173,29 @@ void write_npy(const OutputPath& to, const NpyArray& array) {
   file.write(npy_header(array.dtype, array.shape));
   file.write(array.bytes);
   file.commit();
+}
+
+namespace {
+
+template <class T>
+double element(const NpyArray& array, std::size_t i) {
+  T value;
+  std::memcpy(&value, array.bytes.data() + i * sizeof(T), sizeof(T));
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+NpyElement element_of(const NpyArray& array) {
+  if (array.dtype == "f4") return element<float>;
+  if (array.dtype == "f8") return element<double>;
+  if (array.dtype == "i1") return element<std::int8_t>;
+  if (array.dtype == "i2") return element<std::int16_t>;
+  if (array.dtype == "i4") return element<std::int32_t>;
+  if (array.dtype == "i8") return element<std::int64_t>;
+  if (array.dtype == "u1") return element<std::uint8_t>;
+  if (array.dtype == "u2") return element<std::uint16_t>;
+  return array.dtype == "u4" ? element<std::uint32_t> : element<std::uint64_t>;
 }
 
 }  // namespace weft::data

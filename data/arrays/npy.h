@@ -26,6 +26,10 @@ struct NpyArray {
   std::int64_t elements() const;
 };
 
+// Reads element i of an array as a double, whatever its type.
+using NpyElement = double (*)(const NpyArray& array, std::size_t i);
+NpyElement element_of(const NpyArray& array);
+
 // Bytes of one element; throws usage when `dtype` is none of NpyArray's.
 std::size_t npy_element_bytes(std::string_view dtype);
 

@@ -66,30 +66,9 @@ std::string shape_text(const NpyArray& array) {
   return str("(", text, array.shape.size() == 1 ? ",)" : ")");
 }
 
-// Element i as a double, whatever its type.
-template <class T>
-double element(const NpyArray& array, std::size_t i) {
-  T value;
-  std::memcpy(&value, array.bytes.data() + i * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
-}
-
-using Element = double (*)(const NpyArray&, std::size_t);
-Element element_of(const NpyArray& array) {
-  if (array.dtype == "f4") return element<float>;
-  if (array.dtype == "f8") return element<double>;
-  if (array.dtype == "i1") return element<std::int8_t>;
-  if (array.dtype == "i2") return element<std::int16_t>;
-  if (array.dtype == "i4") return element<std::int32_t>;
-  if (array.dtype == "i8") return element<std::int64_t>;
-  if (array.dtype == "u1") return element<std::uint8_t>;
-  if (array.dtype == "u2") return element<std::uint16_t>;
-  return array.dtype == "u4" ? element<std::uint32_t> : element<std::uint64_t>;
-}
-
 std::vector<std::string> labels_of(const NamedArray& named) {
   const NpyArray& array = named.array;
-  const Element at = element_of(array);
+  const NpyElement at = element_of(array);
   const auto rows = static_cast<std::size_t>(array.shape.empty() ? 0 : array.shape.front());
   const std::size_t columns = rows > 0 ? static_cast<std::size_t>(array.elements()) / rows : 0;
   if (array.shape.empty() || array.shape.size() > 2 || rows == 0 || columns == 0) {
@@ -158,7 +137,7 @@ LabelledValues images_of(NamedArray named, const PictureShape& wanted) {
     values.bytes.resize(elements);
     std::memcpy(values.bytes.data(), array.bytes.data(), elements);
   } else {
-    const Element at = element_of(array);
+    const NpyElement at = element_of(array);
     values.floats.reserve(elements);
     for (std::size_t i = 0; i < elements; ++i) {
       values.floats.push_back(static_cast<float>(at(array, i)));

@@ -13,8 +13,10 @@
 #include "examples/weft/input/normalisation.h"
 #include "examples/weft/output/json_lines.h"
 #include "examples/weft/output/tables.h"
+#include "models/files/foreign.h"
 #include "models/onnx/onnx.h"
 #include "models/training/runs/run_directory.h"
+#include "models/weights/match.h"
 
 namespace weft::cli {
 namespace {
@@ -22,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ImportFlags {
-  std::string file, out, input, output, classes, range, measure;
+  std::string file, out, input, output, classes, range, measure, network, map;
   std::vector<double> mean, stddev;
   bool json = false;
 };
@@ -75,7 +77,37 @@ models::OnnxModel read_safetensors_model(const ImportFlags& flags,
   return found;
 }
 
-models::OnnxModel read_model(const ImportFlags& flags) {
+struct Imported {
+  models::OnnxModel found;
+  std::vector<models::NamePair> map = {};  // tensors of a network and of a file of weights
+};
+
+// Tensors without a network, which --model names.
+Imported read_weights(const ImportFlags& flags, const models::OnnxImport& options) {
+  if (!flags.output.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: --output goes with ONNX files only", flags.file));
+  }
+  models::MatchedModel made = models::matched_model(
+      models::read_weights(flags.file),
+      {flags.network, options.input, options.class_names, models::parse_map(flags.map)},
+      flags.file);
+  Imported imported;
+  imported.map = std::move(made.map);
+  imported.found.model = std::move(made.model);
+  imported.found.notices = std::move(made.notices);
+  if (options.mean.empty() && options.stddev.empty()) return imported;
+  if (options.mean.empty() || options.stddev.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("{}: --mean and --stddev go together: the file has "
+                                              "neither of them",
+                                              flags.file));
+  }
+  models::set_normalisation(imported.found.model.info, {options.mean, options.stddev}, {},
+                            models::NormalisationSource::flags, flags.file);
+  return imported;
+}
+
+Imported read_model(const ImportFlags& flags) {
   models::OnnxImport options;
   if (!flags.input.empty()) options.input = parse_image_extents("--input", flags.input);
   const models::PixelScale pixels = pixels_of(flags);
@@ -83,8 +115,16 @@ models::OnnxModel read_model(const ImportFlags& flags) {
   options.stddev = pixels.stddev;
   options.class_names = names_in(flags.classes);
   options.output = flags.output;
-  return is_model_of_weft(flags.file) ? read_safetensors_model(flags, options)
-                                      : models::read_onnx(flags.file, options);
+  if (!flags.network.empty()) return read_weights(flags, options);
+  if (!flags.map.empty()) {
+    throw Error(ErrorKind::usage, "--map goes with --model, which says whose tensors they are");
+  }
+  if (is_model_of_weft(flags.file)) return {read_safetensors_model(flags, options)};
+  const auto format = models::foreign_format(flags.file);
+  if (format && *format != models::ForeignFormat::onnx) {
+    throw models::not_a_model(flags.file, *format);
+  }
+  return {models::read_onnx(flags.file, options)};
 }
 
 // The file itself, or model.safetensors in a new folder.
@@ -110,6 +150,12 @@ std::string table_of(const Measurement& measured, const Terminal& terminal) {
                      printable(measured.data));
 }
 
+std::string table_of(const Imported& imported, const Terminal& terminal) {
+  std::vector<Cells> cells;
+  for (const auto& [ours, theirs] : imported.map) cells.push_back({ours, printable(theirs)});
+  return format_table({{"network", Align::left}, {"file", Align::left}}, cells, terminal) + "\n";
+}
+
 void notice_measurement(const Measurement& measured) {
   const double best = measured.scales[measured.best].accuracy;
   if (best < 0.5) {
@@ -120,8 +166,9 @@ void notice_measurement(const Measurement& measured) {
   }
 }
 
-std::string as_json(const ImportFlags& flags, const fs::path& out, const models::OnnxModel& found,
+std::string as_json(const ImportFlags& flags, const fs::path& out, const Imported& imported,
                     const std::optional<Measurement>& measured) {
+  const models::OnnxModel& found = imported.found;
   const models::ModelInfo& info = found.model.info;
   nlohmann::ordered_json event =
       json_event("import", {{"file", flags.file},
@@ -135,6 +182,7 @@ std::string as_json(const ImportFlags& flags, const fs::path& out, const models:
                             {"mean", info.mean},
                             {"stddev", info.stddev},
                             {"notices", found.notices}});
+  for (const auto& [ours, theirs] : imported.map) event["map"][ours] = theirs;
   if (measured) {
     for (const MeasuredScale& one : measured->scales) {
       event["measured"].push_back({{"normalisation", one.scale.name}, {"accuracy", one.accuracy}});
@@ -145,7 +193,8 @@ std::string as_json(const ImportFlags& flags, const fs::path& out, const models:
 
 int run_import(const ImportFlags& flags) {
   const fs::path out = output_path(flags);
-  models::OnnxModel found = read_model(flags);
+  Imported imported = read_model(flags);
+  models::OnnxModel& found = imported.found;
   models::Model& model = found.model;
   std::optional<Measurement> measured;
   if (!flags.measure.empty()) {
@@ -162,9 +211,10 @@ int run_import(const ImportFlags& flags) {
   if (measured) notice_measurement(*measured);
   notice_assumption(model.info, flags.file);
   if (flags.json) {
-    write_out(as_json(flags, out, found, measured));
+    write_out(as_json(flags, out, imported, measured));
     return 0;
   }
+  if (!imported.map.empty()) write_out(table_of(imported, detect_terminal(kStdout)));
   if (measured) write_out(table_of(*measured, detect_terminal(kStdout)));
   write_out(fmt::format("{} has {}, {} parameters\nLook at it: {} inspect {}\n",
                         printable(out.string()), printable(model.info.network.name),
@@ -177,9 +227,11 @@ int run_import(const ImportFlags& flags) {
 
 void add_import(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ImportFlags>();
-  CLI::App* sub = app.add_subcommand("import", "Make a model of an ONNX file");
-  sub->add_option("FILE.onnx", flags->file,
-                  "a network of layers that Weft has; docs/onnx.md. Or a .safetensors file")
+  CLI::App* sub =
+      app.add_subcommand("import", "Make a model of an ONNX file, or of weights for a network");
+  sub->add_option("FILE", flags->file,
+                  "an ONNX file (docs/onnx.md), a model.safetensors, or with --model the tensors "
+                  "of a .safetensors, .npz, .pt or .pth file (docs/weights.md)")
       ->type_name("")
       ->required();
   sub->add_option("--out", flags->out, "a new folder for the model, or a .safetensors file")
@@ -187,6 +239,14 @@ void add_import(CLI::App& app, Action& action) {
       ->required();
   sub->add_option("--input", flags->input, "one image, where the file does not say it")
       ->type_name("CxHxW");
+  sub->add_option(
+         "--model", flags->network,
+         "the network whose tensors FILE has: a built-in one, or a text (docs/networks.md)")
+      ->type_name("NAME|FILE.net");
+  sub->add_option("--map", flags->map,
+                  "which layers or tensors of the network and of FILE are the same, where their "
+                  "names and order do not tell: conv1=features.0,fc1=head")
+      ->type_name("OURS=THEIRS,...");
   sub->add_option("--output", flags->output,
                   "of several outputs, this one; default the first that is a vector of classes")
       ->type_name("NAME");

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "data/arrays/half.h"
 #include "engine/extent.h"
 #include "engine/text.h"
 #include "models/files/json_check.h"
@@ -29,7 +30,8 @@ struct Entry {
   std::string name;
   Shape shape;
   std::uint64_t begin = 0, end = 0;
-  bool skipped = false, is_f64 = false;
+  std::string dtype = {};
+  bool skipped = false, is_f64 = false;  // is_f64: it becomes doubles
 };
 
 class HeaderReader {
@@ -81,10 +83,14 @@ class HeaderReader {
     // PyTorch counts the steps of its batch norms, and has no other use for it.
     const bool counter = name.ends_with(".num_batches_tracked") && dtype == "I64";
     const bool is_f64 = dtype == "F64" && dtypes_ == SafetensorsDtypes::f32_and_f64;
-    if (dtype != "F32" && !counter && !is_f64)
-      fail(str(tensor, " holds ", in_quotes(dtype), ", expected F32"));
+    const bool takes_any = dtypes_ == SafetensorsDtypes::any_real;
+    const bool is_real = takes_any && (dtype == "F16" || dtype == "BF16" || dtype == "F64");
+    if (dtype != "F32" && !counter && !is_f64 && !is_real) {
+      fail(str(tensor, " holds ", in_quotes(dtype), ", expected ",
+               takes_any ? "F32, F16, BF16 or F64" : "F32"));
+    }
 
-    Entry entry{name, read_shape(value["shape"], tensor), 0, 0, counter, is_f64};
+    Entry entry{name, read_shape(value["shape"], tensor), 0, 0, dtype, counter, is_f64};
     const std::vector<std::uint64_t> range = read_extents(value["data_offsets"], tensor, 2);
     if (range.size() != 2 || range[0] > range[1] || range[1] > data_bytes_) {
       fail(str(tensor, ": data_offsets ", value["data_offsets"].dump(),
@@ -95,12 +101,12 @@ class HeaderReader {
     // The range lies within the file, so a shape of this many bytes can be allocated.
     const auto elements = static_cast<std::uint64_t>(entry.shape.elements());
     const std::uint64_t bytes = entry.end - entry.begin;
-    const std::uint64_t size = counter || is_f64 ? sizeof(double) : sizeof(float);
+    const std::uint64_t size = dtype == "F32" ? 4 : dtype == "F16" || dtype == "BF16" ? 2 : 8;
     if (bytes % size != 0 || elements != bytes / size) {
       fail(str(tensor, ": shape ", entry.shape, " needs ", elements,
-               counter  ? " integers, found "
-               : is_f64 ? " doubles, found "
-                        : " floats, found ",
+               counter     ? " integers, found "
+               : size == 8 ? " doubles, found "
+                           : " floats, found ",
                bytes, " bytes"));
     }
     return entry;
@@ -204,8 +210,19 @@ SafeTensors read_safetensors(const data::InputFile& file, SafetensorsDtypes dtyp
       values.resize(static_cast<std::size_t>(entry.shape.elements()));
       file.read(std::as_writable_bytes(std::span(values)), data_begin + entry.begin);
     };
+    const auto read_as = [&](auto read, auto widen) {
+      std::vector<decltype(read)> raw;
+      read_into(raw);
+      for (const auto value : raw) tensor.values.push_back(static_cast<float>(widen(value)));
+    };
     if (entry.is_f64) {
       read_into(tensor.doubles);
+    } else if (entry.dtype == "F64") {
+      read_as(double{}, [](double value) { return value; });
+    } else if (entry.dtype == "F16") {
+      read_as(std::uint16_t{}, data::from_half);
+    } else if (entry.dtype == "BF16") {
+      read_as(std::uint16_t{}, data::from_bfloat16);
     } else {
       read_into(tensor.values);
     }

@@ -5,8 +5,8 @@
 // The reader trusts nothing: header size, JSON (duplicate keys refused), dtypes, shapes times
 // element size against ranges, ranges that overlap, leave gaps or pass the end of the file are all
 // checked before anything is allocated from them. Failures throw Error{data} naming the file.
-// Tensors are F32, or F64 where the caller takes doubles. PyTorch's NAME.num_batches_tracked, an
-// I64, is skipped.
+// Tensors are F32, or F64 where the caller takes doubles. Where it takes any, F16, BF16 and F64
+// become F32. PyTorch's NAME.num_batches_tracked, an I64, is skipped.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct SafeTensors {
 inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kMaxSafetensorsFileBytes = std::uint64_t{2} << 30;
 
-enum class SafetensorsDtypes { f32, f32_and_f64 };  // that a caller takes
+enum class SafetensorsDtypes { f32, f32_and_f64, any_real };  // that a caller takes
 SafeTensors read_safetensors(const std::filesystem::path& path,
                              SafetensorsDtypes dtypes = SafetensorsDtypes::f32);
 SafeTensors read_safetensors(const data::InputFile& file,

@@ -45,6 +45,7 @@ fuzz() {
     onnx) folders=(tests/interop/pytorch_files); options=(-max_len=16384) ;;
     lab) folders=(tests/lab/programs examples/lab) ;;
     pickle) folders=(tests/data/pickle/files) ;;
+    weights) folders=(tests/models/weights/files) ;;
   esac
   [ ! -e tests/fuzz/dictionaries/$target.dict ] || options+=("-dict=tests/fuzz/dictionaries/$target.dict")
   mkdir -p $build/corpus/$target $build/findings/$target $build/logs

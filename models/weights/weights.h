@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Named tensors that another program wrote, without the network that they belong to.
+//
+//   .safetensors         F32, F16, BF16 and F64; the index of several such files, which lie beside
+//   it .npz                 NumPy's arrays of numbers, those of `weft export --format npz` too .pt,
+//   .pth            a state dict of PyTorch's, alone or in a checkpoint, in the ZIP format and
+//                        in the one before version 1.6
+//   .pkl                 a dict of NumPy's arrays
+// Pickles are read by data/pickle, which executes nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/files/safetensors.h"
+
+namespace weft::models {
+
+struct Weights {
+  std::vector<NamedTensor> tensors;  // floats
+  bool in_order = true;              // as the file's program has the layers; else by names or sizes
+  std::vector<std::string> notices = {};  // what people should know, a sentence each
+};
+
+inline constexpr std::uint64_t kMostWeightBytes = kMaxSafetensorsFileBytes;  // of all files
+
+// Throws data for a file that is damaged, or holds no tensors. Takes memory in proportion to the
+// file. Counters (NAME.num_batches_tracked) are left out. A prefix that all names have and that
+// programs put in front of them ("module.", "model.", "_orig_mod.") is dropped with a notice.
+Weights read_weights(const std::filesystem::path& file);
+
+// torch_file.cpp: the tensors of a .pt or .pth file, or of a pickle of arrays.
+Weights read_torch(std::span<const std::uint8_t> file, const std::string& where);
+
+}  // namespace weft::models

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Any bytes are named tensors of PyTorch, NumPy or safetensors, or one line of Error{data}: what
+// was read has the numbers of its shapes, and is matched with a network or refused.
+#include "models/weights/match.h"
+#include "tests/fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace weft;
+  const fuzz::TimeLimit limit(5);
+  const std::string file = fuzz::file_with({bytes, size});
+  try {
+    const models::Weights weights = models::read_weights(file);
+    fuzz::require(!weights.tensors.empty(), "no tensors, and no error");
+    for (const models::NamedTensor& tensor : weights.tensors) {
+      fuzz::require(tensor.shape.elements() == std::ssize(tensor.values),
+                    "not as many values as the shape says");
+    }
+    models::matched_model(weights, {"mlp"}, file);
+  } catch (const Error& error) {
+    fuzz::require_data_error(error, file);
+  }
+  return 0;
+}
