@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which tensor of another program's file is which of a network.
+// The tensors of another program's file as those of a network: it is told which of them is which.
 #pragma once
 
 #include <array>

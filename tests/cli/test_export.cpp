@@ -42,6 +42,41 @@ TEST_F(Export, TheEndingIsTheFormat) {
   EXPECT_EQ(read("m.any"), read("m.npz"));
 }
 
+// Tensors alone, of a network that --model names.
+TEST_F(Export, ImportTakesWeightsOfANetworkThatIsNamed) {
+  const fs::path file = fs::path(WEFT_TESTS_DIR) / "models/weights/files/old.pth";
+  fs::copy_file(file, folder() / "w.pth");
+  write("m.net", "conv 2 3x3\nbatch_norm\nrelu\nlinear classes\n");
+  const Outcome outcome =
+      weft({"import", "w.pth", "--model", "m.net", "--input", "1x4x4", "--out", "new"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("matched by their order and shapes"), std::string::npos);
+  EXPECT_NE(outcome.out.find("fc1.weight        4.weight"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("new/model.safetensors has m.net, 51 parameters"), std::string::npos)
+      << outcome.out;
+  const Outcome json = weft({"import", "w.pth", "--model", "m.net", "--input", "1x4x4", "--map",
+                             "conv1=0,bn1=1,fc1=4", "--range", "-1..1", "--classes", "a,b,c",
+                             "--out", "j.safetensors", "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  const nlohmann::json event = json_lines(json.out).at(0);
+  EXPECT_EQ(event.at("map").at("conv1.weight"), "0.weight");
+  EXPECT_EQ(event.at("normalisation"), "flags");
+  EXPECT_EQ(models::load_model(folder() / "j.safetensors").info.class_names.back(), "c");
+
+  expect_error(weft({"predict", "w.pth", "x.png"}), 3, "`weft import w.pth --model NETWORK");
+  expect_error(weft({"inspect", "w.pth"}), 3, "a file of PyTorch");
+  expect_error(weft({"eval", "w.pth", "--dataset", "digits"}), 3, "a file of PyTorch");
+  expect_error(weft({"import", "w.pth", "--out", "x"}), 3, "a file of PyTorch");
+  expect_error(weft({"import", "w.pth", "--model", "lenet5", "--out", "x"}), 3,
+               "where the network's conv1.weight has (6, 1, 5, 5)");
+  expect_error(weft({"import", "w.pth", "--model", "lenet6", "--out", "x"}), 2, "lenet5");
+  expect_error(weft({"import", "w.pth", "--model", "gone.net", "--out", "x"}), 3, "gone.net");
+  expect_error(weft({"import", "w.pth", "--map", "conv1=0", "--out", "x"}), 2, "--model");
+  expect_error(weft({"import", "w.pth", "--model", "m.net", "--map", "conv1", "--out", "x"}), 2,
+               "--map");
+  EXPECT_FALSE(fs::exists(folder() / "x"));
+}
+
 TEST_F(Export, SafetensorsIsACopy) {
   expect_error(weft({"export", "run", "--format", "safetensors"}), 2, "--out");
   EXPECT_EQ(weft({"export", "run", "--format", "safetensors", "--out", "c.safetensors"}).exit_code,
