@@ -110,7 +110,7 @@ void add_kernel(CLI::App& app, Action& action) {
   CLI::App* show =
       sub->add_subcommand("show", "What a variant does, what it uses, and how fast it is here");
   auto shown = std::make_shared<KernelRun>();
-  show->add_option("NAME", shown->name, "FAMILY or FAMILY/VARIANT")->required();
+  show->add_option("NAME", shown->name, "FAMILY or FAMILY/VARIANT")->type_name("")->required();
   add_problem_flags(*show, *shown);
   show->add_flag("--json", shown->json, "one JSON object instead of text");
   show->add_flag("--counts", shown->counts,
@@ -127,7 +127,7 @@ void add_kernel(CLI::App& app, Action& action) {
   CLI::App* run =
       sub->add_subcommand("run", "Runs one variant, or all of a family, on random data");
   auto request = std::make_shared<KernelRun>();
-  run->add_option("NAME", request->name, "FAMILY or FAMILY/VARIANT")->required();
+  run->add_option("NAME", request->name, "FAMILY or FAMILY/VARIANT")->type_name("")->required();
   add_problem_flags(*run, *request);
   add_whole(*run, "--iterations", request->iterations, 1, 1000000,
             "samples; default: 0.2 s of them");
@@ -140,8 +140,9 @@ void add_kernel(CLI::App& app, Action& action) {
   CLI::App* watch = sub->add_subcommand(
       "watch", "Makes a page on which a variant runs step by step, warp by warp");
   auto watched = std::make_shared<WatchRun>();
-  watch->add_option("NAME", watched->problem.name, "FAMILY/VARIANT")->required();
-  watch->add_option("OTHER", watched->other, "another FAMILY/VARIANT, side by side with it");
+  watch->add_option("NAME", watched->problem.name, "FAMILY/VARIANT")->type_name("")->required();
+  watch->add_option("OTHER", watched->other, "another FAMILY/VARIANT, side by side with it")
+      ->type_name("");
   watch->add_option("--out", watched->out, "the page to write")->required()->type_name("FILE.html");
   add_problem_flags(*watch, watched->problem);
   add_whole(*watch, "--first-block", watched->first_block, 0, INT64_MAX, "the first one shown")

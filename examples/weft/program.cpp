@@ -180,7 +180,8 @@ void weft::cli::add_commands(CLI::App& app, Action& action) {
   add_scan(app, action);
   add_histogram(app, action);
   add_lab(app, action);
-  add_help(app, action);
+  add_completion(app, action);
+  add_manual(app, action);
 }
 
 int weft::cli::run_program(const std::vector<std::string>& arguments) {

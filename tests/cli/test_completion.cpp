@@ -37,6 +37,37 @@ TEST_F(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(offered("train --config a"), Words{""});                     // then bash offers files
 }
 
+TEST_F(Completion, BashOffersNamesOfModelsSetsRecipesAndKernels) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(offered("train --model mlp"), Words{"mlp"});
+  EXPECT_EQ(offered("train --model lenet"), (Words{"lenet5", "lenet5-classic"}));
+  EXPECT_EQ(offered("train --recipe acc"), Words{"accurate"});
+  EXPECT_EQ(offered("train --dataset fash"), Words{"fashion-mnist"});
+  EXPECT_EQ(offered("kernel show ge"), Words{"gemm"});
+  EXPECT_EQ(offered("kernel run gemm/til"),
+            (Words{"gemm/tiled_16", "gemm/tiled_32", "gemm/tiled"}));
+  EXPECT_EQ(offered("bench transp"), Words{"transpose"});
+}
+
+TEST_F(Completion, BashOffersFilesByKind) {
+  for (const char* file : {"model.safetensors", "mine.net", "notes.txt", "Photo.JPG"}) {
+    write(file, "");
+  }
+  fs::create_directory(folder() / "more");
+  const auto sorted = [&](const std::string& words) {
+    std::vector<std::string> found = offered(words);
+    std::ranges::sort(found);
+    return found;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(sorted("predict m"), (Words{"model.safetensors", "more"}));
+  EXPECT_EQ(sorted("predict model.safetensors P"), Words{"Photo.JPG"});
+  EXPECT_EQ(sorted("predict model.safetensors n"), Words{""});
+  EXPECT_EQ(sorted("train --model m"), (Words{"mine.net", "mlp", "more"}));
+  EXPECT_EQ(sorted("train --data-dir m"), Words{"more"});
+  EXPECT_EQ(sorted("train --config n"), Words{""});  // then bash offers any file
+}
+
 // The scripts as shells themselves read them.
 class Shells : public ProgramTest {
  protected:

@@ -51,7 +51,9 @@ void add_lab(CLI::App& app, Action& action);
 // The exit code of `weft lab nvcc WORDS...`, whose words are nvcc's and not Weft's; empty for
 // another command.
 std::optional<int> run_in_place_of_nvcc(const std::vector<std::string>& arguments);
-void add_help(CLI::App& app, Action& action);      // after all others: completion and man tell them
+// These two come after all others, which they tell.
+void add_completion(CLI::App& app, Action& action);
+void add_manual(CLI::App& app, Action& action);
 void add_commands(CLI::App& app, Action& action);  // all of them
 
 // At the end of every --help; docs/exit-codes.md has examples.

@@ -11,6 +11,7 @@
 #include "examples/weft/output/tables.h"
 #include "kernels/isa.h"
 #include "models/files/json_fields.h"
+#include "models/training/runs/run_state.h"
 #include "models/training/settings.h"
 #include "models/training/split.h"
 
