@@ -113,7 +113,14 @@ cudaError_t start(const cudaLaunchConfig_t& config, std::shared_ptr<const Call> 
 
 }  // namespace weft::host_cuda
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  constexpr int kVersion = 80;
+  *attributes = {};
+  attributes->sharedSizeBytes = weft::host_cuda::shared_bytes_of(kernel);
+  attributes->constSizeBytes = weft::host_cuda::constant_bytes();
+  attributes->maxThreadsPerBlock = static_cast<int>(weft::host_cuda::kMaxThreads);
+  attributes->ptxVersion = attributes->binaryVersion = kVersion;
+  attributes->maxDynamicSharedSizeBytes = 48 * 1024;
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int value) {

@@ -90,9 +90,12 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 
+// On host-cuda a kernel has its own __shared__ variables without those of functions that it calls,
+// all __constant__ variables, and 0 of what only nvcc knows: registers and local memory.
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion;
+  int cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
 };
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 template <class... Parameters>

@@ -211,9 +211,46 @@ const Variable* nearest_shared_variable(std::uintptr_t address) {
   return nearest(shared_variables(), address);
 }
 
-const Variable* constant_at(std::uintptr_t address) {
+namespace {
+
+const std::vector<Variable>& constant_variables() {
   static const std::vector<Variable> variables =
       variables_between(weft_constant_begin, weft_constant_end);
+  return variables;
+}
+
+}  // namespace
+
+std::size_t constant_bytes() {
+  std::size_t bytes = 0;
+  for (const Variable& one : constant_variables()) bytes += one.bytes;
+  return bytes;
+}
+
+// A variable of the function _Z1kPi is called _ZZ1kPiE and its own name (Itanium C++ ABI, local
+// names).
+std::size_t shared_bytes_of(const void* kernel) {
+  std::string local;
+  visit_symbols([&](std::uintptr_t address, std::size_t, const char* name, int type) {
+    const bool is_mangled = name[0] == '_' && name[1] == 'Z';
+    if (type == STT_FUNC && is_mangled && address == reinterpret_cast<std::uintptr_t>(kernel)) {
+      local = str("_ZZ", name + 2, "E");
+    }
+  });
+  std::size_t bytes = 0;
+  visit_symbols([&](std::uintptr_t address, std::size_t size, const char* name, int type) {
+    const bool is_shared = address >= reinterpret_cast<std::uintptr_t>(weft_shared_begin) &&
+                           address < reinterpret_cast<std::uintptr_t>(weft_shared_end);
+    if (type != STT_FUNC && is_shared && !local.empty() &&
+        std::string_view(name).starts_with(local)) {
+      bytes += size;
+    }
+  });
+  return bytes;
+}
+
+const Variable* constant_at(std::uintptr_t address) {
+  const std::vector<Variable>& variables = constant_variables();
   return address < reinterpret_cast<std::uintptr_t>(weft_constant_end) ? nearest(variables, address)
                                                                        : nullptr;
 }

@@ -20,6 +20,8 @@ struct Variable {
 // The static __shared__ variables and the __device__ ones, by address.
 const std::vector<Variable>& shared_variables();
 const std::vector<Variable>& device_variables();
+std::size_t shared_bytes_of(const void* kernel);  // without variables of functions that it calls
+std::size_t constant_bytes();                     // of all __constant__ variables
 // Processes that this one forks write to the same __device__ variables (arena.h).
 void share_device_variables();
 // The one that the address is in or behind; null before the first.

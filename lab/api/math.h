@@ -229,6 +229,17 @@ inline unsigned long long __brevll(unsigned long long x) {
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
+// Where the bit is that is number `offset` of those that are set, from bit `base` on upwards, or
+// downwards where it is negative; 0 asks for bit `base` itself. -1: there is none.
+inline unsigned __fns(unsigned mask, unsigned base, int offset) {
+  const int step = offset < 0 ? -1 : 1;
+  int left = offset < 0 ? -offset : offset;
+  if (left == 0) return mask >> base & 1u ? base : ~0u;
+  for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step) {
+    if ((mask >> at & 1u) != 0 && --left == 0) return static_cast<unsigned>(at);
+  }
+  return ~0u;
+}
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31u) >> 32);
 }

@@ -29,15 +29,22 @@ void write_sources(const fs::path& folder, const std::vector<TranslatedFile>& fi
 }
 
 // What the compiler has said of variables without a value, a sentence in each line: of its warnings
-// they alone are told.
-std::string notes_in(const std::string& said) {
+// they alone are told. Not where a shuffle takes the value, of which one lane's is meant most
+// often: `if (lane == 0) old = atomicAdd(...);` and then `__shfl_sync(mask, old, 0)`. Nor in the
+// lab's own headers.
+std::string notes_in(const std::string& said, const fs::path& lab) {
   std::istringstream lines(said);
   std::string notes;
   const std::string mark = ": warning: ";
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line, source; std::getline(lines, line);) {
     const std::size_t text = line.find(mark), kind = line.rfind("-uninitialized]");
     const std::size_t other_kind = line.rfind("[-Wuninitialized]");
     if (text == std::string::npos || (kind == std::string::npos && other_kind == kind)) continue;
+    if (line.starts_with(lab.string()) || line.starts_with("weft-lab/")) continue;
+    const auto behind = lines.tellg();  // the compiler shows the line of the source there
+    std::getline(lines, source);
+    if (source.find("shfl") != std::string::npos) continue;
+    lines.seekg(behind);
     const std::string place = line.substr(0, line.rfind(':', text - 1));  // without the column
     const std::size_t begin = text + mark.size();
     notes += fmt::format("{}: {}\n", place, line.substr(begin, line.rfind(" [") - begin));
@@ -182,7 +189,7 @@ std::vector<ObjectFile> compile_sources(const Toolchain& tools,
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     Job& job = jobs[compiled[i]];
-    const std::string notes = notes_in(results[i].output);
+    const std::string notes = notes_in(results[i].output, tools.lab);
     if (keeps) {
       data::write_file_atomically(job.folder / "notes", notes);
     } else {

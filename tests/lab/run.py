@@ -279,7 +279,7 @@ class Runner:
         done = self.run([str(path.relative_to(ROOT))], ROOT)
         if not expected:
             return f"{path.name} does not say what it prints"
-        if done.returncode != 0 or done.stdout != expected:
+        if done.returncode != 0 or done.stdout != expected or "uninitialized" in done.stderr:
             return f"{path.name}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
         return ""
 
