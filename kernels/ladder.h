@@ -241,11 +241,14 @@ class Ladder {
 
   Choice choose(const Problem& problem, Device device) const {
     if (automatic_ != nullptr) return automatic_(problem, device);
-    const Row* last = &rows_[0];
-    for (const Row& row : rows_) {
-      if (refusal(row, problem, device).empty()) last = &row;
+    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
+      // Rungs of other devices are left out without a text, whose memory a call cannot afford.
+      const bool is_here = device.is_cpu() ? row->rung.on_cpu : row->rung.on_cuda;
+      if (is_here && refusal(*row, problem, device).empty()) {
+        return {row->rung.name, row->rung.prefer};
+      }
     }
-    return {last->rung.name, last->rung.prefer};
+    return {rows_[0].rung.name, rows_[0].rung.prefer};
   }
 
   // The row that runs a problem: the one that `automatic` takes, or the named one and no other.
