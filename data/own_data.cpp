@@ -8,6 +8,7 @@
 #include "data/folder/links.h"
 #include "data/picture/image.h"
 #include "data/sets/cifar.h"
+#include "data/sets/joined.h"
 #include "data/tables/idx_files.h"
 #include "data/tables/picture_labels.h"
 #include "data/tables/tables.h"
@@ -130,9 +131,7 @@ std::string name_of(const fs::path& path) {
   return fs::is_directory(path, unknown) ? name : name.substr(0, name.find('.', 1));
 }
 
-}  // namespace
-
-Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
+Dataset load_one(const fs::path& path, const FolderOptions& options) {
   std::error_code unknown;
   const bool is_folder = fs::is_directory(path, unknown);
   if (!is_folder && !fs::is_regular_file(path, unknown)) {
@@ -172,6 +171,37 @@ Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
   dataset->fit = options.shape.fit;
   dataset->own_data = true;
   return std::move(*dataset);
+}
+
+}  // namespace
+
+std::vector<fs::path> own_data_paths(const fs::path& path) {
+  const std::string text = path.string();
+  std::error_code unknown;
+  if (text.find('\n') == text.npos || fs::exists(path, unknown)) return {path};
+  std::vector<fs::path> paths;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    paths.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return paths;
+}
+
+Dataset load_own_data(const fs::path& path, const FolderOptions& options) {
+  const std::vector<fs::path> paths = own_data_paths(path);
+  if (paths.size() == 1) return load_one(path, options);
+  std::vector<Dataset> parts;
+  FolderOptions like_first = options;
+  for (const fs::path& part : paths) {
+    parts.push_back(load_one(part, like_first));
+    const Dataset& first = parts.front();
+    const ImageSet& images = first.train.count > 0 ? first.train : first.test;
+    like_first.shape.channels = images.channels;
+    like_first.shape.height = images.height;
+    like_first.shape.width = images.width;
+  }
+  return joined(std::move(parts));
 }
 
 }  // namespace weft::data

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "data/folder/folder.h"
 
@@ -23,6 +24,12 @@ namespace weft::data {
 // says how many symbolic links lead out of the folder (links.h). Throws data when `path` is neither
 // folder nor file or for what the readers refuse, and usage when the images have another shape than
 // the one asked for.
+//
+// Several paths, with a line feed between them, are read one by one and joined (sets/joined.h). All
+// pictures then get the size and the channels of the first.
 Dataset load_own_data(const std::filesystem::path& path, const FolderOptions& options);
+
+// The paths that `path` holds: itself, where there is such a file or folder.
+std::vector<std::filesystem::path> own_data_paths(const std::filesystem::path& path);
 
 }  // namespace weft::data

@@ -2,6 +2,8 @@
 // IDX of any size, CIFAR-10 and CIFAR-100, found by what a folder holds.
 #include "data/own_data.h"
 
+#include <algorithm>
+
 #include "tests/data/picture_folder.h"
 
 namespace weft::data {
@@ -45,6 +47,38 @@ class OwnDataFiles : public testing::Test {
 
   TempFolder folder_;
 };
+
+// Images of the second come behind those of the first, with the classes of the first.
+TEST(JoinedData, SetsAndClassesAreJoined) {
+  const test::TempFolder folder;
+  const auto write = [&](const std::string& name, const std::vector<std::string>& labels) {
+    std::string rows = "label,a,b,c,d\n";
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      rows += labels[i] + "," + std::to_string(i) + ",2,3,4\n";
+    }
+    test::write_bytes(folder.path() / name, test::text(rows));
+    return (folder.path() / name).string();
+  };
+  const std::string first = write("first.csv", {"a", "b", "a", "b", "a", "b"});
+  const std::string second = write("second.csv", {"b", "c", "c", "b"});
+  const Dataset both = load_own_data(first + "\n" + second, {});
+  EXPECT_EQ(both.name, "first+second");
+  EXPECT_EQ(both.class_names, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(both.train.count + both.test.count, 10);
+  std::vector<std::int32_t> held_out = both.test.labels;  // one of each class in each file
+  std::sort(held_out.begin(), held_out.end());
+  EXPECT_EQ(held_out, (std::vector<std::int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ(std::ssize(both.train.images), 4 * both.train.count);
+  const std::string wide = (folder.path() / "wide.csv").string();
+  test::write_bytes(wide,
+                    test::text("label,a,b,c,d,e,f,g,h,i\n0,1,2,3,4,5,6,7,8,9\n1,1,2,3,4,5,6,7,8,9\n"
+                               "0,1,2,3,4,5,6,7,8,9\n1,1,2,3,4,5,6,7,8,9\n"));
+  FolderOptions options;
+  test::expect_error(ErrorKind::usage, {"wide.csv"},
+                     [&] { load_own_data(first + "\n" + wide, options); });
+  test::expect_error(ErrorKind::data, {"there is no folder nowhere"},
+                     [&] { load_own_data(first + "\nnowhere", options); });
+}
 
 TEST_F(OwnDataFiles, IdxHasAnySizeAndItsLargestLabelCountsTheClasses) {
   write_idx({4, 5, 9}, {0, 3, 1, 2});

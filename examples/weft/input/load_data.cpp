@@ -116,7 +116,11 @@ void notice_limit(std::string_view flag, std::optional<std::int64_t> limit, std:
 }
 
 std::string data_arguments(const DataFlags& flags, const models::OwnData& own) {
-  if (!own.path.empty()) return " --data " + shell_word(own.path);
+  std::string arguments;
+  for (const auto& path : data::own_data_paths(own.path)) {
+    if (!own.path.empty()) arguments += " --data " + shell_word(path.string());
+  }
+  if (!arguments.empty()) return arguments;
   return flags.data_dir ? " --data-dir " + shell_word(*flags.data_dir) : "";
 }
 

@@ -40,13 +40,16 @@ void parse_size(const std::string& text, data::PictureShape& shape) {
 void add_own_data_flags(CLI::App& app, OwnDataFlags& flags, bool shape) {
   const std::string before = app.option_defaults()->get_group();
   app.option_defaults()->group("Your own data");
-  app.add_option("--data", flags.path,
-                 fmt::format("folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
-                             "CLASS/ alone: then a tenth of each class is the test set. 2 to {} "
-                             "classes. {}. Or a file or folder of {}, IDX or CIFAR. Or a .zip "
-                             "or .tar of these. More in docs/own-data.md",
-                             data::kMaxClasses, data::kPictureFormats, data::kTableFormats))
-      ->type_name("PATH");
+  app.add_option(
+         "--data", flags.path,
+         fmt::format(
+             "folder with train/CLASS/ and test/CLASS/ or val/CLASS/, or with "
+             "CLASS/ alone: then a tenth of each class is the test set. 2 to {} "
+             "classes. {}. Or a file or folder of {}, IDX or CIFAR. Or a .zip "
+             "or .tar of these. Given several times, all are joined. More in docs/own-data.md",
+             data::kMaxClasses, data::kPictureFormats, data::kTableFormats))
+      ->type_name("PATH")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Join);
   app.add_option("--label", flags.label,
                  "the column of labels in a CSV file: first, last or its name in the header. "
                  "Default: the table tells")

@@ -186,9 +186,12 @@ TEST_F(Csv, AFolderOfPicturesKeepsItsTables) {
 
 TEST_F(Csv, OtherFilesAreNamed) {
   write("train.parquet", "PAR1");
-  expect_refused("", "Weft reads no Parquet files; save the images and labels with numpy.savez");
+  expect_refused("", "Weft reads no Parquet files; docs/own-data.md has five lines of Python");
   expect_refused("train.parquet", "Weft reads no Parquet files");
   std::filesystem::remove(path("train.parquet"));
+  write("train.h5", "HDF");
+  expect_refused("", "Weft reads no HDF5 files; save the images and labels with numpy.savez");
+  std::filesystem::remove(path("train.h5"));
   write("notes.txt", "hello");
   expect_refused("", "holds notes.txt alone: expected a folder of pictures for each class, CSV");
 }
