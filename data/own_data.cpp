@@ -6,9 +6,9 @@
 
 #include "data/folder/layout.h"
 #include "data/folder/links.h"
+#include "data/joined.h"
 #include "data/picture/image.h"
 #include "data/sets/cifar.h"
-#include "data/sets/joined.h"
 #include "data/tables/idx_files.h"
 #include "data/tables/picture_labels.h"
 #include "data/tables/tables.h"

@@ -25,7 +25,7 @@ namespace weft::data {
 // folder nor file or for what the readers refuse, and usage when the images have another shape than
 // the one asked for.
 //
-// Several paths, with a line feed between them, are read one by one and joined (sets/joined.h). All
+// Several paths, with a line feed between them, are read one by one and joined (joined.h). All
 // pictures then get the size and the channels of the first.
 Dataset load_own_data(const std::filesystem::path& path, const FolderOptions& options);
 

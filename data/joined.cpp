@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "data/sets/joined.h"
+#include "data/joined.h"
 
 #include <algorithm>
 #include <utility>
