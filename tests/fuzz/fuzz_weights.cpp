@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes are named tensors of PyTorch, NumPy or safetensors, or one line of Error{data}: what
-// was read has the numbers of its shapes, and is matched with a network or refused.
-#include "models/weights/match.h"
+// was read has the numbers of its shapes.
+#include "models/weights/weights.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -15,7 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       fuzz::require(tensor.shape.elements() == std::ssize(tensor.values),
                     "not as many values as the shape says");
     }
-    models::matched_model(weights, {"mlp"}, file);
   } catch (const Error& error) {
     fuzz::require_data_error(error, file);
   }

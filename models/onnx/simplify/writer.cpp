@@ -43,7 +43,25 @@ void Writer::write() {
   graph_.nodes = std::move(written_);
 }
 
+// The Cast to the type of the second input; nothing where that is not known.
+std::optional<NodeProto> Writer::as_cast(const NodeProto& node) const {
+  if (node.op_type() != "CastLike" || !is_onnx_domain(node.domain()) || node.input_size() != 2) {
+    return std::nullopt;
+  }
+  int type = 0;
+  if (const Seen* like = seen(node, 1)) type = like->type;
+  const auto constant = graph_.constants.find(resolved(node.input(1)));
+  if (constant != graph_.constants.end()) type = constant->second.data_type();
+  if (type == 0) return std::nullopt;
+  NodeProto cast = node;
+  cast.set_op_type("Cast");
+  cast.mutable_input()->RemoveLast();
+  set_integer(cast, "to", type);
+  return cast;
+}
+
 void Writer::write_node(const NodeProto& node) {
+  if (const std::optional<NodeProto> cast = as_cast(node)) return write_node(*cast);
   using Write = bool (Writer::*)(const NodeProto&);
   static const std::map<std::string_view, Write> known = {
       {"Identity", &Writer::write_identity},

@@ -42,6 +42,7 @@ class Writer {
  private:
   void write_node(const onnx::NodeProto& node);
   void write_other(const onnx::NodeProto& node);
+  std::optional<onnx::NodeProto> as_cast(const onnx::NodeProto& node) const;  // of a CastLike
 
   // folding.cpp: true where the node needs no picture.
   bool fold(const onnx::NodeProto& node);
