@@ -271,6 +271,21 @@ TEST(OnnxSimplify, ATransposeThatNoLayerTakesIsRefused) {
   EXPECT_TRUE(throws(ErrorKind::data, "node \"new\" (\"Transpose\"): ", [&] { read(file); }));
 }
 
+// The type of a tensor, and of a value that a layer makes.
+TEST(OnnxSimplify, ACastLikeIsACast) {
+  const onnx::ModelProto before = small_file();
+  for (const char* like : {"fc1.weight", "conv1"}) {
+    onnx::ModelProto file = before;
+    insert_behind(file, "relu1", "CastLike").add_input(like);
+    EXPECT_EQ(definition_in(file), definition_in(before)) << like;
+    expect_same(file, before);
+  }
+  onnx::ModelProto file = before;
+  add_integers(file, "whole", {1});
+  insert_behind(file, "relu1", "CastLike").add_input("whole");
+  EXPECT_TRUE(throws(ErrorKind::data, "(\"Cast\")", [&] { read(file); }));
+}
+
 }  // namespace
 }  // namespace weft::models
 
