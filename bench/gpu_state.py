@@ -17,7 +17,9 @@ def text_of(states):
         return ""
     clocks, watts = [state["sm_clock_mhz"] for state in states], [state["power_watts"] for state in states]
     reasons = dict.fromkeys(reason for state in states for reason in state["throttled_by"])
-    return (f"; SM clock {min(clocks):.0f} to {max(clocks):.0f} MHz, at most {max(watts):.0f} W"
+    low, high = f"{min(clocks):.0f}", f"{max(clocks):.0f}"
+    span = high if low == high else f"{low} to {high}"
+    return (f"; SM clock {span} MHz, at most {max(watts):.0f} W"
             + (f", held down by: {', '.join(reasons)}" if reasons else ""))
 
 

@@ -29,7 +29,7 @@ import scaling_tables  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What `weft bench all` measured, each file at one commit, the newest first.
-KERNELS = [ROOT / "bench/results/kernels-h100.jsonl", ROOT / "bench/results/kernels-h200.jsonl"]
+KERNELS = [ROOT / "bench/results/kernels-h200.jsonl", ROOT / "bench/results/kernels-h100.jsonl"]
 MARKERS = "<!-- {}: begin (bench/update_readme.py) -->", "<!-- {}: end -->"
 
 
