@@ -169,7 +169,8 @@ TEST_F(Kernel, MistakesAreOneLineAndExitTwo) {
   expect_error(weft({"kernel", "run", "gemm", "--size", "99999999"}), 2,
                "--size: expected at most");
   expect_error(weft({"kernel", "run", "gemm", "--iterations", "-1"}), 2, "--iterations: expected");
-  expect_error(weft({"kernel", "run", "gemm/tiled", "--device", "cpu"}), 2, "runs on a GPU only; --device host-cuda runs");
+  expect_error(weft({"kernel", "run", "gemm/tiled", "--device", "cpu"}), 2,
+               "runs on a GPU only; --device host-cuda runs");
   expect_error(weft({"kernel", "run", "gemm", "--block", "64", "--device", "cpu"}), 2,
                "--block: kernel family gemm takes no block size on cpu");
   expect_error(weft({"bench"}), 2, "FAMILY");
